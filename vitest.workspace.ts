@@ -9,12 +9,18 @@ const packages = [
   "testing",
   "auth",
   "gateway",
+  "promise",
+  "tasks",
+  "durable",
+  "operate",
   "cli",
+  "create",
   "everything",
   "examples",
   "bench",
   "spec",
-  "conformance"
+  "conformance",
+  "release"
 ]
 
 /**

@@ -234,10 +234,12 @@ export const exportsOf = (
 ): ReadonlyArray<Finding> => {
   if (manifest.private === true) return []
   const published = Object.keys(manifest.publishConfig?.exports ?? {})
+  // A program is published as its bundle: there is no module to import.
+  const isProgram = published.join() === "./package.json"
   const problem = (name: string, target: string | null): string | undefined => {
     if (name.includes("*")) return "a pattern makes modules public unseen; list each"
     if (target !== null && !exists(join(dirname(file), target))) return `there is no ${target}`
-    return published.includes(name) ? undefined : "publishConfig.exports does not list it"
+    return isProgram || published.includes(name) ? undefined : "publishConfig.exports does not list it"
   }
   return Object.entries(manifest.exports ?? {}).flatMap(([name, target]) => {
     const text = problem(name, target)

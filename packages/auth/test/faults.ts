@@ -32,16 +32,16 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A handler can read the token",
     file: `${server}/Guard.ts`,
-    from: 'Headers.removeMany(request.headers, ["authorization", "dpop"])',
-    to: 'Headers.removeMany(request.headers, ["dpop"])',
+    from: 'headers: ["authorization", "dpop"]',
+    to: 'headers: ["dpop"]',
     test: `${serverTest}/Auth.test.ts`,
     ids: ["authorization.server.tokens-stored", "authorization.server.no-passthrough"]
   },
   {
     name: "A handler can read the proof",
     file: `${server}/Guard.ts`,
-    from: 'Headers.removeMany(request.headers, ["authorization", "dpop"])',
-    to: 'Headers.removeMany(request.headers, ["authorization"])',
+    from: 'headers: ["authorization", "dpop"]',
+    to: 'headers: ["authorization"]',
     test: `${serverTest}/Auth.test.ts`
   },
   {
@@ -200,8 +200,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "Lists that depend on the caller are cached for all",
     file: `${server}/RequiredScopes.ts`,
-    from: '({ ...result, cacheScope: "private" })\n\n',
-    to: "result\n\n",
+    from: 'result : { ...result, cacheScope: "private" }',
+    to: "result : result",
     test: `${serverTest}/Hide.test.ts`
   },
   {
@@ -300,5 +300,47 @@ export const faults: ReadonlyArray<Fault> = [
     to: '{ stdout: "ignore", stderr: "ignore", shell: true }',
     test: `${clientTest}/Authorizer.test.ts`,
     ids: ["best-practices.urls.no-shell", "best-practices.urls.platform-opener"]
+  },
+  {
+    name: "a static token that only begins alike is taken",
+    file: "packages/auth/src/server/StaticTokens.ts",
+    from: "index < a.length; index++",
+    to: "index < 0; index++",
+    test: "packages/auth/test/server/StaticTokens.test.ts"
+  },
+  {
+    name: "a request with two static tokens is admitted",
+    file: "packages/auth/src/server/StaticTokens.ts",
+    from: "if (other !== undefined) return",
+    to: 'if (other === "") return',
+    test: "packages/auth/test/server/StaticTokens.test.ts"
+  },
+  {
+    name: "a static token is taken from the query",
+    file: "packages/auth/src/server/StaticTokens.ts",
+    from: "if (problem !== undefined) return { _tag",
+    to: 'if (problem === "") return { _tag',
+    test: "packages/auth/test/server/StaticTokens.test.ts"
+  },
+  {
+    name: "scopes that every request needs are not asked of a static token",
+    file: "packages/auth/src/server/StaticTokens.ts",
+    from: "policy.scopes.filter((scope) => !policy.satisfies(scopes, scope))",
+    to: "policy.scopes.filter((scope) => !policy.satisfies(policy.scopes, scope))",
+    test: "packages/auth/test/server/StaticTokens.test.ts"
+  },
+  {
+    name: "an API key stays in the headers that handlers see",
+    file: "packages/auth/src/server/Guard.ts",
+    from: "Headers.removeMany(request.headers, credentials)",
+    to: 'Headers.removeMany(request.headers, ["authorization", "dpop"])',
+    test: "packages/auth/test/server/StaticTokens.test.ts"
+  },
+  {
+    name: "the challenge names no header of API keys",
+    file: "packages/auth/src/server/Refusals.ts",
+    from: "for (const header of apiKeys) all.push",
+    to: "for (const header of apiKeys.slice(0, 0)) all.push",
+    test: "packages/auth/test/server/StaticTokens.test.ts"
   }
 ]

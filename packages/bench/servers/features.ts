@@ -4,6 +4,7 @@ import * as Resources from "@effect-mcp/core/Resources"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import * as Middleware from "@effect-mcp/server/Middleware"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -28,7 +29,7 @@ class Arithmetic extends Context.Service<Arithmetic, { readonly plus: (a: number
 ) {}
 
 /** What most users would write: generators with a service. */
-const generators = Layer.mergeAll(
+const asking = Layer.mergeAll(
   Tools.layer(
     Echo,
     Effect.fnUntraced(function* ({ text }) {
@@ -43,7 +44,28 @@ const generators = Layer.mergeAll(
       return { sum: plus(a, b) }
     })
   )
-).pipe(Layer.provide(Layer.succeed(Arithmetic, { plus: (a, b) => a + b })))
+)
+const plus: Arithmetic["Service"] = { plus: (a, b) => a + b }
+const generators = Layer.provide(asking, Layer.succeed(Arithmetic, plus))
+
+/** The same with a service that each request makes. */
+const provided = Layer.provide(
+  asking,
+  Middleware.provide(
+    Arithmetic,
+    Effect.sync(() => plus)
+  )
+)
+
+/** Handlers that wait for async functions, as every handler of the package without Effect does. */
+const asynchronous = Layer.mergeAll(
+  Tools.layer(Echo, ({ text }) => Effect.promise(async () => text)),
+  Tools.layer(Add, ({ a, b }) => Effect.promise(async () => ({ sum: a + b })))
+)
+
+const forms: { readonly [form: string]: typeof values } = { generators, provided, async: asynchronous }
+const form = Object.keys(forms).find((form) => C.flag(form))
+const handlers = (form === undefined ? undefined : forms[form]) ?? values
 
 const flood = Tools.layer(
   Tool.make(C.flood.name, { description: C.flood.description, input: { n: Schema.Finite } }),
@@ -68,9 +90,29 @@ const filler = (name: string) =>
 const { uri, name, mimeType, text } = C.resource
 const readme = Resources.layer({ uri, name, mimeType }, Effect.succeed(text))
 
-export const server = McpServer.layer({
+const plain = McpServer.layer({
   ...C.info,
   // The limit is on, as it is by default, and never met: a load driver calls more often than any caller is meant to.
   rateLimit: { "tools/call": 1e9 },
-  features: Layer.mergeAll(C.flag("generators") ? generators : values, flood, readme, ...C.fillers.map(filler))
+  features: Layer.mergeAll(handlers, flood, readme, ...C.fillers.map(filler))
 })
+
+/** With metrics where the program is told to; without them nothing of their package is loaded. */
+export const server = C.flag("metrics")
+  ? Layer.unwrap(
+      Effect.map(
+        Effect.promise(() => import("./observed.ts")),
+        ({ metrics }) => Layer.provide(plain, metrics)
+      )
+    )
+  : plain
+
+/** The tracer of the program, where it is told to have one. */
+export const tracer = C.flag("traces")
+  ? Layer.unwrap(
+      Effect.map(
+        Effect.promise(() => import("./observed.ts")),
+        ({ traces }) => traces
+      )
+    )
+  : Layer.empty

@@ -1,5 +1,6 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as McpServer from "@effect-mcp/server/McpServer"
-import { server } from "./features.ts"
+import * as Effect from "effect/Effect"
+import { server, tracer } from "./features.ts"
 
-McpServer.runStdio(server).pipe(NodeRuntime.runMain)
+McpServer.runStdio(server).pipe(Effect.provide(tracer), NodeRuntime.runMain)

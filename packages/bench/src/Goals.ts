@@ -62,12 +62,30 @@ const started = (title: string, row: string, limit: number): ReadonlyArray<Goal>
     { ...start, title: `cold start, ${title}, to raw`, figure: "ms", raw: "raw" }
   ]
 }
+/** What it costs to be observed: a ratio to the same server that nothing observes. */
+const observed = (title: string, table: string, plain: string): ReadonlyArray<Goal> =>
+  eras.flatMap((era) => {
+    const row = { table, figure: cpu, raw: `${plain} ${era}` }
+    return [
+      { ...row, title: `${title}, metrics, to none, ${era}`, row: `ours:metrics ${era}`, limit: 1.03 },
+      { ...row, title: `${title}, metrics and traces, to none, ${era}`, row: `ours:traces ${era}` }
+    ]
+  })
 const router = "ours:router"
 const generators = "ours:generators"
 
 export const goals: ReadonlyArray<Goal> = [
   ...both("HTTP tools/call through HttpRouter", "HTTP tools/call, 16 at once", 2.2, router),
   ...both("HTTP tools/call, handlers that take a step", "HTTP tools/call, 16 at once", undefined, generators),
+  ...eras.map((era): Goal => ({
+    title: `HTTP tools/call, a service that each request makes, to a plain one, ${era}`,
+    table: "HTTP tools/call, 16 at once",
+    row: `ours:provided ${era}`,
+    figure: cpu,
+    raw: `${generators} ${era}`,
+    limit: 1.1
+  })),
+  ...observed("HTTP tools/call", "HTTP tools/call, 16 at once", router),
   ...both("HTTP tools/call through a Node listener", "HTTP tools/call, 16 at once", 1.5, "ours:node"),
   ...both("HTTP p99 at 64", "HTTP tools/call, 64 at once", 2, router, "p99 ms"),
   ...both("HTTP p99 at 64 through a Node listener", "HTTP tools/call, 64 at once", 2, "ours:node", "p99 ms"),
@@ -76,6 +94,7 @@ export const goals: ReadonlyArray<Goal> = [
   ...eras.map((era) => absolute(`HTTP progress, us each, ${era}`, "HTTP progress", 1, `${router} ${era}`, cpu)),
   ...both("stdio tools/call, 64 in flight", "stdio tools/call, 64 in flight", 2),
   ...both("stdio tools/call, handlers that take a step", "stdio tools/call, 64 in flight", undefined, generators),
+  ...observed("stdio tools/call", "stdio tools/call, 64 in flight", "ours"),
   ...both("stdio tools/call, 1 in flight", "stdio tools/call, 1 in flight", 1.3),
   ...both("stdio tools/list of 50", "stdio tools/list of 50 tools, 16 in flight", 0.8),
   ...both("stdio echo of 1 MiB", "stdio echo of 1 MiB, 4 in flight", 1),

@@ -15,11 +15,11 @@ const packages = path.dirname(root)
 
 /**
  * The packages that a program reads when it starts (the others are published as the compiler leaves them), and what is put together of
- * each: some modules and all that they import, unless a group before has it; without modules, everything.
+ * each: some modules and all that they import, unless a group before has it; without modules, everything that no other group names.
  */
 const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
-  protocol: { start: [] },
-  core: { folder: ["folder/Folder"], start: [] },
+  protocol: { start: [], validator: ["schema/JsonSchemaValidator"] },
+  core: { start: [], folder: ["folder/Changes", "folder/Folder", "folder/Media", "folder/Names", "folder/Tree"] },
   server: { start: ["McpServer"], http: ["http/RouterEndpoint"] },
   client: { start: ["McpClient"], http: ["transport/Http"] }
 }
@@ -49,7 +49,10 @@ const grouped = (directory: string, name: string) => {
   const plugin: Plugin = {
     name: "groups",
     buildEnd() {
-      for (const [group, roots] of Object.entries(groups[name] ?? {})) {
+      const parts = Object.entries(groups[name] ?? {})
+      const named = new Set(parts.flatMap(([, roots]) => roots))
+      const others = Object.keys(entries(directory)).filter((entry) => !named.has(entry))
+      for (const [group, roots] of parts) {
         const add = (id: string): void => {
           const module = this.getModuleInfo(id)
           if (module === null || groupOf.has(id)) return
@@ -57,12 +60,17 @@ const grouped = (directory: string, name: string) => {
           groupOf.set(id, module.dynamicallyImportedIds.length === 0 ? group : "")
           module.importedIds.forEach(add)
         }
-        const names = roots.length === 0 ? Object.keys(entries(directory)) : roots
-        for (const name of names) add(path.join(directory, "src", `${name}.ts`))
+        for (const name of roots.length === 0 ? others : roots) add(path.join(directory, "src", `${name}.ts`))
       }
     }
   }
   return { plugin, groupOf }
+}
+
+/** The sources are published beside their map, which need not hold them once more. */
+const withoutContents = (file: string): void => {
+  const { sourcesContent: _, ...map } = JSON.parse(readFileSync(file, "utf8"))
+  writeFileSync(file, JSON.stringify(map))
 }
 
 /** Links a package's sources into its `dist/linked`, and says of what each file is made. */
@@ -94,6 +102,9 @@ export const link = async (name: string): Promise<ReadonlyArray<OutputChunk>> =>
     }
   })
   await bundle.close()
+  for (const { sourcemapFileName } of output.filter((file) => file.type === "chunk")) {
+    if (sourcemapFileName !== null) withoutContents(path.join(to, sourcemapFileName))
+  }
   const names = readFileSync(path.join(directory, "src", `${barrel}.ts`), "utf8")
   writeFileSync(path.join(to, `${barrel}.js`), names.replaceAll('.ts"', '.js"'))
   return output.filter((file) => file.type === "chunk")

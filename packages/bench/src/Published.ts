@@ -52,6 +52,8 @@ export const make = async (directory: string = ours, unchecked = false): Promise
     await link(name)
     install(name, modules)
   }
+  install("operate", modules)
+  install("promise", modules)
   for (const file of readdirSync(path.join(root, "dist/servers"))) {
     if (file.endsWith(".js")) cpSync(path.join(root, "dist/servers", file), path.join(to, file))
   }

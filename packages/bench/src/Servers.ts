@@ -40,6 +40,29 @@ const generators = ({ eras, file }: Entry, suffix = ""): Entry => ({
   kinds: ["call"]
 })
 
+/** The same with a service that each request makes. */
+const provided = ({ eras, file }: Entry): Entry => ({
+  id: "ours:provided",
+  file,
+  args: ["--provided"],
+  eras,
+  core: true,
+  kinds: ["call"]
+})
+
+/** The same with metrics, and with metrics and spans: what is not asked for is what the other rows measure. */
+const observed = ({ args = [], eras, file }: Entry): ReadonlyArray<Entry> => [
+  { id: "ours:metrics", file, args: [...args, "--metrics"], eras, core: true, kinds: ["call"] },
+  { id: "ours:traces", file, args: [...args, "--metrics", "--traces"], eras, core: true, kinds: ["call"] }
+]
+
+/** Without Effect, with zod: plain functions, and async ones, which always wait. Beside them Effect handlers that wait for async functions. */
+const promises = (file: string, args: ReadonlyArray<string>): ReadonlyArray<Entry> => [
+  { id: "ours:promise", file: `${ours}/promise.js`, args, eras: both, kinds: ["call"] },
+  { id: "ours:promise-async", file: `${ours}/promise.js`, args: [...args, "--async"], eras: both, kinds: ["call"] },
+  { id: "ours:async", file, args: [...args, "--async"], eras: both, kinds: ["call"] }
+]
+
 /** Ours, as a user installs it; `directory` may hold another build to compare with. */
 const oursAt = (directory: string, suffix = "") => ({
   stdio: { id: `ours${suffix}`, file: `${directory}/stdio.js`, eras: both, core: true },
@@ -62,6 +85,9 @@ export const stdio = (base?: string): ReadonlyArray<Entry> => [
   { id: "raw", file: "peers/raw.mjs", args: ["--stdio"], eras: both, core: true },
   oursAt(ours).stdio,
   generators(oursAt(ours).stdio),
+  provided(oursAt(ours).stdio),
+  ...observed(oursAt(ours).stdio),
+  ...promises(oursAt(ours).stdio.file, ["--stdio"]),
   ...(base === undefined ? [] : [oursAt(base, "@base").stdio, generators(oursAt(base, "@base").stdio, "@base")]),
   { id: "sdk2", file: "peers/sdk2.mjs", args: ["--stdio"], eras: both, core: true },
   { id: "sdk1", file: "peers/sdk1.mjs", args: ["--stdio"], eras: old },
@@ -81,6 +107,9 @@ export const http = (base?: string): ReadonlyArray<Entry> => [
   router,
   oursAt(ours).node,
   generators(router),
+  provided(router),
+  ...observed(router),
+  ...promises(oursAt(ours).node.file, []),
   ...(base === undefined
     ? []
     : [oursAt(base, "@base").router, oursAt(base, "@base").node, generators(oursAt(base, "@base").router, "@base")]),

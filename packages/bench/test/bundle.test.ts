@@ -49,11 +49,12 @@ const inScratch = async (use: (directory: string) => Promise<void>) => {
 const bundled = (program: Program, use: (file: string) => Promise<void>) =>
   inScratch(async (directory) => {
     const file = await bundle(program, directory)
-    assert.deepStrictEqual(readdirSync(directory), [program.out])
+    const files = program.split === true ? ["NOTICE", "chunks", program.out] : [program.out]
+    assert.deepStrictEqual(readdirSync(directory), files)
     await use(file)
   })
 
-describe("a program in one file", () => {
+describe("a bundled program", () => {
   for (const program of programs.filter(({ out }) => out.endsWith("-server.js"))) {
     it(`starts and speaks: ${program.out}`, () =>
       bundled(program, async (file) => {
@@ -68,6 +69,7 @@ describe("a program in one file", () => {
       const { code, first } = await run(file, ["--version"], "")
       assert.match(first, /\d+\.\d+\.\d+/)
       assert.strictEqual(code, 0)
+      assert.include(readFileSync(path.join(path.dirname(file), "NOTICE"), "utf8"), "effect 4.1.0, MIT")
     })
   })
 })

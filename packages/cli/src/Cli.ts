@@ -11,14 +11,20 @@ import type { HelpDoc } from "effect/cli/HelpDoc"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import { audit } from "./commands/Audit.ts"
 import { call } from "./commands/Call.ts"
+import { dev } from "./commands/Dev.ts"
 import { login, logout, whoami } from "./commands/Login.ts"
+import { fuzz, replay } from "./commands/Fuzz.ts"
+import { install, list } from "./commands/Install.ts"
 import { inspect } from "./commands/Inspect.ts"
 import { ping } from "./commands/Ping.ts"
 import { complete, prompt, prompts } from "./commands/Prompts.ts"
 import { read, resources, watch } from "./commands/Resources.ts"
 import { proxy } from "./commands/Proxy.ts"
+import { tasks } from "./commands/Tasks.ts"
 import { tools } from "./commands/Tools.ts"
+import { top } from "./commands/Top.ts"
 import * as Endings from "./Exit.ts"
 import { Output } from "./Output.ts"
 import { indent, jsonLine, table } from "./render/Text.ts"
@@ -27,8 +33,13 @@ import { root } from "./Settings.ts"
 import { safe } from "./Style.ts"
 import * as Target from "./Target.ts"
 
+const about = "Talk to any Model Context Protocol server from the command line"
+
+/** The commands that need no server after `--`. */
+const withoutServer = /^effect-mcp (?:audit|top)\b/
+
 const command = root.pipe(
-  Command.withDescription("Talk to any Model Context Protocol server from the command line"),
+  Command.withDescription(about),
   Command.withExamples([
     { command: "effect-mcp inspect -- node server.js", description: "What a server offers" },
     { command: "effect-mcp call add a=1 b=2 -- https://example.com/mcp", description: "Call a tool" }
@@ -37,6 +48,7 @@ const command = root.pipe(
     inspect,
     tools,
     call,
+    tasks,
     resources,
     read,
     watch,
@@ -45,6 +57,13 @@ const command = root.pipe(
     complete,
     ping,
     proxy,
+    dev,
+    fuzz,
+    replay,
+    install,
+    list,
+    audit,
+    top,
     login,
     logout,
     whoami
@@ -94,7 +113,8 @@ const presenter = (output: Output["Service"]): CliOutput.Presenter => {
   const { bold } = output.style
   const formatter = CliOutput.defaultFormatter({ colors: output.style.colours })
   const help = (doc: HelpDoc): string => {
-    if (doc.subcommands !== undefined && doc.subcommands.length > 0) return overview(doc, bold)
+    if (doc.description === about) return overview(doc, bold)
+    if (withoutServer.test(doc.usage)) return formatter.formatHelpDoc(doc)
     const usage = `${doc.usage} -- <server command or URL>`
     return `${formatter.formatHelpDoc({ ...doc, usage })}\n\n${epilogue(bold)}`
   }

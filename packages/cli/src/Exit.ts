@@ -16,7 +16,7 @@ import * as Predicate from "effect/Predicate"
 /** What the exit codes mean; `--help` says the same. */
 export const code = {
   ok: 0,
-  /** The server answered with an error, or a tool's result says `isError`. */
+  /** The server answered with an error, a tool's result says `isError`, `fuzz` found a fault, or `audit verify` a change. */
   server: 1,
   /** The command line makes no sense. The server was asked nothing beyond its lists. */
   usage: 2,
@@ -32,7 +32,10 @@ export type Code = (typeof code)[keyof typeof code]
 /** The same for `--help`. */
 export const codeTable: ReadonlyArray<readonly [string, string]> = [
   ["0", "all went well"],
-  ["1", "the server answered with an error, or the tool's result is an error"],
+  [
+    "1",
+    "the server answered with an error, the tool's result is an error, fuzz found a fault, or audit verify a change"
+  ],
   ["2", "the command line is wrong, or you refused what it needs"],
   ["3", "the server could not be started, went away, or broke the protocol"],
   ["4", "no answer in time (see --timeout)"],
@@ -144,6 +147,8 @@ const fromError = (error: CommandError): Failure => {
       return new Failure({ code: code.timeout, message: `The server did not answer ${error.method} in time` })
     case "CapabilityMissing":
       return new Failure({ code: code.server, message: `The server does not offer this (${error.capability})` })
+    case "TaskCancelled":
+      return new Failure({ code: code.server, message: `The task was cancelled: ${error.message}` })
     case "ConsentDenied":
       return new Failure({ code: code.usage, message: "You did not allow this" })
     default:
@@ -182,7 +187,7 @@ const tags: ReadonlySet<string> = new Set<CommandError["_tag"]>([
   "InvalidResult",
   "McpError",
   "OutputClosed",
-  "TaskRequired",
+  "TaskCancelled",
   "Timeout",
   "TransportError",
   "Unauthorized",

@@ -20,6 +20,8 @@ export const line = ({ message, progress, total }: Progress, width: number, styl
   const bar = known
     ? `${style.green("█".repeat(full))}${style.dim("░".repeat(cells - full))} ${String(Math.floor(share * 100)).padStart(3)}%  `
     : ""
+  // A task has said nothing but its message so far.
+  if (!known && progress === 0 && message !== undefined) return shorten(safeLine(message), width - 1)
   const count = known ? `${progress}/${total}` : String(progress)
   const head = `${bar}${count}`
   const room = width - displayWidth(head) - 3

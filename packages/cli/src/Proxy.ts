@@ -12,35 +12,37 @@ import * as Stream from "effect/Stream"
 import type { Output } from "./Output.ts"
 import type { Settings } from "./Settings.ts"
 import { safe } from "./Style.ts"
-import type { Target } from "./Target.ts"
+import type { Options as TargetOptions, Target } from "./Target.ts"
 
 export type Served = Layer.Layer<McpServer.McpServer, never, Requirements>
 
-/** The target as a server. The lines of its stderr go to this command's stderr. */
-export const gateway = (
-  target: Target,
-  settings: Settings,
-  clients: number,
-  note: Output["Service"]["note"]
-): Served => {
+/** How the target is started or reached. The lines of its stderr go to this command's stderr. */
+export const connectOptions = (settings: Settings, note: Output["Service"]["note"]): TargetOptions => ({
+  ...settings,
+  tell: undefined,
   // Ends with the server's stderr: the last lines of a server that dies come after its connection ends.
-  const stderr = (lines: Stream.Stream<string>) =>
+  words: (lines) =>
     Effect.asVoid(
       Effect.forkDetach(
         Stream.runForEach(lines, (line) => note(safe(line))),
         { startImmediately: true }
       )
     )
-  return Gateway.layer({
-    connector: target.connect({ ...settings, tell: undefined, words: stderr }),
+})
+
+/** The timeout is that of lists and the like; calls take as long as their callers wait. */
+export const clientOptions = ({ revision, timeout }: Settings) => ({
+  revisions: revision === undefined ? undefined : [revision],
+  timeout
+})
+
+/** The target as a server. */
+export const gateway = (target: Target, settings: Settings, clients: number, note: Output["Service"]["note"]): Served =>
+  Gateway.layer({
+    connector: target.connect(connectOptions(settings, note)),
     capacity: clients,
-    client: {
-      revisions: settings.revision === undefined ? undefined : [settings.revision],
-      // Of lists and the like; calls take as long as their callers wait.
-      timeout: settings.timeout
-    }
+    client: clientOptions(settings)
   })
-}
 
 /** Until stdin ends. */
 export const overStdio = (gateway: Served) => Effect.provide(Stdio.serve(), gateway)

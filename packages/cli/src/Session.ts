@@ -46,6 +46,16 @@ export const noServer = usage(
   "No server: put its command or its URL after --, for example: effect-mcp tools -- node server.js"
 )
 
+/** The server of this command line: after `--`, or by `--config`. */
+export const chosen = Effect.fnUntraced(function* ({ config, server }: Settings) {
+  const { target } = yield* Server
+  if (config === undefined) return target ?? (yield* noServer)
+  if (target !== undefined) return yield* usage("--config names the server already: leave out what is after --")
+  // Loaded when needed: most command lines name no file.
+  const Configured = yield* Effect.promise(() => import("./hosts/Configured.ts"))
+  return yield* Configured.target(config, server)
+})
+
 const logLine = ({ data, level, logger }: LogMessageParams, style: Style): string => {
   const severe = level !== "debug" && level !== "info" && level !== "notice"
   const text = typeof data === "string" ? safe(data) : jsonLine(data)
@@ -94,8 +104,7 @@ export const use = <A, E, R>(body: (session: Session) => Effect.Effect<A, E, R>)
     Effect.gen(function* () {
       const settings = yield* readSettings
       const output = yield* Output
-      const { target } = yield* Server
-      if (target === undefined) return yield* noServer
+      const target = yield* chosen(settings)
       const outer = yield* Effect.scope
       const listeners: Array<Fiber.Fiber<void>> = []
       /** Listens until the connection is closed, which ends these streams. */

@@ -35,6 +35,10 @@ const flags = {
     Revision.all.map(({ version }) => version),
     "Speak this revision of the protocol only. Default: the newest that the server speaks"
   ),
+  config: text("config", "FILE", "Take the server from the configuration file of a host, instead of after --").pipe(
+    Flag.optional
+  ),
+  server: text("server", "NAME", "With --config: its name there. Default: the only one").pipe(Flag.optional),
   env: text("env", "NAME=VALUE", "An environment variable for the server; repeatable").pipe(Flag.atLeast(0)),
   cwd: text("cwd", "PATH", "Where to start the server").pipe(Flag.optional),
   header: text("header", "NAME: VALUE", "A header for every request to a URL; repeatable").pipe(Flag.atLeast(0)),
@@ -61,6 +65,8 @@ export interface Settings {
   readonly verbose: boolean
   readonly timeout: Duration.Duration | undefined
   readonly revision: Revision.Version | undefined
+  readonly config: string | undefined
+  readonly server: string | undefined
   readonly env: { readonly [name: string]: string }
   readonly cwd: string | undefined
   readonly headers: { readonly [name: string]: string }
@@ -102,6 +108,9 @@ export const settings = Effect.gen(function* () {
   if (given.decline && (given.accept || given.answer.length > 0)) {
     return yield* usage("--decline contradicts --accept and --answer")
   }
+  if (Option.isSome(given.server) && Option.isNone(given.config)) {
+    return yield* usage("--server needs --config FILE, which has the server of that name")
+  }
   yield* orUsage(Result.all(given.answer.map(parse)))
   const headers = yield* orUsage(Result.all(given.header.map(parseHeader)))
   const env = yield* orUsage(assembleText(given.env))
@@ -110,6 +119,8 @@ export const settings = Effect.gen(function* () {
     verbose: given.verbose,
     timeout: Option.getOrUndefined(timeout),
     revision: Option.getOrUndefined(given.revision),
+    config: Option.getOrUndefined(given.config),
+    server: Option.getOrUndefined(given.server),
     env: Object.fromEntries(env),
     cwd: Option.getOrUndefined(given.cwd),
     headers: Object.fromEntries(headers),

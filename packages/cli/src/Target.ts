@@ -27,6 +27,8 @@ export interface Options {
 /** A server that can be connected to. `name` is how people recognise it: their own words, not the server's. */
 export interface Target {
   readonly name: string
+  /** What was given after `--`; undefined where the target came in another way. */
+  readonly words?: ReadonlyArray<string> | undefined
   /** Whether it may demand a login before it answers. */
   readonly mayDemandLogin?: boolean | undefined
   readonly connect: (options: Options) => Effect.Effect<Transport, TransportError, Scope.Scope | Stdio.Requirements>
@@ -50,6 +52,7 @@ export const parse = (words: Words): Target | undefined => {
 
 const remote = (url: string, more: ReadonlyArray<string>): Target => ({
   name: url,
+  words: [url, ...more],
   mayDemandLogin: true,
   connect: ({ headers, tell, transport }) =>
     more.length > 0
@@ -63,6 +66,7 @@ const remote = (url: string, more: ReadonlyArray<string>): Target => ({
 
 const process = (command: string, args: ReadonlyArray<string>): Target => ({
   name: [command, ...args].join(" "),
+  words: [command, ...args],
   connect: Effect.fnUntraced(function* ({ cwd, env, words }) {
     const transport = yield* Stdio.open({ command, args, env, cwd })
     yield* words(transport.stderr)

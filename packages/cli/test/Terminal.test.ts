@@ -38,6 +38,8 @@ const proxied: Settings = {
   verbose: false,
   timeout: undefined,
   revision: undefined,
+  config: undefined,
+  server: undefined,
   env: {},
   cwd: undefined,
   headers: {},

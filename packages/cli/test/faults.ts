@@ -3,6 +3,20 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "call --detach follows the task to its end",
+    file: "packages/cli/src/commands/Call.ts",
+    from: "  yield* task.detach\n",
+    to: "  yield* task.result\n",
+    test: "packages/cli/test/Tasks.test.ts"
+  },
+  {
+    name: "a cancelled task is a failure of the connection",
+    file: "packages/cli/src/Exit.ts",
+    from: "new Failure({ code: code.server, message: `The task was cancelled",
+    to: "new Failure({ code: code.connection, message: `The task was cancelled",
+    test: "packages/cli/test/Tasks.test.ts"
+  },
+  {
     name: "the default of a form's field is drawn as the server wrote it",
     file: "packages/cli/src/Questions.ts",
     from: "given === undefined ? undefined : safeLine(given)",
@@ -64,5 +78,61 @@ export const faults: ReadonlyArray<Fault> = [
     from: "if (stray !== undefined)",
     to: "if (stray === null)",
     test: "packages/cli/test/Cli.test.ts"
+  },
+  {
+    name: "a request goes to a server that did not start",
+    file: "packages/cli/src/dev/Restarts.ts",
+    from: 'if (settled._tag === "Failed") return Effect.fail(settled.error)',
+    to: 'if (settled._tag === "Failed") return next',
+    test: "packages/cli/test/Dev.test.ts"
+  },
+  {
+    name: "a server that is replaced keeps its connections",
+    file: "packages/cli/src/dev/Restarts.ts",
+    from: ", Stream.interruptWhen(Deferred.await(replaced)))",
+    to: ")",
+    test: "packages/cli/test/Dev.test.ts"
+  },
+  {
+    name: "a crash of a server in development is not said",
+    file: "packages/cli/src/dev/Restarts.ts",
+    from: "parts.options.note(`The server crashed: ",
+    to: "Effect.succeed(`The server crashed: ",
+    test: "packages/cli/test/Dev.test.ts"
+  },
+  {
+    name: "a crashed server is not started again by a request",
+    file: "packages/cli/src/dev/Restarts.ts",
+    from: '(now._tag === "Crashed" ? serving() : now)',
+    to: "now",
+    test: "packages/cli/test/Dev.test.ts"
+  },
+  {
+    name: "dev watches the output of builds",
+    file: "packages/cli/src/dev/ProjectFiles.ts",
+    from: '  "dist",\n',
+    to: "",
+    test: "packages/cli/test/Dev.test.ts"
+  },
+  {
+    name: "dev declares only the lists that the first start had",
+    file: "packages/cli/src/commands/Dev.ts",
+    from: "changingLists: true",
+    to: "changingLists: false",
+    test: "packages/cli/test/Dev.test.ts"
+  },
+  {
+    name: "the name of a client moves the cursor of an operator",
+    file: "packages/cli/src/top/Tree.ts",
+    from: "safeLine(`${client.name} ${client.version}`)",
+    to: "`${client.name} ${client.version}`",
+    test: "packages/cli/test/Top.test.ts"
+  },
+  {
+    name: "the list of servers shows passwords in URLs",
+    file: "packages/cli/src/hosts/ServerEntry.ts",
+    from: "[withoutSecrets(entry.url), ...named",
+    to: "[entry.url, ...named",
+    test: "packages/cli/test/Install.test.ts"
   }
 ]

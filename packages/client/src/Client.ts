@@ -4,6 +4,7 @@
  * Closing the client's scope ends its requests, subscriptions and connection. The context that the client is built in decides which
  * questions the server may ask (`Sampling`, `Elicitation`, `Roots`) and which actions are allowed (`Consent`).
  */
+import type * as Extension from "@effect-mcp/core/Extension"
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Prompt } from "@effect-mcp/core/Prompt"
 import type { Tool } from "@effect-mcp/core/Tool"
@@ -29,6 +30,8 @@ import type * as Calls from "./features/Calls.ts"
 import type * as Backoff from "./connection/Backoff.ts"
 import type { ClientError } from "./ClientError.ts"
 import type * as Connection from "./connection/Connection.ts"
+import type { ExtensionCalls, RawNotification } from "./extension/ExtensionCalls.ts"
+import type { TaskMembers } from "./tasks/TaskHandle.ts"
 import type * as Negotiation from "./connection/Negotiation.ts"
 import type * as Watch from "./features/Watch.ts"
 
@@ -80,6 +83,8 @@ export interface Options {
    * to, where the wire says so. For proxies; other programs use the client's streams.
    */
   readonly onAnnouncement?: ((announcement: Announcement, relatedTo: JsonRpc.Id | undefined) => void) | undefined
+  /** The same for notifications that neither the revision nor an extension of the client describes. */
+  readonly onUnknownNotification?: ((notification: RawNotification) => void) | undefined
   /** Pings the server, and closes the connection when it does not answer. Default off. */
   readonly keepAlive?: KeepAlive | undefined
   /**
@@ -92,10 +97,20 @@ export interface Options {
    * servers that are trusted. Default false.
    */
   readonly trustAnnotations?: boolean | undefined
+  /**
+   * Whether calls may become tasks at the server: then `callTool` and the like follow the task to its result. `false` declares no
+   * extension for them, and asks for none. Default true.
+   */
+  readonly tasks?: boolean | undefined
   /** The client's experimental capabilities, by name. Default: none. */
   readonly experimental?: Connection.Options["experimental"]
   /** The client's extensions, by prefixed id. Default: none. */
   readonly extensions?: Connection.Options["extensions"]
+  /**
+   * What takes the place of `experimental` and `extensions` in a revision: sessions are declared in one of them, before the revision is
+   * agreed on. For programs that declare what another client declared, such as a gateway. Default: the two are the same in all revisions.
+   */
+  readonly declaredIn?: Connection.Options["declaredIn"]
   /** Called with the reason for which a message is dropped: invalid, unknown, or an answer to no request. Default: it is logged. */
   readonly dropped?: ((reason: string, level: "Warn" | "Debug") => void) | undefined
 }
@@ -109,7 +124,7 @@ export type ConnectError = Negotiation.NegotiationError | TransportError
  * `getPrompt` take a `Tool` or `Prompt` value and are typed by it; `...ByName` takes a name and untyped arguments. `list...` is a Stream
  * over all pages; `...Stream` shows progress before the result. Every request may fail with a `ClientError`.
  */
-export interface Client {
+export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
   /** The negotiated revision. This and the next three members may change when the client reconnects. */
   readonly revision: Revision
   /** How the server names itself; not verified. */
@@ -298,12 +313,44 @@ export interface Client {
   readonly elicitationsCompleted: Stream.Stream<string>
   /** How long the server takes to answer a ping. */
   readonly ping: Effect.Effect<Duration.Duration, ClientError>
-  /** Any request of the revision, typed by its method. `Consent` is not asked; questions and caching are as in the members above. */
-  readonly request: <M extends keyof Requests>(
-    method: M,
-    params: Requests[M]["params"],
-    options?: CallOptions
-  ) => Effect.Effect<Requests[M]["result"], ClientError>
+  /**
+   * Any request of the revision by its method, or of an extension by its value; typed by either. `Consent` is not asked; questions and
+   * caching are as in the members above.
+   *
+   * @example
+   * ```ts
+   * import { McpClient } from "@effect-mcp/client"
+   * import { Extension } from "@effect-mcp/core"
+   * import { Effect, Schema } from "effect"
+   *
+   * const Clock = Extension.make("com.example/clock", {
+   *   requests: { now: Extension.request("com.example/clock/now", { result: { time: Schema.String } }) }
+   * })
+   *
+   * export const times = Effect.gen(function* () {
+   *   const { request } = yield* McpClient.McpClient
+   *   const { tools } = yield* request("tools/list", {})
+   *   const { time } = yield* request(Clock.requests.now, {})
+   *   return [tools.length, time]
+   * })
+   * ```
+   */
+  readonly request: {
+    <M extends keyof Requests>(
+      method: M,
+      params: Requests[M]["params"],
+      options?: CallOptions
+    ): Effect.Effect<Requests[M]["result"], ClientError>
+    /**
+     * Fails with `CapabilityMissing`, and sends nothing, unless both sides declared the extension; with the failure that the method
+     * declares; with `McpError` for any other error of the server.
+     */
+    <P, A, F>(
+      request: Extension.Request<P, A, F, "client">,
+      params: NoInfer<P>,
+      options?: CallOptions
+    ): Effect.Effect<A, F | ClientError>
+  }
   /**
    * Completes when the server ended the conversation or the client was closed; fails when the connection broke. A client that reconnects
    * fails only when a connection that a request needed could not be opened again.

@@ -26,9 +26,11 @@ export class InvalidResult extends Data.TaggedError("InvalidResult")<{
 /** The client's `Consent` refused an action; nothing was sent. */
 export class ConsentDenied extends Data.TaggedError("ConsentDenied")<{ readonly message: string }> {}
 
-/** The tool runs only as a task (2025-11-25), which this client does not support; nothing was sent. */
-export class TaskRequired extends Data.TaggedError("TaskRequired")<{
-  readonly tool: string
+/** The call became a task, and the task was cancelled. */
+export class TaskCancelled extends Data.TaggedError("TaskCancelled")<{
+  /** The id of the task. */
+  readonly task: string
+  /** What the server says about it. */
   readonly message: string
 }> {}
 
@@ -69,7 +71,7 @@ export type ClientError =
   | Forbidden
   | InvalidResult
   | McpError
-  | TaskRequired
+  | TaskCancelled
   | Timeout
   | Unauthorized
 

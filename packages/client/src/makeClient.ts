@@ -12,12 +12,19 @@ import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type ClientError, Closed } from "./ClientError.ts"
+import { ClientMiddleware } from "./ClientMiddleware.ts"
+import * as ClientObserver from "./ClientObserver.ts"
 import type { Defaults, Requests } from "./CallOptions.ts"
 import { ForwardedRequests } from "./answering/ForwardedRequests.ts"
+import * as ClientExtension from "./extension/ClientExtension.ts"
 import * as Calls from "./features/Calls.ts"
+import * as Extensions from "./features/Extensions.ts"
+import * as AnyRequest from "./features/AnyRequest.ts"
+import * as TaskCalls from "./features/TaskCalls.ts"
 import * as Changes from "./features/Changes.ts"
 import type { Policy } from "./connection/Backoff.ts"
 import type * as Connection from "./connection/Connection.ts"
@@ -29,6 +36,9 @@ import type { Announcement, McpClient, Options } from "./Client.ts"
 import * as ResponseCache from "./connection/ResponseCache.ts"
 import { ToolCatalog } from "./features/ToolCatalog.ts"
 import * as ToolHeaders from "./features/ToolHeaders.ts"
+import { type Receiver, TaskReceiver } from "./tasks/Receiver.ts"
+import * as TaskParts from "./tasks/TaskParts.ts"
+import { id } from "./tasks/TaskState.ts"
 import { areTold, UrlElicitations } from "./answering/UrlElicitations.ts"
 import * as Watch from "./features/Watch.ts"
 import { Hub } from "./internal/Hub.ts"
@@ -55,15 +65,24 @@ interface Parts {
   readonly defaults: Defaults
   readonly limits: Lists.Limits
   readonly services: ServerRequests.Services
+  readonly receiver: Receiver | undefined
   readonly urls: UrlElicitations
   readonly hubs: Hubs
+  /** The extensions that have a layer. */
+  readonly extensions: ReadonlyArray<ClientExtension.Part>
   readonly dropped: Connection.Options["dropped"]
+  readonly middleware: Connection.Options["middleware"]
+  readonly observers: Connection.Options["observers"]
 }
+
+/** The extensions with that of tasks, unless the program has it for itself. */
+const withTasks = (parts: Parts["extensions"], { extensions, tasks }: Options): Parts["extensions"] =>
+  tasks === false || extensions?.[id] !== undefined ? parts : TaskParts.beside(parts)
 
 const makeParts = Effect.fnUntraced(function* (
   options: Options,
   forwarded: ForwardedRequests
-): Effect.fn.Return<Parts> {
+): Effect.fn.Return<Parts, never, Scope.Scope> {
   const services = forwarded.routed(yield* ServerRequests.services)
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   return {
@@ -80,8 +99,15 @@ const makeParts = Effect.fnUntraced(function* (
       maxBytes: options.maxListBytes ?? Lists.defaultMaxBytes
     },
     services,
+    receiver: yield* Option.match(options.tasks === false ? Option.none() : yield* Effect.serviceOption(TaskReceiver), {
+      onNone: () => Effect.undefined,
+      onSome: ({ make }) => make
+    }),
     urls: new UrlElicitations(services.elicitation, options.urlTimeout ?? "10 minutes"),
     hubs: { logs: new Hub(), updates: new Hub(), tools: new Hub(), resources: new Hub(), prompts: new Hub() },
+    extensions: withTasks(yield* ClientExtension.parts, options),
+    middleware: Option.getOrElse(yield* Effect.serviceOption(ClientMiddleware), () => []),
+    observers: Option.getOrElse(yield* Effect.serviceOption(ClientObserver.ClientObservers), () => []),
     dropped: options.dropped ?? ((reason, level) => void runFork(Effect.logWithLevel(level)(`MCP client: ${reason}`)))
   }
 })
@@ -111,10 +137,35 @@ const announcements = (
   "notifications/elicitation/complete": ({ elicitationId }) => urls.complete(elicitationId)
 })
 
+/** The members for extensions. A name that the client's options declare counts as declared, too. */
+const makeExtensions = (
+  { dropped, extensions, options, policy }: Parts,
+  connection: () => ReconnectingConnection.ReconnectingConnection
+): ReturnType<typeof Extensions.make> => {
+  const ids = new Set([
+    ...extensions.map(({ extension }) => extension.id),
+    ...Object.keys(options.extensions ?? {}),
+    ...Object.keys(options.experimental ?? {})
+  ])
+  return Extensions.make({ parts: extensions, declares: (id) => ids.has(id), connection, policy, dropped })
+}
+
+/** What takes the notifications that the revision does not know. */
+const unknownTo =
+  ({ onUnknownNotification }: Options, { received }: Extensions.Extensions): Connection.Options["unknown"] =>
+  (notification, inUse, relatedTo) => {
+    const isTaken = received(notification, inUse, relatedTo)
+    if (onUnknownNotification === undefined || inUse?.ownerOf(notification.method) !== undefined) return isTaken
+    const { method, params } = notification
+    onUnknownNotification({ method, params, relatedTo })
+    return true
+  }
+
 /** The options of every connection of the client. */
 const connectionOptions = (
-  { defaults, dropped, hubs, options, policy, services, urls }: Parts,
+  { defaults, dropped, extensions, hubs, middleware, observers, options, policy, receiver, services, urls }: Parts,
   announced: Announcements,
+  unknown: Connection.Options["unknown"],
   watches: Watch.Watch,
   catalog: () => ToolCatalog | undefined
 ): Connection.Options => {
@@ -124,19 +175,25 @@ const connectionOptions = (
     clientInfo,
     revisions: options.revisions,
     defaults,
+    receiver,
     services: { ...services, elicitation: services.elicitation && urls.remembering(services.elicitation) },
     experimental: options.experimental,
     extensions: options.extensions,
+    declaredIn: options.declaredIn,
+    parts: extensions,
     probeTimeout: options.probeTimeout ?? "3 seconds",
     maxRounds: options.maxRounds ?? InputRounds.defaultMaxRounds,
     cacheSize: options.cacheSize ?? ResponseCache.defaultCapacity,
     cacheBytes: options.cacheBytes ?? ResponseCache.defaultBytes,
     policy,
+    middleware,
+    observers,
     announced: (method, params, relatedTo) => {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- they were decoded together; a union cannot say so
       options.onAnnouncement?.({ method, params } as Announcement, relatedTo)
       announced[method]?.(params)
     },
+    unknown,
     missed: () => {
       catalog()?.forget()
       watches.missed()
@@ -150,10 +207,12 @@ const connectionOptions = (
 const endStreams = Effect.fnUntraced(function* (
   { hubs, urls }: Parts,
   watches: Watch.Watch,
+  extensions: Extensions.Extensions,
   ended: Effect.Effect<Closed>
 ): Effect.fn.Return<void, never, Scope.Scope> {
   const end = (closed: Closed): void => {
     watches.close(closed)
+    extensions.close()
     for (const hub of [...Object.values(hubs), urls]) hub.close(Exit.void)
   }
   yield* Effect.addFinalizer(() => Effect.sync(() => end(new Closed({ message: "The client is closed" }))))
@@ -180,7 +239,11 @@ export const make = Effect.fnUntraced(function* <E, R>(
   const watches = yield* Watch.make(() => connection, policy)
   let catalog: ToolCatalog | undefined
   const announced = announcements(parts, watches, () => catalog)
-  const opening = connect(connectionOptions(parts, announced, watches, () => catalog))
+  const extensions = yield* makeExtensions(parts, () => connection)
+  const opening = ClientObserver.repeated(
+    parts.observers,
+    connect(connectionOptions(parts, announced, unknownTo(options, extensions), watches, () => catalog))
+  )
   const { keepAlive: keptAlive } = options
   const connection: ReconnectingConnection.ReconnectingConnection = yield* ReconnectingConnection.make({
     open:
@@ -192,10 +255,11 @@ export const make = Effect.fnUntraced(function* <E, R>(
     defaults,
     isSafe: (method, params) => options.trustAnnotations === true && catalog?.mayRepeat(method, params) === true,
     onLost: () => catalog?.forget(),
+    follow: extensions.follow,
     dropped
   })
   const tools = (catalog = new ToolCatalog(connection, (reason) => dropped(reason, "Warn"), limits.maxBytes))
-  yield* endStreams(parts, watches, connection.reconnect.ended)
+  yield* endStreams(parts, watches, extensions, connection.reconnect.ended)
   const headers = ToolHeaders.make({ connection, catalog: tools, limits })
   const retrying = retryingAfterUrls(parts, connection)
   const calls = Calls.make({
@@ -204,7 +268,8 @@ export const make = Effect.fnUntraced(function* <E, R>(
     headers,
     retrying,
     consent: parts.services.consent,
-    validate: options.validateOutput ?? true
+    validate: options.validateOutput ?? true,
+    tasks: options.tasks !== false
   })
   return {
     get revision() {
@@ -220,28 +285,32 @@ export const make = Effect.fnUntraced(function* <E, R>(
       return connection.instructions
     },
     forwarded,
+    ...extensions.calls,
     ...callMembers(calls),
+    ...TaskCalls.make({ calls, connection, exchange: extensions.exchange, limits, scope: yield* Effect.scope }),
     ...listMembers(parts, connection, tools),
     ...readMembers(connection, retrying),
     ...streamMembers(parts, connection),
     watchResource: watches.watch,
     setLogLevel: connection.setLogLevel,
     ping: Effect.map(Effect.timed(connection.ping()), ([duration]) => duration),
-    request: headers.request,
+    request: AnyRequest.make(headers.request, extensions.calls.request),
     awaitClosed: connection.reconnect.awaitClosed
   }
 })
 
 type Members<K extends keyof Service> = Pick<Service, K>
 
-const callMembers = (
-  calls: Calls.Calls
-): Members<"callTool" | "callToolByName" | "callToolStream" | "callToolByNameStream"> => ({
-  ...calls,
+const callMembers = ({
+  callTool,
+  callToolByName
+}: Calls.Calls): Members<"callTool" | "callToolByName" | "callToolStream" | "callToolByNameStream"> => ({
+  callTool,
+  callToolByName,
   callToolStream: (tool, input, options = {}) =>
-    Calls.stream((withProgress) => calls.callTool(tool, input, withProgress), options),
+    Calls.stream((withProgress) => callTool(tool, input, withProgress), options),
   callToolByNameStream: (name, args, options = {}) =>
-    Calls.stream((withProgress) => calls.callToolByName(name, args, withProgress), options)
+    Calls.stream((withProgress) => callToolByName(name, args, withProgress), options)
 })
 
 const listMembers = (

@@ -1,12 +1,56 @@
 /** Faults of the client put in by hand, and the test that notices each. */
 import type { Fault } from "@effect-mcp/spec/Fault"
+import { extension } from "./faults/extension.ts"
+import { taskReceiver } from "./faults/receiver.ts"
+import { tasks } from "./faults/tasks.ts"
 import { statements } from "./faults/statements.ts"
 
 const streamable = "packages/client/src/transport/http/Streamable.ts"
 const model = "packages/client/test/transport/http/Streamable.model.test.ts"
 
+const middleware = "packages/client/src/ClientMiddleware.ts"
+const middlewareTest = "packages/client/test/connection/ClientMiddleware.test.ts"
+
 export const faults: ReadonlyArray<Fault> = [
   ...statements,
+  ...extension,
+  ...tasks,
+  ...taskReceiver,
+  {
+    name: "the last middleware of a client is the outermost",
+    file: middleware,
+    from: "around.reduceRight<typeof send>(",
+    to: "around.reduce<typeof send>(",
+    test: middlewareTest
+  },
+  {
+    name: "a request that middleware sent again counts as unsent where its last try did not leave",
+    file: middleware,
+    from: "(this.reached && isUnsent(error) ? sent(error) : error)",
+    to: "error",
+    test: middlewareTest
+  },
+  {
+    name: "middleware given to middleware of a client is dropped",
+    file: middleware,
+    from: "return [...outer, ...middleware",
+    to: "return [...middleware",
+    test: middlewareTest
+  },
+  {
+    name: "middleware makes a question that must not be asked an answer to the server",
+    file: middleware,
+    from: "(refused?.error === error ? refused : error)",
+    to: "error",
+    test: middlewareTest
+  },
+  {
+    name: "entries of _meta that middleware adds take the place of the others",
+    file: middleware,
+    from: "withMeta(given ?? {}, changes.meta)",
+    to: "{ ...given, _meta: changes.meta }",
+    test: middlewareTest
+  },
   {
     name: "a client fetches the URL of a question",
     file: "packages/client/src/answering/ServerRequests.ts",
@@ -41,8 +85,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "initialize carries the old session id",
     file: "packages/client/src/transport/http/Endpoint.ts",
-    from: ': request.method === "initialize"\n            ? undefined\n            : this.ofSession',
-    to: ': request.method === "initialize" && this.version === "never"\n            ? undefined\n            : { "mcp-session-id": "session-0", ...this.ofSession }',
+    from: ': request?.method === "initialize"\n          ? undefined\n          : this.ofSession',
+    to: ': request?.method === "initialize" && this.version === "never"\n          ? undefined\n          : { "mcp-session-id": "session-0", ...this.ofSession }',
     test: model
   },
   {

@@ -12,6 +12,20 @@ const depthTest = "packages/core/test/transport/Depth.test.ts"
 export const faults: ReadonlyArray<Fault> = [
   ...statements,
   {
+    name: "The _meta of a message is a member of what an extension decodes of it",
+    file: "packages/core/src/contract/MessageCodec.ts",
+    from: '!Object.hasOwn(wire, "_meta")',
+    to: 'Object.hasOwn(wire, "_meta")',
+    test: "packages/core/test/contract/Extension.test.ts"
+  },
+  {
+    name: "The _meta of a message never reaches the shape that has a field for it",
+    file: "packages/core/src/contract/MessageCodec.ts",
+    from: "seesMeta ? wire : rest",
+    to: "seesMeta ? rest : rest",
+    test: "packages/core/test/contract/Extension.test.ts"
+  },
+  {
     name: "The reason of a cancel does not reach the finalizers of the handler",
     file: "packages/core/src/peer/Inbound.ts",
     from: "reason === undefined ? undefined : CancelReason.annotation(reason)",
@@ -238,7 +252,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "A schema of another library is taken for fields without names",
-    file: "packages/core/src/contract/Tool.ts",
+    file: "packages/core/src/contract/ValueCodec.ts",
     from: "  if (wrong === undefined) return Schema.Struct(fields)",
     to: "  if (isJsonObject(fields)) return Schema.Struct(fields)\n  if (wrong === undefined) return Schema.Struct(fields)",
     test: "packages/core/test/contract/Tool.test.ts"
@@ -289,5 +303,12 @@ export const faults: ReadonlyArray<Fault> = [
     to: "message",
     test: "packages/server/test/dispatch/defects.test.ts",
     project: "server"
+  },
+  {
+    name: "an extension takes a subscription that MCP has",
+    file: "packages/core/src/contract/Extension.ts",
+    from: "(key) => Object.hasOwn(SubscriptionFilter.fields, key)",
+    to: "() => false",
+    test: "packages/core/test/contract/Extension.test.ts"
   }
 ]

@@ -10,10 +10,11 @@ import { practical } from "./practical.ts"
 import { prompts } from "./prompts.ts"
 import { resources } from "./resources.ts"
 import { State } from "./state.ts"
+import { tasks } from "./tasks.ts"
 import { tools } from "./tools.ts"
 
 /** All features; their handlers share a `State`. */
-export const features = Layer.mergeAll(tools, asking, practical, resources, prompts, inputRequired)
+export const features = Layer.mergeAll(tools, asking, practical, resources, prompts, inputRequired, tasks)
 
 export interface Options {
   /** The only revision to speak. Default: all. */

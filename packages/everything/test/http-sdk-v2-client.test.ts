@@ -17,7 +17,7 @@ import {
   textOf,
   using
 } from "./support/modern-sdk-v2.ts"
-import { toolNames } from "./support/names.ts"
+import { inlineTools } from "./support/names.ts"
 
 const timeout = 30_000
 const options = { timeout, excludeTestServices: true }
@@ -40,7 +40,7 @@ for (const [over, serve] of ways) {
           const { tools } = yield* using((client) => client.listTools())
           assert.deepStrictEqual(
             tools.map(({ name }) => name),
-            toolNames
+            inlineTools
           )
           const { contents } = yield* using((client) => client.readResource({ uri: "test://static-text" }))
           assert.strictEqual(contents[0]?.uri, "test://static-text")

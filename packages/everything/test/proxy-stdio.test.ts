@@ -11,7 +11,8 @@ import { suite } from "./support/server-everything-suite.ts"
 
 suite(
   "stdio and a proxy to Streamable HTTP",
-  Layer.unwrap(Effect.map(serverEverything, ({ url }) => layerClient(overStdio(url), { revisions: ["2025-11-25"] })))
+  Layer.unwrap(Effect.map(serverEverything, ({ url }) => layerClient(overStdio(url), { revisions: ["2025-11-25"] }))),
+  { receives: false }
 )
 
 const textOf = ({ content }: { readonly content: ReadonlyArray<any> }): string =>

@@ -10,7 +10,7 @@ import { Harness } from "@effect-mcp/testing"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Logger, Queue, Schema, Stream, SubscriptionRef } from "effect"
 import { gateway, http, node, socket, sse, stdio, web } from "./support/harnesses.ts"
-import { toolNames } from "./support/names.ts"
+import { inlineTools, toolNames } from "./support/names.ts"
 import { listening, untilHeard } from "./support/our-client.ts"
 
 const Add = Tool.make("add", {
@@ -71,7 +71,7 @@ for (const { open, revision, title } of cases) {
         const tools = yield* Stream.runCollect((yield* client).listTools)
         assert.deepStrictEqual(
           tools.map(({ name }) => name),
-          toolNames
+          rules.tasks || rules.extensions === "extensions" ? toolNames : inlineTools
         )
         const add = tools.find(({ name }) => name === "add")
         assert.strictEqual(add?.outputSchema !== undefined, rules.structuredOutput)

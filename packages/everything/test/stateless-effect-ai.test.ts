@@ -5,7 +5,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Schema } from "effect"
 import { McpClient as EffectClient, McpProtocol } from "effect/ai"
 import { ChildProcess } from "effect/process"
-import { toolNames } from "./support/names.ts"
+import { inlineTools } from "./support/names.ts"
 import { serverFile } from "./support/official.ts"
 import { suite } from "./support/effect-ai-suite.ts"
 import { client, fileOf, layerClient } from "./support/our-client.ts"
@@ -41,7 +41,8 @@ for (const protocol of protocols) {
         assert.match(mcp.instructions ?? "", /Call anything/)
         assert.deepStrictEqual(
           (yield* mcp.listTools()).map(({ name }) => name),
-          toolNames
+          // In 2025-11-25 its client leaves out tools that run only as a task, in 2026-07-28 the server does.
+          inlineTools
         )
         assert.strictEqual((yield* mcp.listResources()).length, 4)
         assert.strictEqual((yield* mcp.listPrompts()).length, 5)

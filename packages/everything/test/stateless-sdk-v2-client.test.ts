@@ -15,7 +15,7 @@ import {
   textOf,
   using
 } from "./support/modern-sdk-v2.ts"
-import { toolNames } from "./support/names.ts"
+import { inlineTools } from "./support/names.ts"
 
 const timeout = 30_000
 const options = { timeout, excludeTestServices: true }
@@ -63,7 +63,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
       Effect.gen(function* () {
         const { wire } = yield* Modern
         const since = wire.received.length
-        assert.deepStrictEqual(namesOf((yield* using((client) => client.listTools())).tools), toolNames)
+        assert.deepStrictEqual(namesOf((yield* using((client) => client.listTools())).tools), inlineTools)
         assert.strictEqual((yield* using((client) => client.listResources())).resources.length, 4)
         assert.strictEqual((yield* using((client) => client.listResourceTemplates())).resourceTemplates.length, 1)
         assert.strictEqual((yield* using((client) => client.listPrompts())).prompts.length, 5)
@@ -305,7 +305,7 @@ describe("The TypeScript SDK v2 client", () => {
           toolsChanged: (tools) => Deferred.doneUnsafe(changed, Effect.succeed(namesOf(tools)))
         })
         yield* Effect.provideService(call("grow", { name: "leaf" }), Modern, modern)
-        assert.deepStrictEqual(yield* Deferred.await(changed), [...toolNames, "grown_leaf"])
+        assert.deepStrictEqual(yield* Deferred.await(changed), [...inlineTools, "grown_leaf"])
       }),
     { ...verifies("tools.list-changed.sent"), timeout }
   )

@@ -5,7 +5,7 @@ import { Add } from "./calculator.ts"
 
 const calculator = McpClient.layerStdio({
   command: "node",
-  args: [`${import.meta.dirname}/calculator-server.ts`]
+  args: [import.meta.filename.replace("calculator-client", "calculator-server")]
 })
 
 const program = Effect.gen(function* () {

@@ -2,22 +2,34 @@
  * A server that forwards every request to another server, the upstream server; each side speaks any revision.
  *
  * Each client has its own conversation with the upstream server, which declares what that client declared. Questions, progress, logs,
- * notifications and cancellations cross in both directions. Tasks, extensions and unknown methods are not relayed.
+ * notifications and cancellations cross in both directions. So do the messages of methods that the gateway does not know, untouched, and
+ * the declarations of extensions: `Translation` says which of them cross between eras.
+ *
+ * A task of the upstream server is followed to its end, or becomes a task of the gateway where its caller can have tasks (`Tasks`).
+ *
+ * Not relayed: notifications of clients without a session.
  */
+import * as ClientExtension from "@effect-mcp/client/ClientExtension"
 import { Resume } from "@effect-mcp/client/Http"
 import type * as McpClient from "@effect-mcp/client/McpClient"
+import type * as Extension from "@effect-mcp/core/Extension"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import { Roots } from "@effect-mcp/core/Roots"
 import { Sampling } from "@effect-mcp/core/Sampling"
 import type { Transport } from "@effect-mcp/core/Transport"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Middleware from "@effect-mcp/server/Middleware"
+import type * as Tasks from "@effect-mcp/tasks/Tasks"
+import type * as TaskStore from "@effect-mcp/tasks/TaskStore"
+import * as TaskMaker from "@effect-mcp/tasks/internal/TaskMaker"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as ClientNotifications from "./ClientNotifications.ts"
 import * as Relay from "./Relay.ts"
+import * as GatewayTasks from "./Tasks.ts"
 import * as Translation from "./Translation.ts"
 import * as UpstreamCalls from "./UpstreamCalls.ts"
 import * as Upstreams from "./Upstreams.ts"
@@ -32,6 +44,16 @@ export interface Options<E, R> extends Pick<
   readonly connector: Effect.Effect<Transport, E, R>
   /** Options of the clients of the upstream server. Default: those of `McpClient`, without validation of results. */
   readonly client?: McpClient.Options | undefined
+  /**
+   * Extensions that callers use through the gateway. All extensions cross; of these the gateway also knows which param the header `Mcp-Name`
+   * mirrors (2026-07-28 over HTTP): it refuses a request whose header differs, and adds the header where the caller has none. Default none.
+   */
+  readonly extensions?: ReadonlyArray<Extension.Any> | undefined
+  /**
+   * Tasks that the gateway makes for its callers of those of the upstream server: how long they are kept, and how many. They are in the memory
+   * of this process. Default: as `Tasks.layer`.
+   */
+  readonly tasks?: (Tasks.Options & Partial<TaskStore.Limits>) | undefined
   /** How long a conversation is kept after the last request without a session. Default 1 minute. */
   readonly idle?: Duration.Input | undefined
   /** Conversations with the upstream server at most, of all clients together; one more is refused. Default 256. */
@@ -46,6 +68,13 @@ export interface Options<E, R> extends Pick<
   readonly roundTimeout?: Duration.Input | undefined
   /** Calls that wait for a round at most; one more cancels the call that has waited longest. Default 1024. */
   readonly maxWaiting?: number | undefined
+  /**
+   * For an upstream server that another version may replace while clients stay: all lists are declared, and that they change; one that the
+   * upstream server lacks is empty. Default false: what the upstream server declares.
+   */
+  readonly changingLists?: boolean | undefined
+  /** Runs around every request but `initialize` and `ping`, before it is relayed. */
+  readonly middleware?: Middleware.Middleware | undefined
 }
 
 /** How much the gateway holds at the moment, for tests and metrics. */
@@ -59,11 +88,25 @@ export class Gateway extends Context.Service<
   }
 >()("@effect-mcp/gateway/Gateway") {}
 
+const requestsOf = ({ requests }: Extension.Any): ReadonlyArray<Extension.Request<unknown, unknown, unknown>> =>
+  Object.values(requests)
+
+const around =
+  (outer: Middleware.Middleware, inner: Middleware.Middleware): Middleware.Middleware =>
+  (request, next, proceed) => {
+    const relayed: Middleware.Proceed = (changed) => inner(changed, proceed(changed), proceed)
+    return outer(request, inner(request, next, proceed), relayed)
+  }
+
 const make = Effect.fnUntraced(function* <E extends { readonly message: string }, R>(options: Options<E, R>) {
-  const { reconnectTimeout = "1 second" } = options
+  const { changingLists = false, middleware, reconnectTimeout = "1 second" } = options
   const captured = yield* Effect.context<Exclude<R, Scope.Scope>>()
-  // The gateway's own user, model and roots do not answer for its clients.
-  const services = Context.omit(Elicitation, Sampling, Roots)(captured) as Context.Context<never>
+  // The gateway's own user, model, roots and extensions do not answer for its clients.
+  const services = Context.omit(
+    Elicitation,
+    Sampling,
+    Roots
+  )(ClientExtension.omitAll(captured)) as Context.Context<never>
   const context = Context.add(services, Resume, { timeout: reconnectTimeout })
   const upstreams = yield* Upstreams.make(
     {
@@ -80,16 +123,29 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
     capacity: options.maxWaiting ?? 1024
   })
 
+  const tasks = yield* TaskMaker.makeMemory(options.tasks ?? {})
+  const requests = (options.extensions ?? []).flatMap(requestsOf)
+  const nameParams = new Map(
+    requests.flatMap(({ method, nameParam }) => (nameParam === undefined ? [] : [[method, nameParam]]))
+  )
+
+  const relay = Relay.make({ upstreams, calls, changingLists, reconnectTimeout, nameParams, tasks })
   return {
-    middleware: Relay.make({ upstreams, calls, reconnectTimeout }),
+    middleware: middleware === undefined ? relay : around(middleware, relay),
+    inbound: ClientNotifications.relay(upstreams),
     onInitialize: ((answer, { clientCapabilities, ...who }) =>
       Effect.scoped(
-        Effect.map(upstreams.acquire({ ...who, capabilities: clientCapabilities }, false), ({ client }) => ({
-          ...answer,
-          ...Translation.identity(client),
-          serverInfo: client.serverInfo
-        }))
+        Effect.map(upstreams.acquire({ ...who, capabilities: clientCapabilities }, false), ({ client }) => {
+          const { capabilities, ...identity } = Translation.identity(client, who.revision, changingLists)
+          return {
+            ...answer,
+            ...identity,
+            capabilities: GatewayTasks.offered(capabilities, client, answer.capabilities),
+            serverInfo: client.serverInfo
+          }
+        })
       )) satisfies NonNullable<ServerOptions["onInitialize"]>,
+    methods: GatewayTasks.methods(tasks, upstreams.tasks),
     gateway: Gateway.of({ upstreams: upstreams.size, calls: calls.size })
   }
 })
@@ -116,15 +172,16 @@ export const layer = <E extends { readonly message: string }, R>(
   options: Options<E, R>
 ): Layer.Layer<McpServer.McpServer | Gateway, never, Exclude<R, Scope.Scope>> =>
   Layer.unwrap(
-    Effect.map(make(options), ({ gateway, onInitialize, middleware }) => {
+    Effect.map(make(options), ({ gateway, inbound, methods, middleware, onInitialize }) => {
       const { askTimeout, drain, keepAlive, limits, logging, rateLimit, revisions, rounds } = options
       return Layer.merge(
         Layer.succeed(Gateway, gateway),
         McpServer.layer({
           name: "effect-mcp-gateway",
           version: "0.1.0",
-          features: Middleware.layer(middleware),
+          features: Layer.mergeAll(Middleware.layer(middleware), Middleware.inbound(inbound), methods),
           dynamic: true,
+          unknownMethods: "middleware",
           onInitialize,
           askTimeout,
           drain,

@@ -5,24 +5,30 @@
  * and log. Subscriptions relay notifications.
  */
 import type * as McpClient from "@effect-mcp/client/McpClient"
+import { CurrentAttendance } from "@effect-mcp/client/internal/Attendance"
 import { areTold } from "@effect-mcp/client/internal/UrlElicitations"
 import { elicitationModes } from "@effect-mcp/core/ClientInput"
+import * as Extension from "@effect-mcp/core/Extension"
 import { Principal } from "@effect-mcp/core/Principal"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
-import { isId } from "@effect-mcp/protocol/JsonRpc"
+import { isId, request } from "@effect-mcp/protocol/JsonRpc"
+import { EncodedResult, isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import type * as Middleware from "@effect-mcp/server/Middleware"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import { CoreTasks, isMethod as isTaskMethod, type TaskMaker } from "@effect-mcp/tasks/internal/TaskMaker"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { listen } from "./Listening.ts"
+import * as Tasks from "./Tasks.ts"
 import * as Translation from "./Translation.ts"
 import type { Upstream } from "./Upstream.ts"
 import type { UpstreamCall } from "./UpstreamCall.ts"
-import type { UpstreamCalls } from "./UpstreamCalls.ts"
+import type * as UpstreamCalls from "./UpstreamCalls.ts"
 import type { DownstreamClient, Upstreams } from "./Upstreams.ts"
 
 type Request = Middleware.Request
@@ -45,9 +51,15 @@ const downstreamClient = Effect.map(
 
 export interface Options {
   readonly upstreams: Upstreams
-  readonly calls: UpstreamCalls
+  readonly calls: UpstreamCalls.UpstreamCalls
   /** How long a request waits for an upstream server that is lost. */
   readonly reconnectTimeout: Duration.Input
+  /** The param that the header `Mcp-Name` mirrors, by method, of extensions that the gateway knows. */
+  readonly nameParams: ReadonlyMap<string, string>
+  /** Makes the tasks of the gateway. */
+  readonly tasks: TaskMaker
+  /** Whether all lists are declared; those that the upstream server lacks are empty. */
+  readonly changingLists: boolean
 }
 
 interface Relay extends Options {
@@ -64,21 +76,35 @@ export const make = (options: Options): Middleware.Middleware => {
 const acquire = ({ upstreams }: Relay) => Effect.flatMap(downstreamClient, (client) => upstreams.acquire(client, false))
 
 const answer = (relay: Relay, request: Request, next: Middleware.Next): Answer => {
+  if (Middleware.isOwn(request)) return own(relay, request, next)
   switch (request.method) {
     case "tools/call":
+      return callTool(relay, request)
     case "prompts/get":
     case "resources/read":
-      return call(relay, request)
+      return Effect.flatMap(calling(relay, request), (call) => call("request"))
     case "server/discover":
       return Effect.gen(function* () {
         const { client } = yield* acquire(relay)
-        const { _meta, ...own } = yield* next
-        return { ...own, ...Translation.identity(client), _meta: { ..._meta, [Meta.serverInfo]: client.serverInfo } }
+        const result = yield* next
+        if (isEncodedResult(result)) return result
+        const { _meta, ...own } = result
+        const { revision } = yield* RequestContext
+        const { capabilities, ...identity } = Translation.identity(client, revision, relay.changingLists)
+        return {
+          ...own,
+          ...identity,
+          ...("capabilities" in own && { capabilities: Tasks.offered(capabilities, client, own.capabilities) }),
+          _meta: { ..._meta, [Meta.serverInfo]: client.serverInfo }
+        }
       })
     case "subscriptions/listen":
       return Effect.gen(function* () {
         const { id, outbound } = yield* RequestContext
-        return yield* listen(yield* acquire(relay), id, outbound, request.params.notifications)
+        const upstream = yield* acquire(relay)
+        const { serverCapabilities: own } = upstream.client
+        const declared = relay.changingLists ? Translation.withChangingLists(own) : own
+        return yield* listen(relay.tasks, upstream, declared, id, outbound, request.params.notifications)
       })
     case "resources/subscribe":
     case "resources/unsubscribe":
@@ -95,22 +121,36 @@ const answer = (relay: Relay, request: Request, next: Middleware.Next): Answer =
     case "ping":
       return next
     default:
-      return query(relay, request)
+      return query(relay, request, next)
   }
 }
 
+/** Whether the method gives a list that the upstream server has not declared. */
+const lacksList = ({ revision, serverCapabilities }: McpClient.McpClient["Service"], method: string): boolean => {
+  const info = MethodInfo.ofRequest(method)
+  if (info?.paginated !== true) return false
+  return MethodInfo.missingCapability(info, serverCapabilities, revision.rules) !== undefined
+}
+
 /** A request that has an answer and nothing else. */
-const query = (relay: Relay, { method, params }: Request): Answer =>
+const query = (
+  relay: Relay,
+  { method, params }: Exclude<Request, Middleware.OwnRequest>,
+  next: Middleware.Next
+): Answer =>
   Effect.gen(function* () {
     const { reconnectTimeout } = relay
     const { revision } = yield* RequestContext
     const { client } = yield* acquire(relay)
+    // The gateway's own list is empty.
+    if (relay.changingLists && lacksList(client, method)) return yield* next
     const { meta, params: sent } = Translation.outgoing(params ?? {})
-    return yield* Effect.mapError(
+    const result = yield* Effect.mapError(
       // Method and params were decoded together; the correlation is lost on the way through the union.
       client.request(method, sent as never, { reconnectTimeout, ...(meta === undefined ? undefined : { meta }) }),
       Translation.toMcpError(method, revision)
     )
+    return "tools" in result ? Tasks.listed(result, client, revision) : result
   })
 
 const subscription = (
@@ -127,35 +167,140 @@ const subscription = (
     return {}
   })
 
-/** A request that may ask, report and log. */
-const call = (relay: Relay, request: Calling): Answer =>
+/** A request of a method of an extension: those of tasks are the gateway's own. */
+const own = (relay: Relay, request: Middleware.OwnRequest, next: Middleware.Next): Answer =>
+  Effect.flatMap(RequestContext, ({ revision }) =>
+    isTaskMethod(request.method, revision) && relay.upstreams.tasks() !== "none" ? next : unknown(relay, request)
+  )
+
+/** A request of a method that the gateway does not know: params and result are those of the wire. */
+const unknown = (relay: Relay, { method, params }: Middleware.OwnRequest): Answer =>
+  Effect.gen(function* () {
+    const { calls, upstreams } = relay
+    const { meta, revision } = yield* RequestContext
+    const client = yield* downstreamClient
+    const headers = yield* nameHeader(relay, method, params)
+    return yield* calls.run<Middleware.Result>({
+      // Its server may ask, and send notifications: they must not reach another request.
+      acquire: upstreams.acquire(client, true),
+      send: ({ client }, call) =>
+        client.raw
+          .request(method, Translation.unknownParams(params, revision), {
+            ...callOptions(relay, call, isId(meta.progressToken)),
+            headers
+          })
+          .pipe(
+            Effect.mapError(Translation.toMcpError(method, revision)),
+            Effect.flatMap((wire) => Translation.result(method, wire, client.revision, revision))
+          ),
+      admit: () => Effect.void
+    })
+  })
+
+/**
+ * The header `Mcp-Name` of an unknown method. Where the gateway does not know which param it mirrors, the caller's header is passed on: an
+ * upstream server over HTTP compares it.
+ */
+const nameHeader = ({ nameParams }: Relay, method: string, params: JsonObject) =>
+  Effect.gen(function* () {
+    const { envelope, id, revision } = yield* RequestContext
+    const nameParam = nameParams.get(method)
+    const given = envelope.headers?.[Headers.name]
+    if (nameParam === undefined) return given === undefined ? {} : { [Headers.name]: given }
+    if (envelope.headers !== undefined && revision.era === "stateless") {
+      const different = Headers.mismatch(envelope.headers, request(id, method, params), () => nameParam)
+      if (different !== undefined) return yield* McpError.headerMismatch(different)
+    }
+    const name = params[nameParam]
+    return typeof name === "string" ? { [Headers.name]: Headers.encode(name) } : {}
+  })
+
+/** The options of a request whose downstream client decides how long it waits. */
+const callOptions = (
+  { reconnectTimeout }: Pick<Relay, "reconnectTimeout">,
+  call: UpstreamCall<Middleware.Result>,
+  progress: boolean
+): McpClient.CallOptions => ({
+  timeout: Duration.infinity,
+  maxTotal: Duration.infinity,
+  reconnectTimeout,
+  onSend: (id) => {
+    call.wireId = id
+  },
+  ...(progress && { onProgress: ({ progress, ...event }) => call.progress(progress, event) })
+})
+
+/** A call of a tool: it may become a task. */
+const callTool = (relay: Relay, request: RequestOf<"tools/call">): Answer =>
+  Effect.gen(function* () {
+    const { params } = request
+    const { tasks, upstreams } = relay
+    const { revision } = yield* RequestContext
+    const acquired = upstreams.acquire(yield* downstreamClient, false)
+    const generation =
+      upstreams.tasks() ?? (yield* Effect.scoped(Effect.map(acquired, ({ client }) => Tasks.generationOf(client))))
+    const taskSupport = (name: string) =>
+      Effect.flatMap(acquired, ({ tools }) =>
+        Effect.mapError(tools.taskSupport(name), Translation.toMcpError(request.method, revision))
+      )
+    const fate = yield* Effect.scoped(Tasks.fateOf(tasks, { generation, taskSupport }, params))
+    const call = yield* calling(relay, request)
+    return yield* fate === "task"
+      ? tasks.make(params, stored(relay, call(fate)))
+      : call(fate, (rest) => tasks.make(params, stored(relay, rest)))
+  })
+
+/** The result of a call that has become a task, which is kept. */
+const stored = (relay: Relay, result: Answer): Answer => Effect.flatMap(result, (result) => signed(relay, result))
+
+type OnTask = UpstreamCalls.Start<Middleware.Result, RequestServices>["onTask"]
+
+/** A request that may ask, report and log, for its caller; it may run when its request has been answered. */
+const calling = (relay: Relay, request: Calling) =>
   Effect.gen(function* () {
     const { calls, reconnectTimeout, upstreams } = relay
     const context = yield* RequestContext
     const client = yield* downstreamClient
     const level = logLevelOf(context)
-    const { elicitation, roots, sampling } = client.capabilities
-    const mayAsk = (elicitation ?? roots ?? sampling) !== undefined && upstreams.era() !== "stateless"
+    const { elicitation, experimental, extensions, roots, sampling } = client.capabilities
+    const asked = elicitation ?? roots ?? sampling ?? experimental ?? extensions
+    const mayAsk = asked !== undefined && upstreams.era() !== "stateless"
     const uri = request.method === "resources/read" ? request.params.uri : undefined
     const toMcpError = Translation.toMcpError(request.method, context.revision, uri)
     const agree = agreement(request, context)
-    return yield* calls.run<Middleware.Result>({
-      acquire: upstreams.acquire(client, mayAsk || level !== undefined),
-      send: Effect.fnUntraced(function* (upstream, call) {
-        if (agree !== undefined) {
-          call.headerParams = yield* Effect.mapError(upstream.headers.of(agree.tool), toMcpError)
-          yield* agree.check(call)
-        }
-        yield* requestLogs(relay, upstream, level)
-        const progress = isId(context.meta.progressToken)
-        const visiting = !areTold(context.revision) && elicitationModes(client).url
-        return yield* Effect.mapError(
-          send(upstream, call, request, { progress, reconnectTimeout, visiting }),
-          toMcpError
-        )
-      }),
-      admit: (call) => agree?.check(call) ?? Effect.void
-    })
+    return (fate: Tasks.Fate, onTask?: OnTask): Answer =>
+      calls.run<Middleware.Result, RequestServices>({
+        acquire: upstreams.acquire(client, mayAsk || level !== undefined),
+        send: Effect.fnUntraced(function* (upstream, call) {
+          if (agree !== undefined) {
+            call.headerParams = yield* Effect.mapError(upstream.tools.headers(agree.tool), toMcpError)
+            yield* agree.check(call)
+          }
+          yield* requestLogs(relay, upstream, level)
+          const progress = fate !== "request" || isId(context.meta.progressToken)
+          const visiting = !areTold(context.revision) && elicitationModes(client).url
+          const byName = fate === "task" || !Extension.isIn(CoreTasks, context.revision)
+          const sending = { progress, reconnectTimeout, visiting, byName }
+          return yield* send(upstream, call, request, sending).pipe(
+            Effect.provideService(CurrentAttendance, {
+              asks: false,
+              prefers: fate === "task",
+              created: ({ id }) => {
+                call.becomeTask(id)
+                upstream.taskQuestions.begun(call)
+              }
+            }),
+            Effect.catch((error): Effect.Effect<Middleware.Result, McpError.McpError> => {
+              const { revision } = upstream.client
+              return Translation.isOtherKind(error, revision)
+                ? Translation.result(request.method, error.result, revision, context.revision)
+                : Effect.fail(toMcpError(error))
+            })
+          )
+        }),
+        onTask: fate === "either" ? onTask : undefined,
+        admit: (call) => agree?.check(call) ?? Effect.void
+      })
   })
 
 /** The level that a request of the stateless era asks for; its codec has decoded it. */
@@ -173,6 +318,15 @@ const requestLogs = ({ logLevels }: Relay, upstream: Upstream, level: LoggingLev
 
 /** Names the upstream server in the result where the downstream revision has that (2026-07-28), and nowhere else. */
 const signed = (relay: Relay, result: Middleware.Result): Answer =>
+  Effect.gen(function* () {
+    if (isEncodedResult(result)) {
+      const { resultType, wire } = result
+      return EncodedResult.relayed(resultType, yield* signedWire(relay, wire))
+    }
+    return yield* signedWire(relay, result)
+  })
+
+const signedWire = <A extends object>(relay: Relay, result: A & { readonly _meta?: unknown }) =>
   Effect.gen(function* () {
     const { revision } = yield* RequestContext
     const { [Meta.serverInfo]: signature, ...meta } = isJsonObject(result._meta) ? result._meta : noMeta
@@ -206,6 +360,8 @@ interface Sending {
   readonly progress: boolean
   readonly reconnectTimeout: Duration.Input
   readonly visiting: boolean
+  /** Whether a call of a tool may ask for a task that its caller did not ask for. */
+  readonly byName: boolean
 }
 
 /**
@@ -216,24 +372,18 @@ const send = (
   { client }: Upstream,
   call: UpstreamCall<Middleware.Result>,
   request: Calling,
-  { progress, reconnectTimeout, visiting }: Sending
+  { byName, progress, reconnectTimeout, visiting }: Sending
 ): Effect.Effect<Middleware.Result, McpClient.ClientError> => {
   const { method } = request
   const { meta, params } = Translation.outgoing(request.params)
   const options: McpClient.CallOptions = {
-    // The downstream client decides how long it waits.
-    timeout: Duration.infinity,
-    maxTotal: Duration.infinity,
-    reconnectTimeout,
-    onSend: (id) => {
-      call.wireId = id
-    },
-    ...(progress && { onProgress: ({ progress, ...event }) => call.progress(progress, event) }),
+    ...callOptions({ reconnectTimeout }, call, progress),
     ...(meta === undefined ? undefined : { meta })
   }
   if ("uri" in params)
     return visiting ? client.readResource(params.uri, options) : client.request(method, params, options)
-  if (method === "tools/call" && (visiting || client.revision.era === "stateless")) {
+  const hasTasks = byName && Tasks.generationOf(client) !== "none"
+  if (method === "tools/call" && (visiting || hasTasks || client.revision.era === "stateless")) {
     return client.callToolByName(params.name, params.arguments, options)
   }
   return visiting

@@ -4,7 +4,8 @@
  * Declares what that client declared. A question goes to the call that it belongs to: the call whose fiber asks, or whose exchange
  * carried it, else the oldest call that runs, else the client's session; without any it is refused. Logs go the same way.
  */
-import { Requester, type RequesterInfo } from "@effect-mcp/client/Requester"
+import { Requester } from "@effect-mcp/client/Requester"
+import { ClientMiddleware } from "@effect-mcp/client/ClientMiddleware"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
@@ -19,11 +20,16 @@ import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { ListedTools } from "./ListedTools.ts"
 import { notify, ResourceUpdates } from "./ResourceUpdates.ts"
-import { ToolHeaders } from "./ToolHeaders.ts"
-import { CurrentCall, type UpstreamCall } from "./UpstreamCall.ts"
+import { TaskQuestions, withoutTask } from "./TaskQuestions.ts"
+import * as Tasks from "./Tasks.ts"
+import * as Translation from "./Translation.ts"
+import * as UnknownMethods from "./UnknownMethods.ts"
+import { CurrentCall, type Put, type PutRelated, type UpstreamCall } from "./UpstreamCall.ts"
 
 /** The client on whose behalf the conversation is held. */
 export interface Downstream extends ClientInput.ClientDeclaration {
@@ -42,9 +48,10 @@ export interface Options<E> {
 
 export interface Upstream {
   readonly client: McpClient.McpClient["Service"]
-  readonly headers: ToolHeaders
+  readonly tools: ListedTools
   /** The calls that run, the oldest first. */
   readonly calls: Set<UpstreamCall<unknown>>
+  readonly taskQuestions: TaskQuestions
   readonly updates: ResourceUpdates
 }
 
@@ -57,27 +64,34 @@ type Ask = <M extends ClientInput.Question>(
   params: Method.ServerRequests[M]["params"]
 ) => Effect.Effect<Method.ServerRequests[M]["result"], ClientInput.AskError | McpError.McpError>
 
-/** Puts the server's questions to the call that each belongs to, else to the client's session. */
-const asking = (calls: ReadonlySet<UpstreamCall<unknown>>, connection: Connection | undefined): Ask => {
-  const route =
-    (
-      current: UpstreamCall<unknown> | undefined,
-      requester: RequesterInfo | undefined,
-      options: ClientInput.AskOptions
-    ): Ask =>
-    (method, params) => {
-      const call = current ?? related(calls, requester?.relatedTo)
+/** Puts a question to the call that it belongs to, else to the client's session. */
+type Route = <A>(
+  relatedTo: JsonRpc.Id | undefined,
+  method: string,
+  put: Put<A>,
+  options: ClientInput.AskOptions
+) => Effect.Effect<A, ClientInput.AskError | McpError.McpError>
+
+const routing =
+  (calls: ReadonlySet<UpstreamCall<unknown>>, connection: Connection | undefined): Route =>
+  (relatedTo, method, put, options) =>
+    Effect.flatMap(CurrentCall, (current) => {
+      const call = current ?? callOf(calls, relatedTo)
       if (call !== undefined) {
-        return Effect.catchTag(call.ask(method, params, options), "CallEnded", () =>
+        return Effect.catchTag(call.ask(method, put, options), "CallEnded", () =>
           // Without a known call the related one was a guess: the next is tried.
-          current === undefined ? route(current, requester, options)(method, params) : Effect.fail(unrelated)
+          current === undefined ? routing(calls, connection)(relatedTo, method, put, options) : Effect.fail(unrelated)
         )
       }
       const input = connection?.input
-      return input === undefined ? Effect.fail(unrelated) : input.ask(method, params, options)
-    }
-  return (method, params) =>
-    Effect.flatMap(Effect.all([CurrentCall, Requester]), ([current, requester]) => {
+      return input === undefined ? Effect.fail(unrelated) : put(input, options)
+    })
+
+/** Routes the question that is being answered, with the progress of its answer. */
+const related =
+  (route: Route): PutRelated =>
+  (method, put) =>
+    Effect.flatMap(Requester, (requester) => {
       let reported = false
       const progress = requester?.progress
       const onProgress: ClientInput.AskOptions["onProgress"] =
@@ -87,15 +101,14 @@ const asking = (calls: ReadonlySet<UpstreamCall<unknown>>, connection: Connectio
           progress(event)
         })
       return Effect.ensuring(
-        route(current, requester, { key: requester?.key, onProgress })(method, params),
+        route(requester?.relatedTo, method, put, { key: requester?.key, onProgress }),
         // Progress leaves in a write of its own: a server that reads it together with the answer may drop it.
         Effect.suspend(() => (reported ? Effect.yieldNow : Effect.void))
       )
     })
-}
 
 /** The call with that id on the wire, else the oldest that runs. */
-const related = (
+const callOf = (
   calls: ReadonlySet<UpstreamCall<unknown>>,
   id: JsonRpc.Id | undefined
 ): UpstreamCall<unknown> | undefined => {
@@ -167,13 +180,22 @@ export const open = Effect.fnUntraced(function* <E>(
   const { clientInfo, connection } = downstream
   const calls = new Set<UpstreamCall<unknown>>()
   const scope = yield* Scope.Scope
-  const services = Context.merge(options.context, relays(asking(calls, connection), downstream))
+  const put = related(routing(calls, connection))
+  const ask: Ask = (method, params) => put(method, (input, options) => input.ask(method, withoutTask(params), options))
+  const taskQuestions = new TaskQuestions(calls)
+  const services = Context.merge(options.context, relays(ask, downstream)).pipe(
+    Context.add(ClientMiddleware, [
+      ...Option.getOrElse(Context.getOption(options.context, ClientMiddleware), () => []),
+      { question: taskQuestions.question },
+      { question: UnknownMethods.questions(put) }
+    ])
+  )
   const session = connection?.input === undefined ? undefined : connection
   const announcesCompletion = knowsCompletions(downstream)
   // Called in the reader, so that a notification reaches the call before the answer that follows it.
   const onAnnouncement: McpClient.Options["onAnnouncement"] = ({ method, params }, relatedTo) => {
     if (method === "notifications/message") {
-      const call = related(calls, relatedTo)
+      const call = callOf(calls, relatedTo)
       if (call === undefined) session?.notify(method, { ...params })
       else call.log(params)
     } else if (method === "notifications/elicitation/complete" && announcesCompletion)
@@ -182,9 +204,16 @@ export const open = Effect.fnUntraced(function* <E>(
   const openIn = (revisions: ReadonlyArray<Version>) =>
     McpClient.open(options.connector, {
       ...options.client,
+      tasks: Tasks.mayHave(downstream),
       revisions,
       onAnnouncement,
-      experimental: downstream.capabilities.experimental ?? options.client.experimental,
+      onUnknownNotification: (notification) =>
+        UnknownMethods.announce(callOf(calls, notification.relatedTo), session, notification),
+      declaredIn: (revision) => {
+        const { experimental, extensions } = options.client
+        const own = { ...(experimental && { experimental }), ...(extensions && { extensions }) }
+        return { ...own, ...Translation.declared(downstream.capabilities, downstream.revision, revision) }
+      },
       ...(clientInfo === undefined ? undefined : { clientInfo })
     })
   const client = yield* openAlike(options, downstream, openIn).pipe(
@@ -193,7 +222,7 @@ export const open = Effect.fnUntraced(function* <E>(
   )
   if (session !== undefined) yield* relayListChanges(client, session)
   const updates = new ResourceUpdates(client, scope)
-  return { client, headers: new ToolHeaders(client, scope), calls, updates }
+  return { client, tools: new ListedTools(client, scope), calls, taskQuestions, updates }
 })
 
 /** Notifies a session of changed lists, even where the upstream server has not declared that it announces them. */

@@ -5,13 +5,13 @@
  * call waiting between them. Whatever is attached receives what arrives. While nothing is, questions are kept, and hints up to a bound.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
-import type { AskError, AskOptions, ClientInput, Question } from "@effect-mcp/core/ClientInput"
+import type { AskError, AskOptions, ClientInput } from "@effect-mcp/core/ClientInput"
 import type { Log } from "@effect-mcp/core/Log"
 import type { Progress, ReportOptions } from "@effect-mcp/core/Progress"
+import type { Outbound } from "@effect-mcp/core/RequestContext"
 import type { HeaderParam } from "@effect-mcp/protocol/HeaderParams"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
-import type * as Method from "@effect-mcp/protocol/Method"
 import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -25,10 +25,19 @@ import * as Queue from "effect/Queue"
 
 type Input = ClientInput["Service"]
 
+/** Puts a question to a client. */
+export type Put<A> = (input: Input, options: AskOptions) => Effect.Effect<A, AskError | McpError.McpError>
+
+/** Puts a question of the upstream server to the call or session that it belongs to. */
+export type PutRelated = <A>(method: string, put: Put<A>) => ReturnType<Put<A>>
+
 /** What the downstream client receives while the call runs. */
 type Hint =
   | { readonly _tag: "Progress"; readonly progress: number; readonly options: ReportOptions }
   | { readonly _tag: "Log"; readonly message: LogMessageParams }
+  | { readonly _tag: "Notification"; readonly method: string; readonly params: JsonRpc.Params | undefined }
+  /** The upstream server has made a task of the call. */
+  | { readonly _tag: "Task" }
   | { readonly _tag: "End" }
 
 /** Hints that are kept while nothing is attached; the oldest are dropped. */
@@ -50,6 +59,7 @@ export interface RequestServices {
   readonly input: Input
   readonly progress: Progress["Service"]
   readonly log: Log["Service"]
+  readonly outbound: Outbound
 }
 
 /** The call that a fiber runs, where that is known: a server without sessions asks inside the call itself. */
@@ -65,6 +75,8 @@ export class UpstreamCall<A> {
   wireId: JsonRpc.Id | undefined = undefined
   /** The arguments that travel in headers, too. Every round must say the same in both. */
   headerParams: ReadonlyArray<HeaderParam> = []
+  /** The id of the upstream server's task, once the call has become one. */
+  taskId: string | undefined = undefined
   /** How many downstream requests are attached. */
   attached = 0
   private readonly hints: Queue.Queue<Hint>
@@ -80,11 +92,21 @@ export class UpstreamCall<A> {
     this.hints = hints
   }
 
+  /** Called when the upstream server has made a task of the call. */
+  becomeTask(id: string): void {
+    this.taskId = id
+    Queue.offerUnsafe(this.hints, { _tag: "Task" })
+  }
+
   progress(progress: number, options: ReportOptions): void {
     Queue.offerUnsafe(this.hints, { _tag: "Progress", progress, options })
   }
   log(message: LogMessageParams): void {
     Queue.offerUnsafe(this.hints, { _tag: "Log", message })
+  }
+  /** A notification of a method that the gateway does not know. */
+  notify(method: string, params: JsonRpc.Params | undefined): void {
+    Queue.offerUnsafe(this.hints, { _tag: "Notification", method, params })
   }
   /** Ends the call. Attached requests receive the result after the hints before it. */
   end(exit: Exit.Exit<A, McpError.McpError>): void {
@@ -97,19 +119,19 @@ export class UpstreamCall<A> {
    * Puts a question of the upstream server to whatever is attached, and waits for the answer. Interrupting it withdraws the question,
    * with the reason of the interruption.
    */
-  ask<M extends Question>(
-    method: M,
-    params: Method.ServerRequests[M]["params"],
+  ask<B>(
+    method: string,
+    put: Put<B>,
     { key: named, onProgress }: AskOptions = {}
-  ): Effect.Effect<Method.ServerRequests[M]["result"], AskError | McpError.McpError | CallEnded> {
+  ): Effect.Effect<B, AskError | McpError.McpError | CallEnded> {
     return Effect.suspend(() => {
-      const answer = Deferred.makeUnsafe<Method.ServerRequests[M]["result"], AskError | McpError.McpError | CallEnded>()
+      const answer = Deferred.makeUnsafe<B, AskError | McpError.McpError | CallEnded>()
       /** Carries the reason. */
       const withdrawn = Deferred.makeUnsafe<Context.Context<never> | undefined>()
       // Shown to the downstream client, and the same in every round.
       const key = named ?? `${method}#${this.questions.length + 1}`
       const asking = (input: Input) =>
-        Effect.matchCauseEffect(input.ask(method, params, { key, onProgress }), {
+        Effect.matchCauseEffect(put(input, { key, onProgress }), {
           onSuccess: (value) => Deferred.succeed(answer, value),
           // A round that ends interrupts the asking; the question stays pending for the next one.
           onFailure: (cause) =>
@@ -132,14 +154,24 @@ export class UpstreamCall<A> {
     })
   }
 
-  /** Passes on what arrives to a downstream request until the call ends; gives the result. */
-  attach({ input, ...outputs }: RequestServices): Effect.Effect<A, McpError.McpError> {
-    return Effect.andThen(Effect.forkChild(this.askAll(input), { startImmediately: true }), this.relayHints(outputs))
+  /** Passes on what arrives to a downstream request until the call ends, or becomes a task that `onTask` answers; gives the result. */
+  attach<R = never>(
+    { input, ...outputs }: RequestServices,
+    onTask?: Effect.Effect<A, McpError.McpError, R>
+  ): Effect.Effect<A, McpError.McpError, R> {
+    return Effect.andThen(
+      Effect.forkChild(this.askAll(input), { startImmediately: true }),
+      this.relayHints(outputs, onTask)
+    )
   }
 
-  private relayHints({ log, progress }: Omit<RequestServices, "input">): Effect.Effect<A, McpError.McpError> {
+  private relayHints<R>(
+    { log, outbound, progress }: Omit<RequestServices, "input">,
+    onTask: Effect.Effect<A, McpError.McpError, R> | undefined
+  ): Effect.Effect<A, McpError.McpError, R> {
     let relayed = false
-    const next: Effect.Effect<A, McpError.McpError> = Effect.flatMap(Queue.take(this.hints), (hint) => {
+    const next: Effect.Effect<A, McpError.McpError, R> = Effect.flatMap(Queue.take(this.hints), (hint) => {
+      if (hint._tag === "Task") return onTask ?? next
       if (hint._tag === "End") {
         // For other attached requests: a retry whose first try still runs.
         Queue.offerUnsafe(this.hints, hint)
@@ -148,6 +180,13 @@ export class UpstreamCall<A> {
         return relayed ? Effect.andThen(Effect.yieldNow, result) : result
       }
       relayed = true
+      if (hint._tag === "Notification") {
+        const { method, params } = hint
+        return Effect.andThen(
+          Effect.map(outbound.ready, () => outbound.notify(method, params)),
+          next
+        )
+      }
       return Effect.andThen(
         hint._tag === "Progress"
           ? progress.report(hint.progress, hint.options)

@@ -8,9 +8,9 @@ import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { Log } from "@effect-mcp/core/Log"
 import * as Once from "@effect-mcp/core/Once"
 import { Progress } from "@effect-mcp/core/Progress"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Replay from "@effect-mcp/server/internal/Replay"
-import * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -27,19 +27,23 @@ export interface Options {
   readonly capacity: number
 }
 
-type CallServices = ClientInput | Log | Progress
+type CallServices = ClientInput | Log | Progress | RequestContext
 
 /** What starts a call, and admits later rounds of its request. */
-export interface Start<A> {
+export interface Start<A, R = never> {
   readonly acquire: Effect.Effect<Upstream, McpError.McpError, Scope.Scope>
   readonly send: (upstream: Upstream, call: UpstreamCall<A>) => Effect.Effect<A, McpError.McpError>
+  /** Answers the request once its call has become a task; `rest` gives the result of the call. Default: the request waits for the result. */
+  readonly onTask?:
+    | ((rest: Effect.Effect<A, McpError.McpError, CallServices>) => Effect.Effect<A, McpError.McpError, R>)
+    | undefined
   /** Checks a later round; its failure is the answer to that round alone. */
   readonly admit: (call: UpstreamCall<A>) => Effect.Effect<void, McpError.McpError>
 }
 
 export interface UpstreamCalls {
   /** Runs a request on a conversation that is acquired for it, and passes on what arrives. */
-  readonly run: <A>(start: Start<A>) => Effect.Effect<A, McpError.McpError, CallServices>
+  readonly run: <A, R = never>(start: Start<A, R>) => Effect.Effect<A, McpError.McpError, CallServices | R>
   readonly size: () => number
 }
 
@@ -59,10 +63,10 @@ export const make = (options: Options): Effect.Effect<UpstreamCalls, never, Scop
     return { size: () => state.calls.size, run: (start) => run(state, start) }
   })
 
-const run = Effect.fnUntraced(function* <A>(
+const run = Effect.fnUntraced(function* <A, R>(
   state: State,
-  start: Start<A>
-): Effect.fn.Return<A, McpError.McpError, CallServices> {
+  start: Start<A, R>
+): Effect.fn.Return<A, McpError.McpError, CallServices | R> {
   let isFirstRound = false
   const id = yield* Once.run(
     "@effect-mcp/gateway/Calls",
@@ -76,17 +80,34 @@ const run = Effect.fnUntraced(function* <A>(
   const known = state.calls.get(id) as UpstreamCall<A> | undefined
   if (known !== undefined) {
     yield* start.admit(known)
-    return yield* attach(state, known)
+    return yield* answer(state, known, start)
   }
   if (!isFirstRound) return yield* ended
-  return yield* attach(state, yield* begin(state, id, start))
+  return yield* answer(state, yield* begin(state, id, start), start)
 })
+
+/** The result of the call, or what its caller gets in the place of one that has become a task. */
+const answer = <A, R>(
+  state: State,
+  call: UpstreamCall<A>,
+  { onTask }: Pick<Start<A, R>, "onTask">
+): Effect.Effect<A, McpError.McpError, CallServices | R> =>
+  attach(
+    state,
+    call,
+    onTask &&
+      Effect.suspend(() => {
+        // For the rest, which begins when this request may have ended already.
+        call.attached++
+        return Effect.tapCause(onTask(relayed(state, call)), () => Effect.sync(() => call.attached--))
+      })
+  )
 
 /** Starts the call in the gateway's scope. */
 const begin = Effect.fnUntraced(function* <A>(
   { calls, scope }: State,
   id: string,
-  { acquire, send }: Start<A>
+  { acquire, send }: Pick<Start<A>, "acquire" | "send">
 ): Effect.fn.Return<UpstreamCall<A>> {
   const call = yield* UpstreamCall.make<A>(id)
   calls.set(id, call)
@@ -106,16 +127,29 @@ const begin = Effect.fnUntraced(function* <A>(
 })
 
 /** Attaches the downstream request whose services are in the context, until the call or the request ends. */
-const attach = Effect.fnUntraced(function* <A>(
+const attach = <A, R = never>(
   state: State,
-  call: UpstreamCall<A>
-): Effect.fn.Return<A, McpError.McpError, CallServices> {
+  call: UpstreamCall<A>,
+  onTask?: Effect.Effect<A, McpError.McpError, R>
+): Effect.Effect<A, McpError.McpError, CallServices | R> =>
+  Effect.suspend(() => {
+    call.attached++
+    return relayed(state, call, onTask)
+  })
+
+/** Passes on what arrives to a request that is counted already. */
+const relayed = Effect.fnUntraced(function* <A, R = never>(
+  state: State,
+  call: UpstreamCall<A>,
+  onTask?: Effect.Effect<A, McpError.McpError, R>
+): Effect.fn.Return<A, McpError.McpError, CallServices | R> {
   const input = yield* ClientInput
   const progress = yield* Progress
   const log = yield* Log
-  call.attached++
+  const { outbound } = yield* RequestContext
   stopWaiting(state, call)
-  return yield* Effect.onExit(call.attach({ input, progress, log }), (exit) => detach(state, call, exit))
+  const services = { input, progress, log, outbound }
+  return yield* Effect.onExit(call.attach(services, onTask), (exit) => detach(state, call, exit))
 })
 
 /** A request that is suspended for the next round leaves the call waiting. Any other end of the last attached request cancels it. */
@@ -126,10 +160,8 @@ const detach = (
 ): Effect.Effect<void> =>
   Effect.suspend(() => {
     call.attached--
-    if (Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)) {
-      if (call.attached > 0) return Effect.void
-      if (Replay.isSuspension(exit.cause)) return wait(state, call)
-    }
+    if (call.attached > 0) return Effect.void
+    if (Exit.isFailure(exit) && Replay.isSuspension(exit.cause)) return wait(state, call)
     cancel(state, call, Exit.isFailure(exit) ? CancelReason.of(exit.cause) : undefined)
     return Effect.void
   })

@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
+import * as Tasks from "./Tasks.ts"
 import * as Upstream from "./Upstream.ts"
 
 export interface Options {
@@ -37,6 +38,8 @@ interface Entry {
   users: number
   /** Closes the conversation after a while without users. */
   expiry: Fiber.Fiber<void> | undefined
+  /** Set when its wire has ended while a task used it: its last user closes it. */
+  orphaned: boolean
 }
 
 export interface Upstreams {
@@ -47,6 +50,8 @@ export interface Upstreams {
   ) => Effect.Effect<Upstream.Upstream, McpError.McpError, Scope.Scope>
   /** The era of the upstream server; undefined before the first conversation. */
   readonly era: () => Era | undefined
+  /** How the upstream server makes tasks of calls; undefined before the first conversation. */
+  readonly tasks: () => Tasks.Generation | undefined
   /** How many conversations are open. */
   readonly size: () => number
   /** How many sessions and wires of clients have a conversation, or had one. */
@@ -60,7 +65,10 @@ interface State<E> extends Options {
   readonly wires: Map<Scope.Scope, Map<string, Entry>>
   /** In the order of their last use. */
   readonly pool: Set<Entry>
+  /** Conversations of wires that have ended. */
+  readonly orphans: Set<Entry>
   era: Era | undefined
+  tasks: Tasks.Generation | undefined
 }
 
 /** Requests with equal keys may share a conversation. */
@@ -72,17 +80,28 @@ export const make = Effect.fnUntraced(function* <E extends { readonly message: s
   options: Options
 ): Effect.fn.Return<Upstreams, never, Scope.Scope> {
   const scope = yield* Scope.Scope
-  const state: State<E> = { ...options, upstream, scope, wires: new Map(), pool: new Set(), era: undefined }
-  yield* Effect.addFinalizer(() => closeAll([...state.pool, ...ofWires(state)]))
+  const state: State<E> = {
+    ...options,
+    upstream,
+    scope,
+    wires: new Map(),
+    pool: new Set(),
+    orphans: new Set(),
+    era: undefined,
+    tasks: undefined
+  }
+  yield* Effect.addFinalizer(() => closeAll([...state.pool, ...state.orphans, ...ofWires(state)]))
   return {
-    acquire: (client, exclusive) =>
-      client.connection === undefined
-        ? Effect.flatMap(
-            Effect.acquireRelease(take(state, client, exclusive), (entry) => release(state, entry)),
-            ({ opened }) => Deferred.await(opened)
-          )
-        : ofWire(state, client, client.connection.scope),
+    acquire: (client, exclusive) => {
+      const { connection } = client
+      const acquired =
+        connection === undefined
+          ? Effect.acquireRelease(take(state, client, exclusive), (entry) => release(state, entry))
+          : Effect.acquireRelease(ofWire(state, client, connection.scope), (entry) => releaseOfWire(state, entry))
+      return Effect.flatMap(acquired, ({ opened }) => Deferred.await(opened))
+    },
     era: () => state.era,
+    tasks: () => state.tasks,
     size: () => sizeOf(state),
     wires: () => state.wires.size
   }
@@ -91,7 +110,7 @@ export const make = Effect.fnUntraced(function* <E extends { readonly message: s
 const ofWires = ({ wires }: State<unknown>): ReadonlyArray<Entry> =>
   Array.from(wires.values(), (entries) => [...entries.values()]).flat()
 
-const sizeOf = (state: State<unknown>): number => state.pool.size + ofWires(state).length
+const sizeOf = (state: State<unknown>): number => state.pool.size + state.orphans.size + ofWires(state).length
 
 const closeAll = (entries: Iterable<Entry>): Effect.Effect<void> =>
   Effect.forEach(entries, ({ scope }) => Scope.close(scope, Exit.void), { discard: true, concurrency: "unbounded" })
@@ -102,7 +121,8 @@ const entryOf = (key: string, exclusive: boolean): Entry => ({
   opened: Deferred.makeUnsafe(),
   scope: Scope.makeUnsafe(),
   users: 0,
-  expiry: undefined
+  expiry: undefined,
+  orphaned: false
 })
 
 /** Closes a conversation; `forget` takes its entry away first, so that no request finds it. */
@@ -135,6 +155,7 @@ const open = <E extends { readonly message: string }>(
     (opening) => Effect.andThen(makeRoom(state), opening),
     Effect.tap(({ client }) => {
       state.era = client.revision.era
+      state.tasks = Tasks.generationOf(client)
       return Effect.forkIn(Effect.andThen(Effect.exit(client.awaitClosed), close(entry, forget)), state.scope)
     }),
     Effect.onExit((exit) => (Exit.isFailure(exit) ? close(entry, forget) : Effect.void)),
@@ -143,33 +164,54 @@ const open = <E extends { readonly message: string }>(
     Effect.asVoid
   )
 
-/** The conversation of a session or wire; its scope closes all of them. */
+/** The conversation of a session or wire, whose end closes all of them once no task uses them. */
 const ofWire = <E extends { readonly message: string }>(
   state: State<E>,
   client: DownstreamClient,
   wire: Scope.Scope
-): Effect.Effect<Upstream.Upstream, McpError.McpError> =>
+): Effect.Effect<Entry> =>
   Effect.suspend(() => {
     const { wires } = state
     const known = wires.get(wire)
     const entries = known ?? new Map<string, Entry>()
     const key = keyOf(client)
     const existing = entries.get(key)
-    if (existing !== undefined) return Deferred.await(existing.opened)
+    if (existing !== undefined) {
+      existing.users++
+      return Effect.succeed(existing)
+    }
     const entry = entryOf(key, false)
+    entry.users++
     entries.set(key, entry)
     wires.set(wire, entries)
-    const end = Effect.suspend(() => {
-      wires.delete(wire)
-      return closeAll(entries.values())
-    })
     const opening = open(state, entry, client, () => {
+      state.orphans.delete(entry)
       if (entries.get(key) === entry) entries.delete(key)
     })
-    return Effect.andThen(
-      known === undefined ? Scope.addFinalizer(wire, end) : Effect.void,
-      Effect.andThen(opening, Deferred.await(entry.opened))
-    )
+    const end = Effect.suspend(() => endWire(state, wire, entries))
+    return Effect.as(Effect.andThen(known === undefined ? Scope.addFinalizer(wire, end) : Effect.void, opening), entry)
+  })
+
+/** Closes the conversations of a wire, but those that are in use: a task may outlive the session that made it. */
+const endWire = (
+  { orphans, wires }: State<unknown>,
+  wire: Scope.Scope,
+  entries: ReadonlyMap<string, Entry>
+): Effect.Effect<void> => {
+  wires.delete(wire)
+  const used = [...entries.values()].filter(({ users }) => users > 0)
+  for (const entry of used) {
+    entry.orphaned = true
+    orphans.add(entry)
+  }
+  return closeAll([...entries.values()].filter(({ orphaned }) => !orphaned))
+}
+
+/** Ends one use of a wire's conversation; the last use of one whose wire has ended closes it. */
+const releaseOfWire = ({ orphans }: State<unknown>, entry: Entry): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    entry.users--
+    return entry.orphaned && entry.users === 0 ? close(entry, () => orphans.delete(entry)) : Effect.void
   })
 
 /** A pooled conversation that may serve one more request; opened where there is none. */

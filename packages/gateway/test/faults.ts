@@ -3,6 +3,97 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "a question of one task goes to another",
+    file: "packages/gateway/src/TaskQuestions.ts",
+    from: "Effect.provideService(next, CurrentCall, call)",
+    to: "Effect.andThen(Effect.succeed(call), next)",
+    test: "packages/gateway/test/tasks.test.ts"
+  },
+  {
+    name: "a tool that runs only as a task is called for a caller that can have none",
+    file: "packages/gateway/src/Tasks.ts",
+    from: 'return support === "required" ? yield* TaskMaker.taskRequired(params.name, context) : "request"',
+    to: 'return "request"',
+    test: "packages/gateway/test/tasks.test.ts"
+  },
+  {
+    name: "tools of a server of the extension may be no tasks for a caller of 2025-11-25",
+    file: "packages/gateway/src/Relay.ts",
+    from: 'return "tools" in result ? Tasks.listed(result, client, revision) : result',
+    to: "return result",
+    test: "packages/gateway/test/tasks.test.ts"
+  },
+  {
+    name: "an extension keeps its member between eras",
+    file: "packages/gateway/src/Translation.ts",
+    from: "if (from.era === to.era) return",
+    to: "if (to.era !== undefined) return",
+    test: "packages/gateway/test/extensions.test.ts"
+  },
+  {
+    name: "an unknown notification beside a request goes to no client",
+    file: "packages/gateway/src/UnknownMethods.ts",
+    from: "else call.notify(method, params)",
+    to: "",
+    test: "packages/gateway/test/extensions.test.ts"
+  },
+  {
+    name: "progress of the answer to an unknown question is dropped",
+    file: "packages/gateway/src/Upstream.ts",
+    from: "{ key: requester?.key, onProgress }",
+    to: "{ key: requester?.key }",
+    test: "packages/gateway/test/extensions.test.ts"
+  },
+  {
+    name: "kinds of subscriptions that extensions add are not passed on",
+    file: "packages/gateway/src/Listening.ts",
+    from: "...(yield* listenOwn(upstream, kinds, notifyClient)),",
+    to: "",
+    test: "packages/gateway/test/extensions.test.ts"
+  },
+  {
+    name: "the header of a method of a known extension is not compared",
+    file: "packages/gateway/src/Relay.ts",
+    from: "if (different !== undefined) return yield* McpError.headerMismatch(different)",
+    to: "",
+    test: "packages/gateway/test/extensions.test.ts"
+  },
+  {
+    name: "the refusal of a header by the server behind is an internal error",
+    file: "packages/server/src/dispatch/StatelessEra.ts",
+    from: "operation.isKnown ? sanitizeError : sanitizeForeign",
+    to: "sanitizeError",
+    test: "packages/gateway/test/http.test.ts"
+  },
+  {
+    name: "a task of the server behind is followed to its end for a caller that can have tasks",
+    file: "packages/gateway/src/Relay.ts",
+    from: 'onTask: fate === "either" ? onTask : undefined',
+    to: "onTask: undefined",
+    test: "packages/gateway/test/tasks.test.ts"
+  },
+  {
+    name: "a conversation ends with its session, under a task",
+    file: "packages/gateway/src/Upstreams.ts",
+    from: "filter(({ users }) => users > 0)",
+    to: "filter(({ users }) => users < 0)",
+    test: "packages/gateway/test/upstreams.test.ts"
+  },
+  {
+    name: "tasks are announced to a client that did not declare them",
+    file: "packages/gateway/src/Listening.ts",
+    from: "if (Extension.settingsIn(TasksExtension, revision, clientCapabilities) === undefined) {",
+    to: "if (revision === undefined) {",
+    test: "packages/gateway/test/tasks.test.ts"
+  },
+  {
+    name: "a gateway has the methods of tasks before a server without them",
+    file: "packages/gateway/src/Tasks.ts",
+    from: 'generation() !== "none" && entry.offered(caller)',
+    to: "entry.offered(caller)",
+    test: "packages/gateway/test/tasks.test.ts"
+  },
+  {
     name: "a question of a mounted tool goes to the user of the process that mounts it",
     file: "packages/client/src/answering/ForwardedRequests.ts",
     from: "if (oldest === undefined) return Effect.undefined",
@@ -40,7 +131,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "the wire of a client is remembered after its end",
     file: "packages/gateway/src/Upstreams.ts",
-    from: "      wires.delete(wire)\n",
+    from: "  wires.delete(wire)\n",
     to: "",
     test: "packages/gateway/test/upstreams.test.ts"
   },
@@ -68,8 +159,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a call waits without bound for an upstream server that is lost",
     file: "packages/gateway/src/Relay.ts",
-    from: "    maxTotal: Duration.infinity,\n    reconnectTimeout,",
-    to: "    maxTotal: Duration.infinity,",
+    from: "  maxTotal: Duration.infinity,\n  reconnectTimeout,",
+    to: "  maxTotal: Duration.infinity,",
     test: "packages/gateway/test/lost.test.ts"
   },
   {
@@ -108,5 +199,26 @@ export const faults: ReadonlyArray<Fault> = [
     to: "list: Effect.map(listed(client.listTools), (all) => all.map((tool) => ({ ...tool, name: client.serverInfo.name + tool.name })))",
     test: "packages/gateway/test/mounted.test.ts",
     ids: ["tools.name.not-by-server-name"]
+  },
+  {
+    name: "a gateway asks an upstream server for a list that it lacks",
+    file: "packages/gateway/src/Relay.ts",
+    from: "relay.changingLists && lacksList(client, method)",
+    to: "relay.changingLists && method.length === 0",
+    test: "packages/gateway/test/changing-lists.test.ts"
+  },
+  {
+    name: "a gateway declares all lists without being told to",
+    file: "packages/gateway/src/Gateway.ts",
+    from: "changingLists = false, middleware",
+    to: "changingLists = true, middleware",
+    test: "packages/gateway/test/changing-lists.test.ts"
+  },
+  {
+    name: "middleware of a gateway does not see its requests",
+    file: "packages/gateway/src/Gateway.ts",
+    from: "middleware === undefined ? relay : around(middleware, relay)",
+    to: "relay",
+    test: "packages/gateway/test/changing-lists.test.ts"
   }
 ]

@@ -1,34 +1,68 @@
 /** A server behind Streamable HTTP: what its wire says of a question or a log decides whose it is. */
 import { NodeHttpServer } from "@effect/platform-node"
 import * as Http from "@effect-mcp/client/Http"
-import { Memory, Peer } from "@effect-mcp/core"
+import { Extension, Extensions, Memory, Peer } from "@effect-mcp/core"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, layer } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer } from "effect"
+import { Context, Deferred, Effect, Fiber, Layer, Schema } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import * as Gateway from "../src/Gateway.ts"
 import { Behind, behind } from "./support/gateway.ts"
-import { everything } from "./support/post.ts"
+import { everything, post } from "./support/post.ts"
 
-const served = McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" }), {
-  disableLogger: true,
-  disableListenLog: true
-}).pipe(
-  Layer.provide(behind),
-  Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })))
-)
+const served = (server: typeof behind) =>
+  McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" }), { disableLogger: true, disableListenLog: true }).pipe(
+    Layer.provide(server),
+    Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })))
+  )
 
-const gateway = (upstream: Revision.Version) =>
+const gateway = (upstream: Revision.Version, server = behind) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const { address } = Context.get(yield* Layer.build(served), HttpServer.HttpServer)
+      const { address } = Context.get(yield* Layer.build(served(server)), HttpServer.HttpServer)
       const url = `http://127.0.0.1:${address._tag === "UnixPathAddress" ? 0 : address.port}/mcp`
       return Gateway.layer({ connector: Http.open({ url }), client: { revisions: [upstream] } })
     })
   ).pipe(Layer.provideMerge(Behind.layer), Layer.provide(FetchHttpClient.layer))
+
+const Named = Extension.make("com.example/named", {
+  requests: {
+    get: Extension.request("com.example/named/get", { params: { name: Schema.String }, nameParam: "name" })
+  }
+})
+const named = McpServer.layer({
+  name: "named",
+  version: "1",
+  features: Extensions.layer(Named, { requests: { get: () => Effect.succeed({}) } })
+})
+
+layer(gateway("2026-07-28", named), { excludeTestServices: true })(
+  "a method that only the server behind HTTP knows, in 2026-07-28",
+  (it) => {
+    it.effect("has its header Mcp-Name passed on, and refused by that server where it differs", () =>
+      Effect.gen(function* () {
+        const { method } = Named.requests.get
+        const capabilities = { extensions: { [Named.id]: {} } }
+        const send = (name: string) =>
+          post(
+            method,
+            { name: "mine" },
+            {
+              capabilities,
+              envelope: {
+                headers: { "mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": name }
+              }
+            }
+          )
+        assert.propertyVal((yield* send("mine")).result, "resultType", "complete")
+        assert.propertyVal((yield* send("yours")).error, "code", -32020)
+      })
+    )
+  }
+)
 
 /** One wire to the gateway, spoken to in 2026-07-28 by hand: each answer as it comes, and what is said beside the answers. */
 const wire = Effect.gen(function* () {

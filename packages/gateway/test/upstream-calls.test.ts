@@ -2,6 +2,7 @@
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { Log } from "@effect-mcp/core/Log"
 import { Progress } from "@effect-mcp/core/Progress"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber } from "effect"
@@ -16,8 +17,9 @@ const rounds = () => {
       ? // Recorded under this name by an effect of this type.
         (Effect.succeed(recorded.get(name)) as typeof effect)
       : Effect.tap(effect, (value) => Effect.sync(() => void recorded.set(name, value)))
-  return Context.make(ClientInput, { ask: () => Effect.never, once }).pipe(
+  return Context.make(ClientInput, { ask: () => Effect.never, askOwn: () => Effect.never, once }).pipe(
     Context.add(Progress, { wanted: false, report: () => Effect.void } as unknown as Progress["Service"]),
+    Context.add(RequestContext, {} as unknown as RequestContext["Service"]),
     Context.add(Log, { log: () => Effect.void } as unknown as Log["Service"])
   )
 }

@@ -67,10 +67,24 @@ describe("What is left", () => {
     Effect.gen(function* () {
       const upstreams = yield* make()
       const wire = yield* Scope.make()
-      yield* upstreams.acquire(onWire(wire), false)
+      yield* Effect.scoped(upstreams.acquire(onWire(wire), false))
       assert.deepStrictEqual([upstreams.size(), upstreams.wires()], [1, 1])
       yield* Scope.close(wire, Exit.void)
       assert.deepStrictEqual([upstreams.size(), upstreams.wires()], [0, 0])
+    }).pipe(Effect.provide(Behind.layer))
+  )
+
+  it.effect("of a wire that ends is the conversation that a task uses, until the task has ended", () =>
+    Effect.gen(function* () {
+      const upstreams = yield* make()
+      const wire = yield* Scope.make()
+      const task = yield* Scope.make()
+      const { client } = yield* Scope.provide(upstreams.acquire(onWire(wire), false), task)
+      yield* Scope.close(wire, Exit.void)
+      assert.deepStrictEqual([upstreams.size(), upstreams.wires()], [1, 0])
+      yield* client.ping
+      yield* Scope.close(task, Exit.void)
+      assert.strictEqual(upstreams.size(), 0)
     }).pipe(Effect.provide(Behind.layer))
   )
 

@@ -27,6 +27,8 @@ export type { Options as SseOptions } from "./http/legacy/SseEndpoint.ts"
 export type { BuildOptions as NodeListenerOptions, Built as NodeListener } from "./http/NodeListener.ts"
 export type { Options as HttpOptions } from "./http/RouterEndpoint.ts"
 export type { Session } from "./session/Session.ts"
+export type { ContractOptions } from "./view/readContract.ts"
+export type { RequestRow, Requests } from "./view/Requests.ts"
 export type { Options as StdioOptions } from "./stdio/Stdio.ts"
 
 /**
@@ -188,8 +190,8 @@ export const serveHttp: typeof HttpRouter.serve = (app, options) =>
  */
 export const toWebHandler = <E>(
   server: Layer.Layer<McpServer, E>,
-  options: Parameters<typeof Router.toWebHandler>[1]
-): ReturnType<typeof Router.toWebHandler> => {
+  options: Router.WebHandlerOptions
+): Router.WebHandler => {
   const made = import("./http/RouterEndpoint.ts").then((router) => router.toWebHandler(server, options))
   return {
     handler: async (request) => (await made).handler(request),

@@ -2,12 +2,14 @@
 import type { Fault } from "@effect-mcp/spec/Fault"
 import { coreFaults } from "./faults/core.ts"
 import { statements } from "./faults/statements.ts"
+import { viewFaults } from "./faults/view.ts"
 import { httpFaults } from "./faults/http.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   ...statements,
   ...httpFaults,
   ...coreFaults,
+  ...viewFaults,
   {
     name: "a simple expression of a template decodes to a path that climbs",
     file: "packages/protocol/src/UriTemplate.ts",

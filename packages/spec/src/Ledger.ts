@@ -19,6 +19,7 @@ import { resources } from "./ledger/resources.ts"
 import { completion, logging, pagination } from "./ledger/server-utilities.ts"
 import { discover, mrtr, stateless, subscriptions, versioning } from "./ledger/stateless.ts"
 import { tasks } from "./ledger/tasks.ts"
+import { tasksExtension } from "./ledger/tasks-extension.ts"
 import { tools } from "./ledger/tools.ts"
 import { httpStateless } from "./ledger/transports-http-stateless.ts"
 import { http, sse } from "./ledger/transports-http.ts"
@@ -59,6 +60,7 @@ export const areas = {
   "enterprise-authorization": enterpriseAuthorization,
   "client-credentials": clientCredentials,
   tasks,
+  "tasks-extension": tasksExtension,
   security,
   "best-practices": bestPractices
 } as const

@@ -67,6 +67,7 @@ export const pages: Readonly<Record<Revision, ReadonlyArray<string>>> = {
     "server/discover",
     "server/utilities/caching",
     ...extensions,
+    "extensions/tasks",
     bestPractices
   ]
 }

@@ -5,6 +5,7 @@
 import { spawnSync } from "node:child_process"
 import * as Rec from "effect/Record"
 import * as Faults from "./Faults.ts"
+import * as FuzzRules from "./FuzzRules.ts"
 import { type Area, areas, ledger } from "./Ledger.ts"
 import { link } from "./Pages.ts"
 import { type Entry, type Proofs, type Standing, standings } from "./Proofs.ts"
@@ -46,8 +47,13 @@ const cell = (all: ReadonlyArray<Standing>, level = ""): string => {
 const row = (name: string, cells: ReadonlyArray<string>): void =>
   print(name.padEnd(16) + cells.map((text) => text.padStart(12)).join(""))
 
-/** `ids` are the statements that a fault was put in against. */
-const table = (all: ReadonlyArray<Standing>, names: ReadonlyArray<Area>, ids: ReadonlySet<string>): void => {
+/** `ids` are the statements that a fault was put in against, `fuzzed` those that a rule of the fuzzer checks. */
+const table = (
+  all: ReadonlyArray<Standing>,
+  names: ReadonlyArray<Area>,
+  ids: ReadonlySet<string>,
+  fuzzed: ReadonlySet<string>
+): void => {
   const columns = every.map((revision) => all.filter((standing) => standing.revision === revision))
   const cells = (of: (column: ReadonlyArray<Standing>) => string) => columns.map(of)
   row("proven of", every)
@@ -73,6 +79,10 @@ const table = (all: ReadonlyArray<Standing>, names: ReadonlyArray<Area>, ids: Re
     cells((column) => `${count(column, "proven", "MUST", ids)}`)
   )
   row(
+    "by a fuzz rule",
+    cells((column) => `${count(column, "proven", "", fuzzed) + count(column, "unproven", "", fuzzed)}`)
+  )
+  row(
     "for others",
     cells((column) => `${count(column, "others")}`)
   )
@@ -83,7 +93,11 @@ const tests = ({ proofs }: Entry): string => {
   return `${first}${more.length === 0 ? "" : ` (and ${more.length} more)`}`
 }
 
-const list = (all: ReadonlyArray<Standing>, names: ReadonlyArray<Area>): void => {
+const list = (
+  all: ReadonlyArray<Standing>,
+  names: ReadonlyArray<Area>,
+  rules: ReadonlyMap<string, ReadonlyArray<string>>
+): void => {
   for (const area of names) {
     const here = all.filter((standing) => standing.area === area)
     const ids = [
@@ -96,13 +110,17 @@ const list = (all: ReadonlyArray<Standing>, names: ReadonlyArray<Area>): void =>
       const proven = here.flatMap((standing) => standing.proven.filter((entry) => entry.id === id))
       const missing = here.filter((standing) => standing.unproven.some((entry) => entry.id === id))
       const total = proven.length + missing.length
+      const fuzzed = rules.get(id)
+      const fuzz = fuzzed === undefined ? "" : ` [fuzz: ${fuzzed.join(", ")}]`
       const open =
         missing.length === 0
           ? ""
           : ` (${proven.length} of ${total} revisions run: not in ${missing.map(({ revision }) => revision).join(", ")})`
       if (proven[0] !== undefined)
-        print(`  proven    ${id}${open} <- ${tests({ ...proven[0], proofs: proven.flatMap((entry) => entry.proofs) })}`)
-      else if (missing.length > 0) print(`  unproven  ${id} ${ledger[id].level}: ${ledger[id].text}`)
+        print(
+          `  proven    ${id}${open} <- ${tests({ ...proven[0], proofs: proven.flatMap((entry) => entry.proofs) })}${fuzz}`
+        )
+      else if (missing.length > 0) print(`  unproven  ${id} ${ledger[id].level}: ${ledger[id].text}${fuzz}`)
     }
   }
 }
@@ -112,17 +130,18 @@ process.stdout.on("error", () => process.exit())
 
 const proofs = prove()
 const all = standings(proofs).filter((standing) => only.length === 0 || only.includes(standing.area))
+const rules = FuzzRules.byRequirement(await FuzzRules.all())
 const names = Rec.keys(areas).filter((area) => all.some((standing) => standing.area === area))
 if (args.includes("--json")) {
   const links = Object.fromEntries(
     Object.entries(ledger).map(([id, entry]) => [
       id,
-      { ...entry, link: link(entry, entry.revisions.at(-1) ?? "2026-07-28") }
+      { ...entry, fuzzRules: rules.get(id) ?? [], link: link(entry, entry.revisions.at(-1) ?? "2026-07-28") }
     ])
   )
   print(JSON.stringify({ standings: all, ledger: links }, null, 2))
 } else {
   const faults = await Faults.all()
-  table(all, names, new Set(faults.flatMap((fault) => fault.ids ?? [])))
-  list(all, names)
+  table(all, names, new Set(faults.flatMap((fault) => fault.ids ?? [])), new Set(rules.keys()))
+  list(all, names, rules)
 }

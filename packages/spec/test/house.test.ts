@@ -90,6 +90,11 @@ describe("The rules of the house", () => {
       House.exportsOf("packages/a/package.json", { ...manifest, private: true }, () => false),
       []
     )
+    const program = { ...manifest, publishConfig: { exports: { "./package.json": "./package.json" } } }
+    assert.deepStrictEqual(
+      House.exportsOf("packages/a/package.json", program, () => true).map(({ text }) => text),
+      [`exports "./*": a pattern makes modules public unseen; list each`]
+    )
   })
 
   it("allow as many findings of a file and rule as the list has, and say when there are fewer", () => {

@@ -23,7 +23,7 @@ const Look = Tool.make("look", { description: "Says what its _meta says." })
 const parent = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
 
 describe.each(Revision.all)("trace context in $version", (revision) => {
-  it.effect("crosses the wire: the server's span is a child of the caller's", () => {
+  it.effect("crosses the wire: the server's span is a child of the client's, and that of the caller's", () => {
     const { layer, spans } = recording()
     return Effect.gen(function* () {
       const client = yield* McpTest.connect(
@@ -31,11 +31,12 @@ describe.each(Revision.all)("trace context in $version", (revision) => {
         revision
       )
       const caller = yield* Effect.withSpan(Effect.andThen(client.callToolByName("look"), Effect.currentSpan), "caller")
-      const span = spans.find(({ name }) => name === "tools/call look")
-      assert(span !== undefined && span.parent._tag === "Some")
-      assert.strictEqual(span.kind, "server")
-      assert.strictEqual(span.traceId, caller.traceId)
-      assert.strictEqual(span.parent.value.spanId, caller.spanId)
+      const [sent, handled] = spans.filter(({ name }) => name === "tools/call look")
+      assert(sent?.parent._tag === "Some" && handled?.parent._tag === "Some")
+      assert.deepStrictEqual([sent.kind, handled.kind], ["client", "server"])
+      assert.strictEqual(handled.traceId, caller.traceId)
+      assert.strictEqual(handled.parent.value.spanId, sent.spanId)
+      assert.strictEqual(sent.parent.value.spanId, caller.spanId)
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 

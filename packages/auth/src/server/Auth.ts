@@ -33,6 +33,7 @@ import { Auth, named } from "./Caller.ts"
 import * as Documents from "./Documents.ts"
 import * as GuardModule from "./Guard.ts"
 import * as ResourceMetadata from "./ResourceMetadata.ts"
+import * as StaticTokens from "./StaticTokens.ts"
 import type { TokenVerifier } from "./TokenVerifier.ts"
 
 export {
@@ -47,6 +48,7 @@ export {
 } from "./Caller.ts"
 export { Guard, middleware, type Options } from "./Guard.ts"
 export { requires, type RequiresOptions } from "./RequiredScopes.ts"
+export type { Options as TokensOptions, Owner, StaticToken } from "./StaticTokens.ts"
 
 /** Provides `Auth` and the guard: callers are the subjects of tokens that the verifier accepts. Dies on contradictory options. */
 export const layer = (options: GuardModule.Options): Layer.Layer<Auth | GuardModule.Guard, never, TokenVerifier> =>
@@ -59,6 +61,77 @@ export const layer = (options: GuardModule.Options): Layer.Layer<Auth | GuardMod
       })
     )
   )
+
+/**
+ * The same without an authorization server: callers are the owners of tokens or API keys that the operator hands out. Challenges name the
+ * headers; there are no metadata. Dies on options that contradict themselves.
+ *
+ * @example
+ * ```ts
+ * import { Auth } from "@effect-mcp/auth"
+ * import { Tool, Tools } from "@effect-mcp/core"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Effect, Layer, Redacted } from "effect"
+ * import { HttpRouter, HttpServer } from "effect/http"
+ *
+ * const Whoami = Tool.make("whoami", { description: "Gives the subject of its caller" })
+ * const features = Tools.layer(Whoami, () => Effect.map(Auth.caller, ({ subject }) => subject)).pipe(Auth.requires("read"))
+ *
+ * const auth = Auth.layerTokens({
+ *   headers: ["authorization", "x-api-key"],
+ *   tokens: [{ token: Redacted.make("mcp_2f6c1e7a90b4"), subject: "alice", scopes: ["read"] }]
+ * })
+ * const app = Auth.protect(McpServer.layerHttp({ path: "/mcp" })).pipe(
+ *   Layer.provide(McpServer.layer({ name: "whoami", version: "1.0.0", features })),
+ *   Layer.provide([auth, HttpServer.layerServices])
+ * )
+ *
+ * const { dispose, handler } = HttpRouter.toWebHandler(app, { disableLogger: true })
+ * const refused = await handler(new Request("http://localhost/mcp", { method: "POST" }))
+ * console.log(refused.status, refused.headers.get("www-authenticate")) // => 401 Bearer, ApiKey header="x-api-key"
+ * await dispose()
+ * ```
+ */
+export const layerTokens = (options: StaticTokens.Options): Layer.Layer<Auth | GuardModule.Guard> =>
+  Layer.effectContext(
+    Effect.map(StaticTokens.make(options), (guard) =>
+      Context.add(Context.make(GuardModule.Guard, guard), Auth, {
+        local: undefined,
+        satisfies: options.satisfies ?? named,
+        scopes: options.scopes ?? []
+      })
+    )
+  )
+
+/**
+ * Provides `Auth` alone, for a server whose routes have middleware of their own that provides a `Principal`: callers are those with a
+ * subject. What a caller lacks is a JSON-RPC error; that middleware decides which requests get 401.
+ *
+ * @example
+ * ```ts
+ * import { Auth } from "@effect-mcp/auth"
+ * import { Principal } from "@effect-mcp/core"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Effect, Layer } from "effect"
+ * import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+ *
+ * const refused = HttpServerResponse.empty({ status: 401, headers: { "www-authenticate": "Cookie" } })
+ *
+ * // The caller is the user of the application. Without a subject the request is anonymous.
+ * const signedIn = HttpRouter.middleware<{ provides: Principal.Principal }>()((route) =>
+ *   Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ cookies }) => {
+ *     const subject = cookies["user"]
+ *     if (subject === undefined) return Effect.succeed(refused)
+ *     return Effect.provideService(route, Principal.Principal, { subject, scopes: ["read"], claims: {} })
+ *   })
+ * )
+ *
+ * export const endpoint = McpServer.layerHttp({ path: "/mcp" }).pipe(Layer.provide(signedIn.layer))
+ * export const auth = Auth.layerPrincipal({ scopes: ["read"] })
+ * ```
+ */
+export const layerPrincipal = (options: Pick<StaticTokens.Options, "satisfies" | "scopes"> = {}): Layer.Layer<Auth> =>
+  Layer.succeed(Auth, { local: undefined, satisfies: options.satisfies ?? named, scopes: options.scopes ?? [] })
 
 type Protected<R> =
   | Exclude<R, HttpRouter.Request.From<"Requires", Principal>>
@@ -82,6 +155,7 @@ const metadata = (root: boolean): Layer.Layer<never, never, GuardModule.Guard | 
   Layer.effectDiscard(
     Effect.gen(function* () {
       const { dpop, options } = yield* GuardModule.Guard
+      if (options === undefined) return
       const router = yield* HttpRouter.HttpRouter
       const document = ResourceMetadata.document(options, options.scopesSupported ?? options.scopes ?? [], dpop)
       const paths = new Set([ResourceMetadata.path(options.resource), ...(root ? [ResourceMetadata.suffix] : [])])
@@ -101,26 +175,27 @@ export const layerLegacyMetadata = (
 ): Layer.Layer<never, never, GuardModule.Guard | HttpClient.HttpClient | HttpRouter.HttpRouter> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
-      const { authorizationServers } = (yield* GuardModule.Guard).options
+      const issuer = (yield* GuardModule.Guard).options?.authorizationServers[0]
       const http = yield* HttpClient.HttpClient
       const router = yield* HttpRouter.HttpRouter
-      const fetched = yield* Effect.cachedWithTTL(
-        Effect.exit(Documents.metadata(http, authorizationServers[0])),
-        "1 minute"
-      )
-      const answer = Effect.flatMap(fetched, (exit) =>
-        Effect.catch(Effect.map(exit, ResourceMetadata.response), ({ message }) =>
-          Effect.as(Effect.logError("The metadata cannot be passed on", message), unavailable)
-        )
-      )
+      const fetched = issuer === undefined ? undefined : yield* fetchedMetadata(http, issuer)
+      const answer = options.document === undefined ? fetched : ResourceMetadata.response(options.document)
+      // Without an issuer there are no metadata.
+      if (answer === undefined) return
       const path = "/.well-known/oauth-authorization-server"
-      yield* router.add(
-        "GET",
-        path,
-        options.document === undefined ? answer : ResourceMetadata.response(options.document)
-      )
+      yield* router.add("GET", path, answer)
       yield* router.add("OPTIONS", path, ResourceMetadata.preflight)
     })
+  )
+
+/** Answers with the metadata of an issuer. */
+const fetchedMetadata = (http: HttpClient.HttpClient, issuer: string) =>
+  Effect.map(Effect.cachedWithTTL(Effect.exit(Documents.metadata(http, issuer)), "1 minute"), (fetched) =>
+    Effect.flatMap(fetched, (exit) =>
+      Effect.catch(Effect.map(exit, ResourceMetadata.response), ({ message }) =>
+        Effect.as(Effect.logError("The metadata cannot be passed on", message), unavailable)
+      )
+    )
   )
 
 const unavailable = HttpServerResponse.jsonUnsafe({ error: "temporarily_unavailable" }, { status: 503 })

@@ -7,16 +7,16 @@
  */
 import * as Principal from "@effect-mcp/core/Principal"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
-import { McpError } from "@effect-mcp/protocol/McpError"
+import { Forbidden, McpError, Unauthorized } from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ChallengeNotes from "./ChallengeNotes.ts"
 
-/** Code of the error for missing authentication, after HTTP's 401: outside the ranges of JSON-RPC and MCP. */
-export const Unauthorized = -31401
-/** Code of the error for missing scopes, after HTTP's 403; `data.scope` names all that are needed. */
-export const InsufficientScope = -31403
+/** Code of the error for missing authentication. */
+export { Unauthorized } from "@effect-mcp/protocol/McpError"
+/** Code of the error for missing scopes; `data.scope` names all that are needed. */
+export const InsufficientScope = Forbidden
 
 /** Whether the granted scopes satisfy one that is needed. */
 export type Satisfies = (granted: ReadonlyArray<string>, needed: string) => boolean

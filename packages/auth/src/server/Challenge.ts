@@ -14,7 +14,8 @@ export type ErrorCode =
 
 /** One challenge; what is undefined or empty is left out. */
 export interface Challenge {
-  readonly scheme: "Bearer" | "DPoP"
+  /** `ApiKey` is no registered scheme: it names the header of a key. */
+  readonly scheme: "ApiKey" | "Bearer" | "DPoP"
   readonly error?: ErrorCode | undefined
   /** For developers. Holds no part of a credential. */
   readonly description?: string | undefined
@@ -24,6 +25,8 @@ export interface Challenge {
   readonly resourceMetadata?: string | undefined
   /** Signature algorithms for DPoP proofs. */
   readonly algorithms?: ReadonlyArray<string> | undefined
+  /** The header that holds the key of `ApiKey`. */
+  readonly header?: string | undefined
 }
 
 /** A quoted-string (RFC 9110 section 5.6.4); characters that are no printable ASCII become question marks. */
@@ -40,6 +43,7 @@ export const format = (challenge: Challenge): string => {
   add("error_description", challenge.description)
   add("scope", challenge.scopes?.join(" "))
   add("resource_metadata", challenge.resourceMetadata)
+  add("header", challenge.header)
   add("algs", challenge.algorithms?.join(" "))
   return parameters.length === 0 ? challenge.scheme : `${challenge.scheme} ${parameters.join(", ")}`
 }

@@ -28,9 +28,17 @@ const b64token = /^[A-Za-z0-9\-._~+/]+=*$/
 /** The longest token that is read, in characters. */
 const maxTokenLength = 16_384
 
+/** Whether a text can be a token. */
+export const isToken = (text: string): boolean => text.length <= maxTokenLength && b64token.test(text)
+
+/** What is wrong with the query; undefined if nothing is. */
+export const problemOfQuery = ({ url }: Pick<HttpServerRequest, "url">): string | undefined =>
+  /[?&]access_token=/.test(url) ? "A token must not be in the query: use a header" : undefined
+
 /** Reads the header; refuses tokens in the query. */
 export const parse = ({ headers, url }: Pick<HttpServerRequest, "headers" | "url">): Credentials => {
-  if (/[?&]access_token=/.test(url)) return malformed("A token must not be in the query: use the Authorization header")
+  const problem = problemOfQuery({ url })
+  if (problem !== undefined) return malformed(problem)
   const header = headers["authorization"]
   if (header === undefined) return none
   const [, scheme, token = ""] = authorization.exec(header.trim()) ?? []

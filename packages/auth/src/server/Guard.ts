@@ -47,7 +47,7 @@ export interface Options extends ResourceMetadata.Options {
   readonly anonymous?: boolean | undefined
 }
 
-interface Admitted {
+export interface Admitted {
   readonly principal: Principal.Principal["Service"]
   /** Of the proof, if there was one. */
   readonly nonce: unknown
@@ -57,7 +57,7 @@ interface Admitted {
 }
 
 /** An anonymous principal, a new one for each request: notes are kept by identity. */
-const anonymous = (): Admitted => ({
+export const anonymous = (): Admitted => ({
   principal: { ...Principal.anonymous },
   nonce: undefined,
   scheme: undefined,
@@ -70,8 +70,11 @@ type Gate = Effect.Effect<Admitted, HttpServerResponse.HttpServerResponse>
 export class Guard extends Context.Service<
   Guard,
   {
-    readonly options: Options
+    /** Undefined where there is no authorization server. */
+    readonly options: Options | undefined
     readonly dpop: Dpop.Dpop | undefined
+    /** The headers with credentials, which the route does not see. */
+    readonly headers: ReadonlyArray<string>
     readonly admit: (request: HttpServerRequest) => Gate
     /** The response to an admitted request; a challenge where the request turned out to need more. */
     readonly respond: (
@@ -82,7 +85,7 @@ export class Guard extends Context.Service<
 >()("@effect-mcp/auth/Guard") {}
 
 /** Whether it is a CORS preflight, which a browser sends without a token. The route answers it. */
-const isPreflight = ({ headers, method }: HttpServerRequest): boolean =>
+export const isPreflight = ({ headers, method }: HttpServerRequest): boolean =>
   method === "OPTIONS" && headers["origin"] !== undefined && headers["access-control-request-method"] !== undefined
 
 /** What is wrong with the options; undefined if nothing is. */
@@ -182,8 +185,8 @@ const admit = Effect.fnUntraced(function* (
 })
 
 /** The response to an admitted request: bounded by its token, a challenge if a note says so, with the newest nonce. */
-const respond = Effect.fnUntraced(function* (
-  policy: Policy,
+export const respond = Effect.fnUntraced(function* (
+  policy: Refusals.Policy,
   { nonce, principal, scheme, until }: Admitted,
   response: HttpServerResponse.HttpServerResponse
 ): Effect.fn.Return<HttpServerResponse.HttpServerResponse> {
@@ -230,6 +233,7 @@ export const make = Effect.fnUntraced(function* (
   return {
     options,
     dpop: policy.dpop,
+    headers: ["authorization", "dpop"],
     admit: (request) => admit(policy, request),
     respond: (admitted, response) => respond(policy, admitted, response)
   }
@@ -256,13 +260,13 @@ export const middleware = () =>
   HttpRouter.middleware<{ provides: Principal.Principal }>()(
     Effect.map(
       Guard,
-      ({ admit, respond }) =>
+      ({ admit, headers: credentials, respond }) =>
         (route) =>
           Effect.flatMap(HttpServerRequest, (request) =>
             Effect.matchEffect(admit(request), {
               onFailure: (refusal) => Effect.succeed(refusal),
               onSuccess: (admitted) => {
-                const headers = Headers.removeMany(request.headers, ["authorization", "dpop"])
+                const headers = Headers.removeMany(request.headers, credentials)
                 const services = Context.add(
                   Context.make(Principal.Principal, admitted.principal),
                   HttpServerRequest,

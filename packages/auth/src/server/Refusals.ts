@@ -13,8 +13,12 @@ export interface Policy {
   readonly dpop: Dpop.Dpop | undefined
   /** Scopes that every request needs. */
   readonly scopes: ReadonlyArray<string>
-  /** The URL of the Protected Resource Metadata (RFC 9728). */
-  readonly resourceMetadata: string
+  /** The URL of the Protected Resource Metadata (RFC 9728); undefined where there is no authorization server. */
+  readonly resourceMetadata: string | undefined
+  /** Whether a token is taken from `Authorization`. Default true. */
+  readonly bearer?: boolean | undefined
+  /** Headers that hold nothing but a token. Default none. */
+  readonly apiKeys?: ReadonlyArray<string> | undefined
 }
 
 type Scheme = "Bearer" | "DPoP"
@@ -28,17 +32,18 @@ const readable = {
 
 /** The value of `WWW-Authenticate`, with the scheme of the request or all that the resource takes. */
 export const challenges = (
-  { dpop, resourceMetadata }: Policy,
+  { apiKeys = [], bearer = true, dpop, resourceMetadata }: Policy,
   details: Pick<Challenge.Challenge, "error" | "description">,
   needed: ReadonlyArray<string>,
   scheme?: Scheme
 ): string => {
   const all: Array<Challenge.Challenge> = []
   const one = { ...details, scopes: needed, resourceMetadata }
-  if (dpop?.required !== true && scheme !== "DPoP") all.push({ scheme: "Bearer", ...one })
+  if (bearer && dpop?.required !== true && scheme !== "DPoP") all.push({ scheme: "Bearer", ...one })
   if (dpop !== undefined && (scheme !== "Bearer" || dpop.required)) {
     all.push({ scheme: "DPoP", ...one, algorithms: dpop.algorithms })
   }
+  for (const header of apiKeys) all.push({ scheme: "ApiKey", ...one, header })
   // A request of a scheme that the resource does not take gets the challenge of the other one.
   return Challenge.formatAll(all.length > 0 ? all : [{ scheme: "Bearer", ...one }])
 }

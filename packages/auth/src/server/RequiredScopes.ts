@@ -4,6 +4,7 @@
  * An annotation of layers: the contract of a tool stays free of one server's policy. A caller that lacks a scope cannot run, read, complete
  * or subscribe to what the annotated layer registers. Its entries are listed nevertheless; with `hide` they do not exist for that caller.
  */
+import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import { PromptRegistry } from "@effect-mcp/core/Prompts"
 import { notFound, ResourceRegistry } from "@effect-mcp/core/Resources"
 import { ToolRegistry } from "@effect-mcp/core/Tools"
@@ -121,6 +122,8 @@ const unshared = <A extends { readonly cacheScope?: "public" | "private" | undef
   result.cacheScope === "public" ? { ...result, cacheScope: "private" } : result
 
 const tools = (registry: Tools, annotation: Annotation, auth: Auth["Service"], registered: Registered): Tools => ({
+  find: (name, principal) => registry.find(name, principal),
+  taskTools: () => registry.taskTools(),
   register: (entry) => {
     registered()
     return registry.register(
@@ -247,7 +250,8 @@ const subscribed = (request: Request): ReadonlyArray<string> => {
 }
 
 /** A list that depends on its caller is cached privately, whatever the caching hints of the server say. */
-const toCallerAlone = (result: Result): Result => ({ ...result, cacheScope: "private" })
+const toCallerAlone = (result: Result): Result =>
+  isEncodedResult(result) ? result : { ...result, cacheScope: "private" }
 
 /** Options of `requires`. */
 export interface RequiresOptions {

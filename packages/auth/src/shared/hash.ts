@@ -5,12 +5,15 @@ import * as Base64Url from "effect/encoding/Base64Url"
 
 const encoder = new TextEncoder()
 
-/** SHA-256 of the text's UTF-8 bytes, in base64url. */
-export const sha256 = (text: string): Effect.Effect<string> =>
+/** SHA-256 of the text's UTF-8 bytes. */
+export const sha256Bytes = (text: string): Effect.Effect<Uint8Array> =>
   Effect.map(
     Effect.promise(() => crypto.subtle.digest("SHA-256", encoder.encode(text))),
-    (bytes) => Base64Url.encode(new Uint8Array(bytes))
+    (bytes) => new Uint8Array(bytes)
   )
+
+/** The same in base64url. */
+export const sha256 = (text: string): Effect.Effect<string> => Effect.map(sha256Bytes(text), Base64Url.encode)
 
 /** 32 random bytes as 43 characters. */
 export const randomUnsafe = (): string => Base64Url.encode(SecureRandom.randomBytesUnsafe(32))

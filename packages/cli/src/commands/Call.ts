@@ -1,24 +1,22 @@
-/** `effect-mcp call`: calls a tool, shows how far it is, prints what it answers. Leaving it cancels the call. */
-import type { CallEvent } from "@effect-mcp/client/McpClient"
+/** `effect-mcp call`: calls a tool, shows how far it is, prints what it answers. Leaving it cancels the call, and the task that it became. */
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import * as Stream from "effect/Stream"
 import { assemble, orUsage, parseBase, propertyOf, requiredOf, signature, unknownArgument } from "../Arguments.ts"
-import { code, Failure, silent, usage } from "../Exit.ts"
+import * as Calling from "../Calling.ts"
+import { code, Failure, usage } from "../Exit.ts"
 import * as Form from "../Form.ts"
 import type { Output } from "../Output.ts"
-import * as ProgressLine from "../ProgressLine.ts"
 import * as Questions from "../Questions.ts"
-import { binaryOf, callResult } from "../render/Content.ts"
-import { bare, jsonLine } from "../render/Text.ts"
-import * as Save from "../Save.ts"
+import { json } from "../render/Text.ts"
 import * as Session from "../Session.ts"
-import { all, assignments, name, noSuchTool, outputFile, print } from "./Shared.ts"
+import { safeLine } from "../Style.ts"
+import { all, assignments, name, noSuchTool, outputFile, progressEvents } from "./Shared.ts"
 
 /** The arguments as the tool's schema wants them, asked for where they are missing; nothing is sent if they make no sense. */
 const argumentsOf = Effect.fnUntraced(function* (
@@ -49,21 +47,6 @@ const toolOf = (listed: ReadonlyArray<Tool>, name: string): Effect.Effect<Tool, 
   return found === undefined ? Effect.fail(usage(noSuchTool(listed, name))) : Effect.succeed(found)
 }
 
-/** Progress as it comes; the result when it is there. */
-const follow = (session: Session.Session, asEvents: boolean) => (event: CallEvent<CallToolResult>) => {
-  const { output } = session
-  if (event._tag === "Result") {
-    return Effect.andThen(
-      output.live(undefined),
-      asEvents ? output.line(jsonLine({ event: "result", result: event.value })) : Effect.void
-    )
-  }
-  const { message, progress, total } = event
-  return asEvents
-    ? output.line(jsonLine({ event: "progress", progress, total, message }))
-    : output.live(ProgressLine.line(event, output.noteWidth, output.noteStyle))
-}
-
 /** A result that is not what the tool's output schema promises has been shown; it still is the server's fault. */
 const promised = (tool: Tool, result: CallToolResult): Effect.Effect<void, Failure> => {
   if (tool.outputSchema === undefined || result.isError === true) return Effect.void
@@ -78,6 +61,26 @@ const promised = (tool: Tool, result: CallToolResult): Effect.Effect<void, Failu
   return violation === undefined ? Effect.void : fault(`${violation.path} ${violation.message}`.trim())
 }
 
+/** Prints the id of the task that the server makes of a call; gives the result of a call that it answers without one. */
+const begin = Effect.fnUntraced(function* (
+  session: Session.Session,
+  shown: Calling.Shown,
+  name: string,
+  input: JsonObject
+) {
+  const { client, output, patient, settings } = session
+  const task = yield* client.startByName(name, input, patient)
+  if (task.id === undefined) {
+    yield* output.note(output.noteStyle.dim("[answered] The server has answered without a task"))
+    const result = yield* task.result
+    yield* Calling.print(session, shown, result)
+    return result
+  }
+  yield* task.detach
+  yield* output.line(settings.json ? json({ taskId: task.id }) : safeLine(task.id))
+  return undefined
+})
+
 export const call = Command.make(
   "call",
   {
@@ -88,31 +91,29 @@ export const call = Command.make(
       Flag.withDescription("All arguments as one JSON object; key=value adds to it and wins"),
       Flag.optional
     ),
-    progress: Flag.Boolean("progress").pipe(
-      Flag.withDescription("With --json: one line per progress event, then one for the result"),
+    detach: Flag.Boolean("detach").pipe(
+      Flag.withDescription(
+        "Print the id of the task that the server makes of the call, and leave: see effect-mcp tasks"
+      ),
       Flag.withDefault(false),
       Flag.withoutNegation
     ),
+    progress: progressEvents,
     output: outputFile
   },
-  ({ args, name, output: file, progress, words }) =>
+  ({ args, detach, name, output: file, progress, words }) =>
     Session.use(
       Effect.fnUntraced(function* (session) {
         const { client, output, patient, settings } = session
         const tool = yield* toolOf(yield* all(client.listTools), name)
         const input = yield* argumentsOf(words, args, tool, output)
-        const asEvents = settings.json && progress
-        const last = yield* client
-          .callToolByNameStream(name, input, patient)
-          .pipe(Stream.tap(follow(session, asEvents)), Stream.runLast, Effect.ensuring(output.live(undefined)))
-        if (Option.isNone(last) || last.value._tag !== "Result") return
-        const result = last.value.value
-        if (Option.isSome(file)) {
-          const parts = result.content.flatMap((block) => binaryOf(block) ?? [])
-          yield* Save.save(file.value, parts, callResult(bare, result))
-        } else if (!asEvents) yield* print(session, result, (view) => callResult(view, result))
+        const shown = { asEvents: settings.json && progress, file }
+        const result = detach
+          ? yield* begin(session, shown, name, input)
+          : yield* Calling.follow(session, shown, client.callToolByNameStream(name, input, patient))
+        if (result === undefined) return
         yield* promised(tool, result)
-        yield* result.isError === true ? silent(code.server) : Effect.void
+        yield* Calling.failing(result)
       })
     )
 ).pipe(
@@ -126,6 +127,7 @@ export const call = Command.make(
     { command: `effect-mcp call find --args '{"id": 7}' -- node server.js`, description: "All arguments at once" },
     { command: "effect-mcp call draw --output out.png -- node server.js", description: "Save the image it answers" },
     { command: "effect-mcp call build --json --progress -- node server.js", description: "Progress as JSON lines" },
+    { command: "effect-mcp call report --detach -- https://example.com/mcp", description: "Print the id of its task" },
     { command: "effect-mcp call book guests=2 --answer name=Ada -- node server.js", description: "Answer its question" }
   ])
 )

@@ -5,10 +5,12 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { usage } from "../Exit.ts"
 import { Output } from "../Output.ts"
-import { noServer, Server } from "../Session.ts"
+import type { Served } from "../Proxy.ts"
+import { chosen } from "../Session.ts"
 import * as Settings from "../Settings.ts"
 
-const flags = {
+/** Where a server is served again. */
+export const endpointFlags = {
   http: Flag.Boolean("http").pipe(
     Flag.withDescription("Serve over HTTP, at /mcp, instead of stdin and stdout"),
     Flag.withDefault(false),
@@ -41,27 +43,39 @@ const flags = {
   )
 }
 
+export type Endpoint = Command.Command.Config.Infer<typeof endpointFlags>
+
+/** Ends with exit code 2 where the flags do not belong together. */
+export const checkEndpoint = ({ http, port }: Endpoint) =>
+  http === Option.isSome(port) ? Effect.void : usage("--http and --port belong together: --http --port 8080")
+
+/** Serves a gateway in front of the server of that name: until stdin ends, or until it is interrupted. */
+export const serve = Effect.fnUntraced(function* (gateway: Served, name: string, endpoint: Endpoint) {
+  const { allowHost, allowOrigin, host, port } = endpoint
+  const output = yield* Output
+  // Loaded when needed: the other commands serve nothing.
+  const { overStdio } = yield* Effect.promise(() => import("../Proxy.ts"))
+  if (Option.isNone(port)) return yield* overStdio(gateway)
+  const { overHttp } = yield* Effect.promise(() => import("../ProxyHttp.ts"))
+  return yield* overHttp(gateway, {
+    port: port.value,
+    host: Option.getOrElse(host, () => "127.0.0.1"),
+    allowedHosts: allowHost,
+    allowedOrigins: allowOrigin,
+    announce: (url) => output.note(`Serving ${name} at ${url}`)
+  })
+})
+
 export const proxy = Command.make(
   "proxy",
-  flags,
-  Effect.fnUntraced(function* ({ allowHost, allowOrigin, clients, host, http, port }) {
-    const { target } = yield* Server
-    if (target === undefined) return yield* noServer
-    if (http !== Option.isSome(port)) return yield* usage("--http and --port belong together: --http --port 8080")
+  endpointFlags,
+  Effect.fnUntraced(function* (endpoint) {
+    yield* checkEndpoint(endpoint)
     const settings = yield* Settings.settings
-    const output = yield* Output
-    // Loaded when needed: the other commands serve nothing.
-    const Proxy = yield* Effect.promise(() => import("../Proxy.ts"))
-    const gateway = Proxy.gateway(target, settings, clients, output.note)
-    if (Option.isNone(port)) return yield* Proxy.overStdio(gateway)
-    const { overHttp } = yield* Effect.promise(() => import("../ProxyHttp.ts"))
-    return yield* overHttp(gateway, {
-      port: port.value,
-      host: Option.getOrElse(host, () => "127.0.0.1"),
-      allowedHosts: allowHost,
-      allowedOrigins: allowOrigin,
-      announce: (url) => output.note(`Serving ${target.name} at ${url}`)
-    })
+    const target = yield* chosen(settings)
+    const { note } = yield* Output
+    const { gateway } = yield* Effect.promise(() => import("../Proxy.ts"))
+    return yield* serve(gateway(target, settings, endpoint.clients, note), target.name, endpoint)
   })
 ).pipe(
   Command.withDescription("Serve the server again, in every revision: over stdio, or over HTTP"),

@@ -24,6 +24,12 @@ export const outputFile = Flag.String("output").pipe(
   Flag.optional
 )
 
+export const progressEvents = Flag.Boolean("progress").pipe(
+  Flag.withDescription("With --json: one line per progress event, then one for the result"),
+  Flag.withDefault(false),
+  Flag.withoutNegation
+)
+
 /** All of a list, page after page. */
 export const all = <A>(stream: Stream.Stream<A, ClientError>): Effect.Effect<ReadonlyArray<A>, ClientError> =>
   Stream.runCollect(stream)

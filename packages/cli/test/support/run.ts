@@ -3,8 +3,8 @@ import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
 import { Memory } from "@effect-mcp/core"
 import { McpServer } from "@effect-mcp/server"
-import { Context, Effect, Layer } from "effect"
-import { spawn } from "node:child_process"
+import { Context, Effect, Layer, type Scope } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { layer } from "@effect-mcp/everything/everything"
 import { run as runCli } from "@effect-mcp/cli/Cli"
@@ -118,6 +118,24 @@ export const commandLine = (argv: ReadonlyArray<string>): readonly [string, ...A
   "2025-11-25",
   ...argv
 ]
+
+/** The reference server in a process of its own, over Streamable HTTP; gives its URL. */
+export const served: Effect.Effect<string, never, Scope.Scope> = Effect.map(
+  Effect.acquireRelease(
+    Effect.callback<readonly [ChildProcess, string]>((resume) => {
+      const args = [path("../../../everything/src/server.ts"), "--http", "--port", "0"]
+      const child = spawn(process.execPath, args, { env: { ...process.env, ...compileCache } })
+      let said = ""
+      child.stderr.on("data", (chunk) => {
+        said += String(chunk)
+        const [url] = /https?:\S+(?=\n)/.exec(said) ?? []
+        if (url !== undefined) resume(Effect.succeed([child, url]))
+      })
+    }),
+    ([child]) => Effect.sync(() => child.kill())
+  ),
+  ([, url]) => url
+)
 
 /** The program itself. */
 export const program = (argv: ReadonlyArray<string>, steps?: ReadonlyArray<Step>): Effect.Effect<Ran> => {

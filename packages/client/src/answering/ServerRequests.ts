@@ -1,11 +1,12 @@
 /**
- * The client's answers to requests of the server (sampling, elicitation, roots), and the capabilities that it declares for them.
+ * The client's answers to requests of the server (sampling, elicitation, roots, questions of extensions), and the capabilities that it declares for them.
  *
  * Capabilities follow from the services in the context when the client is built. Refuses what was not declared: a whole feature as an
  * unknown method (-32601), a mode or a part of one as invalid params (-32602).
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
+import * as Extension from "@effect-mcp/core/Extension"
 import { Roots } from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -13,6 +14,7 @@ import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { Root } from "@effect-mcp/protocol/model/Root"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -21,6 +23,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Requester, type RequesterInfo } from "./Requester.ts"
+import type { InUse } from "../extension/InUse.ts"
 import * as Consent from "./Consent.ts"
 import * as ElicitationChecks from "./ElicitationChecks.ts"
 import * as UrlElicitations from "./UrlElicitations.ts"
@@ -73,6 +76,8 @@ export interface Conversation {
   readonly capabilities: ClientCapabilities
   readonly server: Implementation
   readonly relatedTo?: JsonRpc.Id | undefined
+  /** The extensions that both sides declared. */
+  readonly inUse?: InUse | undefined
   /** Sends a notification that may be dropped. */
   readonly hint?: ((method: string, params: JsonRpc.Params) => void) | undefined
 }
@@ -164,6 +169,57 @@ const progressOf =
       ...(message === undefined || !revision.rules.progressMessage ? undefined : { message })
     })
 
+const requesterOf = (id: JsonRpc.Id, token: unknown, conversation: Conversation): RequesterInfo => ({
+  server: conversation.server,
+  relatedTo: conversation.relatedTo,
+  ...(token === undefined ? undefined : { progress: progressOf(token, conversation) }),
+  ...(conversation.revision.era === "stateless" ? { key: String(id) } : undefined)
+})
+
+/**
+ * A failure that a question declares is an error of its own in a session. `inputResponses` have no errors: there it is an answer with the
+ * failure in its `_meta`, which a server with the same value decodes.
+ */
+const failureInRound = (
+  error: McpError.McpError,
+  { revision: { era } }: Conversation
+): Effect.Effect<unknown, McpError.McpError> => {
+  const { data } = error
+  return era === "stateless" && isJsonObject(data) && Object.hasOwn(data, Extension.failureKey)
+    ? Effect.succeed({ _meta: { [Extension.failureKey]: data[Extension.failureKey] } })
+    : Effect.fail(error)
+}
+
+/** Which server asks by a request, and how to report progress to it. */
+export const requester = ({ id, params }: JsonRpc.Request, conversation: Conversation): RequesterInfo =>
+  requesterOf(id, withoutToken(params).token, conversation)
+
+/** Answers a question of an extension; the question of any other is refused. */
+const answerOwn = ({ id, method, params }: JsonRpc.Request, conversation: Conversation) => {
+  const question = conversation.inUse?.question(method)
+  if (question === undefined) return Effect.fail(refuse(McpError.methodNotFound(method)))
+  const { asked, token } = withoutToken(params)
+  return question.request.params.decode(asked ?? {}).pipe(
+    Effect.mapError(({ message }) => refuse(McpError.invalidParams(`Invalid params for ${method}: ${message}`))),
+    Effect.flatMap((params) => Effect.catch(question.answer(params), (error) => failureInRound(error, conversation))),
+    Effect.provideService(Requester, requesterOf(id, token, conversation))
+  )
+}
+
+/** The answer with the task that its question names (2025-11-25: tasks, related task metadata). */
+export const relating = <E>(
+  { params }: JsonRpc.Request,
+  { revision: { era } }: Conversation,
+  answer: Effect.Effect<unknown, E>
+): Effect.Effect<unknown, E> => {
+  const task = era === "stateful" && isJsonObject(params?._meta) ? params._meta[Meta.relatedTask] : undefined
+  return task === undefined
+    ? answer
+    : Effect.map(answer, (result) =>
+        isJsonObject(result) ? Meta.withMeta(result, { [Meta.relatedTask]: task }) : result
+      )
+}
+
 /** Answers one request of the server. Pings are answered by the peer. */
 export const make = (
   offered: Services
@@ -197,15 +253,10 @@ export const make = (
             McpError.internalError(`The answer cannot be encoded in this revision: ${message}`)
           )
         ),
-        Effect.provideService(Requester, {
-          server: conversation.server,
-          relatedTo: conversation.relatedTo,
-          ...(token === undefined ? undefined : { progress: progressOf(token, conversation) }),
-          ...(conversation.revision.era === "stateless" ? { key: String(request.id) } : undefined)
-        })
+        Effect.provideService(Requester, requesterOf(request.id, token, conversation))
       )
     })
-  return (request, conversation) => {
+  const dispatch = (request: JsonRpc.Request, conversation: Conversation) => {
     const { method } = request
     switch (method) {
       case "sampling/createMessage":
@@ -215,7 +266,8 @@ export const make = (
       case "roots/list":
         return answer(method, handlers[method], request, conversation)
       default:
-        return Effect.fail(refuse(McpError.methodNotFound(method)))
+        return answerOwn(request, conversation)
     }
   }
+  return (request, conversation) => relating(request, conversation, dispatch(request, conversation))
 }

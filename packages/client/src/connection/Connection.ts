@@ -4,13 +4,17 @@
  * Owns the peer. Calls, lists and watches use `ReconnectingConnection`, which is made of one or more connections. Refuses requests that
  * the server did not declare before they are sent.
  */
+import * as Spans from "@effect-mcp/core/internal/Spans"
 import type { Closed, Peer } from "@effect-mcp/core/Peer"
 import * as PeerModule from "@effect-mcp/core/Peer"
+import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isExtensionId } from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -20,11 +24,17 @@ import * as Stream from "effect/Stream"
 import type { Policy } from "./Backoff.ts"
 import type { Defaults } from "../CallOptions.ts"
 import { denied } from "../ClientError.ts"
+import * as ClientObserver from "../ClientObserver.ts"
+import * as ClientMiddleware from "../ClientMiddleware.ts"
 import * as Discovery from "./Discovery.ts"
 import type { Era } from "./Era.ts"
 import * as ServerMessages from "./ServerMessages.ts"
 import * as Stateful from "./StatefulEra.ts"
 import * as Stateless from "./StatelessEra.ts"
+import type { Part } from "../extension/ClientExtension.ts"
+import * as InUse from "../extension/InUse.ts"
+import * as TaskRequests from "../answering/TaskRequests.ts"
+import type { Receiver } from "../tasks/Receiver.ts"
 import * as ServerRequests from "../answering/ServerRequests.ts"
 import * as Negotiation from "./Negotiation.ts"
 
@@ -40,8 +50,16 @@ export interface Connection extends Negotiation.Negotiated, Era {
 export interface Options extends Omit<Negotiation.Options, "capabilities" | "timeout">, ServerMessages.Options {
   readonly defaults: Defaults
   readonly services: ServerRequests.Services
+  /** Runs the questions that the server asks as tasks. */
+  readonly receiver: Receiver | undefined
   readonly experimental: Negotiation.Options["capabilities"]["experimental"]
   readonly extensions: Negotiation.Options["capabilities"]["extensions"]
+  /** What takes the place of both in a revision. */
+  readonly declaredIn:
+    | ((revision: Revision.Revision) => Pick<ClientCapabilities, "experimental" | "extensions">)
+    | undefined
+  /** The extensions that have a layer. */
+  readonly parts: ReadonlyArray<Part>
   /** How long a server may take to answer the probe before the older handshake is tried, too. */
   readonly probeTimeout: Duration.Input
   /** Rounds of questions that one request may take (2026-07-28). */
@@ -50,6 +68,8 @@ export interface Options extends Omit<Negotiation.Options, "capabilities" | "tim
   readonly cacheSize: number
   /** Bytes that all cached results may have together. */
   readonly cacheBytes: number
+  readonly middleware: ReadonlyArray<ClientMiddleware.Middleware>
+  readonly observers: ReadonlyArray<ClientObserver.ClientObserver>
   /** When a message that did not reach the server is sent again. */
   readonly policy: Policy | undefined
   /** Called when a notification may have been lost. */
@@ -77,18 +97,51 @@ const openingTimeout = (
     })
   )
 
+/** A connection for observers, which learns its server and its peer. */
+class Opened implements ClientObserver.ObservedConnection {
+  readonly address: string | undefined
+  readonly traffic: Transport["traffic"]
+  negotiated: Negotiation.Negotiated | undefined = undefined
+  peer: Peer | undefined = undefined
+
+  constructor({ address, traffic }: Transport) {
+    this.address = address
+    this.traffic = traffic
+  }
+
+  get revision(): string | undefined {
+    return this.negotiated?.revision.version
+  }
+
+  get server(): Negotiation.Negotiated["serverInfo"] | undefined {
+    return this.negotiated?.serverInfo
+  }
+
+  readonly outstanding = (): number => this.peer?.outstanding() ?? 0
+}
+
 /** What becomes known of a conversation while it is opened. */
 interface Opening {
+  /** Those that every revision has: `declared` adds the extensions. */
   readonly capabilities: ClientCapabilities
+  readonly declared: (revision: Revision.Revision) => ClientCapabilities
   /** Answers a request of the server. */
   readonly answer: ReturnType<typeof ServerRequests.make>
   readonly agreed: Deferred.Deferred<Negotiation.Negotiated>
   negotiated: Negotiation.Negotiated | undefined
+  inUse: InUse.InUse | undefined
+  /** The connection for observers. */
+  readonly observed: Opened
   /** Set where the server is of the stateless era. */
   stateless: Stateless.Stateless | undefined
 }
 
-const capabilitiesOf = ({ experimental, extensions, services }: Options): Effect.Effect<ClientCapabilities> => {
+const capabilitiesOf = ({
+  experimental,
+  extensions,
+  receiver,
+  services
+}: Options): Effect.Effect<ClientCapabilities> => {
   const withoutPrefix = Object.keys(extensions ?? {}).find((id) => !isExtensionId(id))
   if (withoutPrefix !== undefined) {
     // A defect: the program chose the name (spec 2026-07-28: basic/versioning, extension negotiation).
@@ -96,22 +149,31 @@ const capabilitiesOf = ({ experimental, extensions, services }: Options): Effect
   }
   return Effect.succeed({
     ...ServerRequests.capabilities(services),
+    ...TaskRequests.capabilities(receiver, services),
     ...(experimental === undefined ? undefined : { experimental }),
     ...(extensions === undefined ? undefined : { extensions })
   })
 }
 
+/** The answers, each in a span where there is a tracer. */
+const inSpans =
+  (answer: Opening["answer"]): Opening["answer"] =>
+  (request, conversation) =>
+    Spans.server(answer(request, conversation), request, () => ({ revision: conversation.revision.version }))
+
 /** Starts the reader, which answers and announces from now on. */
-const makePeer = (
+const makePeer = Effect.fnUntraced(function* (
   transport: Transport,
   options: Options,
   opening: Opening
-): Effect.Effect<Peer, never, Scope.Scope> => {
+): Effect.fn.Return<Peer, never, Scope.Scope> {
   const { agreed, answer, capabilities } = opening
+  const context = yield* Effect.context<never>()
+  const traced = TraceContext.isTraced(context) ? Effect.runForkWith(context) : undefined
   const announce = ServerMessages.announcer(options)
   const revision = () => opening.negotiated?.revision ?? Revision.latestStateful
   const isMute = () => opening.negotiated?.revision.era === "stateless"
-  return PeerModule.make(
+  return yield* PeerModule.make(
     ServerMessages.withoutUnanswerable(transport, isMute, options.dropped),
     {
       // A question may arrive before the end of the handshake, and waits for it.
@@ -121,33 +183,47 @@ const makePeer = (
           revision.era === "stateless"
             ? Effect.never
             : Effect.catchTag(
-                answer(request, { revision, capabilities, server, relatedTo, hint: hintsOf(peer) }),
+                answer(request, {
+                  revision,
+                  capabilities,
+                  server,
+                  relatedTo,
+                  hint: hintsOf(peer),
+                  inUse: opening.inUse
+                }),
                 "Refused",
                 ({ error }) => Effect.fail(error)
               )
         ),
       immediate: ({ method }) => (method === "ping" ? {} : undefined),
       notification: (notification, { relatedTo }) => {
-        if (opening.stateless?.received(notification) !== true) announce(notification, revision(), relatedTo)
+        traced?.(Spans.server(Effect.void, notification, () => ({ revision: revision().version })))
+        if (opening.stateless?.received(notification) !== true)
+          announce(notification, revision(), opening.inUse, relatedTo)
       },
-      dropped: (reason) => options.dropped(reason, "Debug")
+      dropped: (reason) => options.dropped(reason, "Debug"),
+      observer: ClientObserver.ofPeer(options.observers, opening.observed, Context.get(context, Clock.Clock))
     },
     {
       unreadableId: () => revision().rules.unreadableId,
       batches: () => revision().rules.batches
     }
   )
-}
+})
 
 /** Agrees on a revision, by the probe of the stateless era or by the handshake of the older one, within the time of one request. */
 const negotiate = (
   transport: Transport,
   peer: Peer,
   options: Options,
-  capabilities: ClientCapabilities
+  capabilities: Opening["declared"]
 ): Effect.Effect<Negotiation.Negotiated, Negotiation.NegotiationError> => {
   const { clientInfo, defaults, probeTimeout, revisions } = options
-  const handshake = Negotiation.initialize(peer, { ...options, capabilities, timeout: defaults.timeout })
+  const handshake = Negotiation.initialize(peer, {
+    ...options,
+    capabilities: capabilities(Revision.latestStateful),
+    timeout: defaults.timeout
+  })
   const speaksOlder = Negotiation.allowed(revisions).length > 0
   const timeout = Duration.fromInputUnsafe(defaults.timeout)
   // Half of the time is left for the older handshake.
@@ -183,15 +259,19 @@ const makeEra = Effect.fnUntraced(function* (
   opening: Opening
 ): Effect.fn.Return<Era, Negotiation.NegotiationError, Scope.Scope> {
   const { cacheBytes, cacheSize, clientInfo, defaults, maxRounds, policy } = options
-  const { answer, capabilities } = opening
+  const { capabilities, declared, inUse } = opening
   const { revision, serverInfo: server } = negotiated
-  if (revision.era === "stateful") return Stateful.make(peer, negotiated, defaults, yield* Scope.Scope)
+  const answer = (question: JsonRpc.Request) => opening.answer(question, { revision, capabilities, server, inUse })
+  if (revision.era === "stateful") {
+    return Stateful.make({ peer, negotiated, defaults, answer, inUse, scope: yield* Scope.Scope })
+  }
   opening.stateless = yield* Stateless.make({
     peer,
     negotiated,
     defaults,
-    declared: { clientInfo, capabilities },
-    answer: (question) => answer(question, { revision, capabilities, server }),
+    declared: { clientInfo, capabilities: declared(revision) },
+    answer,
+    inUse,
     maxRounds,
     cacheSize,
     cacheBytes,
@@ -227,16 +307,30 @@ export const make = Effect.fnUntraced(function* (
   const capabilities = yield* capabilitiesOf(options)
   const opening: Opening = {
     capabilities,
-    answer: ServerRequests.make(options.services),
+    declared: (revision) =>
+      InUse.declare({ ...capabilities, ...options.declaredIn?.(revision) }, options.parts, revision),
+    answer: inSpans(
+      TaskRequests.receiving(
+        ClientMiddleware.aroundAnswers(ServerRequests.make(options.services), options.middleware),
+        options.receiver
+      )
+    ),
     agreed: Deferred.makeUnsafe(),
     negotiated: undefined,
+    inUse: undefined,
+    observed: new Opened(transport),
     stateless: undefined
   }
-  const peer = yield* makePeer(transport, options, opening)
-  const negotiated = yield* negotiate(transport, peer, options, capabilities)
+  const bare = yield* makePeer(transport, options, opening)
+  opening.observed.peer = bare
+  const peer = ClientMiddleware.aroundPeer(bare, options.middleware)
+  const negotiated = yield* negotiate(transport, peer, options, opening.declared)
   opening.negotiated = negotiated
+  opening.observed.negotiated = negotiated
+  opening.inUse = InUse.make(options.parts, negotiated)
   const era = yield* makeEra(peer, negotiated, options, opening)
   Deferred.doneUnsafe(opening.agreed, Effect.succeed(negotiated))
+  yield* ClientObserver.opened(options.observers, opening.observed)
   yield* followChanges(transport, peer, options, negotiated)
   return {
     ...negotiated,

@@ -26,7 +26,8 @@ import type { Negotiated, NegotiationError } from "./Negotiation.ts"
 
 export interface Options {
   readonly clientInfo: Implementation
-  readonly capabilities: ClientCapabilities
+  /** What the client declares in a revision. */
+  readonly capabilities: (revision: Revision.Revision) => ClientCapabilities
   /** The revisions that the client may speak, of both eras. Default: all. */
   readonly revisions: ReadonlyArray<Revision.Version> | undefined
   /** How long the server may take to answer before it counts as stateful. */
@@ -90,7 +91,8 @@ export const probe = Effect.fnUntraced(function* (
   const ask = (revision: Revision.Revision): Effect.Effect<Negotiated | undefined, NegotiationError> => {
     const codec = revision.clientRequests["server/discover"]
     if (codec === undefined) return older(revision.version)
-    return Effect.flatMap(Declaration.entries(revision.version, options), (meta) =>
+    const declared = { clientInfo: options.clientInfo, capabilities: options.capabilities(revision) }
+    return Effect.flatMap(Declaration.entries(revision.version, declared), (meta) =>
       peer.request("server/discover", { _meta: meta }, { timeout: options.timeout })
     ).pipe(
       Effect.matchEffect({

@@ -8,7 +8,6 @@
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
-import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ResultType from "@effect-mcp/protocol/ResultType"
 import { inputRequired } from "@effect-mcp/protocol/internal/v2026_07_28"
@@ -24,14 +23,22 @@ export const defaultMaxRounds = 10
 
 const coder = Codecs.coder(inputRequired)
 
-export interface Options<E> {
+/** How the client answers. */
+export interface Answers {
+  /** Answers one question; params and result are those of the revision. */
+  readonly answer: (question: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError | Refused>
+  /** Whether a question is of an extension of the client; the revision knows the others. */
+  readonly isOwn: (method: string) => boolean
+}
+
+export interface Options<E> extends Answers {
+  /** Whether the method may ask. */
+  readonly mayAsk: boolean
   readonly maxRounds: number
   /** How long the request may take with all its rounds; infinite is no limit. */
   readonly maxTotal: Duration.Input
   /** Sends one round. */
   readonly send: (params: JsonRpc.Params) => Effect.Effect<unknown, E>
-  /** Answers one question; params and result are those of the revision. */
-  readonly answer: (question: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError | Refused>
 }
 
 /** `retried` says that the result depends on answers, and must not be cached. */
@@ -51,9 +58,7 @@ export const run = <E>(
   Effect.clockWith((clock) => {
     const started = Elapsed.unsafe(clock)
     return Effect.flatMap(options.send(params), (wire) => {
-      // Questions as the result of a method that must not ask are an invalid result, which its codec refuses.
-      const isQuestions = ResultType.isInputRequired(wire) && MethodInfo.ofRequest(method)?.mayAsk === true
-      if (!isQuestions) return Effect.succeed({ wire, retried: false })
+      if (!options.mayAsk || !ResultType.isInputRequired(wire)) return Effect.succeed({ wire, retried: false })
       const left = Duration.toMillis(options.maxTotal) - (Elapsed.unsafe(clock) - started)
       const rounds = answered(method, params, wire, options)
       return left === Infinity
@@ -69,11 +74,11 @@ const answered = Effect.fnUntraced(function* <E>(
   method: string,
   params: JsonObject,
   first: unknown,
-  { answer, maxRounds, send }: Options<E>
+  { maxRounds, send, ...answers }: Options<E>
 ): Effect.fn.Return<Final, Failure<E>> {
   let wire = first
   for (let round = 1; round <= maxRounds; round++) {
-    wire = yield* send({ ...params, ...(yield* answersTo(method, wire, answer)) })
+    wire = yield* send({ ...params, ...(yield* answersTo(method, wire, answers)) })
     if (!ResultType.isInputRequired(wire)) return { wire, retried: true }
   }
   const message = `The server asked in more than ${maxRounds} rounds`
@@ -84,16 +89,17 @@ const answered = Effect.fnUntraced(function* <E>(
 const answersTo = Effect.fnUntraced(function* (
   method: string,
   wire: unknown,
-  answer: Options<never>["answer"]
+  { answer, isOwn }: Answers
 ): Effect.fn.Return<JsonObject, Failure<never>> {
   const invalid = (message: string) => new InvalidResult({ method, message, result: wire })
-  const { inputRequests, requestState } = yield* Effect.mapError(coder.decode(wire), (message) =>
+  const { own, rest } = withoutOwn(wire, isOwn)
+  const { inputRequests, requestState } = yield* Effect.mapError(coder.decode(rest), (message) =>
     invalid(`The questions of ${method} are malformed: ${message}`)
   )
   const state = requestState === undefined ? undefined : { requestState }
   if (inputRequests === undefined) return { ...state }
   const answers = yield* Effect.forEach(
-    Object.entries(inputRequests),
+    [...own, ...Object.entries(inputRequests)],
     ([key, { method, params }]) => {
       const question = { jsonrpc: "2.0", id: key, method, params: isJsonObject(params) ? params : {} } as const
       return Effect.map(answer(question), (result) => [key, result] as const)
@@ -106,6 +112,38 @@ const answersTo = Effect.fnUntraced(function* (
   )
   return { inputResponses: Object.fromEntries(answers), ...state }
 })
+
+interface Asked {
+  readonly method: string
+  readonly params?: unknown
+}
+
+/** The questions of extensions, which the revision cannot decode, and the result without them. */
+const withoutOwn = (
+  wire: unknown,
+  isOwn: Answers["isOwn"]
+): { readonly own: ReadonlyArray<readonly [key: string, question: Asked]>; readonly rest: unknown } => {
+  const questions = isJsonObject(wire) ? wire["inputRequests"] : undefined
+  if (!isJsonObject(wire) || !isJsonObject(questions)) return { own: [], rest: wire }
+  const own = Object.entries(questions).flatMap(([key, question]): ReadonlyArray<readonly [string, Asked]> => {
+    if (!isJsonObject(question) || typeof question["method"] !== "string" || !isOwn(question["method"])) return []
+    return [[key, { method: question["method"], params: question["params"] }]]
+  })
+  if (own.length === 0) return { own, rest: wire }
+  const keys = new Set(own.map(([key]) => key))
+  const others = Object.entries(questions).filter(([key]) => !keys.has(key))
+  return { own, rest: { ...wire, inputRequests: Object.fromEntries(others) } }
+}
+
+/** The `inputResponses` to questions that did not come as the result of a request, but in one of another kind. */
+export const answers = (
+  method: string,
+  inputRequests: JsonObject,
+  how: Answers
+): Effect.Effect<JsonObject, InvalidResult | McpError.McpError> =>
+  Effect.map(answersTo(method, { resultType: "input_required", inputRequests }, how), ({ inputResponses }) =>
+    isJsonObject(inputResponses) ? inputResponses : {}
+  )
 
 /**
  * Sends a later round again while it does not reach the server, since it carries the user's answers. Its last failure is never `unsent`:

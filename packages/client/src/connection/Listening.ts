@@ -21,13 +21,13 @@ const coder = Codecs.coder<AcknowledgedParams>(verbatim(AcknowledgedParams))
 
 export interface Subscription {
   /** The notifications that the server has agreed to send. */
-  readonly granted: SubscriptionFilter
+  readonly granted: SubscriptionFilter & JsonObject
   /** Completes when the server or the connection ends the subscription. */
   readonly ended: Effect.Effect<Closed>
 }
 
 interface Open {
-  readonly updated: ((uri: string) => void) | undefined
+  readonly told: ((notification: JsonRpc.Notification) => void) | undefined
   readonly acknowledged: Deferred.Deferred<SubscriptionFilter, ClientError>
   readonly ended: Deferred.Deferred<Closed>
 }
@@ -45,17 +45,22 @@ export class Listening {
     this.timeout = timeout
   }
 
-  /** Subscribes; returns when the server has acknowledged. `updated` is called in the reader with the URI of each update. */
+  /**
+   * Subscribes; returns when the server has acknowledged. `told` is called in the reader with each notification of the
+   * subscription, its acknowledgement first.
+   */
   listen(
-    filter: SubscriptionFilter,
-    updated?: (uri: string) => void
+    filter: SubscriptionFilter & JsonObject,
+    told?: (notification: JsonRpc.Notification) => void
   ): Effect.Effect<Subscription, ClientError, Scope.Scope> {
     return Effect.suspend(() => {
-      const entry: Open = { updated, acknowledged: Deferred.makeUnsafe(), ended: Deferred.makeUnsafe() }
+      const entry: Open = { told, acknowledged: Deferred.makeUnsafe(), ended: Deferred.makeUnsafe() }
       let id: JsonRpc.Id | undefined
       const options = {
         cancellable: true,
         onSend: (sent: JsonRpc.Id) => {
+          // Middleware may send it again.
+          this.open.delete(id)
           id = sent
           this.open.set(sent, entry)
         }
@@ -88,7 +93,8 @@ export class Listening {
   }
 
   /** `true` for a notification that is handled here alone: acknowledgements, ends of subscriptions, and notifications of ended ones. */
-  received({ method, params }: JsonRpc.Notification): boolean {
+  received(notification: JsonRpc.Notification): boolean {
+    const { method, params } = notification
     if (method === "notifications/cancelled") {
       const entry = this.open.get(params?.requestId)
       if (entry !== undefined) Deferred.doneUnsafe(entry.ended, Effect.succeed(over()))
@@ -97,18 +103,19 @@ export class Listening {
     const id = isJsonObject(params?._meta) ? params._meta[subscriptionId] : undefined
     const entry = this.open.get(id)
     if (method === "notifications/subscriptions/acknowledged") {
-      if (entry !== undefined) acknowledge(entry, params)
+      if (entry !== undefined && acknowledge(entry, params)) entry.told?.(notification)
       return true
     }
     if (entry === undefined) return id !== undefined
-    if (method === "notifications/resources/updated" && typeof params?.uri === "string") entry.updated?.(params.uri)
+    entry.told?.(notification)
     return false
   }
 }
 
 const over = (): Closed => new Closed({ message: "The server ended the subscription" })
 
-const acknowledge = ({ acknowledged }: Open, params: JsonRpc.Params | undefined): void => {
+/** Whether the acknowledgement is the first, and valid. */
+const acknowledge = ({ acknowledged }: Open, params: JsonRpc.Params | undefined): boolean => {
   const decoded = Effect.mapBoth(coder.decode(params), {
     onFailure: (message) =>
       new InvalidResult({
@@ -118,5 +125,6 @@ const acknowledge = ({ acknowledged }: Open, params: JsonRpc.Params | undefined)
       }),
     onSuccess: ({ notifications }) => notifications
   })
-  Deferred.doneUnsafe(acknowledged, Effect.runSyncExit(decoded))
+  const exit = Effect.runSyncExit(decoded)
+  return Deferred.doneUnsafe(acknowledged, exit) && Exit.isSuccess(exit)
 }

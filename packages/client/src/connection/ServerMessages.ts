@@ -6,6 +6,7 @@ import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type * as Revision from "@effect-mcp/protocol/Revision"
+import type { InUse } from "../extension/InUse.ts"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
@@ -16,6 +17,12 @@ export interface Options {
     params: Method.ServerNotifications[M],
     relatedTo: JsonRpc.Id | undefined
   ) => void
+  /** Called with each notification that the revision does not know; whether a part of the client takes it. Must not block the reader. */
+  readonly unknown: (
+    notification: JsonRpc.Notification,
+    inUse: InUse | undefined,
+    relatedTo: JsonRpc.Id | undefined
+  ) => boolean
   /** Called with the reason for which a message is dropped. `Debug`: an expected one, such as an answer to a cancelled request. */
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
 }
@@ -36,17 +43,19 @@ export const announcer = (options: Options) => {
     else options.dropped(`A malformed notification: ${method}`, "Warn")
   }
   return (
-    { method, params }: JsonRpc.Notification,
+    notification: JsonRpc.Notification,
     { serverNotifications }: Revision.Revision,
+    inUse: InUse | undefined,
     relatedTo: JsonRpc.Id | undefined
-  ): void =>
-    isIn(serverNotifications, method)
-      ? decode(method, params, relatedTo, serverNotifications[method])
-      : // A session's server cannot cancel requests of the client.
-        options.dropped(
-          `An unknown notification: ${excerpt(method)}`,
-          method === "notifications/cancelled" ? "Debug" : "Warn"
-        )
+  ): void => {
+    const { method, params } = notification
+    if (isIn(serverNotifications, method)) return decode(method, params, relatedTo, serverNotifications[method])
+    // A session's server cannot cancel requests of the client.
+    if (method === "notifications/cancelled") return options.dropped(`An unknown notification: ${method}`, "Debug")
+    if (!options.unknown(notification, inUse, relatedTo)) {
+      options.dropped(`An unknown notification: ${excerpt(method)}`, "Warn")
+    }
+  }
 }
 
 /** Whether the peer would answer the message: a request, or an invalid message that may be one. */

@@ -16,8 +16,10 @@ import * as Effect from "effect/Effect"
 import * as RcRef from "effect/RcRef"
 import type * as Scope from "effect/Scope"
 import type { Policy } from "./Backoff.ts"
-import { CapabilityMissing, type ClientError, Closed } from "../ClientError.ts"
+import { CapabilityMissing, type ClientError, Closed, type InvalidResult } from "../ClientError.ts"
 import { type CallOptions, type Defaults, type Requests, requestOptions } from "../CallOptions.ts"
+import type { InUse } from "../extension/InUse.ts"
+import type { OtherResult } from "../extension/OtherResult.ts"
 import * as Declaration from "./Declaration.ts"
 import type { Refused } from "../answering/ServerRequests.ts"
 import * as InputRounds from "./InputRounds.ts"
@@ -25,7 +27,7 @@ import type { Negotiated } from "./Negotiation.ts"
 import { ResponseCache } from "./ResponseCache.ts"
 import type { Era } from "./Era.ts"
 import { Listening, type Subscription } from "./Listening.ts"
-import { encodeFailed, missingFor, prepare } from "./prepare.ts"
+import { decode, encodeFailed, missingFor, notify, prepare } from "./prepare.ts"
 
 export interface Options {
   readonly peer: Peer
@@ -38,6 +40,8 @@ export interface Options {
   /** Results that are cached at most. */
   readonly cacheSize: number
   readonly cacheBytes: number
+  /** The extensions that both sides declared. */
+  readonly inUse: InUse | undefined
   /** When a round that did not reach the server is sent again; without a policy it is not. */
   readonly policy: Policy | undefined
 }
@@ -73,6 +77,15 @@ export const make = Effect.fnUntraced(function* (
         })
       ),
     ping: (callOptions) => Effect.asVoid(request(state, "server/discover", {}, callOptions)),
+    decode: (method, wire) => decode(state.negotiated, method, wire),
+    send: (method, params, sendOptions) =>
+      Effect.map(send(state, method, params, sendOptions, sendOptions.answered), ({ wire }) =>
+        sendOptions.followed ? (state.inUse?.otherResult(wire, method, params, sendOptions) ?? wire) : wire
+      ),
+    notify: (method, params) => notify(peer, method, Meta.withMeta(params ?? {}, state.meta)),
+    answer: (method, inputRequests) =>
+      InputRounds.answers(method, inputRequests, { answer: options.answer, isOwn: isOwn(options.inUse) }),
+    listen: (filter, received) => listening.listen(filter, received),
     received: (notification) => {
       forgetStale(state.cache, notification)
       return listening.received(notification)
@@ -83,6 +96,41 @@ export const make = Effect.fnUntraced(function* (
 const declare = ({ declared, negotiated: { revision } }: Options, logLevel?: LoggingLevel) =>
   Declaration.entries(revision.version, { ...declared, logLevel })
 
+/** Whether a question is not of the revision: an extension or middleware answers it, or it is refused. */
+const isOwn =
+  (inUse: InUse | undefined) =>
+  (question: string): boolean =>
+    inUse?.question(question) !== undefined || !Object.hasOwn(MethodInfo.serverRequests, question)
+
+/** Sends a request round by round; params and result are those of the wire. `mayAsk`: whether its questions are answered. */
+const send = (state: State, method: string, params: JsonObject, callOptions: CallOptions, mayAsk: boolean) => {
+  const { answer, defaults, inUse, maxRounds, meta, peer, policy } = state
+  const options = increasing(requestOptions(method, callOptions, defaults))
+  const entries = callOptions.meta === undefined ? meta : { ...callOptions.meta, ...meta }
+  let rounds = 0
+  const run = (params: JsonObject) =>
+    InputRounds.run(method, Meta.withMeta(params, entries), {
+      mayAsk,
+      maxRounds,
+      maxTotal: callOptions.maxTotal ?? defaults.maxTotal,
+      answer,
+      isOwn: isOwn(inUse),
+      send: (complete) => {
+        const sent = peer.request(method, complete, options)
+        // A later round is not the whole request: only its own loss is repaired here.
+        return rounds++ === 0 ? sent : InputRounds.retryRound(sent, peer.awaitClosed, policy)
+      }
+    })
+  const changed = inUse?.changed(method, params)
+  return changed === undefined ? run(params) : Effect.flatMap(changed, run)
+}
+
+interface Received<A> {
+  readonly result: A
+  /** Whether the result must not be cached. */
+  readonly retried: boolean
+}
+
 const request = <M extends keyof Requests>(
   state: State,
   method: M,
@@ -92,26 +140,19 @@ const request = <M extends keyof Requests>(
   // Steps are saved where the declaration and the encoded params are known at once.
   Effect.flatMapEager(prepare(state.negotiated, method), ({ coders, malformed }) =>
     Effect.flatMapEager(Effect.mapErrorEager(coders.params.encode(params), encodeFailed), (encoded) => {
-      const { answer, defaults, maxRounds, meta, peer, policy } = state
-      const wire = isJsonObject(encoded) ? encoded : {}
-      const options = increasing(requestOptions(method, callOptions, defaults))
-      const entries = callOptions.meta === undefined ? meta : { ...callOptions.meta, ...meta }
-      let rounds = 0
-      const final = InputRounds.run(method, Meta.withMeta(wire, entries), {
-        maxRounds,
-        maxTotal: callOptions.maxTotal ?? defaults.maxTotal,
-        answer,
-        send: (complete) => {
-          const sent = peer.request(method, complete, options)
-          // A later round is not the whole request: only its own loss is repaired here.
-          return rounds++ === 0 ? sent : InputRounds.retryRound(sent, peer.awaitClosed, policy)
+      const sent = isJsonObject(encoded) ? encoded : {}
+      // Questions as the result of a method that must not ask are an invalid result, which its codec refuses.
+      const final = send(state, method, sent, callOptions, MethodInfo.ofRequest(method)?.mayAsk === true)
+      return Effect.flatMap(
+        final,
+        ({ retried, wire }): Effect.Effect<Received<Requests[M]["result"] | OtherResult>, InvalidResult> => {
+          const other = state.inUse?.otherResult(wire, method, sent, callOptions)
+          if (other !== undefined) return Effect.succeed({ result: other, retried: true })
+          return Effect.mapBothEager(coders.result.decode(wire), {
+            onFailure: (message) => malformed(message, wire),
+            onSuccess: (result) => ({ result, retried })
+          })
         }
-      })
-      return Effect.flatMap(final, ({ retried, wire }) =>
-        Effect.mapBothEager(coders.result.decode(wire), {
-          onFailure: (message) => malformed(message, wire),
-          onSuccess: (result) => ({ result, retried })
-        })
       )
     })
   )
@@ -122,7 +163,7 @@ const cached = <M extends keyof Requests>(
   method: M,
   params: Requests[M]["params"],
   callOptions?: CallOptions
-): Effect.Effect<Requests[M]["result"], ClientError> => {
+): Effect.Effect<Requests[M]["result"] | OtherResult, ClientError> => {
   const { cache } = state
   if (MethodInfo.ofRequest(method)?.cacheable !== true || callOptions?.meta !== undefined) {
     return Effect.map(request(state, method, params, callOptions), ({ result }) => result)
@@ -160,7 +201,7 @@ const checkDeclared = ({ negotiated }: State, method: keyof Requests): Effect.Ef
 const subscribeResource = (state: State, uri: string, updated: (uri: string) => void) =>
   Effect.andThen(
     checkDeclared(state, "resources/subscribe"),
-    Effect.flatMap(state.listening.listen({ resourceSubscriptions: [uri] }, updated), ({ ended, granted }) =>
+    Effect.flatMap(state.listening.listen({ resourceSubscriptions: [uri] }, updates(updated)), ({ ended, granted }) =>
       granted.resourceSubscriptions?.includes(uri) === true
         ? Effect.succeed(ended)
         : Effect.fail(
@@ -171,6 +212,13 @@ const subscribeResource = (state: State, uri: string, updated: (uri: string) => 
           )
     )
   )
+
+/** Calls `updated` with the URI of each update. */
+const updates =
+  (updated: (uri: string) => void) =>
+  ({ method, params }: JsonRpc.Notification): void => {
+    if (method === "notifications/resources/updated" && typeof params?.uri === "string") updated(params.uri)
+  }
 
 /** One subscription to all lists whose changes the server announces, shared by all streams of changes. */
 const listSubscription = Effect.fnUntraced(function* ({

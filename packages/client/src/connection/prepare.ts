@@ -1,11 +1,14 @@
-/** What every request needs before it is sent, in either era: the capability that the server declared, and the coders of the method. */
+/** What both eras do around a request: the capability that the server declared, the coders of the method, other kinds of results. */
+import type { Peer } from "@effect-mcp/core/Peer"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
-import { CapabilityMissing, InvalidResult } from "../ClientError.ts"
+import { CapabilityMissing, Closed, InvalidResult } from "../ClientError.ts"
 import type { Requests } from "../CallOptions.ts"
+import { OtherResult } from "../extension/OtherResult.ts"
 import type { Negotiated } from "./Negotiation.ts"
 
 export interface Prepared<P, R> {
@@ -49,3 +52,38 @@ export const prepare = <M extends keyof Requests>(
 /** The error for params that the revision cannot encode. */
 export const encodeFailed = (message: string): McpError.McpError =>
   McpError.invalidParams(`The params cannot be encoded for this server: ${message}`)
+
+/** The final result of a request, after a handler of results gave it. */
+export const decode = <M extends keyof Requests>(
+  negotiated: Negotiated,
+  method: M,
+  wire: unknown
+): Effect.Effect<Requests[M]["result"], CapabilityMissing | InvalidResult> =>
+  Effect.flatMap(prepare(negotiated, method), ({ coders, malformed }) =>
+    Effect.mapError(coders.result.decode(wire), (message) => malformed(message, wire))
+  )
+
+/** Sends a notification when the transport has room, or not at all where the conversation ends first. */
+export const notify = (peer: Peer, method: string, params: JsonRpc.Params | undefined): Effect.Effect<void, Closed> => {
+  const ended = Effect.matchEffect(peer.awaitClosed, {
+    onFailure: (cause) => Effect.fail(new Closed({ message: cause.message, cause, unsent: true })),
+    onSuccess: () => Effect.fail(new Closed({ message: "The connection is closed", unsent: true }))
+  })
+  return Effect.map(Effect.raceFirst(ended, peer.sink.ready), () => peer.notify(method, params))
+}
+
+/** A result that no extension may handle, such as that of a subscription. */
+export const ordinary =
+  (method: string) =>
+  <A, E>(sent: Effect.Effect<A | OtherResult, E>): Effect.Effect<A, E | InvalidResult> =>
+    Effect.flatMapEager(sent, (result) =>
+      result instanceof OtherResult
+        ? Effect.fail(
+            new InvalidResult({
+              method,
+              message: `The answer to ${method} cannot be of another kind`,
+              result: result.result
+            })
+          )
+        : Effect.succeed(result)
+    )

@@ -8,7 +8,7 @@ import type { InvalidValue, Tool } from "@effect-mcp/core/Tool"
 import { failureKey, ToolFailure } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
+import type { CallToolResult, ToolExecution } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
@@ -16,6 +16,8 @@ import { type ClientError, InvalidResult } from "../ClientError.ts"
 import type { CallOptions } from "../CallOptions.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as Consent from "../answering/Consent.ts"
+import { attend } from "../tasks/Attendance.ts"
+import * as TaskParts from "../tasks/TaskParts.ts"
 import * as ToolCatalog from "./ToolCatalog.ts"
 import type { ToolHeaders } from "./ToolHeaders.ts"
 
@@ -85,6 +87,11 @@ export interface Calls {
     input: NoInfer<I>,
     options?: CallOptions
   ) => Effect.Effect<O, F | ToolFailure | ClientError>
+  /** The output or failure of a tool in its result. */
+  readonly typed: <I, O, F, H>(
+    tool: Tool<I, O, F, H>,
+    result: CallToolResult
+  ) => Effect.Effect<O, F | ToolFailure | InvalidResult>
 }
 
 export interface Options {
@@ -94,13 +101,23 @@ export interface Options {
   /** Runs a call again after the URLs were visited that its refusal names. */
   readonly retrying: <A>(call: () => Effect.Effect<A, ClientError>) => Effect.Effect<A, ClientError>
   readonly consent: Consent.Policy
+  /** Whether calls may be tasks. */
+  readonly tasks: boolean
   /** Whether untyped results are checked against the listed output schemas. */
   readonly validate: boolean
 }
 
-export const make = ({ catalog, connection, consent, headers, retrying, validate }: Options): Calls => {
+/** What is known of a tool by its value. */
+interface Known {
+  readonly schema?: JsonObject | undefined
+  readonly support?: ToolExecution["taskSupport"]
+}
+
+export const make = ({ catalog, connection, consent, headers, retrying, tasks, validate }: Options): Calls => {
+  const mayAsk = (): boolean => tasks && TaskParts.mayAsk(connection)
+
   /** Called when the request is to be sent: steps are saved where the checks are known at once. */
-  const send = (name: string, args: Arguments, options: CallOptions | undefined, schema?: JsonObject) =>
+  const send = (name: string, args: Arguments, options: CallOptions | undefined, known: Known = {}) =>
     Effect.flatMapEager(catalog.checkCallable(name), () =>
       Consent.guard(
         consent,
@@ -111,13 +128,15 @@ export const make = ({ catalog, connection, consent, headers, retrying, validate
           arguments: args,
           annotations: catalog.annotations(name)
         },
-        retrying(() => headers.call(name, args, options, schema))
+        attend(options, mayAsk() ? (catalog.taskSupport(name) ?? known.support) : undefined, (options) =>
+          retrying(() => headers.call(name, args, options, known.schema))
+        )
       )
     )
 
   const callToolByName: Calls["callToolByName"] = (name, args = {}, options) =>
     Effect.suspend(() =>
-      Effect.flatMapEager(headers.ensureListed(name), () =>
+      Effect.flatMapEager(headers.ensureListed(name, connection.headers || mayAsk()), () =>
         validate
           ? Effect.flatMapEager(catalog.validator(name), (validator) =>
               Effect.flatMap(send(name, args, options), (result) => ToolCatalog.checkResult(name, validator, result))
@@ -148,15 +167,21 @@ export const make = ({ catalog, connection, consent, headers, retrying, validate
           (error) => invalid(`The result of ${tool.name} does not fit: ${error.message}`, result)
         )
 
+  const typed: Calls["typed"] = (tool, result) =>
+    result.isError === true ? failure(tool, result) : output(tool, result)
+
   const callTool = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) =>
     Effect.mapError(tool.input.encode(input), encodeFailed).pipe(
-      Effect.flatMap((args) => send(tool.name, isJsonObject(args) ? args : {}, options, tool.input.jsonSchema)),
-      Effect.flatMap((result): Effect.Effect<O, F | ToolFailure | InvalidResult> =>
-        result.isError === true ? failure(tool, result) : output(tool, result)
-      )
+      Effect.flatMap((args) => {
+        const known = { schema: tool.input.jsonSchema, support: tool.descriptor.execution?.taskSupport }
+        const isListed = known.support !== undefined || !mayAsk()
+        const listed = isListed ? Effect.void : headers.ensureListed(tool.name, true)
+        return Effect.flatMapEager(listed, () => send(tool.name, isJsonObject(args) ? args : {}, options, known))
+      }),
+      Effect.flatMap((result) => typed(tool, result))
     )
 
-  return { callToolByName, callTool }
+  return { callToolByName, callTool, typed }
 }
 
 /** The error for an input that does not fit the Tool value; nothing was sent. */

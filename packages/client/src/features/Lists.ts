@@ -29,15 +29,23 @@ export interface Limits {
 export const pages = <M extends ListMethod>(
   connection: ReconnectingConnection,
   method: M,
-  { maxBytes, maxPages }: Limits,
+  limits: Limits,
   options?: CallOptions
 ): Stream.Stream<Requests[M]["result"], ClientError> =>
+  pagesOf(method, limits, (cursor) => connection.request(method, cursor === undefined ? {} : { cursor }, options))
+
+/** The pages that `read` gives, one after the other. */
+export const pagesOf = <P extends { readonly nextCursor?: string }>(
+  method: string,
+  { maxBytes, maxPages }: Limits,
+  read: (cursor: string | undefined) => Effect.Effect<P, ClientError>
+): Stream.Stream<P, ClientError> =>
   Stream.suspend(() => {
     const seen = new Set<string>()
     let bytes = 0
     const bad = (message: string, result?: unknown) => Effect.fail(new InvalidResult({ method, message, result }))
-    return Stream.paginate<string | undefined, Requests[M]["result"], ClientError>(undefined, (cursor) =>
-      Effect.flatMap(connection.request(method, cursor === undefined ? {} : { cursor }, options), (page) => {
+    return Stream.paginate<string | undefined, P, ClientError>(undefined, (cursor) =>
+      Effect.flatMap(read(cursor), (page) => {
         const { nextCursor } = page
         bytes += sizeOf(page)
         if (bytes > maxBytes) {

@@ -1,5 +1,5 @@
 /**
- * The tools that the server has listed, as far as a call needs them: schemas, annotations, whether a tool runs only as a task.
+ * The tools that the server has listed, as far as a call needs them: schemas, annotations, whether a call may be a task.
  *
  * Filled by listing, emptied when the list changes. A tool that was never listed is called unchecked. Bounded in bytes: the tools that
  * were listed first are dropped first.
@@ -8,14 +8,16 @@ import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import type { CallToolResult, Tool, ToolAnnotations } from "@effect-mcp/protocol/model/Tool"
+import type { CallToolResult, Tool, ToolAnnotations, ToolExecution } from "@effect-mcp/protocol/model/Tool"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { InvalidResult, TaskRequired } from "../ClientError.ts"
+import { InvalidResult } from "../ClientError.ts"
 import { sizeOf } from "../internal/sizeOf.ts"
 
 type Compiled = Result.Result<JsonSchemaValidator.Validator, JsonSchemaValidator.UnsupportedSchema>
+
+type TaskSupport = NonNullable<ToolExecution["taskSupport"]>
 
 interface Entry {
   readonly tool: Tool
@@ -107,15 +109,18 @@ export class ToolCatalog {
     return hints?.readOnlyHint === true || hints?.idempotentHint === true
   }
 
-  /** Fails for a tool that runs only as a task, or was left out of the list. */
-  checkCallable(name: string): Effect.Effect<void, InvalidResult | TaskRequired> {
+  /** Whether a call may, or must, be a task (2025-11-25); undefined for a tool that was not listed. */
+  taskSupport(name: string): TaskSupport | undefined {
     const entry = this.entries.get(name)
-    if (entry?.problem !== undefined) {
-      return Effect.fail(invalid(`The tool ${name} cannot be called: ${entry.problem.message}`))
-    }
-    return entry?.tool.execution?.taskSupport === "required"
-      ? Effect.fail(new TaskRequired({ tool: name, message: `The tool ${name} runs only as a task` }))
-      : Effect.void
+    return entry && (entry.tool.execution?.taskSupport ?? "forbidden")
+  }
+
+  /** Fails for a tool that was left out of the list. */
+  checkCallable(name: string): Effect.Effect<void, InvalidResult> {
+    const problem = this.entries.get(name)?.problem
+    return problem === undefined
+      ? Effect.void
+      : Effect.fail(invalid(`The tool ${name} cannot be called: ${problem.message}`))
   }
 
   /** The validator of the tool's output schema, compiled when first needed. Fails, before the call, for a schema that cannot be checked. */

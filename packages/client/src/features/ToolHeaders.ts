@@ -18,8 +18,11 @@ import * as Lists from "./Lists.ts"
 import type { ToolCatalog } from "./ToolCatalog.ts"
 
 export interface ToolHeaders {
-  /** Lists the tools where a call needs this one. Reads the catalog when it is called, not when it runs, as `call` does. */
-  readonly ensureListed: (name: string) => Effect.Effect<void, ClientError>
+  /**
+   * Lists the tools where a call needs this one: for its headers, or for another reason. Reads the catalog when it is called, not when it
+   * runs, as `call` does.
+   */
+  readonly ensureListed: (name: string, isNeeded?: boolean) => Effect.Effect<void, ClientError>
   /** Sends a call. `schema`: the tool's input schema, where it is known; else the listed one. */
   readonly call: (
     name: string,
@@ -53,8 +56,8 @@ export const make = ({ catalog, connection, limits }: Options): ToolHeaders => {
       // A server that refuses to list its tools may still have this one.
       Effect.catchTag("McpError", () => Effect.void)
     )
-  const ensureListed = (name: string): Effect.Effect<void, ClientError> =>
-    connection.headers && !catalog.knows(name) ? Effect.map(list(), () => catalog.markAbsent(name)) : Effect.void
+  const ensureListed = (name: string, isNeeded = connection.headers): Effect.Effect<void, ClientError> =>
+    isNeeded && !catalog.knows(name) ? Effect.map(list(), () => catalog.markAbsent(name)) : Effect.void
 
   const headersOf = (schema: JsonObject | undefined, args: unknown) => {
     const params = schema === undefined ? [] : paramsOf(schema)

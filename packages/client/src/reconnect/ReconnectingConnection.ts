@@ -6,14 +6,17 @@
  */
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Policy } from "../connection/Backoff.ts"
-import { type CallOptions, type Defaults, isWatched } from "../CallOptions.ts"
+import { type CallOptions, type Defaults, isWatched, type Requests } from "../CallOptions.ts"
+import type { ClientError } from "../ClientError.ts"
 import type { Connection } from "../connection/Connection.ts"
-import type { Era } from "../connection/Era.ts"
+import type { Era, SendOptions as EraSendOptions } from "../connection/Era.ts"
+import { OtherResult } from "../extension/OtherResult.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
 import type { Negotiated } from "../connection/Negotiation.ts"
 import * as Reconnect from "./Reconnect.ts"
@@ -31,9 +34,23 @@ export interface Options<E, R> {
   /** Called when a connection is lost: what was learned on it may be stale. */
   readonly onLost: () => void
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
+  /** Gives the final result where a result is of another kind. */
+  readonly follow: (other: OtherResult) => Effect.Effect<unknown, ClientError>
 }
 
-export interface ReconnectingConnection extends Negotiated, Era {
+/** Options of a request of a method that is in no table. */
+export interface SendOptions extends EraSendOptions {
+  /** Whether it only reads. */
+  readonly readOnly: boolean
+}
+
+export interface ReconnectingConnection extends Negotiated, Omit<Era, "send"> {
+  readonly request: <M extends keyof Requests>(
+    method: M,
+    params: Requests[M]["params"],
+    options?: CallOptions
+  ) => Effect.Effect<Requests[M]["result"], ClientError>
+  readonly send: (method: string, params: JsonObject, options: SendOptions) => Effect.Effect<unknown, ClientError>
   /** Whether arguments of calls travel in headers, too. */
   readonly headers: boolean
   readonly reconnect: Reconnect.Reconnect
@@ -42,7 +59,7 @@ export interface ReconnectingConnection extends Negotiated, Era {
 export const make = Effect.fnUntraced(function* <E, R>(
   options: Options<E, R>
 ): Effect.fn.Return<ReconnectingConnection, E, Exclude<R, Scope.Scope> | Scope.Scope> {
-  const { defaults, dropped, isSafe, policy, reopens } = options
+  const { defaults, dropped, policy, reopens } = options
   const clock = yield* Clock.Clock
   let level: LoggingLevel | undefined
   const reconnect = yield* Reconnect.make({
@@ -62,18 +79,6 @@ export const make = Effect.fnUntraced(function* <E, R>(
   const send = RequestRetry.make({ reconnect, policy })
   const latest = reconnect.latest
 
-  const request: Era["request"] = (method, params, callOptions = {}) =>
-    Effect.suspend(() => {
-      const safe = MethodInfo.ofRequest(method)?.readOnly === true || isSafe(method, params)
-      const { reconnectTimeout } = callOptions
-      const { deadline, options } = deadlineOf(method, callOptions, defaults, clock)
-      return send({
-        attempt: (connection) => connection.request(method, params, options),
-        safe,
-        deadline,
-        reconnectTimeout
-      })
-    })
   const subscription = (subscribe: (connection: Connection) => Era["subscribeLists"]): Era["subscribeLists"] =>
     Effect.suspend(() =>
       send({
@@ -100,7 +105,22 @@ export const make = Effect.fnUntraced(function* <E, R>(
     get headers() {
       return latest().headers
     },
-    request,
+    ...makeRequests(send, latest, options, clock),
+    notify: (method, params) =>
+      Effect.suspend(() => send({ attempt: (connection) => connection.notify(method, params), safe: false })),
+    decode: (method, wire) => Effect.suspend(() => latest().decode(method, wire)),
+    answer: (method, inputRequests) => Effect.suspend(() => latest().answer(method, inputRequests)),
+    listen: (filter, received) =>
+      Effect.suspend(() =>
+        send({
+          attempt: (connection) =>
+            Effect.map(connection.listen(filter, received), ({ ended, granted }) => ({
+              granted,
+              ended: Effect.raceFirst(ended, connection.ended)
+            })),
+          safe: true
+        })
+      ),
     subscribeResource: (uri, updated) => subscription((connection) => connection.subscribeResource(uri, updated)),
     subscribeLists: subscription((connection) => connection.subscribeLists),
     setLogLevel: (wanted) =>
@@ -115,6 +135,44 @@ export const make = Effect.fnUntraced(function* <E, R>(
         return send({ attempt: (connection) => connection.ping(options), safe: true, deadline })
       })
   }
+})
+
+/** Requests of either kind, within one deadline over all of their tries. */
+const makeRequests = (
+  send: ReturnType<typeof RequestRetry.make>,
+  latest: () => Connection,
+  { defaults, follow, isSafe }: Pick<Options<never, never>, "defaults" | "follow" | "isSafe">,
+  clock: Clock.Clock
+): Pick<ReconnectingConnection, "request" | "send"> => ({
+  request: (method, params, callOptions = {}) =>
+    Effect.suspend(() => {
+      const safe = MethodInfo.ofRequest(method)?.readOnly === true || isSafe(method, params)
+      const { reconnectTimeout } = callOptions
+      const { deadline, options } = deadlineOf(method, callOptions, defaults, clock)
+      const sent = send({
+        attempt: (connection) => connection.request(method, params, options),
+        safe,
+        deadline,
+        reconnectTimeout
+      })
+      return Effect.flatMapEager(sent, (result) =>
+        result instanceof OtherResult
+          ? Effect.flatMap(follow(result), (final) => latest().decode(method, final))
+          : Effect.succeed(result)
+      )
+    }),
+  send: (method, params, sendOptions) =>
+    Effect.suspend(() => {
+      const { readOnly: safe, reconnectTimeout } = sendOptions
+      const { deadline, options } = deadlineOf(method, sendOptions, defaults, clock)
+      const sent = send({
+        attempt: (connection) => connection.send(method, params, { ...sendOptions, ...options }),
+        safe,
+        deadline,
+        reconnectTimeout
+      })
+      return Effect.flatMap(sent, (result) => (result instanceof OtherResult ? follow(result) : Effect.succeed(result)))
+    })
 })
 
 /** The time at which a request expires, over all of its tries; progress moves it. */

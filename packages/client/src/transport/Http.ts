@@ -70,7 +70,7 @@ export const open = Effect.fnUntraced(function* (
   }
   const streamable = yield* Streamable.make(
     {
-      endpoint: new Endpoint(http, url, headers),
+      endpoint: new Endpoint(http, url, headers, yield* HttpClient.TracerPropagationEnabled),
       fallback: transport === "auto" ? older : undefined,
       learned: (what) => ServerEraCache.remember(servers, url, what)
     },

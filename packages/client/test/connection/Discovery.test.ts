@@ -32,7 +32,11 @@ describe("a server of 2026-07-28", () => {
         assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
         const [probe] = server.requests("server/discover")
         assert.deepStrictEqual(probe?.params, {
-          _meta: { [Meta.protocolVersion]: "2026-07-28", [Meta.clientInfo]: clientInfo, [Meta.clientCapabilities]: {} }
+          _meta: {
+            [Meta.protocolVersion]: "2026-07-28",
+            [Meta.clientInfo]: clientInfo,
+            [Meta.clientCapabilities]: { extensions: Modern.tasks }
+          }
         })
         assert.strictEqual(client.revision.version, "2026-07-28")
         assert.deepStrictEqual(client.serverInfo, Scripted.info)
@@ -55,7 +59,7 @@ describe("a server of 2026-07-28", () => {
       const ref = yield* SubscriptionRef.make<ReadonlyArray<{ readonly uri: string }>>([{ uri: "file:///a" }])
       const { server } = yield* Modern.connected().pipe(Effect.provide(Roots.layerRef(ref)))
       const [probe] = server.requests("server/discover")
-      assert.deepStrictEqual(Modern.declared(probe, Meta.clientCapabilities), { roots: {} })
+      assert.deepStrictEqual(Modern.declared(probe, Meta.clientCapabilities), { roots: {}, extensions: Modern.tasks })
       yield* SubscriptionRef.set(ref, [])
       yield* quiesce
       assert.deepStrictEqual(Modern.methods(server), ["server/discover"])

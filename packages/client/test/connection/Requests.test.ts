@@ -35,9 +35,11 @@ const answers: NonNullable<Scripted.Script["answers"]> = {
 const run = <A, E>(effect: unknown) =>
   Effect.provide(
     effect as Effect.Effect<A, E, ClientInput | Progress.Progress | RequestContext>,
-    Context.make(ClientInput, { ask: () => Effect.never, once: (_name, _schema, step) => step }).pipe(
-      Context.add(RequestContext, { outbound: { connection: undefined } } as RequestContext["Service"])
-    )
+    Context.make(ClientInput, {
+      ask: () => Effect.never,
+      askOwn: () => Effect.never,
+      once: (_name, _schema, step) => step
+    }).pipe(Context.add(RequestContext, { outbound: { connection: undefined } } as RequestContext["Service"]))
   ).pipe(Effect.provide(Progress.layerNone))
 
 /** `_meta` of the first call, without what it asks of progress. */
@@ -96,7 +98,7 @@ describe("requests of 2026-07-28", () => {
               // A client without sessions cannot announce changes of its roots.
               roots: {},
               experimental: { x: {} },
-              extensions: { "com.example/y": { z: 1 } }
+              extensions: { "com.example/y": { z: 1 }, ...Modern.tasks }
             },
             request.method
           )
@@ -152,7 +154,7 @@ describe("requests of 2026-07-28", () => {
         "com.example/a": 1,
         [Meta.protocolVersion]: "2026-07-28",
         [Meta.clientInfo]: { name: "gate", version: "1" },
-        [Meta.clientCapabilities]: {}
+        [Meta.clientCapabilities]: { extensions: Modern.tasks }
       })
       const old = yield* Scripted.make({ answers })
       yield* relay(yield* McpClient.connect(old.transport, { revisions: ["2025-11-25"] }))

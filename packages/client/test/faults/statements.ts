@@ -181,8 +181,8 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "a result of a tool is taken whatever it is",
     file: "packages/client/src/connection/StatefulEra.ts",
-    from: "(answer) => Effect.mapErrorEager(coders.result.decode(answer), (message) => malformed(message, answer))",
-    to: "(answer) => Effect.catch(Effect.mapErrorEager(coders.result.decode(answer), (message) => malformed(message, answer)), () => Effect.succeed(answer as never))",
+    from: "Effect.mapErrorEager(coders.result.decode(result), (message) => malformed(message, result))",
+    to: "Effect.catch(Effect.mapErrorEager(coders.result.decode(result), (message) => malformed(message, result)), () => Effect.succeed(result as never))",
     test: "packages/client/test/features/CallResults.test.ts",
     ids: ["tools.security.result-validated"]
   },

@@ -131,18 +131,3 @@ describe.each(until("2025-03-26"))("structured output over %s, which has none", 
     })
   )
 })
-
-describe.each(since("2025-11-25"))("a tool that runs only as a task over %s", (version) => {
-  it.effect("is not called without one", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* calling(() => ({ content: [] }), {
-        version,
-        tools: [{ ...listed, execution: { taskSupport: "required" } }]
-      })
-      yield* Stream.runDrain(client.listTools)
-      assert.strictEqual((yield* Effect.flip(client.callTool(Book, { guests: 1 })))._tag, "TaskRequired")
-      assert.strictEqual((yield* Effect.flip(client.callToolByName("book")))._tag, "TaskRequired")
-      assert.deepStrictEqual(server.requests("tools/call"), [])
-    })
-  )
-})

@@ -37,9 +37,11 @@ const inRequest = <A, E>(effect: Effect.Effect<A, E, RequestServices> | undefine
     ? Effect.die("no effect")
     : Effect.provide(
         effect as Effect.Effect<A, E, ClientInput | Progress.Progress | RequestContext>,
-        Context.make(ClientInput, { ask: () => Effect.never, once: (_name, _schema, step) => step }).pipe(
-          Context.add(RequestContext, { outbound: { connection: undefined } } as RequestContext["Service"])
-        )
+        Context.make(ClientInput, {
+          ask: () => Effect.never,
+          askOwn: () => Effect.never,
+          once: (_name, _schema, step) => step
+        }).pipe(Context.add(RequestContext, { outbound: { connection: undefined } } as RequestContext["Service"]))
       )
 
 /** `_meta` of a request, but for what the client declares of itself. */

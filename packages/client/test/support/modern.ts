@@ -9,6 +9,9 @@ import * as Scripted from "./scripted.ts"
 
 export const version = "2026-07-28" as const
 
+/** What every client declares. */
+export const tasks = { "io.modelcontextprotocol/tasks": {} }
+
 export const complete = (result: object) => ({ resultType: "complete", ...result })
 
 export const discovered = (script: Scripted.Script = {}) =>

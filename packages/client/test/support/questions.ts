@@ -28,9 +28,9 @@ export const form = (requestedSchema: object = { type: "object", properties: { n
 
 export const page = { mode: "url" as const, message: "Pay", url: "https://pay.example.com/1", elicitationId: "e1" }
 
-/** What the client declares, and what it answers to one question. */
+/** What the client declares beside tasks, and what it answers to one question. */
 export const declared = (version: Version) =>
-  Effect.map(connected({ version }, { revisions: [version] }), ({ server }) =>
+  Effect.map(connected({ version }, { revisions: [version], tasks: false }), ({ server }) =>
     version === Modern.version
       ? Modern.declared(server.requests("server/discover")[0], Meta.clientCapabilities)
       : server.requests("initialize")[0]?.params?.capabilities

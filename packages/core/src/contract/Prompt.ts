@@ -10,7 +10,7 @@ import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
-import { InvalidValue } from "./Tool.ts"
+import { InvalidValue } from "./ValueCodec.ts"
 
 /** The fields of a prompt's arguments. */
 export type Arguments = { readonly [name: string]: Schema.Codec<any, string | undefined> }

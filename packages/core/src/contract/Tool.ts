@@ -3,29 +3,17 @@
  *
  * The same value types the server's handler and the client's call. Refuses names outside the specification's alphabet.
  */
-import { issue } from "@effect-mcp/protocol/Codecs"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
-import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import type * as Model from "@effect-mcp/protocol/model/Tool"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Validate from "@effect-mcp/protocol/Validate"
-import * as Data from "effect/Data"
-import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
+import { type AnyCodec, type Fields, schemaOf, type TypeOf, type ValueCodec, valueCodec } from "./ValueCodec.ts"
+import { rawCodec } from "./rawCodec.ts"
 
-/** A value does not fit the tool's schema; `message` says where and why. */
-export class InvalidValue extends Data.TaggedError("InvalidValue")<{ readonly message: string }> {}
-
-/** One side of a tool: the advertised JSON Schema and the codec that agrees with it. */
-export interface ValueCodec<A> {
-  readonly jsonSchema: JsonSchema.JsonObject
-  readonly decode: (wire: unknown) => Effect.Effect<A, InvalidValue>
-  readonly encode: (value: A) => Effect.Effect<unknown, InvalidValue>
-}
+export { type Fields, InvalidValue, type ValueCodec } from "./ValueCodec.ts"
 
 /** What a handler of a tool without an output schema returns: the result's content, or the whole result. */
 export type Output = string | ContentBlock | ReadonlyArray<ContentBlock> | Model.CallToolResult
@@ -50,71 +38,17 @@ export interface Options {
   readonly annotations?: Model.ToolAnnotations | undefined
   readonly icons?: ReadonlyArray<Icon> | undefined
   readonly meta?: { readonly [key: string]: unknown } | undefined
+  /**
+   * Whether a call may (`optional`) or must (`required`) outlive its request as a task, at a server with `Tasks` of the package tasks.
+   * Default: it is answered by its request.
+   */
+  readonly task?: "optional" | "required" | undefined
 }
-
-/** Fields of a struct whose values need no services to be decoded or encoded. */
-export type Fields = { readonly [name: string]: Schema.Codec<any, any> }
-type AnyCodec = Schema.Codec<any, any>
-type TypeOf<I> = I extends AnyCodec ? I["Type"] : I extends Fields ? Schema.Struct.Type<I> : never
 
 /** The names that every revision allows: 1 to 128 letters, digits, underscores, hyphens and dots (spec 2025-11-25: server/tools). */
 export const isName = (name: string): boolean => /^[A-Za-z0-9_.-]{1,128}$/.test(name)
 
-/** The JSON Schema and the codec are made when they are first needed, so a server starts without them. */
-const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => JsonSchema.JsonObject): ValueCodec<A> => {
-  const parser = () => {
-    const codec = JsonSchema.codec(schema)
-    return {
-      decode: Schema.decodeUnknownEffect(codec),
-      // Slower: only error messages need all issues.
-      explain: Schema.decodeUnknownEffect(codec, { errors: "all" }),
-      encode: Schema.encodeEffect(codec)
-    }
-  }
-  let made: ReturnType<typeof parser> | undefined
-  const invalid = (error: { readonly message: string }) => new InvalidValue({ message: issue(error) })
-  return {
-    get jsonSchema() {
-      return jsonSchema()
-    },
-    decode: (wire) => {
-      const { decode, explain } = (made ??= parser())
-      return Effect.catchEager(decode(wire), () => Effect.mapError(explain(wire), invalid))
-    },
-    encode: (value) => Effect.mapErrorEager((made ??= parser()).encode(value), invalid)
-  }
-}
-
-const isCodec = (fields: unknown): fields is AnyCodec => Schema.isSchema(fields)
-
-/** The schema of one side of a tool. Throws `InvalidToolSchema` for a value that the types do not allow, as JavaScript may give. */
-const schemaOf = (where: string, fields: Fields | AnyCodec): AnyCodec => {
-  if (isCodec(fields)) return fields
-  const wrong =
-    isJsonObject(fields) && !isStandard(fields) ? Object.entries(fields).find(([, field]) => !isCodec(field)) : []
-  if (wrong === undefined) return Schema.Struct(fields)
-  const [field] = wrong
-  const given: unknown = field === undefined ? fields : wrong[1]
-  const expected =
-    field === undefined ? "an Effect Schema or a record of them" : "an Effect Schema such as Schema.String"
-  throw new JsonSchema.InvalidToolSchema({
-    where: field === undefined ? where : `${where}, field ${JSON.stringify(field)}`,
-    reason: `${kindOf(given)} is given, but ${expected} is expected. For a JSON Schema there is Tool.raw`
-  })
-}
-
-/** Whether it is a schema of another library (https://standardschema.dev). */
-const isStandard = (u: unknown): u is { readonly "~standard": unknown } =>
-  ((typeof u === "object" && u !== null) || typeof u === "function") && "~standard" in u
-
-const kindOf = (given: unknown): string => {
-  if (isStandard(given)) {
-    const { vendor }: { readonly vendor?: unknown } = isJsonObject(given["~standard"]) ? given["~standard"] : {}
-    return `A Standard Schema${typeof vendor === "string" ? ` of ${vendor}` : ""}`
-  }
-  if (Array.isArray(given)) return "An array"
-  return given === null ? "null" : given === undefined ? "undefined" : `A value of type ${typeof given}`
-}
+const otherwise = ". For a JSON Schema there is Tool.raw"
 
 /** Adds the tool and the side to the error about a schema that cannot be advertised. */
 const named =
@@ -164,9 +98,9 @@ export const make = <
   undefined extends O ? Output : TypeOf<O>
 > => {
   const side = (which: string): string => `The ${which} of the tool ${JSON.stringify(name)}`
-  const input = schemaOf(side("input"), options.input ?? {})
-  const output = options.output === undefined ? undefined : schemaOf(side("output"), options.output)
-  const failure = options.failure === undefined ? undefined : schemaOf(side("failure"), options.failure)
+  const input = schemaOf(side("input"), options.input ?? {}, otherwise)
+  const output = options.output === undefined ? undefined : schemaOf(side("output"), options.output, otherwise)
+  const failure = options.failure === undefined ? undefined : schemaOf(side("failure"), options.failure, otherwise)
   return build(
     name,
     options,
@@ -192,19 +126,6 @@ export const make = <
   )
 }
 
-type JsonRecord = { readonly [key: string]: unknown }
-
-const rawCodec = (jsonSchema: JsonSchema.JsonObject): ValueCodec<JsonRecord> => {
-  const validate = Result.getOrThrow(JsonSchemaValidator.compile(jsonSchema))
-  const check = (value: unknown): Effect.Effect<JsonRecord, InvalidValue> => {
-    const [error] = validate(value)
-    return error === undefined
-      ? Effect.succeed(value as JsonRecord) // the schema's root says that it is an object
-      : Effect.fail(new InvalidValue({ message: `${error.path}: ${error.message}` }))
-  }
-  return { jsonSchema, decode: check, encode: check }
-}
-
 /**
  * Describes a tool by JSON Schemas that are advertised verbatim. Values are validated, not decoded. Throws for a schema that cannot be
  * compiled.
@@ -226,10 +147,10 @@ export const raw = <O extends JsonSchema.JsonObject | undefined = undefined>(
   name: string,
   options: Options & { readonly inputSchema: JsonSchema.JsonObject; readonly outputSchema?: O }
 ): Tool<
-  JsonRecord,
-  undefined extends O ? Model.CallToolResult : JsonRecord,
+  JsonSchema.JsonObject,
+  undefined extends O ? Model.CallToolResult : JsonSchema.JsonObject,
   never,
-  undefined extends O ? Output : JsonRecord
+  undefined extends O ? Output : JsonSchema.JsonObject
 > =>
   build(
     name,
@@ -238,6 +159,35 @@ export const raw = <O extends JsonSchema.JsonObject | undefined = undefined>(
     options.outputSchema === undefined ? undefined : rawCodec(options.outputSchema),
     undefined
   )
+
+/**
+ * Describes a tool by codecs of its values, such as those of another schema library. `I` is what its handler gets, `H` what it gives.
+ * Throws for a broken rule of `x-mcp-header`.
+ *
+ * @example
+ * ```ts
+ * import { Tool } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * const text: Tool.ValueCodec<string> = {
+ *   jsonSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+ *   decode: (wire) =>
+ *     typeof wire === "object" && wire !== null && "text" in wire && typeof wire.text === "string"
+ *       ? Effect.succeed(wire.text)
+ *       : Effect.fail(new Tool.InvalidValue({ message: "Expected a text" })),
+ *   encode: (text) => Effect.succeed({ text })
+ * }
+ *
+ * console.log(Tool.fromCodecs("echo", { description: "Gives its text back", input: text }).name) // => echo
+ * ```
+ */
+export const fromCodecs = <I, H = Output>(
+  name: string,
+  options: Options & { readonly input: ValueCodec<I>; readonly output?: ValueCodec<H> | undefined }
+): Tool<I, unknown, never, H> => {
+  checked(name, options.input.jsonSchema)
+  return build(name, options, options.input, options.output, undefined)
+}
 
 /** Throws where a rule of `x-mcp-header` is broken. */
 const checked = (name: string, inputSchema: JsonSchema.JsonObject): JsonSchema.JsonObject => {
@@ -255,7 +205,7 @@ const build = (
   failure: ValueCodec<any> | undefined
 ): any => {
   if (!isName(name)) throw new Error(`A tool's name is 1 to 128 of A-Z a-z 0-9 _ . - : ${JSON.stringify(name)}`)
-  const { description, title, annotations, icons, meta } = options
+  const { description, title, annotations, icons, meta, task } = options
   let inputSchema: Model.Tool["inputSchema"] | undefined
   const descriptor = {
     name,
@@ -263,6 +213,7 @@ const build = (
     ...(title === undefined ? undefined : { title }),
     ...(annotations === undefined ? undefined : { annotations }),
     ...(icons === undefined ? undefined : { icons: Validate.icons(`Tool ${name}`, icons) }),
+    ...(task === undefined ? undefined : { execution: { taskSupport: task } }),
     ...(meta === undefined ? undefined : { _meta: meta }),
     get inputSchema() {
       return (inputSchema ??= { ...input.jsonSchema, type: "object" })

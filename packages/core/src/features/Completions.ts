@@ -77,12 +77,7 @@ export const inQuery = <R>(
     Object.entries(completers).flatMap(([argument, completer]) =>
       completer === undefined
         ? []
-        : [
-            [argument, (value, others) => context.provide(completer(value, others))] satisfies [
-              string,
-              Completer<QueryServices>
-            ]
-          ]
+        : [[argument, context.provided(completer)] satisfies [string, Completer<QueryServices>]]
     )
   )
 }

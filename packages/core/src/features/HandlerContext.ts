@@ -6,6 +6,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as References from "effect/References"
+import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { ClientInput } from "../request/ClientInput.ts"
@@ -15,6 +16,8 @@ import { forwarder, Log, callerAnnotations } from "../request/Log.ts"
 import { Principal } from "../transport/Principal.ts"
 import { Progress } from "../request/Progress.ts"
 import { LazyContext } from "../internal/LazyContext.ts"
+import type { McpError } from "@effect-mcp/protocol/McpError"
+import * as Provided from "./Provided.ts"
 import { RequestContext, type RequestServices } from "../request/RequestContext.ts"
 import { Roots } from "../request/Roots.ts"
 import { Sampling } from "../request/Sampling.ts"
@@ -30,11 +33,17 @@ const requestKeys: ReadonlyArray<string> = [
   Sampling.key,
   Roots.key,
   Scope.Scope.key,
+  Provided.Provided.key,
   Tracer.ParentSpan.key,
   References.CurrentLogAnnotations.key,
   References.LogToStderr.key,
   References.MinimumLogLevel.key
 ]
+
+/** The scheduler that handlers of a request run on. Default: that of their layer. */
+export class HandlerScheduler extends Context.Service<HandlerScheduler, Scheduler.Scheduler>()(
+  "@effect-mcp/core/features/HandlerScheduler"
+) {}
 
 /** The request that a handler serves: it decides when the handler starts. */
 export interface HandlerRunner {
@@ -86,6 +95,24 @@ export class HandlerContext<R, S extends RequestServices = RequestServices> {
     return exitOf(effect) ?? Effect.updateContext(effect, this.inside)
   }
 
+  /** The handler, in this context, with the services that its request makes; the same function where its layer was given none. */
+  handler<Args extends ReadonlyArray<unknown>, A, E>(
+    handler: (...args: Args) => Effect.Effect<A, E, R>
+  ): (...args: Args) => Effect.Effect<A, E | McpError, R> {
+    const provided = Provided.among(this.base)
+    if (provided === undefined) return handler
+    // No line of the handler runs before its services are made: they may refuse the request.
+    return (...args) => Provided.within(provided, () => handler(...args))
+  }
+
+  /** The same, which runs in this context. */
+  provided<Args extends ReadonlyArray<unknown>, A, E>(
+    handler: (...args: Args) => Effect.Effect<A, E, R>
+  ): (...args: Args) => Effect.Effect<A, E | McpError, S> {
+    const handle = this.handler(handler)
+    return (...args) => this.provide(handle(...args))
+  }
+
   /** The services below those of a request, for a request over `ambient`. */
   readonly over = (ambient: Services): Services => {
     const mix = this.known.get(ambient)
@@ -107,6 +134,8 @@ export class HandlerContext<R, S extends RequestServices = RequestServices> {
       const value = ambient.get(key)
       if (value !== undefined) map.set(key, value)
     }
+    const scheduler = ambient.get(HandlerScheduler.key)
+    if (scheduler !== undefined) map.set(Scheduler.Scheduler.key, scheduler)
     const annotations = map.get(References.CurrentLogAnnotations.key)
     if (this.forwardsLogs && annotations !== undefined) map.set(callerAnnotations.key, annotations)
     return map

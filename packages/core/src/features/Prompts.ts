@@ -126,6 +126,7 @@ export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<unkn
     PromptRegistry,
     (registry, services: Context.Context<Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>>) => {
       const context = new HandlerContext<R>(services)
+      const messages = context.provided(handler)
       // oxlint-disable-next-line typescript/no-explicit-any -- what each needs is part of what all need; a record's type cannot say so
       const completers: Completers<any> = options.complete ?? {}
       const stray = Object.keys(completers).find(
@@ -139,7 +140,7 @@ export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<unkn
             onFailure: ({ message }) =>
               Effect.fail(McpError.invalidParams(`Invalid arguments for prompt ${prompt.name}: ${message}`)),
             onSuccess: (args) =>
-              context.provide(handler(args)).pipe(
+              messages(args).pipe(
                 Effect.map((output) => resultOf(output, prompt.descriptor.description)),
                 Effect.catch((error) =>
                   error instanceof McpError.McpError ? Effect.fail(error) : askErrorToMcp(error)

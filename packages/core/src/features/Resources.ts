@@ -210,7 +210,7 @@ export const notFound = (uri: string): Effect.Effect<never, McpError.McpError, R
   )
 
 /** Whether it has a scheme, and no character that must be percent-encoded (RFC 3986). */
-const isUri = (uri: string): boolean =>
+export const isUri = (uri: string): boolean =>
   /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$/.test(uri)
 
 /**
@@ -244,13 +244,13 @@ export const layer = <E extends ReadError, R, RW = never>(
   changes?: Changes<RW>
 ): Layer.Layer<never, never, ResourceRegistry | Exclude<R, RequestServices> | RW> =>
   registrationLayer(ResourceRegistry, (registry, services: Context.Context<Exclude<R, RequestServices> | RW>) => {
-    const context = new HandlerContext<R>(services)
+    const contents = new HandlerContext<R>(services).provided(() => read)
     const { uri, mimeType, size, visible } = options
     const cache = CacheHint.ofRead(options)
     if (!isUri(uri)) return Effect.die(new Error(`Not a URI (RFC 3986): ${JSON.stringify(uri)}`))
     return registry.register({
       resource: { uri, ...describe(options), ...(size === undefined ? undefined : { size }) },
-      read: context.provide(read).pipe(
+      read: contents().pipe(
         Effect.map((output) => ({ ...cache, ...resultOf(output, uri, mimeType) })),
         Effect.catch(recover)
       ),
@@ -293,7 +293,7 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
       const stray = unconfined.find((name) => !UriTemplate.variables(template.success).includes(name))
       if (stray !== undefined) return Effect.die(new Error(`The template ${uriTemplate} has no variable ${stray}`))
       const variablesOf = (uri: string) => UriTemplate.match(template.success, uri, { unconfined })
-      const context = new HandlerContext<R>(services)
+      const contents = new HandlerContext<R>(services).provided(read)
       const cache = CacheHint.ofRead(options)
       return registry.registerTemplate({
         template: { uriTemplate, ...describe(options) },
@@ -301,7 +301,7 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
           const variables = variablesOf(uri)
           return variables === undefined
             ? undefined
-            : context.provide(read(variables, uri)).pipe(
+            : contents(variables, uri).pipe(
                 Effect.map((output) => ({ ...cache, ...resultOf(output, uri, mimeType) })),
                 Effect.catch(recover)
               )
@@ -313,7 +313,7 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
             : Stream.provideContext(changes(variables, uri), services)
         },
         watchable: changes !== undefined,
-        list: list === undefined ? undefined : new HandlerContext<RL, QueryServices>(services).provide(list),
+        list: list === undefined ? undefined : new HandlerContext<RL, QueryServices>(services).provided(() => list)(),
         complete: confined(inQuery(options.complete ?? {}, services), (name, value) =>
           UriTemplate.admits(template.success, name, value, { unconfined })
         ),

@@ -76,6 +76,8 @@ export interface ToolEntry {
   readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
   /** Default: the limits of the server. */
   readonly limits?: Limits | undefined
+  /** Whether a call becomes a task where its handler says so; see `Options`. Default false. */
+  readonly beginsTask?: boolean | undefined
 }
 
 /** Where feature layers register. A name that is taken is a defect. */
@@ -83,6 +85,10 @@ export class ToolRegistry extends Context.Service<
   ToolRegistry,
   {
     readonly register: (entry: ToolEntry) => Effect.Effect<void, never, Scope.Scope>
+    /** The registered tool of that name, where the caller sees it; mounted tools are not among them. */
+    readonly find: (name: string, principal: Principal["Service"]) => ToolEntry | undefined
+    /** The names of the registered tools whose calls may become tasks, for all callers. */
+    readonly taskTools: () => ReadonlyArray<string>
     /**
      * Adds all tools of a source; `prefix` comes before their names. Of two with one name the server's own tool answers, else the source
      * that was mounted first. Without prefixes the lists of several sources are read to find the name.
@@ -168,6 +174,11 @@ export interface Options {
   readonly visible?: (principal: Principal["Service"]) => boolean
   /** Default: the limits of the server. */
   readonly limits?: Limits
+  /**
+   * For a tool with `task`: whether the handler says when the call becomes a task (`Tasks.begin` of the package tasks), and is an ordinary
+   * request until then. Default false: the call is a task from its start, where the client can have one.
+   */
+  readonly beginsTask?: boolean
 }
 
 /**
@@ -218,9 +229,10 @@ export function layer<I, O, F, H, R>(
 ): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>> {
   return registrationLayer(ToolRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
     const context = new HandlerContext<R>(services)
+    const handle = context.handler(handler)
     return registry.register({
       tool: tool.descriptor,
-      call: caller(tool, (input, request) => request.run(handler(input), context)),
+      call: caller(tool, (input, request) => request.run(handle(input), context)),
       ...options
     })
   })

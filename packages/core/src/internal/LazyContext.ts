@@ -73,6 +73,11 @@ export class LazyContext<Request> implements ReadonlyMap<string, unknown> {
     return new LazyContext(change(this.base), this.table, this.request, this.made)
   }
 
+  /** The services below those of the request. */
+  get below(): Services {
+    return this.base
+  }
+
   get(key: string): unknown {
     const found = this.layout.get(key)
     return found instanceof Slot ? this.service(found.index) : found

@@ -6,6 +6,7 @@
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { beginning, excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -16,8 +17,8 @@ import { attempt, exitOf } from "../internal/eager.ts"
 import type { Envelope, Sink } from "../transport/Transport.ts"
 import { answer, response } from "./answer.ts"
 import * as CancelReason from "./CancelReason.ts"
-import { InboundRequest, type Registry, view } from "./InboundRequest.ts"
-import type { Handlers, InFlight, Options, Peer } from "./types.ts"
+import { InboundRequest, type Registry } from "./InboundRequest.ts"
+import type { Handlers, Options, Peer } from "./types.ts"
 
 /** Stays empty. */
 const none = new BusyMap<JsonRpc.Id, InboundRequest>()
@@ -90,23 +91,29 @@ export class InboundRequests implements Registry {
 
   receive(request: JsonRpc.Request, envelope: Envelope, sink: Sink): void {
     const { handlers, maxPending, options, permits } = this
+    const { observer } = handlers
+    const arrived = observer === undefined ? 0 : observer.now()
     if (this.find(request.id) !== undefined) {
       // Ids are unique per sender; a second use must never disturb the first.
       sink.noAnswer?.(request.id)
       return handlers.dropped?.(`Request id ${nameOf(request.id)} is already in flight`)
     }
     const result = handlers.immediate?.(request)
-    if (result !== undefined) return sink.send(JsonRpc.success(request.id, result), "control", request.id)
+    if (result !== undefined) {
+      sink.send(JsonRpc.success(request.id, result), "control", request.id)
+      return observer?.received({ request, envelope, arrived, waited: 0 }, Exit.succeed(result), this.peer)
+    }
     const isSubscription = options.isSubscription?.(request) === true
     const entry = new InboundRequest(request, envelope, sink, this.peer, this, isSubscription)
+    entry.arrived = arrived
     if (isSubscription ? this.subscriptions < maxPending : this.busy < permits) return this.start(entry)
     this.pending ??= new Map()
     if (!isSubscription && this.pending.size < maxPending) {
       entry.since = this.now
       this.pending.set(request.id, entry)
-      return
+      return handlers.changed?.()
     }
-    this.refuse(request, sink, McpError.limitExceeded(`More than ${this.limit} requests are in flight`))
+    this.refuse(entry, McpError.limitExceeded(`More than ${this.limit} requests are in flight`))
   }
 
   private start(entry: InboundRequest): void {
@@ -115,7 +122,8 @@ export class InboundRequests implements Registry {
     if (done !== undefined) {
       if (entry.registered) return this.settle(entry, done)
       // It was answered within the call that brought it: no cancel can have named it.
-      return answer(entry.sink, response(entry.request.id, undefined, done))
+      answer(entry.sink, response(entry.request.id, undefined, done))
+      return this.handlers.observer?.received(entry, done, this.peer)
     }
     this.register(entry)
     entry.since ??= this.now
@@ -131,18 +139,33 @@ export class InboundRequests implements Registry {
     if (this.running === none) this.running = new BusyMap()
     this.running.set(entry.request.id, entry)
     if (entry.isSubscription) this.subscriptions++
+    this.handlers.changed?.()
   }
 
   private settle(entry: InboundRequest, exit: Exit.Exit<unknown, McpError.McpError>): void {
-    const { request, sink } = entry
+    const { ended, request, sink } = entry
     this.running.delete(request.id)
     if (this.running.size === 0) this.running = none
     if (entry.isSubscription) this.subscriptions--
-    if (entry.ended === "cancelled") sink.noAnswer?.(request.id)
-    else answer(sink, response(request.id, entry.ended?.reason, exit))
+    if (ended === "cancelled") sink.noAnswer?.(request.id)
+    else answer(sink, this.ending(entry, exit) ?? response(request.id, ended?.reason, exit))
+    this.handlers.observer?.received(entry, exit, this.peer)
+    this.handlers.changed?.()
     this.startPending()
     if (this.waiters === undefined) return
     for (const { isDone, latch } of this.waiters) if (isDone()) Deferred.doneUnsafe(latch, Exit.void)
+  }
+
+  /** The response to a subscription that this side has interrupted; undefined for others. */
+  private ending(
+    { ended, isSubscription, request }: InboundRequest,
+    exit: Exit.Exit<unknown, McpError.McpError>
+  ): JsonRpc.Response | undefined {
+    if (!isSubscription || ended === undefined || Exit.isSuccess(exit) || !Cause.hasInterruptsOnly(exit.cause)) {
+      return undefined
+    }
+    const result = this.handlers.subscriptionEnded?.(request)
+    return result === undefined ? undefined : JsonRpc.success(request.id, result)
   }
 
   // A loop, not a recursion of handlers that complete at once.
@@ -152,13 +175,17 @@ export class InboundRequests implements Registry {
     for (const [id, next] of this.pending) {
       if (this.busy >= this.permits) break
       this.pending.delete(id)
+      const { observer } = this.handlers
+      if (observer !== undefined) next.waited = observer.now() - next.arrived
       this.start(next)
     }
     this.starting = false
   }
 
-  private refuse(request: JsonRpc.Request, sink: Sink, error: McpError.McpError): void {
+  private refuse(entry: InboundRequest, error: McpError.McpError): void {
+    const { request, sink } = entry
     sink.send(JsonRpc.failure(request.id, error), "control", request.id)
+    this.handlers.observer?.received(entry, Exit.fail(error), this.peer)
   }
 
   // ---- cancellation and interruption
@@ -194,9 +221,12 @@ export class InboundRequests implements Registry {
     entry.ended = ended
     const { request, sink } = entry
     if (this.pending?.delete(request.id) === true) {
-      return ended === "cancelled"
-        ? sink.noAnswer?.(request.id)
-        : this.refuse(request, sink, McpError.interrupted(ended.reason))
+      if (ended !== "cancelled") this.refuse(entry, McpError.interrupted(ended.reason))
+      else {
+        sink.noAnswer?.(request.id)
+        this.handlers.observer?.received(entry, Exit.interrupt(), this.peer)
+      }
+      return this.handlers.changed?.()
     }
     // A signal, never an await: finalizers must not stall the reader.
     entry.fiber?.interruptUnsafe(undefined, reason === undefined ? undefined : CancelReason.annotation(reason))
@@ -204,11 +234,9 @@ export class InboundRequests implements Registry {
 
   // ---- views and waits
 
-  get view(): ReadonlyArray<InFlight> {
-    return [
-      ...view(this.running.values(), "running", this.now),
-      ...view(this.pending?.values() ?? [], "pending", this.now)
-    ]
+  /** Those that run, then those that wait for a permit. */
+  get open(): ReadonlyArray<InboundRequest> {
+    return [...this.running.values(), ...(this.pending?.values() ?? [])]
   }
 
   /** Waits until no request runs or waits; subscriptions do not count. */

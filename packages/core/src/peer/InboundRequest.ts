@@ -1,9 +1,10 @@
 /** A request of the other side, from its arrival to its answer. */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { McpError } from "@effect-mcp/protocol/McpError"
+import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import type * as Fiber from "effect/Fiber"
 import type { Envelope, Sink } from "../transport/Transport.ts"
-import type { Exchange, InFlight, Peer } from "./types.ts"
+import type { Exchange, InFlightState, OpenRequest, Peer } from "./types.ts"
 
 /** Where the requests in flight are counted. */
 export interface Registry {
@@ -12,7 +13,7 @@ export interface Registry {
 }
 
 /** It is registered once a fiber runs for it, or once it has to wait. */
-export class InboundRequest implements Exchange {
+export class InboundRequest implements Exchange, OpenRequest {
   readonly request: JsonRpc.Request
   readonly envelope: Envelope
   readonly sink: Sink
@@ -23,8 +24,13 @@ export class InboundRequest implements Exchange {
   /** When it came, once it has to wait. */
   since: number | undefined = undefined
   fiber: Fiber.Fiber<unknown, McpError> | undefined = undefined
+  /** Set where the peer is observed. */
+  arrived = 0
+  waited = 0
   /** Why it was interrupted. `cancelled`: by its sender, so it is not answered. */
   ended: "cancelled" | { readonly reason: string } | undefined = undefined
+  progress: ProgressParams | undefined = undefined
+  asked = 0
   private readonly registry: Registry
 
   constructor(
@@ -46,11 +52,9 @@ export class InboundRequest implements Exchange {
   onFork(): void {
     this.registry.register(this)
   }
-}
 
-export const view = (
-  requests: Iterable<InboundRequest>,
-  state: InFlight["state"],
-  now: number
-): ReadonlyArray<InFlight> =>
-  Array.from(requests, ({ request: { id, method }, since = now }) => ({ id, method, state, since }))
+  get state(): InFlightState {
+    if (this.ended !== undefined) return "ending"
+    return this.registered ? "running" : "pending"
+  }
+}

@@ -2,9 +2,10 @@
  * The requests that a peer has sent and that are not answered yet: a continuation each, with its timeout and its progress.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import { McpError } from "@effect-mcp/protocol/McpError"
+import * as McpError from "@effect-mcp/protocol/McpError"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import type * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -14,6 +15,7 @@ import * as Option from "effect/Option"
 import { BusyMap } from "../internal/BusyMap.ts"
 import { Deadlines, type Entries, type Fork } from "../internal/Deadlines.ts"
 import * as CancelReason from "./CancelReason.ts"
+import * as Spans from "./Spans.ts"
 import * as TraceContext from "./TraceContext.ts"
 import type { RequestHeaders, Sink, TransportError } from "../transport/Transport.ts"
 
@@ -29,7 +31,7 @@ export class Closed extends Data.TaggedError("Closed")<{
 export class Timeout extends Data.TaggedError("Timeout")<{ readonly method: string; readonly message: string }> {}
 
 /** Why a request has no result. */
-export type RequestError = McpError | Closed | Timeout
+export type RequestError = McpError.McpError | Closed | Timeout
 
 /** Options of one request. */
 export interface RequestOptions {
@@ -37,6 +39,11 @@ export interface RequestOptions {
   readonly relatedTo?: JsonRpc.Id | undefined
   /** Asks for progress. Called for each event, in the reader: it must not block. */
   readonly onProgress?: ((event: ProgressParams) => void) | undefined
+  /**
+   * Called with a result: whether progress still belongs to the request, as that of a task does (2025-11-25: tasks, progress), until `end`
+   * is called. Default: it does not.
+   */
+  readonly outlives?: ((result: unknown, end: () => void) => boolean) | undefined
   /** How long to wait for the answer. Default: without a limit (clients set 60 seconds). */
   readonly timeout?: Duration.Input | undefined
   /** Whether every progress event starts the wait anew. Default true. */
@@ -51,10 +58,29 @@ export interface RequestOptions {
   readonly headers?: RequestHeaders | undefined
 }
 
+/** A request of this peer that waits for its answer, as it is now. */
+export interface SentRequest {
+  readonly id: JsonRpc.Id
+  readonly method: string
+  /** The request of the other side that it relates to. */
+  readonly relatedTo: JsonRpc.Id | undefined
+  /** When it was made, in milliseconds since the epoch. */
+  readonly since: number
+  /** The same object for as long as the request waits. */
+  readonly identity: object
+}
+
+/** What is told when a request is sent, and when it no longer waits. */
+interface Watcher {
+  readonly changed?: (() => void) | undefined
+}
+
 interface Waiting {
   readonly method: string
   readonly options: RequestOptions
   readonly timeout: number
+  /** When it was made, as the deadlines count time. */
+  readonly began: number
   readonly hardDeadline: number
   deadline: number
   resume: (effect: Effect.Effect<unknown, RequestError>) => void
@@ -74,16 +100,20 @@ export class OutboundRequests implements Entries {
   private madeDeadlines: Deadlines | undefined = undefined
   private readonly clock: Clock.Clock
   private readonly fork: Fork
+  private readonly watcher: Watcher
   private waiting: BusyMap<JsonRpc.Id, Waiting> | undefined = undefined
+  /** Options of requests that have been answered, and whose progress has not ended. */
+  private outlived: Map<JsonRpc.Id, RequestOptions> | undefined = undefined
   private closed: Closed | undefined = undefined
   private gone: Deferred.Deferred<never, Closed> | undefined = undefined
   // From 1: some peers treat a falsy id as absent.
   private nextId = 1
 
-  constructor(sink: Sink, clock: Clock.Clock, runFork: Fork) {
+  constructor(sink: Sink, clock: Clock.Clock, runFork: Fork, watcher: Watcher) {
     this.sink = sink
     this.clock = clock
     this.fork = runFork
+    this.watcher = watcher
   }
 
   private get deadlines(): Deadlines {
@@ -94,6 +124,7 @@ export class OutboundRequests implements Entries {
   private remove(id: JsonRpc.Id): boolean {
     if (this.waiting?.delete(id) !== true) return false
     if (this.waiting.size === 0 && this.closed === undefined) this.deadlines.relax()
+    this.watcher.changed?.()
     return true
   }
 
@@ -133,7 +164,8 @@ export class OutboundRequests implements Entries {
         return resume(Effect.die(notJson))
       }
       // When the request was made: another look at the clock is saved.
-      this.deadlines.add(dueAt(entry), entry.deadline - entry.timeout)
+      this.deadlines.add(dueAt(entry), entry.began)
+      this.watcher.changed?.()
     })
     // A request that still waits here was interrupted: every other end removes it first.
     return Effect.onExit(sent, (exit) => {
@@ -172,6 +204,7 @@ export class OutboundRequests implements Entries {
       const entry = waiting?.get(id)
       if (entry === undefined || dueAt(entry) > now) continue
       waiting?.delete(id)
+      this.watcher.changed?.()
       entry.resume(Effect.fail(late(entry)))
       this.deadlines.attempt(() => this.cancel(id, entry, "The request timed out"))
     }
@@ -181,30 +214,54 @@ export class OutboundRequests implements Entries {
   }
 
   request(method: string, params?: JsonRpc.Params, options: RequestOptions = {}): Effect.Effect<unknown, RequestError> {
-    return Effect.withFiber((fiber) => {
-      const trace = TraceContext.entries(fiber.context)
-      const timeout = millis(options.timeout)
-      const { now } = this.deadlines
-      const entry: Waiting = {
-        method,
-        options,
-        timeout,
-        deadline: now + timeout,
-        hardDeadline: now + millis(options.maxTotal),
-        resume: () => {}
-      }
-      const send = this.send(entry, params, trace)
-      return this.sink.writable() ? send : Effect.andThen(this.roomFor(entry), send)
-    })
+    return Effect.withFiber(({ context }) =>
+      TraceContext.isTraced(context)
+        ? Spans.client({ method, params }, (span) => {
+            const onSend = (id: JsonRpc.Id): void => {
+              span.attribute("jsonrpc.request.id", String(id))
+              options.onSend?.(id)
+            }
+            const traced = { ...options, onSend }
+            return Effect.withFiber(({ context }) => this.ask(method, untraced(params), traced, context))
+          })
+        : this.ask(method, params, options, context)
+    )
+  }
+
+  private ask(
+    method: string,
+    params: JsonRpc.Params | undefined,
+    options: RequestOptions,
+    context: Context.Context<never>
+  ): Effect.Effect<unknown, RequestError> {
+    const trace = TraceContext.entries(context)
+    const timeout = millis(options.timeout)
+    const { now } = this.deadlines
+    const entry: Waiting = {
+      method,
+      options,
+      timeout,
+      began: now,
+      deadline: now + timeout,
+      hardDeadline: now + millis(options.maxTotal),
+      resume: () => {}
+    }
+    const send = this.send(entry, params, trace)
+    return this.sink.writable() ? send : Effect.andThen(this.roomFor(entry), send)
   }
 
   /** Settles the request that is answered; false when none of that id waits. */
   answer(response: JsonRpc.Response): boolean {
     const { id } = response
     if (id === undefined || id === null) return false
+    const { outlives, onProgress } = this.waiting?.get(id)?.options ?? {}
+    if (outlives !== undefined && onProgress !== undefined && !("error" in response)) {
+      const end = (): void => void this.outlived?.delete(id)
+      if (outlives(response.result, end)) (this.outlived ??= new Map()).set(id, { onProgress })
+    }
     return this.settle(
       id,
-      "error" in response ? Effect.fail(new McpError(response.error)) : Effect.succeed(response.result)
+      "error" in response ? Effect.fail(new McpError.McpError(response.error)) : Effect.succeed(response.result)
     )
   }
 
@@ -213,18 +270,40 @@ export class OutboundRequests implements Entries {
     return JsonRpc.isId(id) && this.waiting?.has(id) === true
   }
 
-  fail(id: JsonRpc.Id, error: McpError | Closed): boolean {
+  fail(id: JsonRpc.Id, error: McpError.McpError | Closed): boolean {
     return this.settle(id, Effect.fail(error))
+  }
+
+  /** Fails a request that waits, and cancels it at the other side; false when there is none. */
+  giveUp(id: JsonRpc.Id, reason: string): boolean {
+    const entry = this.waiting?.get(id)
+    if (entry === undefined || !this.fail(id, McpError.interrupted(reason))) return false
+    this.cancel(id, entry, reason)
+    return true
+  }
+
+  /** The requests that wait, the oldest first. */
+  get sent(): ReadonlyArray<SentRequest> {
+    const { waiting } = this
+    if (waiting === undefined || waiting.size === 0) return []
+    const epoch = this.clock.currentTimeMillisUnsafe() - this.deadlines.now
+    return waiting.keys().flatMap((id) => {
+      const entry = waiting.get(id)
+      if (entry === undefined) return []
+      const { began, method, options } = entry
+      return { id, method, relatedTo: options.relatedTo, since: Math.round(began + epoch), identity: entry }
+    })
   }
 
   progress(params: JsonRpc.Params | undefined): void {
     const token = params?.progressToken
     if (!JsonRpc.isId(token) || typeof params?.progress !== "number") return
     const entry = this.waiting?.get(token)
-    if (entry?.options.onProgress === undefined) return
-    if (entry.options.resetOnProgress !== false) entry.deadline = this.deadlines.now + entry.timeout
+    const { onProgress, resetOnProgress } = entry?.options ?? this.outlived?.get(token) ?? {}
+    if (onProgress === undefined) return
+    if (entry !== undefined && resetOnProgress !== false) entry.deadline = this.deadlines.now + entry.timeout
     const { progress, total, message } = params
-    entry.options.onProgress({
+    onProgress({
       progressToken: token,
       progress,
       ...(typeof total === "number" ? { total } : undefined),
@@ -240,6 +319,7 @@ export class OutboundRequests implements Entries {
     }))
     if (this.gone !== undefined) Deferred.doneUnsafe(this.gone, Effect.fail(closed))
     for (const id of this.waiting?.keys() ?? []) this.settle(id, Effect.fail(closed))
+    this.outlived?.clear()
     this.madeDeadlines?.close()
   }
 
@@ -251,6 +331,13 @@ export class OutboundRequests implements Entries {
 const meta = (params: JsonRpc.Params | undefined): object => {
   const value = params?._meta
   return typeof value === "object" && value !== null ? value : {}
+}
+
+/** Without the trace context of another message: the span of this one takes its place. */
+const untraced = (params: JsonRpc.Params | undefined): JsonRpc.Params | undefined => {
+  if (params?._meta === undefined) return params
+  const { traceparent: _, tracestate: __, baggage: ___, ..._meta } = Object.fromEntries(Object.entries(meta(params)))
+  return { ...params, _meta }
 }
 
 const unsent = ({ cause, message }: Closed): Closed => new Closed({ message, cause, unsent: true })

@@ -17,12 +17,24 @@ import * as Incoming from "../transport/Incoming.ts"
 import type { Envelope, Inbound, Single, Sink, Transport, TransportError } from "../transport/Transport.ts"
 import { collectBatch, refuseBatch } from "./batch.ts"
 import { InboundRequests, nameOf, type RunFork } from "./Inbound.ts"
-import { Closed, OutboundRequests, type RequestError, type RequestOptions } from "./Outbound.ts"
-import type { Handlers, InFlight, Options, Peer } from "./types.ts"
+import { Closed, OutboundRequests, type RequestError, type RequestOptions, type SentRequest } from "./Outbound.ts"
+import type { Handlers, InFlight, OpenRequest, Options, Peer } from "./types.ts"
 
 export { answer, response } from "./answer.ts"
-export { Closed, type RequestError, type RequestOptions, Timeout } from "./Outbound.ts"
-export type { ReceivedRequest, Exchange, Handlers, InFlight, Options, Peer } from "./types.ts"
+export { Closed, type RequestError, type RequestOptions, type SentRequest, Timeout } from "./Outbound.ts"
+export type {
+  ReceivedRequest,
+  Exchange,
+  Handlers,
+  InFlight,
+  InFlightState,
+  Observer,
+  OpenRequest,
+  Options,
+  Peer,
+  ReceivedEnd,
+  SentEnd
+} from "./types.ts"
 
 /** A peer whose owner has to close it. */
 export interface PeerWithoutTransport extends Peer {
@@ -34,6 +46,7 @@ class Router implements PeerWithoutTransport {
   readonly sink: Sink
   private readonly handlers: Handlers
   private readonly options: Options
+  private readonly clock: Clock.Clock
   private readonly runFork: RunFork
   private readonly inbound: InboundRequests
   private readonly outbound: OutboundRequests
@@ -46,9 +59,10 @@ class Router implements PeerWithoutTransport {
     this.sink = sink
     this.handlers = handlers
     this.options = options
+    this.clock = clock
     this.runFork = runFork
     this.inbound = new InboundRequests(this, handlers, options, clock, runFork)
-    this.outbound = new OutboundRequests(sink, clock, runFork)
+    this.outbound = new OutboundRequests(sink, clock, runFork, handlers)
   }
 
   // ---- what arrives
@@ -105,7 +119,13 @@ class Router implements PeerWithoutTransport {
   // ---- what leaves
 
   request(method: string, params?: JsonRpc.Params, options?: RequestOptions): Effect.Effect<unknown, RequestError> {
-    return this.outbound.request(method, params, options)
+    const { observer } = this.handlers
+    const request = this.outbound.request(method, params, options)
+    if (observer === undefined) return request
+    return Effect.suspend(() => {
+      const began = observer.now()
+      return Effect.onExit(request, (exit) => Effect.sync(() => observer.sent({ method, params, began }, exit, this)))
+    })
   }
 
   notify(method: string, params?: JsonRpc.Params, relatedTo?: JsonRpc.Id): void {
@@ -116,10 +136,25 @@ class Router implements PeerWithoutTransport {
     return this.outbound.size
   }
 
+  sent(): ReadonlyArray<SentRequest> {
+    return this.outbound.sent
+  }
+
+  giveUp(id: JsonRpc.Id, reason: string): boolean {
+    return this.outbound.giveUp(id, reason)
+  }
+
   // ---- requests of the other side
 
   get inFlight(): Effect.Effect<ReadonlyArray<InFlight>> {
-    return Effect.sync(() => this.inbound.view)
+    return Effect.sync(() => {
+      const now = this.clock.currentTimeMillisUnsafe()
+      return this.inbound.open.map(({ request: { id, method }, since = now, state }) => ({ id, method, state, since }))
+    })
+  }
+
+  open(): ReadonlyArray<OpenRequest> {
+    return this.inbound.open
   }
 
   interrupt(reason: string, id?: JsonRpc.Id): boolean {

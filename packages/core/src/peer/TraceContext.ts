@@ -2,12 +2,10 @@
  * Trace context in `_meta`: `traceparent`, `tracestate` and `baggage` in the W3C's formats (spec 2026-07-28: basic; older revisions allow
  * any `_meta`).
  *
- * The parent of a request's span is read from them; the current span is written into sent requests. A malformed `traceparent` is ignored.
+ * The parent of a request's span is read from them; the span of a sent request is written into it. A malformed `traceparent` is ignored.
  */
-import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
 
 /** The parts that are passed on unchanged. */
@@ -26,7 +24,7 @@ const carriedOf = (meta: JsonObject): Carried["Service"] => {
   }
 }
 
-/** The span of the other side that `_meta` names, if any. */
+/** The span of the other side that `_meta`, or the headers of an HTTP request, name; undefined for none. */
 export const parentOf = (meta: JsonObject): Tracer.ExternalSpan | undefined => {
   const { traceparent } = meta
   const match = typeof traceparent === "string" ? pattern.exec(traceparent) : null
@@ -65,19 +63,3 @@ const isWeb = (span: Tracer.AnySpan): boolean =>
 export const isTraced = (context: Context.Context<never>): boolean =>
   // Not the default tracer; and not by the map of the context, which may have to be made first.
   Context.getOrUndefined(context, Tracer.Tracer) !== undefined
-
-/**
- * Runs a request in a span (MCP semantic conventions), a child of the one that its `_meta` names. Where the program has no tracer there is
- * no span, and no cost.
- */
-export const serverSpan = <A, E>(effect: Effect.Effect<A, E>, request: JsonRpc.Request): Effect.Effect<A, E> =>
-  Effect.withFiber((fiber) => {
-    if (!isTraced(fiber.context)) return effect
-    const { id, method, params } = request
-    const target = params?.name ?? params?.uri
-    return Effect.withSpan(effect, typeof target === "string" ? `${method} ${target.slice(0, 256)}` : method, {
-      kind: "server",
-      parent: isJsonObject(params?._meta) ? parentOf(params._meta) : undefined,
-      attributes: { "mcp.method.name": method, "jsonrpc.request.id": id }
-    })
-  })

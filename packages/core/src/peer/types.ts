@@ -5,10 +5,12 @@
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
+import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import type { Envelope, Inbound, Sink, TransportError } from "../transport/Transport.ts"
-import type { RequestError, RequestOptions } from "./Outbound.ts"
+import type { RequestError, RequestOptions, SentRequest } from "./Outbound.ts"
 
 /** A request of the other side, with the sink of its answer. */
 export interface ReceivedRequest {
@@ -19,6 +21,21 @@ export interface ReceivedRequest {
   cancelled?: boolean
   /** Called before a fiber runs for the request. A request that is answered at once has none. */
   readonly onFork?: (() => void) | undefined
+  /** The last progress that was sent for it. */
+  progress?: ProgressParams | undefined
+  /** How many questions its handler has asked, in earlier rounds too. Default 0. */
+  asked?: number | undefined
+}
+
+/** `ending`: it was cancelled or interrupted, and its handler or finalizers still run. */
+export type InFlightState = "running" | "pending" | "ending"
+
+/** A request of the other side that runs or waits, as it is now: for views, which are made of it at once. */
+export interface OpenRequest extends ReceivedRequest {
+  readonly state: InFlightState
+  /** When it started to run or to wait, in milliseconds since the epoch; undefined in its first step. */
+  readonly since: number | undefined
+  readonly isSubscription: boolean
 }
 
 /** What a peer's request handler is given. */
@@ -30,9 +47,37 @@ export interface Exchange extends ReceivedRequest {
 export interface InFlight {
   readonly id: JsonRpc.Id
   readonly method: string
-  readonly state: "running" | "pending"
+  readonly state: InFlightState
   /** When it started to run or to wait, in milliseconds since the epoch, by the Clock. */
   readonly since: number
+}
+
+/** A request of the other side that has ended, or is refused. */
+export interface ReceivedEnd extends Pick<ReceivedRequest, "request" | "envelope"> {
+  /** When it arrived, by the clock of the observer. */
+  readonly arrived: number
+  /** How long it waited for a permit, in milliseconds. */
+  readonly waited: number
+}
+
+/** A request of this peer that has ended. */
+export interface SentEnd {
+  readonly method: string
+  readonly params: JsonRpc.Params | undefined
+  /** When it was made, by the clock of the observer. */
+  readonly began: number
+}
+
+/**
+ * Called with every request of both sides when it ends. The calls are in the path of the messages: they must neither block nor throw, and
+ * must not keep what they are given. An exit of interruption alone is a request that was cancelled or interrupted.
+ */
+export interface Observer {
+  /** Milliseconds; only differences count. */
+  readonly now: () => number
+  /** Called after the answer has left. */
+  readonly received: (end: ReceivedEnd, exit: Exit.Exit<unknown, McpError.McpError>, peer: Peer) => void
+  readonly sent: (end: SentEnd, exit: Exit.Exit<unknown, RequestError>, peer: Peer) => void
 }
 
 /** What the two roles, server and client, plug in. The effects have no requirements: a role captures its own context. */
@@ -51,6 +96,15 @@ export interface Handlers {
   readonly immediate?: ((request: JsonRpc.Request) => unknown) | undefined
   /** Called when the sender of a request has cancelled it. `reason` is cut at 200 characters; undefined unless it is a string. */
   readonly cancelled?: ((request: JsonRpc.Request, reason: string | undefined) => void) | undefined
+  /**
+   * Called when a subscription of the other side was interrupted by this one: the result that ends it in order. Default: it is answered by
+   * -31503 with the reason.
+   */
+  readonly subscriptionEnded?: ((request: JsonRpc.Request) => unknown) | undefined
+  /** Called when a request begins to run or to wait, is sent, or ends. */
+  readonly changed?: (() => void) | undefined
+  /** Default: nothing observes the peer, and nothing is measured. */
+  readonly observer?: Observer | undefined
   /** Called with the reason when a message is dropped: a duplicate id, an answer to no request, an invalid response. */
   readonly dropped?: ((reason: string) => void) | undefined
 }
@@ -87,6 +141,12 @@ export interface Peer {
   readonly sink: Sink
   /** The requests of the other side that run or wait. */
   readonly inFlight: Effect.Effect<ReadonlyArray<InFlight>>
+  /** The same for views, as they are; they hold arguments and headers. */
+  readonly open: () => ReadonlyArray<OpenRequest>
+  /** The requests of this peer that wait for an answer. */
+  readonly sent: () => ReadonlyArray<SentRequest>
+  /** Gives up a request of this peer: it fails with -31503 and the reason, and the other side is told. False where none of that id waits. */
+  readonly giveUp: (id: JsonRpc.Id, reason: string) => boolean
   /** How many requests of this peer wait for an answer. */
   readonly outstanding: () => number
   /**

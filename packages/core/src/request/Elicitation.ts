@@ -81,7 +81,8 @@ export const layerCancel: Layer.Layer<Elicitation> = always("cancel")
 
 const isUrl = (params: ElicitParams): params is UrlParams => params.mode === "url"
 
-const accepted = (result: ElicitResult): Effect.Effect<ElicitResult, Declined> =>
+/** The answer of a user that accepts; fails with `Declined` for any other. */
+export const accepted = (result: ElicitResult): Effect.Effect<ElicitResult, Declined> =>
   result.action === "accept"
     ? Effect.succeed(result)
     : Effect.fail(

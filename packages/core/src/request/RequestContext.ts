@@ -29,6 +29,12 @@ export interface Connection {
   readonly notify: (method: string, params?: JsonRpc.Params) => void
   /** Completes when the session is initialized and the outbox has room. */
   readonly ready: Effect.Effect<void>
+  /** Whether the client reads what relates to no request: over HTTP only while it has opened the stream of its session. */
+  readonly isRead: () => boolean
+  /** Completes when it reads that no more. */
+  readonly left: Effect.Effect<void>
+  /** Completes when the client is initialized and reads that. */
+  readonly read: Effect.Effect<void>
   /** Asks the client questions that relate to no request; undefined where that is not possible. */
   readonly input: ClientInput["Service"] | undefined
   /** Announcements that the client's roots changed, where it makes any. */
@@ -41,10 +47,35 @@ export interface Outbound {
   readonly notify: (method: string, params?: JsonRpc.Params) => void
   /** Completes when that stream has room. */
   readonly ready: Effect.Effect<void>
+  /** Whether the client reads that stream now: over HTTP it may have gone, to come back or not. */
+  readonly isRead: () => boolean
+  /** Completes when the client has gone. */
+  readonly left: Effect.Effect<void>
   /** Completes when the server is about to end: subscriptions are answered then. */
   readonly closing: Effect.Effect<void>
   /** Undefined for a POST without a session. */
   readonly connection: Connection | undefined
+}
+
+/** The HTTP request that brought a request. All of it is text that the client chose, unless a proxy or middleware has checked it. */
+export interface HttpRequest {
+  /** In upper case. */
+  readonly method: string
+  /** By names in lower case; values of several headers of one name are joined. */
+  readonly headers: { readonly [name: string]: string | undefined }
+  /** The path and query; the whole URL where the request has no `host` header. Not decoded, and not checked. */
+  readonly url: string
+  /** The network address of the client, or of the proxy before it; undefined where the platform does not give it. */
+  readonly address: string | undefined
+}
+
+/** The HTTP request of an envelope; undefined for one that came otherwise. */
+export const httpOf = ({ address, headers = {}, method, originalUrl }: Envelope): HttpRequest | undefined => {
+  if (method === undefined || originalUrl === undefined) return undefined
+  // Without a prototype: a header that is absent must not be found there.
+  const own: { [name: string]: string | undefined } = Object.create(null)
+  for (const [name, value] of Object.entries(headers)) if (typeof value === "string") own[name] = value
+  return { method, headers: own, url: originalUrl, address }
 }
 
 /**
@@ -64,6 +95,7 @@ export interface Outbound {
 export class RequestContext extends Context.Service<
   RequestContext,
   {
+    /** The id of the request; empty for a notification, which has none. */
     readonly id: JsonRpc.Id
     readonly method: string
     readonly revision: Revision
@@ -75,6 +107,8 @@ export class RequestContext extends Context.Service<
     /** The request's `_meta`, unchanged. */
     readonly meta: { readonly [key: string]: unknown }
     readonly envelope: Envelope
+    /** The HTTP request that brought this one; undefined over stdio, sockets and in memory. */
+    readonly http: HttpRequest | undefined
     readonly outbound: Outbound
     /**
      * Closes the SSE stream of the answer where the client can resume it (Streamable HTTP, 2025-11-25: polling), after it was told to wait

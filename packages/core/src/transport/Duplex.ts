@@ -73,7 +73,17 @@ export const fromCallback: (
  * ```
  */
 export const make = (bytes: Bytes, options: Options = {}): Effect.Effect<Transport, never, Scope.Scope> =>
-  Effect.map(Outbox.make(bytes.write, options), ({ sink, broken }) => {
+  Effect.map(Outbox.make(bytes.write, options), ({ sent, sink, broken }) => {
     const lines = new Framing.LineDecoder(options.maxMessageBytes, options.maxMessageDepth)
-    return { ...Incoming.flatMap(bytes, (chunk) => lines.push(chunk)), sink, broken }
+    const traffic = {
+      received: 0,
+      get sent() {
+        return sent()
+      }
+    }
+    const messages = Incoming.flatMap(bytes, (chunk) => {
+      traffic.received += chunk.length
+      return lines.push(chunk)
+    })
+    return { ...messages, sink, broken, traffic }
   })

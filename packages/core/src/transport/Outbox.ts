@@ -36,6 +36,8 @@ export interface Outbox {
   readonly fail: (error: TransportError) => void
   /** Bytes that wait now. */
   readonly size: () => number
+  /** Bytes that were given to it in all. */
+  readonly sent: () => number
 }
 
 /** The usual limit of one write: large texts are copied more than once, and their copies are collected late. */
@@ -110,6 +112,8 @@ class SendQueue {
   private data = 0
   private control = 0
   private scheduled = false
+  /** Characters that were queued in all. */
+  sent = 0
 
   constructor(writer: Writer, highWater: number, controlCap: number) {
     this.writer = writer
@@ -126,6 +130,7 @@ class SendQueue {
   readonly send = (message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, lane: Lane): void => {
     if (this.state === "failed") return
     const text = JsonRpc.isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
+    this.sent += text.length
     if (lane === "data") {
       this.data += text.length
       if (this.data >= this.highWater) this.ready.closeUnsafe()
@@ -230,9 +235,10 @@ export const make = Effect.fnUntraced(function* (
     )
   )
   return {
-    sink: { send: queue.send, writable: queue.writable, ready: queue.ready.await },
+    sink: { send: queue.send, writable: queue.writable, ready: queue.ready.await, backlog: () => queue.size },
     broken: Deferred.await(queue.broken),
     fail: queue.fail,
-    size: () => queue.size
+    size: () => queue.size,
+    sent: () => queue.sent
   }
 })

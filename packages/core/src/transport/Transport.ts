@@ -30,6 +30,10 @@ export class TransportError extends Data.TaggedError("TransportError")<{
 export interface Envelope {
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined
   readonly principal?: Principal["Service"] | undefined
+  /** In upper case (HTTP, on the server). */
+  readonly method?: string | undefined
+  /** The path and query; the whole URL where the request has no `host` header (HTTP, on the server). */
+  readonly originalUrl?: string | undefined
   /** The address of the other side, or of the proxy before it (HTTP). */
   readonly address?: string | undefined
   /** The receiver's own request on whose response the message arrived (HTTP). */
@@ -103,6 +107,20 @@ export interface Sink {
   readonly writable: () => boolean
   /** Waits until the data lane is below its high-water mark, or the transport has closed. */
   readonly ready: Effect.Effect<void>
+  /** The same, but never waits for a client that reads nothing: what is sent meanwhile is kept up to a bound, or dropped. Default: `ready`. */
+  readonly room?: Effect.Effect<void> | undefined
+  /** Whether the other side reads what is sent here now: over HTTP only while it has the stream open. Default: it does. */
+  readonly isRead?: (() => boolean) | undefined
+  /** Completes when the other side reads it no more. Default: never. */
+  readonly left?: Effect.Effect<void> | undefined
+  /** Bytes that wait to be written, for views. Default: not known. */
+  readonly backlog?: (() => number) | undefined
+}
+
+/** Bytes of a transport since it was opened; `sent` counts the characters of messages, which are the bytes of ASCII. */
+export interface Traffic {
+  readonly received: number
+  readonly sent: number
 }
 
 /** A connection. `Transport.map`, `filter` and `tap` change what arrives. */
@@ -118,6 +136,8 @@ export interface Transport extends Incoming.Incoming<Inbound, TransportError> {
   readonly missed?: Stream.Stream<void> | undefined
   /** Whether requests have headers (HTTP), which 2026-07-28 requires. Default false. */
   readonly headers?: boolean | undefined
+  /** How much it has carried. Default: not known. */
+  readonly traffic?: Traffic | undefined
   /** Where the other side is, for messages: a URL without its query, or a command line. Without control characters. */
   readonly address?: string | undefined
   /** The era of the server on an earlier transport, so that a client does not probe for the newer one again. */
@@ -158,7 +178,7 @@ export const fromCallback: (
 
 /** The transport with another source. Lists the members: a spread loses those that a class has as getters. */
 const withIncoming = (
-  { address, broken, era, headers, missed, sink }: Transport,
+  { address, broken, era, headers, missed, sink, traffic }: Transport,
   { delivery, incoming }: Incoming.Incoming<Inbound, TransportError>
 ): { readonly [Member in keyof Required<Transport>]: Transport[Member] } => ({
   incoming,
@@ -167,6 +187,7 @@ const withIncoming = (
   broken,
   missed,
   headers,
+  traffic,
   address,
   era
 })

@@ -16,7 +16,7 @@ describe.each(Revision.stateful)("a question over the open connection in $versio
       peer: served.peer,
       revision,
       capabilities: { sampling: {} },
-      relatedTo: 7,
+      relatedTo: { request: { jsonrpc: "2.0", id: 7, method: "tools/call" } },
       timeout: "1 minute",
       ready: Effect.void
     })

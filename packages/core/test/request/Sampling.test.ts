@@ -61,7 +61,11 @@ describe("messages with tool uses", () => {
   it.effect("are checked before a server's handler asks for them", () =>
     Effect.gen(function* () {
       const proxy = Sampling.proxy(
-        { ask: () => Effect.die("must not be asked"), once: (_name, _schema, effect) => effect },
+        {
+          ask: () => Effect.die("must not be asked"),
+          askOwn: () => Effect.die("must not be asked"),
+          once: (_name, _schema, effect) => effect
+        },
         { tools: true, context: true }
       )
       const exit = yield* Effect.exit(proxy.createMessage({ messages: [use("a")], maxTokens: 1 }))

@@ -37,5 +37,18 @@ export const toolNames: Array<string> = [
   "test_streaming_elicitation",
   "test_logging_tool",
   "test_trigger_tool_change",
-  "test_trigger_prompt_change"
+  "test_trigger_prompt_change",
+  "greet",
+  "slow_compute",
+  "failing_job",
+  "protocol_error_job",
+  "confirm_delete",
+  "multi_input",
+  "test_tool_with_task"
 ]
+
+/** Those that run only as a task. */
+export const taskOnlyTools: ReadonlyArray<string> = ["failing_job", "test_tool_with_task"]
+
+/** The names that a client sees which can have no tasks. */
+export const inlineTools: ReadonlyArray<string> = toolNames.filter((name) => !taskOnlyTools.includes(name))

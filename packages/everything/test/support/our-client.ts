@@ -1,7 +1,7 @@
 /** Our client with a host whose answers the tests choose, connected to a server in a process of its own. */
 import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
-import { McpClient } from "@effect-mcp/client"
+import { McpClient, TaskReceiver } from "@effect-mcp/client"
 import { Elicitation, Roots, Sampling } from "@effect-mcp/core"
 import type { ElicitResult } from "@effect-mcp/protocol/model/Elicitation"
 import type { Root } from "@effect-mcp/protocol/model/Root"
@@ -47,7 +47,8 @@ const features = Layer.unwrap(
         form: (params) => Effect.sync(() => answers.form(params)),
         url: (params) => Effect.sync(() => answers.url(params))
       }),
-      Roots.layerRef(roots)
+      Roots.layerRef(roots),
+      TaskReceiver.layerMemory()
     )
   )
 )

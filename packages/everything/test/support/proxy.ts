@@ -13,5 +13,9 @@ export const overStdio = (url: string): ReadonlyArray<string> => [main, "proxy",
 /** A proxy over HTTP before our reference server, which it starts as a process: one for each session. */
 export const overHttp = start([main, "proxy", "--http", "--port", "0", "--", process.execPath, serverFile, "--stdio"])
 
+/** The same before one that speaks only this revision: tasks of one generation on its side, of either on the other. */
+export const overHttpTo = (revision: string) =>
+  start([main, "proxy", "--http", "--port", "0", "--", process.execPath, serverFile, "--stdio", "--revision", revision])
+
 /** The protocol's own reference server over Streamable HTTP. */
 export const serverEverything = start([fileOf("../fixtures/server-everything-http.ts")])

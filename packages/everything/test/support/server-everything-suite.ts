@@ -11,7 +11,12 @@ const textOf = (name: string, args?: { readonly [name: string]: unknown }) =>
     ({ content }) => content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
   )
 
-export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClient | Host, E>) =>
+/** `receives`: whether the server knows that the client runs tasks; a gateway does not pass that on. */
+export const suite = <E>(
+  wire: string,
+  connected: Layer.Layer<McpClient.McpClient | Host, E>,
+  { receives = true }: { readonly receives?: boolean } = {}
+) =>
   layer(connected, { excludeTestServices: true })(
     `Our client drives server-everything over ${wire} in 2025-11-25`,
     (it) => {
@@ -66,12 +71,60 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
         verifies("tools.result.structured-validated")
       )
 
-      it.effect(`refuses to call a tool that runs as a task only`, () =>
+      it.effect(`calls a tool that runs as a task only, and shows its stages`, () =>
         Effect.gen(function* () {
           const mcp = yield* client
-          yield* Stream.runDrain(mcp.listTools)
-          const refused = yield* Effect.flip(mcp.callToolByName("simulate-research-query", { topic: "tasks" }))
-          assert.strictEqual(refused._tag, "TaskRequired")
+          const events = yield* Stream.runCollect(
+            mcp.callToolByNameStream("simulate-research-query", { topic: "tasks", ambiguous: false })
+          )
+          assert.strictEqual(events.at(-1)?._tag, "Result")
+          assert.include(JSON.stringify(events.at(-1)), "Research Report")
+          assert.isAtLeast(events.length, 2)
+        })
+      )
+
+      it.effect("starts a task, lists it, follows it by its id, and cancels it", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const started = yield* mcp.startByName("simulate-research-query", { topic: "tasks" }, { ttl: "1 minute" })
+          const id = started.id ?? assert.fail("the server made no task")
+          const listed = yield* Stream.runCollect(mcp.listTasks)
+          assert.include(
+            listed.map((task) => task.id),
+            id
+          )
+          yield* started.detach
+          const again = yield* mcp.taskById(id)
+          yield* again.cancel
+          assert.strictEqual((yield* Effect.flip(again.result))._tag, "TaskCancelled")
+        })
+      )
+
+      it.effect("answers what a task asks on the way", () =>
+        Effect.gen(function* () {
+          const { answers } = yield* Host
+          const asked: Array<string> = []
+          answers.form = ({ message }) => {
+            asked.push(message)
+            return { action: "accept", content: { interpretation: "technical" } }
+          }
+          const report = yield* textOf("simulate-research-query", { topic: "python", ambiguous: true })
+          assert.match(report, /technical/)
+          assert.lengthOf(asked, 1)
+        })
+      )
+
+      it.effect.runIf(receives)("runs tasks for the server: a question to the user, and one to the model", () =>
+        Effect.gen(function* () {
+          const { answers } = yield* Host
+          answers.form = () => ({ action: "accept", content: { name: "Ada" } })
+          assert.match(yield* textOf("trigger-elicitation-request-async"), /\[COMPLETED\][^]*Name: Ada/)
+          answers.createMessage = () => ({
+            role: "assistant",
+            model: "m",
+            content: { type: "text", text: "Said as a task" }
+          })
+          assert.match(yield* textOf("trigger-sampling-request-async", { prompt: "Say it" }), /Said as a task/)
         })
       )
 

@@ -17,6 +17,8 @@ export const logLevel = "io.modelcontextprotocol/logLevel"
 export const serverInfo = "io.modelcontextprotocol/serverInfo"
 /** The key of the id of the `subscriptions/listen` request that a notification belongs to, since 2026-07-28. */
 export const subscriptionId = "io.modelcontextprotocol/subscriptionId"
+/** The key of the task that a message belongs to, in 2025-11-25. */
+export const relatedTask = "io.modelcontextprotocol/related-task"
 /** Keys of OpenTelemetry: W3C Trace Context and W3C Baggage. */
 export const traceparent = "traceparent"
 export const tracestate = "tracestate"

@@ -58,6 +58,8 @@ export interface ServerRequestInfo {
 export interface ClientNotificationInfo {
   /** What the client must declare; absent where the notification needs no declaration. */
   readonly capability?: ClientCapability
+  /** It is about a request, and handled with that. */
+  readonly ofRequest?: true
 }
 
 /** A notification of a server. */
@@ -94,8 +96,8 @@ export const serverRequests: { readonly [M in keyof Method.ServerRequests]: Serv
 }
 
 export const clientNotifications: { readonly [M in keyof Method.ClientNotifications]: ClientNotificationInfo } = {
-  "notifications/cancelled": {},
-  "notifications/progress": {},
+  "notifications/cancelled": { ofRequest: true },
+  "notifications/progress": { ofRequest: true },
   "notifications/initialized": {},
   "notifications/roots/list_changed": { capability: "roots.listChanged" }
 }
@@ -123,6 +125,12 @@ export const ofRequest = (method: string): ClientRequestInfo | undefined => requ
 
 /** The row of a server's notification; undefined for a name that is no method. */
 export const ofServerNotification = (method: string): ServerNotificationInfo | undefined => newsByName.get(method)
+
+/** Whether a client's notification is about one of its requests, or one of the server's. */
+export const isOfRequest = (method: string): boolean =>
+  Object.entries(clientNotifications).some(
+    ([name, info]: readonly [string, ClientNotificationInfo]) => name === method && info.ofRequest === true
+  )
 
 /** The client's requests of which `fact` is true. */
 export const requestsWith = (fact: "longRunning" | "rateLimited" | "subscription"): ReadonlyArray<string> =>

@@ -45,6 +45,8 @@ export interface Rules {
   readonly elicitation: { readonly form: boolean; readonly url: boolean }
   /** A server may close an SSE stream that its client then resumes (2025-11-25 only). */
   readonly polling: boolean
+  /** Tasks are a part of the protocol, with a capability of their own; later they are an extension (2025-11-25 only). */
+  readonly tasks: boolean
   /** Sampling with tools, and arrays of content (2025-11-25 on). */
   readonly samplingTools: boolean
   /** The capability to include context is declared (2025-11-25 on). */
@@ -53,6 +55,8 @@ export interface Rules {
   readonly missingCapability: "result" | "error"
   /** Structured content may be any JSON value and an output schema have any root (2026-07-28 on), not only objects. */
   readonly anyStructuredContent: boolean
+  /** The member of the capabilities that declares extensions: `experimental`, or `extensions` (2026-07-28 on). */
+  readonly extensions: "experimental" | "extensions"
 }
 
 /** One revision of the specification. */

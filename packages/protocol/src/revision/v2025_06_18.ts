@@ -22,6 +22,7 @@ export const revision: Revision = {
     invalidToolArguments: "error",
     elicitation: { form: true, url: false },
     polling: false,
+    tasks: false,
     samplingTools: false,
     samplingContextDeclared: false
   }

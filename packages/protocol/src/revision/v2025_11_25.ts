@@ -23,7 +23,9 @@ export const revision: Revision = {
     samplingTools: true,
     samplingContextDeclared: true,
     polling: true,
+    tasks: true,
     missingCapability: "result",
-    anyStructuredContent: false
+    anyStructuredContent: false,
+    extensions: "experimental"
   }
 }

@@ -79,7 +79,9 @@ export const revision: Revision = {
     ...previous.rules,
     resourceNotFound: -32602,
     polling: false,
+    tasks: false,
     missingCapability: "error",
-    anyStructuredContent: true
+    anyStructuredContent: true,
+    extensions: "extensions"
   }
 }

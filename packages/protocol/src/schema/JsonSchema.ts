@@ -130,17 +130,28 @@ export const elicitation = (
 ): Result.Result<Elicitation.RequestedSchema, InvalidElicitationSchema> =>
   Result.gen(function* () {
     const document = yield* Result.try({ try: () => fromSchema(schema), catch: () => unfit("", "has no JSON form") })
-    const fields = isJsonObject(document["properties"]) ? document["properties"] : {}
-    if (document["type"] !== "object" || "allOf" in document || isJsonObject(document["additionalProperties"])) {
-      return yield* Result.fail(unfit("", "must be a flat Schema.Struct"))
-    }
     const encoded = SchemaAST.toEncoded(wireSchema(schema).ast)
     const asts = new Map(SchemaAST.isObjects(encoded) ? encoded.propertySignatures.map((p) => [p.name, p.type]) : [])
+    return yield* elicitationOf(document, (field) => minLength(asts.get(field)))
+  })
+
+/** The form schema of a JSON Schema document; `minLengthOf` gives the bound of a field's length where the document has another one. */
+export const elicitationOf = (
+  document: JsonObject,
+  minLengthOf?: (field: string) => number | undefined
+): Result.Result<Elicitation.RequestedSchema, InvalidElicitationSchema> =>
+  Result.gen(function* () {
+    const fields = isJsonObject(document["properties"]) ? document["properties"] : {}
+    if (document["type"] !== "object" || "allOf" in document || isJsonObject(document["additionalProperties"])) {
+      return yield* Result.fail(unfit("", "must be a flat object"))
+    }
     const properties: Record<string, Elicitation.PrimitiveSchema> = {}
     for (const [field, node] of Object.entries(fields)) {
       const { items, ...shape } = resolve(node, document)
       const whole = items === undefined ? shape : { ...shape, items: resolve(items, document) }
-      const form = formField(whole, minLength(asts.get(field)))
+      const stated = whole["minLength"]
+      const exact = minLengthOf === undefined && typeof stated === "number" ? stated : minLengthOf?.(field)
+      const form = formField(whole, exact)
       if (typeof form === "string") return yield* Result.fail(unfit(field, form))
       if (!isPrimitive(form)) return yield* Result.fail(unfit(field, "has a default of another type"))
       properties[field] = form

@@ -16,7 +16,7 @@
 import { validate, type OutputUnit } from "@cfworker/json-schema"
 import * as Result from "effect/Result"
 import { excerpt } from "../Excerpt.ts"
-import { escape, prepare, UnsupportedSchema, type Prepared } from "./PreparedSchema.ts"
+import { defaults, escape, prepare, UnsupportedSchema, type Prepared } from "./PreparedSchema.ts"
 
 export { UnsupportedSchema } from "./PreparedSchema.ts"
 
@@ -43,8 +43,8 @@ const maxViolations = 10
 export const compile = (schema: unknown, options: Options = {}): Result.Result<Validator, UnsupportedSchema> =>
   Result.try({
     try: () => {
-      const maxDepth = options.maxDepth ?? 64
-      return makeValidator(prepare(schema, { formats: options.formats ?? false, maxDepth }), maxDepth)
+      const { formats = defaults.formats, maxDepth = defaults.maxDepth } = options
+      return makeValidator(prepare(schema, { formats, maxDepth }), maxDepth)
     },
     catch: (cause) => {
       if (cause instanceof UnsupportedSchema) return cause

@@ -111,6 +111,9 @@ export interface Prepared {
   readonly unique: boolean
 }
 
+/** The options of a schema that has none of its own. */
+export const defaults = { formats: false, maxDepth: 64 }
+
 /** Rebuilds and checks a schema; throws `UnsupportedSchema`. */
 export const prepare = (
   schema: unknown,
@@ -171,6 +174,9 @@ export const prepare = (
   checkChains(nodes, lookup, maxDepth)
   return { draft, root, lookup, unique }
 }
+
+/** Throws `UnsupportedSchema` for a schema that no value can be validated by. */
+export const check = (schema: unknown): void => void prepare(schema, defaults)
 
 /** One token of a JSON Pointer. */
 export const escape = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")

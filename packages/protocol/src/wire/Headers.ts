@@ -94,10 +94,17 @@ const plainest = /^[A-Za-z0-9_./:-]+$/
 const isSame = (header: string | undefined, body: unknown): boolean =>
   header !== undefined && header === body && plainest.test(header)
 
-/** How the standard headers disagree with the request; `undefined` if they agree. A body that lacks the value is no mismatch. */
-export const mismatch = (headers: Headers, request: Request): string | undefined => {
+/**
+ * How the standard headers disagree with the request; `undefined` if they agree. A body that lacks the value is no mismatch. `own` gives
+ * the param that the name header mirrors, for methods that MCP does not have.
+ */
+export const mismatch = (
+  headers: Headers,
+  request: Request,
+  own?: (method: string) => string | undefined
+): string | undefined => {
   const meta = request.params?._meta
-  const nameParam = nameParamOf(request)
+  const nameParam = nameParamOf(request) ?? own?.(request.method)
   const named = nameParam === undefined ? undefined : request.params?.[nameParam]
   if (
     isSame(headers[version], isJsonObject(meta) ? meta[protocolVersion] : undefined) &&

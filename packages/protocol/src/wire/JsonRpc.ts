@@ -26,10 +26,20 @@ export interface Success {
   readonly id: Id
   readonly result: unknown
 }
+/** The key of what HTTP says of an error. A symbol, so that it is never a part of the JSON. */
+export const httpRefusal: unique symbol = Symbol.for("@effect-mcp/protocol/httpRefusal")
+
+/** The status of an error over HTTP, where the response has not begun, and its `WWW-Authenticate`. */
+export interface HttpRefusal {
+  readonly status: 401 | 403
+  readonly challenge: string | undefined
+}
+
 export interface ErrorObject {
   readonly code: number
   readonly message: string
   readonly data?: unknown
+  readonly [httpRefusal]?: HttpRefusal | undefined
 }
 /** `id` is null or absent where the id of the request could not be read. */
 export interface Failure {
@@ -74,7 +84,9 @@ export const success = (id: Id, result: unknown): Success => ({ jsonrpc: "2.0", 
 /** `undefined` leaves the id out (2025-11-25 and later), `null` writes it (before). */
 export const failure = (id: Id | null | undefined, error: ErrorObject): Failure => {
   const { code, message, data } = error
-  const plain = data === undefined ? { code, message } : { code, message, data }
+  const said = data === undefined ? { code, message } : { code, message, data }
+  const refusal = error[httpRefusal]
+  const plain = refusal === undefined ? said : { ...said, [httpRefusal]: refusal }
   return id === undefined ? { jsonrpc: "2.0", error: plain } : { jsonrpc: "2.0", id, error: plain }
 }
 

@@ -6,6 +6,7 @@
 import * as Schema from "effect/Schema"
 import type { ClientCapabilities } from "../model/Capabilities.ts"
 import { excerpt } from "../Excerpt.ts"
+import { type HttpRefusal, httpRefusal } from "./JsonRpc.ts"
 
 export const ParseError = -32700
 export const InvalidRequest = -32600
@@ -20,6 +21,10 @@ export const UrlElicitationRequired = -32042
 export const LimitExceeded = -31429
 /** The server ended the request: shutdown, expiry or an operator. Own code, after HTTP's 503. */
 export const Interrupted = -31503
+/** The caller must authenticate. Own code, after HTTP's 401. */
+export const Unauthorized = -31401
+/** The caller may not do that. Own code, after HTTP's 403. */
+export const Forbidden = -31403
 /** The user declined a sampling request. */
 export const UserRejected = -1
 /** 2026-07-28: headers and body disagree. */
@@ -49,6 +54,29 @@ export class McpError extends Schema.TaggedError<McpError>()("McpError", {
   data: Schema.optionalKey(Schema.Unknown)
 }) {}
 
+/** An error that has a status of its own over HTTP. */
+class Refusal extends McpError {
+  [httpRefusal]: HttpRefusal | undefined = undefined
+}
+
+/** What a refusal carries beside its message. */
+export interface RefusalOptions {
+  /** The value of `WWW-Authenticate` (RFC 9110 section 11.6.1). Characters that are no printable ASCII become question marks. Default none. */
+  readonly challenge?: string | undefined
+  readonly data?: unknown
+}
+
+const refusal = (
+  status: HttpRefusal["status"],
+  code: number,
+  message: string,
+  { challenge, data }: RefusalOptions = {}
+): McpError => {
+  const error = new Refusal(data === undefined ? { code, message } : { code, message, data })
+  error[httpRefusal] = { status, challenge: challenge?.replaceAll(/[^\x20-\x7e]/gu, "?") }
+  return error
+}
+
 const make = (code: number, message: string, data?: unknown): McpError =>
   new McpError(data === undefined ? { code, message } : { code, message, data })
 
@@ -76,3 +104,20 @@ export const unsupportedProtocolVersion = (supported: ReadonlyArray<string>, req
   })
 /** 2026-07-28: `what` names the header and how it disagrees with the body. */
 export const headerMismatch = (what: string): McpError => make(HeaderMismatch, `Header mismatch: ${what}`)
+/**
+ * The caller must authenticate: -31401, and over HTTP the status 401 where the response has not begun.
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * const { code } = McpError.unauthorized("Log in first", { challenge: `Bearer realm="notes"` })
+ * console.log(code)
+ * // => -31401
+ * ```
+ */
+export const unauthorized = (message: string, options?: RefusalOptions): McpError =>
+  refusal(401, Unauthorized, message, options)
+/** The caller may not do that: -31403, and over HTTP the status 403 where the response has not begun. */
+export const forbidden = (message: string, options?: RefusalOptions): McpError =>
+  refusal(403, Forbidden, message, options)

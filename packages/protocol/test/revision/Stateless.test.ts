@@ -48,19 +48,22 @@ describe("the revision 2026-07-28", () => {
   })
 
   it("differs from the one before in few rules", () => {
-    const { anyStructuredContent, missingCapability, polling, resourceNotFound, ...same } = revision.rules
+    const { anyStructuredContent, extensions, missingCapability, polling, resourceNotFound, tasks, ...same } =
+      revision.rules
     const before = Revision.latestStateful.rules
     assert.deepStrictEqual(
-      [anyStructuredContent, missingCapability, polling, resourceNotFound],
-      [true, "error", false, -32602]
+      [anyStructuredContent, extensions, missingCapability, polling, resourceNotFound, tasks],
+      [true, "extensions", "error", false, -32602, false]
     )
     assert.deepStrictEqual(
       {
         ...same,
         anyStructuredContent: false,
+        extensions: "experimental" as const,
         missingCapability: "result" as const,
         polling: true,
-        resourceNotFound: -32002
+        resourceNotFound: -32002,
+        tasks: true
       },
       before
     )

@@ -4,38 +4,22 @@
  *
  * One table for all revisions: a revision decides which methods exist and how they are coded.
  */
-import type { CacheHint } from "@effect-mcp/core/CacheHint"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import type * as Caching from "../features/Caching.ts"
+import type { OwnMethod } from "../features/ExtensionRegistry.ts"
 import type { Features } from "../features/Features.ts"
-import type { RateLimit, Rule } from "../features/RateLimit.ts"
+import type { RateLimit } from "../features/RateLimit.ts"
 import type { DecodedRequest, DecodedResult } from "../request/DecodedRequest.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
-import { type Codec, codecOf } from "./Codec.ts"
+import { codecOf } from "./Codec.ts"
+import type { Handle, Operation } from "./Operation.ts"
+import * as OwnMethods from "./OwnMethods.ts"
 import type { ServerInfo } from "./ServerInfo.ts"
 import type { Methods } from "./methods.ts"
-
-type Handle = (
-  params: unknown,
-  request: ServerRequest
-) => Effect.Effect<DecodedResult, McpError.McpError, RequestServices>
-
-/** A method of one revision, as this server answers it. */
-export interface Operation extends Codec {
-  readonly method: string
-  readonly handle: Handle
-  readonly needsSession: boolean
-  readonly mayAsk: boolean
-  /** The hint that its results carry; undefined where they carry none, or their own. */
-  readonly hint: CacheHint | undefined
-  /** Whether the result depends on the caller, and is private whatever the hint says. */
-  readonly variesByCaller: () => boolean
-  readonly rateLimit: Rule | undefined
-}
 
 const sameForAll = (): boolean => false
 
@@ -45,17 +29,21 @@ export interface Options {
   readonly methods: Methods
   readonly caching: Caching.Hints
   readonly rateLimit: RateLimit
+  /** Whether middleware answers methods that the server does not know. */
+  readonly answersUnknown: boolean
 }
 
 export class Dispatcher {
   private readonly options: Options
   private readonly operations = new Map<Revision, Map<string, Operation>>()
+  /** Their methods come and go with the layers of extensions. */
+  private readonly ownOperations = new WeakMap<OwnMethod, Operation>()
 
   constructor(options: Options) {
     this.options = options
   }
 
-  /** Undefined for a method that the revision lacks or the server does not offer. Made once: what a server declares does not change. */
+  /** Undefined for a method that the revision lacks or the server does not offer. MCP's are made once: their declaration does not change. */
   operation(revision: Revision, method: string): Operation | undefined {
     let known = this.operations.get(revision)
     if (known === undefined) this.operations.set(revision, (known = new Map()))
@@ -63,8 +51,27 @@ export class Dispatcher {
     if (found !== undefined) return found
     const made = this.make(revision, method)
     // Only methods of the table are kept: a client may send any name.
-    if (made !== undefined) known.set(method, made)
+    if (made === undefined) return this.own(revision, method)
+    known.set(method, made)
     return made
+  }
+
+  /** The method of an extension. */
+  private own(revision: Revision, method: string): Operation | undefined {
+    const { features, rateLimit } = this.options
+    const own = features.extensions.method(method, revision)
+    if (own === undefined) return this.unknown(method)
+    const known = this.ownOperations.get(own)
+    if (known !== undefined) return known
+    const made = OwnMethods.operationOf(features.extensions, own, revision, rateLimit.ruleOf(method))
+    this.ownOperations.set(own, made)
+    return made
+  }
+
+  private unknown(method: string): Operation | undefined {
+    const { answersUnknown, rateLimit } = this.options
+    const isAnswered = answersUnknown && MethodInfo.ofRequest(method) === undefined
+    return isAnswered ? OwnMethods.unknownOperation(method, rateLimit.ruleOf(method)) : undefined
   }
 
   private make(revision: Revision, method: string): Operation | undefined {
@@ -83,7 +90,9 @@ export class Dispatcher {
       mayAsk: info.mayAsk === true,
       hint: cacheHint && caching[cacheHint],
       variesByCaller,
-      rateLimit: rateLimit.ruleOf(method)
+      rateLimit: rateLimit.ruleOf(method),
+      own: undefined,
+      isKnown: true
     }
   }
 
@@ -93,13 +102,14 @@ export class Dispatcher {
     params: unknown,
     request: ServerRequest
   ): Effect.Effect<DecodedResult, McpError.McpError, RequestServices> {
-    const { features } = this.options
-    if (features.wrapped()) request.eager = false
+    const { middleware } = this.options.features
+    if (middleware.wraps(operation.method)) request.eager = false
     if (request.eager) return operation.handle(params, request)
-    const decoded = { method: operation.method, params } as DecodedRequest // the codec of this very method decoded the params
+    const untyped: unknown = { method: operation.method, params }
+    const decoded = untyped as DecodedRequest // the codec of this very method decoded the params
     const { callerBinding } = request
     // The handler is looked up when the effect runs: middleware may wait first, or run the effect again.
-    return features.middleware(decoded, ({ params }) => {
+    return middleware.apply(decoded, ({ params }) => {
       const handled = Effect.suspend(() => operation.handle(params, request))
       return callerBinding === undefined ? handled : Effect.andThen(callerBinding.bindCaller, handled)
     })

@@ -43,6 +43,7 @@ export const initialize = (
   info: ServerInfo,
   session: Session,
   params: unknown,
+  principal: Principal["Service"],
   limits: Limits,
   onInitialize: ((answer: InitializeResult, negotiated: Negotiated) => ReturnType<OnInitialize>) | undefined
 ): Effect.Effect<unknown, McpError.McpError> =>
@@ -66,15 +67,20 @@ export const initialize = (
         const kept = limits.client(session, clientInfo, capabilities)
         if (kept instanceof McpError.McpError) return Effect.fail(kept)
         const { implementation, instructions } = info
-        const result: InitializeResult = {
-          protocolVersion: revision.version,
-          capabilities: info.capabilities(),
-          serverInfo: implementation,
-          ...(instructions === undefined ? undefined : { instructions })
-        }
+        const answered = Effect.map(
+          info.capabilitiesOf({ principal, revision, duplex: session.duplex }),
+          (capabilities): InitializeResult => ({
+            protocolVersion: revision.version,
+            capabilities,
+            serverInfo: implementation,
+            ...(instructions === undefined ? undefined : { instructions })
+          })
+        )
         const negotiated: Negotiated = { revision, clientInfo: kept, clientCapabilities: capabilities }
         session.opening = true
-        return Effect.flatMap(onInitialize?.(result, negotiated) ?? Effect.succeed(result), (answer) =>
+        const changed =
+          onInitialize === undefined ? answered : Effect.flatMap(answered, (result) => onInitialize(result, negotiated))
+        return Effect.flatMap(changed, (answer) =>
           Effect.mapError(coders.result.encode(session.sessionless ? sessionless(answer) : answer), (message) =>
             McpError.internalError(message)
           )

@@ -6,6 +6,7 @@
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { Transport } from "@effect-mcp/core/Transport"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import * as Clock from "effect/Clock"
@@ -28,16 +29,24 @@ import { ReplayGuard } from "../mrtr/ReplayGuard.ts"
 import { layerRandom, StateSeal } from "../mrtr/StateSeal.ts"
 import type { ChangeNotifier } from "../session/ChangeNotifier.ts"
 import type { Session } from "../session/Session.ts"
+import type { Contract } from "../view/Contract.ts"
+import { type ContractOptions, readContract } from "../view/readContract.ts"
+import * as Observer from "../view/Observer.ts"
+import { type Requests, RequestView } from "../view/Requests.ts"
+import type { StatelessRequest } from "../view/StatelessRequest.ts"
 import { Dispatcher } from "./Dispatcher.ts"
 import type { OnInitialize } from "./Initialize.ts"
 import * as ListChanges from "./ListChanges.ts"
 import * as Logging from "./Logging.ts"
 import * as Methods from "./methods.ts"
-import { observed } from "./observed.ts"
+import { observed, surroundingsOf } from "./observed.ts"
+import { OwnNotifications } from "./OwnNotifications.ts"
+import * as PostedNotifications from "./PostedNotifications.ts"
 import * as ServerInfo from "./ServerInfo.ts"
 import * as SessionFactory from "./SessionFactory.ts"
 import { StatefulEra } from "./StatefulEra.ts"
 import { isModern, StatelessEra } from "./StatelessEra.ts"
+import * as Subscriptions from "./Subscriptions.ts"
 import * as StatelessDispatch from "./StatelessDispatch.ts"
 
 export type { ConnectOptions } from "./SessionFactory.ts"
@@ -49,6 +58,11 @@ export interface Options<E, R> extends ServerInfo.Options {
   readonly features: Layer.Layer<never, E, R>
   /** Changes the result of `initialize` by its caller: a gateway answers as the server behind it. Default: the same for all. */
   readonly onInitialize?: OnInitialize | undefined
+  /**
+   * Requests of methods that the server does not know: `refused` by -32601, or given to the middleware as those of extensions are, where
+   * `next` fails with -32601. For a gateway. Default `refused`.
+   */
+  readonly unknownMethods?: "refused" | "middleware" | undefined
   /** Items per page of a list. Default 100. */
   readonly pageSize?: number | undefined
   /** How long a client may take to answer a question. Default 10 minutes. */
@@ -77,10 +91,39 @@ export interface Server {
   ) => Effect.Effect<Session, never, Scope.Scope>
   /** Answers one request of a stateless revision, without a session. */
   readonly dispatch: StatelessDispatch.Dispatch
+  /** Handles one notification that came without a session. */
+  readonly receive: PostedNotifications.Receive
   /** The revisions that are served, of both eras, oldest first. */
   readonly revisions: ReadonlyArray<Revision.Revision>
+  /** What the server was given to observe it (`Observer.layer`): endpoints tell it what they refuse. */
+  readonly observer: Observer.Observer | undefined
   /** The sessions that are open. */
   readonly sessions: Effect.Effect<ReadonlyArray<Session>>
+  /**
+   * The requests, subscriptions and questions that run or wait, of all sessions and without one.
+   *
+   * @example
+   * ```ts
+   * import { McpServer } from "@effect-mcp/server"
+   * import { Clock, Effect } from "effect"
+   *
+   * // Ends calls of a tool that run for an hour.
+   * export const sweep = Effect.gen(function* () {
+   *   const { requests } = yield* McpServer.McpServer
+   *   const now = yield* Clock.currentTimeMillis
+   *   for (const { key, method, since } of yield* requests.list) {
+   *     if (method === "tools/call" && now - since > 3_600_000) yield* requests.interrupt(key, "It ran for an hour")
+   *   }
+   * })
+   * ```
+   */
+  readonly requests: Requests
+  /**
+   * What the server offers now to a principal: tools, prompts, resources, templates and extensions as values, in the newest revision that
+   * it serves. No handler and no middleware is called, so what middleware answers, as in a gateway, is no part of it; `visible` and mounted
+   * servers are asked. Fails as the lists of mounted servers do. See `Contract.diff` for an example.
+   */
+  readonly contract: (options?: ContractOptions) => Effect.Effect<Contract, McpError.McpError>
   /** Sends `notifications/elicitation/complete` to a client that declared the URL mode; to others nothing. */
   readonly elicitationComplete: (session: Session, elicitationId: string) => Effect.Effect<void>
 }
@@ -127,41 +170,81 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const logging = Logging.make(options.logging ?? {}, clock)
   const rateLimit = new RateLimit.RateLimit(options.rateLimit ?? RateLimit.defaults, clock)
   const { askTimeout = "10 minutes", caching = {}, onInitialize, pageSize = defaultPageSize } = options
+  const { extensions, instructions, name } = options
   const methods = Methods.make({ features, info, limits, listeners, pageSize })
-  const dispatcher = new Dispatcher({ info, features, methods, caching, rateLimit })
+  const dispatcher = new Dispatcher({
+    info,
+    features,
+    methods,
+    caching,
+    rateLimit,
+    answersUnknown: options.unknownMethods === "middleware"
+  })
   const stateful = new StatefulEra({ info, dispatcher, limits, rateLimit, logging, askTimeout, onInitialize })
   const rounds = yield* inputRounds(options)
   const stateless = new StatelessEra({ info, features, dispatcher, rateLimit, logging, rounds })
 
+  const observer = yield* Observer.current
   yield* ListChanges.forward({ features, info, sessions, listeners })
 
+  const { inbound } = features.middleware
   const opensSessions = ServerInfo.hasSessions(info)
+  const pings = (request: JsonRpc.Request) => opensSessions && !isModern(request)
   let unnamed = 0
+  const waiting = new Set<StatelessRequest>()
+  const unsubscribe = (session: Session, uri: string) => Subscriptions.unsubscribe(limits, session, uri)
+  const requests = new RequestView({ sessions, stateless: waiting, clock, unsubscribe })
+  const changed = () => requests.changed()
+  const runFork = Effect.runForkWith(context)
+  const own = ownNotifications(features, stateless)
   const connect = SessionFactory.make({
     request: (session, received, base) => {
       const { request } = received
       if (session.refuses(request.id)) return Effect.fail(McpError.interrupted("The server is shutting down"))
       const era = isModern(request) ? stateless : stateful
-      return observed(() => era.handle(session, received, base), request, base === undefined)
+      const traced = base === undefined ? surroundingsOf(session, request, received.envelope) : undefined
+      if (inbound.isEmpty) return observed(() => era.handle(session, received, base), request, traced)
+      const principal = received.envelope.principal ?? session.principal
+      const isPing = request.method === "ping" && pings(request)
+      const next = () => (isPing ? Effect.succeed({}) : era.handle(session, received, undefined))
+      const answer = () => inbound.request(received, principal, session, session.closing, next)
+      return observed(answer, request, traced)
     },
-    pings: (request) => opensSessions && !isModern(request),
+    pings: (request) => inbound.isEmpty && pings(request),
+    inbound,
+    own,
     sessions,
-    runFork: Effect.runForkWith(context),
+    changed,
+    subscriptionResult: (request) => (isModern(request) ? stateless.subscriptionResult(request) : undefined),
+    runFork,
     nextId: () => `session-${++unnamed}`,
     limits: options.limits,
+    observer,
     over: (session) => limits.release(session),
     keepAlive: options.keepAlive,
     drain: options.drain
   })
 
+  yield* observer?.serves?.({ sessions, stateless: waiting }) ?? Effect.void
+
   return McpServer.of({
     connect,
-    dispatch: StatelessDispatch.make(stateless),
+    observer,
+    dispatch: StatelessDispatch.make({ era: stateless, inbound, clock, requests: waiting, changed, observer }),
+    receive: yield* PostedNotifications.make({ inbound, own, runFork }),
     revisions: info.revisions,
     sessions: Effect.sync(() => [...sessions]),
+    requests,
+    contract: (asked) => readContract({ name, instructions, extensions, revisions: info.revisions, features }, asked),
     elicitationComplete: (session, elicitationId) => Effect.sync(() => elicitationComplete(session, elicitationId))
   })
 })
+
+const ownNotifications = ({ extensions }: Features.Features, stateless: StatelessEra): OwnNotifications =>
+  new OwnNotifications({
+    extensions,
+    clientOf: ({ negotiated }, notification) => (isModern(notification) ? stateless.clientOf(notification) : negotiated)
+  })
 
 /** Builds the features on a scheduler that rounds of questions can watch. */
 const buildFeatures = <E, R>({ features, limits }: Options<E, R>) =>

@@ -2,11 +2,13 @@
  * What a server says of itself: its name and instructions, the revisions that it serves, and the capabilities that follow from its
  * features.
  */
+import type { Caller } from "@effect-mcp/core/Extensions"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Validate from "@effect-mcp/protocol/Validate"
+import type * as Effect from "effect/Effect"
 import * as Features from "../features/Features.ts"
 
 export interface Options {
@@ -33,6 +35,8 @@ export interface ServerInfo {
   readonly instructions: string | undefined
   /** Fixed by the first call: what a client was told must stay true. */
   readonly capabilities: () => ServerCapabilities
+  /** The same with the extensions that are offered to a caller. */
+  readonly capabilitiesOf: (caller: Caller) => Effect.Effect<ServerCapabilities>
   /** The revisions that are served, of both eras, oldest first. */
   readonly revisions: ReadonlyArray<Revision.Revision>
 }
@@ -40,13 +44,15 @@ export interface ServerInfo {
 export const make = (options: Options, features: Features.Features): ServerInfo => {
   const { dynamic = false, experimental, extensions, instructions } = options
   let declared: ServerCapabilities | undefined
+  const capabilities = () => (declared ??= Features.capabilities(features, { dynamic, experimental, extensions }))
   return {
     implementation: implementationOf(options),
     instructions,
     revisions: Revision.all.filter(
       ({ version }) => options.revisions === undefined || options.revisions.includes(version)
     ),
-    capabilities: () => (declared ??= Features.capabilities(features, { dynamic, experimental, extensions }))
+    capabilities,
+    capabilitiesOf: (caller) => features.extensions.declared(capabilities(), caller)
   }
 }
 

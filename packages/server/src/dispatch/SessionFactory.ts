@@ -3,23 +3,29 @@
  */
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
 import * as Incoming from "@effect-mcp/core/internal/Incoming"
+import * as Spans from "@effect-mcp/core/internal/Spans"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
-import type { Envelope, Transport } from "@effect-mcp/core/Transport"
+import type { Envelope, Traffic, Transport } from "@effect-mcp/core/Transport"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import type * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
+import type { InboundHooks } from "../features/InboundHooks.ts"
+import * as Sender from "../session/Sender.ts"
 import { Session } from "../session/Session.ts"
+import { type Observer, SessionObserver, timeOf } from "../view/Observer.ts"
+import { surroundingsOf } from "./observed.ts"
+import type { OwnNotifications } from "./OwnNotifications.ts"
 import * as StatefulEra from "./StatefulEra.ts"
 
 export interface ConnectOptions {
@@ -32,6 +38,8 @@ export interface ConnectOptions {
   readonly passive?: Passive | undefined
   /** Whether the session ends with the answers of one POST. Default false. */
   readonly sessionless?: boolean | undefined
+  /** The kind of the transport, for views: `http`, `sse`, `socket`, `stdio`, or a name of one's own. Default: not known. */
+  readonly kind?: string | undefined
   /** The transport of a passive session as its endpoint made it. Where another one is connected, that one is read. */
   readonly transport?: Transport | undefined
   /** Called when the transport of a passive session is read: from then on what arrives is handed to its reader, not to the peer. */
@@ -58,13 +66,23 @@ export interface Options {
     received: Peer.Exchange,
     base: Context.Context<never> | undefined
   ) => Effect.Effect<unknown, McpError.McpError>
-  /** Whether a ping is answered in the reader. */
+  /** Whether it is a ping that is answered in the reader. */
   readonly pings: (request: JsonRpc.Request) => boolean
+  /** Those that extensions add. */
+  readonly own: OwnNotifications
+  /** Around every notification. */
+  readonly inbound: InboundHooks
   /** The open sessions. */
   readonly sessions: Set<Session>
+  /** Called when a request, a question or a session begins or ends. */
+  readonly changed: () => void
+  /** The result of a subscription that the server ends by itself; undefined where there is none. */
+  readonly subscriptionResult: (request: JsonRpc.Request) => unknown
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   /** The id of a session without one of its own. */
   readonly nextId: () => string
+  /** Default: nothing observes the sessions. */
+  readonly observer: Observer | undefined
   /** Called when a session is over. */
   readonly over: (session: Session) => void
   readonly limits: Pick<Peer.Options, "inFlight" | "pending"> | undefined
@@ -83,6 +101,9 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
   private readonly own: Scope.Closeable | undefined
   /** The context that requests run in; undefined where they are traced. */
   private readonly base: Context.Context<never> | undefined
+  private readonly clock: Clock.Clock
+  private readonly traffic: Traffic | undefined
+  readonly observer: Peer.Observer | undefined
   private session: Session | undefined = undefined
 
   constructor(
@@ -90,13 +111,18 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
     options: ConnectOptions,
     scope: Scope.Scope,
     own: Scope.Closeable | undefined,
-    context: Context.Context<never>
+    context: Context.Context<never>,
+    traffic: Traffic | undefined
   ) {
     this.shared = shared
     this.options = options
     this.scope = scope
     this.own = own
     this.base = TraceContext.isTraced(context) ? undefined : context
+    this.clock = options.passive?.clock ?? Context.get(context, Clock.Clock)
+    this.traffic = traffic
+    const { observer } = shared
+    this.observer = observer && new SessionObserver(observer, timeOf(this.clock), (peer) => this.sessionOf(peer))
   }
 
   /** The session of the peer; made by the first call, since the reader may run before `Peer.make` has returned. */
@@ -108,22 +134,44 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
       scope: this.scope,
       runFork: this.shared.runFork,
       hasTransport: this.options.passive === undefined,
-      sessionless: this.options.sessionless
+      sessionless: this.options.sessionless,
+      kind: this.options.kind,
+      openedAt: this.clock.currentTimeMillisUnsafe(),
+      traffic: this.traffic
     }))
   }
 
   // ---- what arrives
 
   request(received: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> {
-    return this.shared.request(this.sessionOf(received.peer), received, this.base)
+    const session = this.sessionOf(received.peer)
+    const full = this.shared.observer?.admit?.()
+    if (full === undefined) return this.shared.request(session, received, this.base)
+    return Effect.andThen(
+      full,
+      Effect.suspend(() => this.shared.request(session, received, undefined))
+    )
   }
 
-  notification(notification: JsonRpc.Notification, _envelope: Envelope, peer: Peer.Peer): void {
-    StatefulEra.receive(
-      this.sessionOf(peer),
-      notification,
-      this.options.passive === undefined ? this.shared.keepAlive : undefined
-    )
+  notification(notification: JsonRpc.Notification, envelope: Envelope, peer: Peer.Peer): void {
+    const { inbound, observer } = this.shared
+    const session = this.sessionOf(peer)
+    observer?.notification?.(notification, session, envelope)
+    const handle = () => this.handle(session, notification, envelope)
+    if (this.base === undefined) {
+      const traced = surroundingsOf(session, notification, envelope)
+      this.shared.runFork(Spans.server(Effect.void, notification, traced))
+    }
+    if (!inbound.concerns(session)) return handle()
+    const handled = inbound.notification(notification, Sender.ofSession(session, envelope), handle)
+    if (!handled) this.dropped(`Too many notifications wait for middleware: ${excerpt(notification.method)}`)
+  }
+
+  private handle(session: Session, notification: JsonRpc.Notification, envelope: Envelope): void {
+    const { own } = this.shared
+    const dropped = own.has(notification) ? own.receive(Sender.ofSession(session, envelope), notification) : undefined
+    if (dropped !== undefined) return this.dropped(dropped)
+    StatefulEra.receive(session, notification, this.options.passive === undefined ? this.shared.keepAlive : undefined)
   }
 
   immediate(asked: JsonRpc.Request): unknown {
@@ -133,6 +181,14 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
   cancelled({ id, method }: JsonRpc.Request, reason = "no reason was given"): void {
     const named = `${excerpt(method)} (${excerpt(JSON.stringify(id))})`
     this.shared.runFork(Effect.logDebug(`${named} was cancelled: ${excerpt(reason)}`))
+  }
+
+  changed(): void {
+    this.shared.changed()
+  }
+
+  subscriptionEnded(request: JsonRpc.Request): unknown {
+    return this.shared.subscriptionResult(request)
   }
 
   dropped(reason: string): void {
@@ -174,18 +230,32 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
 /** Serves one connection until its end, or until the scope closes. */
 export const make = (shared: Options) => {
   const { drain, sessions } = shared
+  const add = (session: Session): void => {
+    sessions.add(session)
+    shared.observer?.opened?.(session)
+  }
   const forget = (session: Session): void => {
-    sessions.delete(session)
+    if (sessions.delete(session)) shared.observer?.closed?.(session)
     shared.over(session)
+    shared.changed()
   }
 
-  /** A session adds one finalizer to its scope, so that idle ones cost little. */
+  /** The one finalizer of a passive session. It holds the session and not its transport, since most sessions are idle. */
+  const finalizer = (opened: Session, peer: Peer.PeerWithoutTransport) => (): Effect.Effect<void> => {
+    const drained = drain === undefined ? Effect.void : Effect.interruptible(opened.drain(drain))
+    const closed = Effect.ensuring(
+      peer.close(Exit.void),
+      Effect.sync(() => forget(opened))
+    )
+    return Effect.ensuring(drained, Effect.ensuring(opened.endSubscriptions, closed))
+  }
+
   const connectPassive = (transport: Transport, options: ConnectOptions, { clock, context, runFork }: Passive) =>
     Effect.flatMap(Scope.Scope, (scope) => {
-      const callbacks = new SessionCallbacks(shared, options, scope, undefined, context)
+      const callbacks = new SessionCallbacks(shared, options, scope, undefined, context, undefined)
       const peer = Peer.makeWithoutTransport(transport.sink, callbacks, callbacks, clock, runFork)
       const opened = callbacks.sessionOf(peer)
-      sessions.add(opened)
+      add(opened)
       if (options.transport !== transport) {
         options.reading?.()
         const reading = Effect.raceFirst(
@@ -195,15 +265,7 @@ export const make = (shared: Options) => {
         const over = Effect.sync(() => options.over?.())
         Fiber.runIn(runFork(Effect.ensuring(Effect.exit(reading), over)), scope)
       }
-      const finish = (): Effect.Effect<void> => {
-        const drained = drain === undefined ? Effect.void : Effect.interruptible(opened.drain(drain))
-        const closed = Effect.ensuring(
-          peer.close(Exit.void),
-          Effect.sync(() => forget(opened))
-        )
-        return Effect.ensuring(drained, Effect.ensuring(opened.endSubscriptions, closed))
-      }
-      return Effect.as(Scope.addFinalizerExit(scope, finish), opened)
+      return Effect.as(Scope.addFinalizerExit(scope, finalizer(opened, peer)), opened)
     })
 
   const connectTransport = Effect.fnUntraced(function* (
@@ -212,9 +274,10 @@ export const make = (shared: Options) => {
   ): Effect.fn.Return<Session, never, Scope.Scope> {
     // Ends with the transport, or with the caller's scope if that is sooner.
     const scope = yield* Scope.fork(yield* Scope.Scope)
-    const callbacks = new SessionCallbacks(shared, options, scope, scope, yield* Effect.context<never>())
+    const context = yield* Effect.context<never>()
+    const callbacks = new SessionCallbacks(shared, options, scope, scope, context, transport.traffic)
     const opened = callbacks.sessionOf(yield* Peer.make(transport, callbacks, callbacks))
-    sessions.add(opened)
+    add(opened)
     yield* Scope.addFinalizer(
       scope,
       Effect.sync(() => forget(opened))

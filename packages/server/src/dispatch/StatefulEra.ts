@@ -15,6 +15,7 @@ import * as Effect from "effect/Effect"
 import type { Dispatcher } from "./Dispatcher.ts"
 import * as EncodedLists from "../features/EncodedLists.ts"
 import * as Initialize from "./Initialize.ts"
+import * as OwnMethods from "./OwnMethods.ts"
 import type { Limits } from "../Limits.ts"
 import type { Logging } from "./Logging.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
@@ -63,17 +64,25 @@ export class StatefulEra {
     const { dispatcher } = this.options
     const { revision } = negotiated
     const operation = dispatcher.operation(revision, method)
-    if (operation === undefined) return Effect.fail(McpError.methodNotFound(method))
-    if (session.sessionless && operation.needsSession) return Effect.fail(McpError.sessionRequired(method))
     const principal = received.envelope.principal ?? session.principal
+    const caller = () => ({ principal, revision, duplex: session.duplex })
+    if (operation === undefined || !OwnMethods.isOffered(operation.own, caller)) {
+      return Effect.fail(McpError.methodNotFound(method))
+    }
+    if (session.sessionless && operation.needsSession) return Effect.fail(McpError.sessionRequired(method))
     if (operation.rateLimit !== undefined) {
       const excess = this.excess(operation.rateLimit, session, principal, received.envelope.address)
       if (excess !== undefined) return Effect.fail(excess)
     }
+    const client = () => ({ revision, capabilities: negotiated.clientCapabilities })
+    const undeclared = operation.own && OwnMethods.undeclaredMethod(operation.own, client())
+    if (undeclared !== undefined) return Effect.fail(undeclared)
     const eraContext = () => this.eraContextOf(session, negotiated, received)
     const request = new ServerRequest(received, principal, session, eraContext, base)
     const encode = (result: DecodedResult): Effect.Effect<unknown, McpError.McpError> =>
-      EncodedLists.encoded(result, revision.version, () => operation.encode(result))
+      OwnMethods.encoded(result, client, (result) =>
+        EncodedLists.encoded(result, revision.version, () => operation.encode(result))
+      )
     const answered = Effect.flatMapEager(operation.decode(params), (params) =>
       Effect.flatMapEager(dispatcher.answer(operation, params, request), encode)
     )
@@ -94,16 +103,18 @@ export class StatefulEra {
 
   private initialize(session: Session, { envelope, request }: Exchange): Effect.Effect<unknown, McpError.McpError> {
     const { info, limits, onInitialize } = this.options
+    const principal = envelope.principal ?? session.principal
     return Initialize.initialize(
       info,
       session,
       request.params,
+      principal,
       limits,
       onInitialize &&
         ((answer, negotiated) => {
           session.initializedConnection = undefined
           const connection = this.connectionOf(session, negotiated)
-          return onInitialize(answer, { ...negotiated, principal: envelope.principal ?? session.principal, connection })
+          return onInitialize(answer, { ...negotiated, principal, connection })
         })
     )
   }
@@ -113,6 +124,7 @@ export class StatefulEra {
     return (session.initializedConnection ??= {
       ...session.connection,
       ready: Effect.andThen(session.whenReady, session.connection.ready),
+      read: Effect.andThen(session.whenReady, session.connection.read),
       input: inputOf(session, { revision, clientCapabilities }, undefined, this.options.askTimeout),
       rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
     })
@@ -123,12 +135,13 @@ export class StatefulEra {
     const connection = this.connectionOf(session, negotiated)
     return {
       context: { ...negotiated, sessionId: session.sessionless ? undefined : session.id },
-      input: inputOf(session, negotiated, received.request.id, askTimeout),
+      input: inputOf(session, negotiated, received, askTimeout),
       log: logging.forRequest(session, received, () =>
         session.sessionless ? undefined : (session.logLevel ?? logging.fallback)
       ),
       rootsChanges: connection.rootsChanges,
       connection,
+      duplex: session.duplex,
       closing: session.closing,
       holder: session
     }
@@ -138,7 +151,7 @@ export class StatefulEra {
 const inputOf = (
   session: Session,
   { clientCapabilities: capabilities, revision }: Pick<Negotiated, "clientCapabilities" | "revision">,
-  relatedTo: JsonRpc.Id | undefined,
+  relatedTo: Exchange | undefined,
   timeout: Duration.Input
 ): ClientInput.ClientInput["Service"] =>
   session.sessionless

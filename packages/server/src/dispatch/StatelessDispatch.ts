@@ -4,19 +4,28 @@ import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { Envelope, Sink } from "@effect-mcp/core/Transport"
-import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import type { InboundHooks } from "../features/InboundHooks.ts"
 import type * as RateLimit from "../features/RateLimit.ts"
-import { observed } from "./observed.ts"
+import { type Observer, statelessEnd, timeOf } from "../view/Observer.ts"
+import { StatelessRequest } from "../view/StatelessRequest.ts"
+import { observed, surroundingsOfStateless } from "./observed.ts"
 import type { StatelessEra } from "./StatelessEra.ts"
 
 export interface DispatchOptions {
   /** The network address of the client, which tells anonymous callers apart. */
   readonly address?: string | undefined
+  /** The kind of the transport, for views. Default: not known. */
+  readonly kind?: string | undefined
+  /** Whether the caller of `dispatch` has interrupted the request, for views: its handler may mask that. Default: it has not. */
+  readonly isGivenUp?: (() => boolean) | undefined
   /** Completes when the endpoint is about to stop: subscriptions then end with their result. Default never. */
   readonly closing?: Effect.Effect<void> | undefined
   /** Called when the request has passed all checks before its handler. */
@@ -36,31 +45,71 @@ export type Dispatch = (
   options?: DispatchOptions
 ) => Effect.Effect<void>
 
-const answer = (sink: Sink, { id }: JsonRpc.Request, exit: Exit.Exit<unknown, McpError.McpError>): void => {
-  const interrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
-  Peer.answer(sink, Peer.response(id, interrupted ? "The request was interrupted" : undefined, exit))
+export interface Options {
+  readonly era: StatelessEra
+  readonly inbound: InboundHooks
+  readonly clock: Clock.Clock
+  /** The requests that wait. */
+  readonly requests: Set<StatelessRequest>
+  /** Called when one begins to wait, or ends. */
+  readonly changed: () => void
+  /** Default: nothing observes the requests. */
+  readonly observer: Observer | undefined
 }
 
-export const make = (era: StatelessEra): Dispatch => {
+export const make = ({ changed, clock, era, inbound, observer, requests }: Options): Dispatch => {
+  const now = timeOf(clock)
+  const answer = (received: StatelessRequest, exit: Exit.Exit<unknown, McpError.McpError>): void => {
+    send(received, exit)
+    observer?.request?.(statelessEnd(received, received.arrived, now()), exit)
+  }
+  const send = (received: StatelessRequest, exit: Exit.Exit<unknown, McpError.McpError>): void => {
+    const { isSubscription, reason, request, sink } = received
+    const interrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+    const result = interrupted && reason !== undefined && isSubscription ? era.subscriptionResult(request) : undefined
+    if (result !== undefined) return Peer.answer(sink, JsonRpc.success(request.id, result))
+    const why = interrupted ? (reason ?? "The request was interrupted") : undefined
+    Peer.answer(sink, Peer.response(request.id, why, exit))
+  }
+  const began = (received: StatelessRequest, fiber: Fiber.Fiber<unknown, unknown>): void => {
+    received.fiber = fiber
+    received.since = clock.currentTimeMillisUnsafe()
+    requests.add(received)
+    changed()
+  }
+  const ended = (received: StatelessRequest, exit: Exit.Exit<unknown, McpError.McpError>): void => {
+    requests.delete(received)
+    answer(received, exit)
+    changed()
+  }
   // Callers without a name and an address cannot be told apart: they share one budget.
   const { buckets }: RateLimit.Account = { buckets: [] }
-  return (request, envelope, sink, { address, admitted, closing = Effect.never, base } = {}) => {
+  return (request, envelope, sink, { address, admitted, closing = Effect.never, base, isGivenUp, kind } = {}) => {
     const principal = envelope.principal ?? Principal.anonymous
     const origin = { principal, kept: 0, closing, admitted, buckets, address }
-    const handle = (base?: Context.Context<never>) => era.handle(origin, { request, envelope, sink }, base)
+    const received = new StatelessRequest(request, envelope, sink, principal, kind, isGivenUp)
+    if (observer !== undefined) received.arrived = now()
+    const handle = (base?: Context.Context<never>) =>
+      inbound.isEmpty
+        ? era.handle(origin, received, base)
+        : inbound.request(received, principal, undefined, closing, () => era.handle(origin, received, undefined))
     let effect: ReturnType<typeof handle> | undefined
-    if (base !== undefined && !TraceContext.isTraced(base)) {
+    const full = observer?.admit?.()
+    if (full !== undefined) effect = Effect.andThen(full, Effect.suspend(handle))
+    else if (base !== undefined && !TraceContext.isTraced(base)) {
       effect = attempt(() => handle(base))
       const done = exitOf(effect)
       if (done !== undefined && Exit.isSuccess(done)) {
-        answer(sink, request, done)
+        answer(received, done)
         return Effect.void
       }
     }
-    return Effect.withFiber((fiber) =>
-      observed(() => effect ?? handle(), request, TraceContext.isTraced(fiber.context))
-    ).pipe(
-      Effect.onExit((exit) => Effect.sync(() => answer(sink, request, exit))),
+    return Effect.withFiber((fiber: Fiber.Fiber<unknown, unknown>) => {
+      began(received, fiber)
+      const traced = TraceContext.isTraced(fiber.context) ? surroundingsOfStateless(received) : undefined
+      return observed(() => effect ?? handle(), request, traced)
+    }).pipe(
+      Effect.onExit((exit) => Effect.sync(() => ended(received, exit))),
       Effect.exit,
       Effect.asVoid
     )

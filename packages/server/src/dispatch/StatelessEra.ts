@@ -5,6 +5,8 @@
  * that asks is replayed (`mrtr/Replay`). Headers of a request must agree with its body.
  */
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
+import type { ClientDeclaration } from "@effect-mcp/core/ClientInput"
+import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as CacheHint from "@effect-mcp/core/CacheHint"
 import type { Connection } from "@effect-mcp/core/RequestContext"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
@@ -16,17 +18,23 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision, Version } from "@effect-mcp/protocol/Revision"
 import { declaration } from "@effect-mcp/protocol/internal/v2026_07_28"
+import { exitOf } from "@effect-mcp/core/internal/eager"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { Dispatcher, Operation } from "./Dispatcher.ts"
+import * as Exit from "effect/Exit"
+import type { Dispatcher } from "./Dispatcher.ts"
+import type { Operation } from "./Operation.ts"
 import type { Features } from "../features/Features.ts"
 import { type ServerInfo, supportedVersions } from "./ServerInfo.ts"
 import type { Holder } from "../Limits.ts"
 import * as EncodedLists from "../features/EncodedLists.ts"
 import type { Logging } from "./Logging.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
+import * as OwnMethods from "./OwnMethods.ts"
 import * as InputRounds from "../mrtr/InputRounds.ts"
 import type * as RateLimit from "../features/RateLimit.ts"
+import { ended } from "./SubscriptionsListen.ts"
+import type { Negotiated } from "../session/Session.ts"
 import { type EraContext, metaOf } from "../request/RequestServices.ts"
 import { ServerRequest } from "../request/ServerRequest.ts"
 
@@ -47,12 +55,15 @@ export interface Origin extends Holder, RateLimit.Account {
   readonly closing: Effect.Effect<void>
   /** Undefined for a POST of its own. */
   readonly connection?: Connection | undefined
+  /** Whether all messages of the connection come from one client. Default false. */
+  readonly duplex?: boolean | undefined
   /** Called when the request has passed all checks before its handler. */
   readonly admitted?: (() => void) | undefined
 }
 
 /** Whether a request belongs to this era: by its `_meta`, never by its method. */
-export const isModern = (request: JsonRpc.Request): boolean => metaOf(request)[Meta.protocolVersion] !== undefined
+export const isModern = (request: JsonRpc.Request | JsonRpc.Notification): boolean =>
+  metaOf(request)[Meta.protocolVersion] !== undefined
 
 const declarationCodec = Codecs.coder(declaration)
 const declarations = {
@@ -72,10 +83,19 @@ const isAllowedError = ({ code, data }: McpError.McpError): boolean =>
 const sanitizeError = (error: McpError.McpError): McpError.McpError =>
   error.code <= -32000 && error.code >= -32099 && !isAllowedError(error) ? McpError.internalError(error.message) : error
 
+/** The error of a method that middleware answers: the server behind it knows which headers mirror the method's params. */
+const sanitizeForeign = (error: McpError.McpError): McpError.McpError =>
+  error.code === McpError.HeaderMismatch ? error : sanitizeError(error)
+
 /** The result with its caching hint, which a result of its own overrides. */
-const hinted = ({ hint, variesByCaller }: Operation, result: DecodedResult): DecodedResult => {
+const hinted = <A extends object>({ hint, variesByCaller }: Operation, result: A): A => {
   if (hint === undefined) return result
   return { ...CacheHint.fields(variesByCaller() ? { ...hint, scope: "private" } : hint), ...result }
+}
+
+/** The error of a method that middleware answers: -32601 says that there is no such method, any other is that of a handler. */
+const admit = ({ admitted }: Origin, { code }: McpError.McpError): void => {
+  if (code !== McpError.MethodNotFound) admitted?.()
 }
 
 /** Answers requests of this era. */
@@ -108,25 +128,42 @@ export class StatelessEra {
     const { method, params } = request
     if (method === "initialize") return Effect.fail(this.noInitialize())
     const operation = dispatcher.operation(revision, method)
-    if (operation === undefined) return Effect.fail(McpError.methodNotFound(method))
+    const principal = envelope.principal ?? origin.principal
+    const caller = () => ({ principal, revision, duplex: origin.duplex === true })
+    if (operation === undefined || !OwnMethods.isOffered(operation.own, caller)) {
+      return Effect.fail(McpError.methodNotFound(method))
+    }
     if (operation.rateLimit !== undefined) {
-      const principal = envelope.principal ?? origin.principal
       const isResumed = typeof params?.requestState === "string"
       const excess = rateLimit.take(operation.rateLimit, isResumed, origin, principal, origin.address)
       if (excess !== undefined) return Effect.fail(excess)
     }
     const answered = Effect.flatMapEager(declarations.decode(metaOf(request)), (declared) => {
-      origin.admitted?.()
-      return Effect.flatMapEager(operation.decode(params), (params) =>
-        this.answer(operation, params, declared, revision, origin, received, base)
+      const client = { revision, capabilities: declared[Meta.clientCapabilities] }
+      const undeclared = operation.own && OwnMethods.undeclaredMethod(operation.own, client)
+      if (undeclared !== undefined) return Effect.fail(undeclared)
+      if (operation.isKnown) origin.admitted?.()
+      const answer = Effect.flatMapEager(operation.decode(params), (params) =>
+        Effect.flatMapEager(this.answer(operation, params, declared, revision, origin, received, base), (result) =>
+          this.encode(operation, client, result)
+        )
       )
+      return operation.isKnown ? answer : Effect.tapError(answer, (error) => Effect.sync(() => admit(origin, error)))
     })
-    return Effect.flatMapEager(Effect.mapErrorEager(answered, sanitizeError), (result) =>
-      this.encode(operation, revision, result)
-    )
+    return Effect.mapErrorEager(answered, operation.isKnown ? sanitizeError : sanitizeForeign)
   }
 
-  private revisionOf(request: JsonRpc.Request): Revision | McpError.McpError {
+  /** The result of a subscription that the server ends by itself; undefined for other methods. */
+  subscriptionResult(request: JsonRpc.Request): unknown {
+    const revision = this.revisionOf(request)
+    if (revision instanceof McpError.McpError) return undefined
+    const operation = this.options.dispatcher.operation(revision, request.method)
+    if (operation === undefined) return undefined
+    const encoded = exitOf(this.encode(operation, { revision, capabilities: {} }, ended(request.id)))
+    return encoded !== undefined && Exit.isSuccess(encoded) ? encoded.value : undefined
+  }
+
+  private revisionOf(request: JsonRpc.Request | JsonRpc.Notification): Revision | McpError.McpError {
     const version = metaOf(request)[Meta.protocolVersion]
     const revision = typeof version === "string" ? this.served.get(version) : undefined
     if (revision !== undefined) return revision
@@ -137,10 +174,31 @@ export class StatelessEra {
 
   /** How the headers of a request disagree with its body. Headers of mounted tools are checked by the server behind. */
   private mismatch(request: JsonRpc.Request, headers: Headers.Headers, { principal }: Origin): string | undefined {
-    const standard = Headers.mismatch(headers, request)
+    const standard = Headers.mismatch(headers, request, this.ownNameParam)
     if (standard !== undefined || request.method !== "tools/call") return standard
     const params = this.options.features.tools.headerParams(request.params?.name, principal)
     return Headers.paramMismatch(headers, params, request.params?.arguments)
+  }
+
+  /** Headers are compared before the revision of the request is known to be served. */
+  private readonly ownNameParam = (method: string): string | undefined => {
+    const { extensions } = this.options.features
+    if (extensions.isEmpty()) return undefined
+    for (const revision of this.served.values()) {
+      const own = extensions.method(method, revision)
+      if (own !== undefined) return own.part.request.nameParam
+    }
+    return undefined
+  }
+
+  /** What the client says of itself in a notification, where that names a revision of this era. */
+  clientOf(notification: JsonRpc.Notification): Negotiated | undefined {
+    const revision = this.revisionOf(notification)
+    if (revision instanceof McpError.McpError) return undefined
+    const declared = Effect.runSyncExit(declarations.decode(metaOf(notification)))
+    if (Exit.isFailure(declared)) return undefined
+    const { [Meta.clientCapabilities]: clientCapabilities, [Meta.clientInfo]: clientInfo } = declared.value
+    return { revision, clientCapabilities, clientInfo }
   }
 
   private headerMismatch(request: JsonRpc.Request, different: string): McpError.McpError {
@@ -165,7 +223,7 @@ export class StatelessEra {
     origin: Origin,
     received: ReceivedRequest,
     base: Context.Context<never> | undefined
-  ): Effect.Effect<DecodedResult | InputRounds.InputRequired, McpError.McpError> {
+  ): Effect.Effect<DecodedResult, McpError.McpError> {
     const { dispatcher, rounds } = this.options
     const principal = received.envelope.principal ?? origin.principal
     const eraContextOf = (input: EraContext["input"]) => this.eraContextOf(input, declared, revision, origin, received)
@@ -197,6 +255,7 @@ export class StatelessEra {
       log: this.options.logging.forRequest(origin, received, () => declared[Meta.logLevel]),
       rootsChanges: undefined,
       connection: origin.connection,
+      duplex: origin.duplex === true,
       closing: origin.closing,
       holder: origin
     }
@@ -204,13 +263,18 @@ export class StatelessEra {
 
   private encode(
     operation: Operation,
-    revision: Revision,
-    result: DecodedResult | InputRounds.InputRequired
+    client: ClientDeclaration,
+    result: DecodedResult
   ): Effect.Effect<unknown, McpError.McpError> {
-    if (InputRounds.isInputRequired(result)) return Effect.succeed(this.signed(result.wire))
-    return EncodedLists.encoded(result, revision.version, () =>
-      Effect.mapEager(operation.encode(hinted(operation, result)), (wire) => this.signed(wire))
+    const wire = OwnMethods.encoded(
+      result,
+      () => client,
+      (result) =>
+        EncodedLists.encoded(result, client.revision.version, () =>
+          Effect.mapEager(operation.encode(hinted(operation, result)), (wire) => this.signed(wire))
+        )
     )
+    return isEncodedResult(result) ? Effect.mapEager(wire, (wire) => this.signed(wire)) : wire
   }
 
   /** The result with the server's name in `_meta`; results of a gateway carry that of the server behind. */

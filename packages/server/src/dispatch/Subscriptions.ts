@@ -6,6 +6,7 @@ import { notFound } from "@effect-mcp/core/Resources"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestContext } from "@effect-mcp/core/RequestContext"
 import type * as McpError from "@effect-mcp/protocol/McpError"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -35,17 +36,19 @@ export const subscribe = (
         return Effect.never
       })
     )
-    return Effect.flatMap(Effect.forkIn(run, session.scope, { startImmediately: true }), (fiber) => {
-      session.subscriptions.set(uri, fiber)
-      return Deferred.await(established)
-    })
+    return Effect.flatMap(Clock.currentTimeMillis, (since) =>
+      Effect.flatMap(Effect.forkIn(run, session.scope, { startImmediately: true }), (fiber) => {
+        session.subscriptions.set(uri, { fiber, since })
+        return Deferred.await(established)
+      })
+    )
   })
 
 export const unsubscribe = (limits: Limits, session: Session, uri: string): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const fiber = session.subscriptions.get(uri)
-    if (fiber === undefined) return Effect.void
+    const subscription = session.subscriptions.get(uri)
+    if (subscription === undefined) return Effect.void
     session.subscriptions.delete(uri)
     limits.unsubscribe(session, uri)
-    return Fiber.interrupt(fiber)
+    return Fiber.interrupt(subscription.fiber)
   })

@@ -15,13 +15,17 @@ import type { ListenParams, ListenResult, SubscriptionFilter } from "@effect-mcp
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import { ChangeNotifier, type ListKind, type Subscriber } from "../session/ChangeNotifier.ts"
 import type { Holder, Limits } from "../Limits.ts"
 import type { ResourceSet } from "../features/ResourceRegistry.ts"
+import type { Outgoing, OwnSubscription } from "./OwnSubscriptions.ts"
 
-export interface Options {
+export interface Options<R> {
   readonly resources: ResourceSet
   readonly capabilities: ServerCapabilities
+  /** Subscribes to what extensions add. */
+  readonly own: Effect.Effect<ReadonlyArray<OwnSubscription>, McpError.McpError, R>
   /** The notifiers that are called when a list changes. */
   readonly listeners: Set<ChangeNotifier>
   /** Completes when the server is about to end. */
@@ -61,6 +65,16 @@ class ListenSubscriber implements Subscriber {
     this.sink.send(JsonRpc.notification(method, { ...params, _meta: this.meta }), "data", this.id)
   }
 
+  /** Sends the messages of extensions, each once there is room; never ends. */
+  forward(subscriptions: ReadonlyArray<OwnSubscription>): Effect.Effect<never> {
+    const send = ({ method, params }: Outgoing) => Effect.map(this.ready, () => this.send(method, { ...params }))
+    const forwarded = Effect.forEach(subscriptions, ({ messages }) => Stream.runForEach(messages, send), {
+      concurrency: "unbounded",
+      discard: true
+    })
+    return Effect.andThen(forwarded, Effect.never)
+  }
+
   sendList(kind: ListKind): void {
     if (this.lists.includes(kind)) this.send(`notifications/${kind}/list_changed`, {})
   }
@@ -70,13 +84,16 @@ class ListenSubscriber implements Subscriber {
   }
 }
 
+/** The result of a subscription that ends in order. */
+export const ended = (id: JsonRpc.Id): ListenResult => ({ _meta: { [subscriptionId]: id } })
+
 /** Runs until the subscription ends. */
-export const listen = (
-  options: Options,
+export const listen = <R>(
+  options: Options<R>,
   received: ReceivedRequest,
   principal: Principal["Service"],
   params: ListenParams
-): Effect.Effect<ListenResult, McpError.McpError> =>
+): Effect.Effect<ListenResult, McpError.McpError, Exclude<R, Scope.Scope>> =>
   Effect.scoped(
     Effect.gen(function* () {
       const { capabilities, closing, holder, limits, listeners, resources } = options
@@ -107,13 +124,15 @@ export const listen = (
             listeners.delete(notifier)
           })
       )
+      const own = yield* options.own
       const granted: SubscriptionFilter = {
+        ...Object.fromEntries(own.map(({ granted, key }) => [key, granted])),
         ...Object.fromEntries(lists.map((kind) => [`${kind}ListChanged`, true])),
         ...(uris.length > 0 ? { resourceSubscriptions: uris } : undefined)
       }
       stream.send("notifications/subscriptions/acknowledged", { notifications: granted })
       notifier.open()
-      yield* closing
-      return { _meta: stream.meta }
+      yield* own.length === 0 ? closing : Effect.raceFirst(closing, stream.forward(own))
+      return ended(request.id)
     })
   )

@@ -14,6 +14,7 @@ import type * as Method from "@effect-mcp/protocol/Method"
 import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
 import type { PaginatedParams } from "@effect-mcp/protocol/model/Meta"
 import type { ListToolsResult, Tool } from "@effect-mcp/protocol/model/Tool"
+import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import type * as Caching from "../features/Caching.ts"
 import * as EncodedLists from "../features/EncodedLists.ts"
@@ -26,6 +27,7 @@ import type { ChangeNotifier } from "../session/ChangeNotifier.ts"
 import type { Session } from "../session/Session.ts"
 import { type ServerInfo, supportedVersions } from "./ServerInfo.ts"
 import { listen } from "./SubscriptionsListen.ts"
+import * as OwnSubscriptions from "./OwnSubscriptions.ts"
 import * as Subscriptions from "./Subscriptions.ts"
 
 type Requests = Method.ClientRequests
@@ -119,12 +121,18 @@ export const make = (options: Options): Methods => {
           return empty
         })
     },
-    "server/discover": { handle: () => Effect.succeed(discover(info)), cacheHint: "discover" },
+    "server/discover": {
+      handle: (_params, request) => discover(info, request),
+      cacheHint: "discover",
+      variesByCaller: () => !features.extensions.isSameForAll(discovering)
+    },
     "subscriptions/listen": { handle: subscriptionsListen(options) }
   }
 }
 
 const empty = Effect.succeed({})
+/** The revisions that have `server/discover`. */
+const discovering = Revision.all.filter((revision) => revision.clientRequests["server/discover"] !== undefined)
 
 const pageOf = <A, R, B>(
   all: Effect.Effect<ReadonlyArray<A>, McpError.McpError, R>,
@@ -188,16 +196,25 @@ const complete = (
     return Effect.map(completer(argument.value, context?.arguments ?? {}), Completions.resultOf)
   })
 
-const discover = (info: ServerInfo): Requests["server/discover"]["result"] => ({
-  supportedVersions: supportedVersions(info),
-  capabilities: info.capabilities(),
-  ...(info.instructions === undefined ? undefined : { instructions: info.instructions })
-})
+const discover = (
+  info: ServerInfo,
+  { eraContext, principal }: ServerRequest
+): Effect.Effect<Requests["server/discover"]["result"]> => {
+  const { context, duplex } = eraContext
+  return Effect.mapEager(info.capabilitiesOf({ principal, revision: context.revision, duplex }), (capabilities) => ({
+    supportedVersions: supportedVersions(info),
+    capabilities,
+    ...(info.instructions === undefined ? undefined : { instructions: info.instructions })
+  }))
+}
 
 const subscriptionsListen =
-  ({ features: { resources }, info, limits, listeners }: Options): Handler<"subscriptions/listen"> =>
+  ({ features: { extensions, resources }, info, limits, listeners }: Options): Handler<"subscriptions/listen"> =>
   (params, request) => {
-    const { closing, holder } = request.eraContext
-    const listening = { resources, capabilities: info.capabilities(), listeners, closing, limits, holder }
+    const { closing, context, duplex, holder } = request.eraContext
+    const { clientCapabilities: capabilities, revision } = context
+    const caller = { principal: request.principal, revision, duplex }
+    const own = OwnSubscriptions.grant(extensions, params.notifications, caller, { capabilities, revision })
+    const listening = { resources, capabilities: info.capabilities(), own, listeners, closing, limits, holder }
     return request.withCaller((principal) => listen(listening, request.received, principal, params))
   }

@@ -3,6 +3,7 @@
  *
  * Each server builds its features with a memo map of its own: two servers of one features value have registrations of their own.
  */
+import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"
 import type { PromptRegistry } from "@effect-mcp/core/Prompts"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { ResourceRegistry } from "@effect-mcp/core/Resources"
@@ -12,21 +13,26 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import * as Middleware from "./Middleware.ts"
+import * as Extensions from "./ExtensionRegistry.ts"
+import * as Middleware from "./MiddlewareRegistry.ts"
 import * as Prompts from "./PromptRegistry.ts"
 import * as Resources from "./ResourceRegistry.ts"
 import * as Tools from "./ToolRegistry.ts"
 
 /** What feature layers may require of a server, beside the user's own services. */
-export type Registries = ToolRegistry | ResourceRegistry | PromptRegistry | Middleware.MiddlewareRegistry
+export type Registries =
+  | ToolRegistry
+  | ResourceRegistry
+  | PromptRegistry
+  | ExtensionRegistry
+  | Middleware.MiddlewareRegistry
 
 export interface Features {
   readonly tools: Tools.ToolSet
   readonly resources: Resources.ResourceSet
   readonly prompts: Prompts.PromptSet
-  readonly middleware: (request: Middleware.Request, handle: Middleware.Proceed) => Middleware.Next
-  /** Whether there is middleware. */
-  readonly wrapped: () => boolean
+  readonly extensions: Extensions.ExtensionSet
+  readonly middleware: Middleware.MiddlewareSet
 }
 
 /**
@@ -41,9 +47,16 @@ export const build = Effect.fnUntraced(function* <E, R>(
   const tools = yield* Tools.make(limits)
   const resources = yield* Resources.make
   const prompts = yield* Prompts.make
+  const extensions = yield* Extensions.make
   const middleware = yield* Middleware.make
   const services = yield* Effect.context<Exclude<R, Registries | RequestServices>>()
-  const registries = Context.mergeAll(tools.context, resources.context, prompts.context, middleware.context)
+  const registries = Context.mergeAll(
+    tools.context,
+    resources.context,
+    prompts.context,
+    extensions.context,
+    middleware.context
+  )
   // `R` is the union of both sides by the signature; the compiler cannot see that through the Exclude.
   const context = Context.merge(services, registries) as Context.Context<never> as Context.Context<R>
   yield* Effect.provideContext(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope), context)
@@ -51,8 +64,8 @@ export const build = Effect.fnUntraced(function* <E, R>(
     tools: tools.tools,
     resources: resources.resources,
     prompts: prompts.prompts,
-    middleware: middleware.apply,
-    wrapped: middleware.wrapped
+    extensions: extensions.extensions,
+    middleware: middleware.middleware
   }
 })
 

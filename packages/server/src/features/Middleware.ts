@@ -7,29 +7,34 @@
  * For a request that asks its client in rounds (2026-07-28) middleware runs once per round. A round that asks ends by an interruption,
  * which `outcomeOf` tells from a cancellation; `isResumed` says whether a round continues an earlier one.
  */
+import type { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import { registrationLayer } from "@effect-mcp/core/internal/registration"
 import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
+import * as Provided from "@effect-mcp/core/internal/Provided"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
+import type * as Method from "@effect-mcp/protocol/Method"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Layer from "effect/Layer"
-import type * as Scope from "effect/Scope"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
 import { isSuspension } from "../mrtr/Replay.ts"
 import type { DecodedRequest as Request, DecodedResult as Result } from "../request/DecodedRequest.ts"
-import { Registry } from "./Registry.ts"
+import { hookOf, type Inbound } from "./InboundHooks.ts"
+import { type Middleware, MiddlewareRegistry, type Place } from "./MiddlewareRegistry.ts"
 
-export type { DecodedRequest as Request, DecodedResult as Result } from "../request/DecodedRequest.ts"
-
-/** Answers the unchanged request. */
-export type Next<R = RequestServices> = Effect.Effect<Result, McpError, R>
-/** Answers a changed request. Its method must be the same; another one is a defect. */
-export type Proceed = (changed: Request) => Next
-export type Middleware<R = RequestServices> = (request: Request, next: Next, proceed: Proceed) => Next<R>
+export {
+  type DecodedRequest as Request,
+  type DecodedResult as Result,
+  isOwnRequest as isOwn,
+  type OwnRequest
+} from "../request/DecodedRequest.ts"
+export type { Arrival, Inbound } from "./InboundHooks.ts"
+export { type Middleware, MiddlewareRegistry, type Next, type Proceed } from "./MiddlewareRegistry.ts"
 
 /**
  * How a request, or one round of it, ended: with a result; with a tool's result that has `isError`; with questions to the client, which
@@ -65,12 +70,6 @@ export const isResumed = ({ params }: Request): boolean => {
   return isJsonObject(untyped) && typeof untyped.requestState === "string"
 }
 
-/** The registry of middleware. */
-export class MiddlewareRegistry extends Context.Service<
-  MiddlewareRegistry,
-  { readonly register: (middleware: Middleware) => Effect.Effect<void, never, Scope.Scope> }
->()("@effect-mcp/server/MiddlewareRegistry") {}
-
 /**
  * Puts `middleware` around every request but `initialize` and `ping`, for as long as the layer lives. A failure is the answer; a defect is
  * answered by -32603.
@@ -104,15 +103,22 @@ export class MiddlewareRegistry extends Context.Service<
  */
 export const layer = <R>(
   middleware: Middleware<R>
+): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> => registered(middleware, {})
+
+const registered = <R>(
+  middleware: Middleware<R>,
+  place: Place
 ): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
   registrationLayer(MiddlewareRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
-    const context = new HandlerContext<R>(services, { forwardsLogs: false })
-    return registry.register((request, next, proceed) =>
-      // `next` runs in the context it was made for, with the services of the request that the middleware replaced: a principal, a span.
-      Effect.contextWith((ambient: Context.Context<RequestServices>) => {
-        const outer = new HandlerContext(ambient, { forwardsLogs: false })
-        return context.provide(middleware(request, outer.provide(next), (changed) => outer.provide(proceed(changed))))
-      })
+    const run = new HandlerContext<R>(services, { forwardsLogs: false }).provided(middleware)
+    return registry.register(
+      (request, next, proceed) =>
+        // `next` runs in the context it was made for, with the services of the request that the middleware replaced: a principal, a span.
+        Effect.contextWith((ambient: Context.Context<RequestServices>) => {
+          const outer = new HandlerContext(ambient, { forwardsLogs: false })
+          return run(request, outer.provide(next), (changed) => outer.provide(proceed(changed)))
+        }),
+      place
     )
   })
 
@@ -144,41 +150,166 @@ export const observe = <R>(
 ): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
   layer<R | RequestServices>((request, next) => Effect.onExit(next, (exit) => f(request, outcomeOf(exit))))
 
-/** A new registry: the service for feature layers, and what the dispatcher runs. */
-export const make = Effect.map(
-  Registry.make<{ readonly key: string; readonly middleware: Middleware }, never>("middleware"),
-  (registry) => {
-    let count = 0
-    const around =
-      (key: string, inner: Proceed): Proceed =>
-      (request) => {
-        const next = Effect.suspend(() => inner(request))
-        const proceed: Proceed = (changed) =>
-          changed.method === request.method
-            ? Effect.suspend(() => inner(changed))
-            : Effect.die(
-                new Error(
-                  `A middleware changed ${request.method} to ${changed.method}: the method of a request must stay`
-                )
-              )
-        return registry.hold(key, ({ middleware }) => middleware(request, next, proceed)) ?? next
-      }
-    const apply = (request: Request, handle: Proceed): Next => {
-      let run = handle
-      for (const { key } of registry.entries.toReversed()) run = around(key, run)
-      return run(request)
-    }
-    return {
-      wrapped: () => !registry.isEmpty,
-      /** `handle` answers the request, with the middleware around it. */
-      apply: (request: Request, handle: Proceed): Next => Effect.suspend(() => apply(request, handle)),
-      context: Context.make(MiddlewareRegistry, {
-        register: (middleware) =>
-          Effect.suspend(() => {
-            const key = `${++count}`
-            return registry.register(key, { key, middleware })
-          })
-      })
-    }
-  }
-)
+type Requests = Omit<Method.ClientRequests, "initialize" | "ping">
+
+/** A request of one method, decoded. */
+export interface RequestOf<M extends keyof Requests> {
+  readonly method: M
+  readonly params: Requests[M]["params"]
+}
+
+/** Answers a request of one method: with its result, or with one of another kind, which an extension's middleware inside may give. */
+export type NextOf<M extends keyof Requests, R = RequestServices> = Effect.Effect<
+  Requests[M]["result"] | EncodedResult,
+  McpError,
+  R
+>
+
+/**
+ * Puts `middleware` around the requests of one method, for as long as the layer lives; others take the path they take without it. It lies
+ * among all middleware in order of registration. Its `next` gives the method's result or an `EncodedResult`, which has none of its members:
+ * `"content" in result` tells them apart.
+ *
+ * @example
+ * ```ts
+ * import { Tool, Tools } from "@effect-mcp/core"
+ * import { Middleware } from "@effect-mcp/server"
+ * import { McpTest } from "@effect-mcp/testing"
+ * import { Console, Effect, Layer } from "effect"
+ *
+ * const Hello = Tool.make("hello", { description: "Greets the user" })
+ * const hello = Tools.layer(Hello, () => Effect.succeed("Hello"))
+ *
+ * const timed = Middleware.on("tools/call", ({ params }, next) =>
+ *   Effect.tap(next, (result) =>
+ *     "content" in result ? Console.log(`${params.name}: ${result.content.length} block`) : Console.log(`${params.name} runs on`)
+ *   )
+ * )
+ *
+ * const program = Effect.gen(function* () {
+ *   const client = yield* McpTest.connect(Layer.merge(hello, timed), "2026-07-28")
+ *   yield* client.callTool(Hello, {}) // => hello: 1 block
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(program))
+ * ```
+ */
+export const on = <M extends keyof Requests, R>(
+  method: M,
+  middleware: (request: RequestOf<M>, next: NextOf<M>, proceed: (changed: RequestOf<M>) => NextOf<M>) => NextOf<M, R>
+): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only requests of this method come here: the registry cannot say so
+  registered(middleware as unknown as Middleware<R>, { method })
+
+/**
+ * Puts `hook` around every message that arrives, for as long as the layer lives: requests of every method, also `initialize`, `ping` and
+ * those that the server does not know, and notifications. It sees the message on the wire, before anything is decoded, and all other
+ * middleware lies inside. The first that is registered is the outermost.
+ *
+ * A request is answered by what the hook gives, the result on the wire: `next` is the server's own answer. The hook runs in the request's
+ * fiber, which a cancel and the end of the session interrupt, and may wait. Its error is the answer.
+ *
+ * Notifications of a session, or of one caller without a session, pass one after the other, in order of arrival; requests do not wait for
+ * them. Of more than 1024 that wait, or 4 MiB of JSON, the newest is dropped. Cancels, progress and responses belong to requests: no hook
+ * sees them, nor what a transport refuses. With a hook, `ping` waits for a permit like any request.
+ *
+ * The hook has a Scope for each message, and no services of a request. An `initialize` that it answers without `next` opens no session.
+ *
+ * @example
+ * ```ts
+ * import { Middleware } from "@effect-mcp/server"
+ * import { McpTest } from "@effect-mcp/testing"
+ * import { Console, Effect } from "effect"
+ *
+ * const log = Middleware.inbound(({ message }, next) => Effect.andThen(Console.log(message.method), next))
+ *
+ * const program = Effect.gen(function* () {
+ *   const client = yield* McpTest.connect(log, "2025-11-25") // => initialize
+ *   // => notifications/initialized
+ *   yield* client.ping // => ping
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(program))
+ * ```
+ */
+export const inbound = <R = never>(
+  hook: Inbound<R>
+): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, Scope.Scope>> =>
+  registrationLayer(MiddlewareRegistry, (registry, services: Context.Context<Exclude<R, Scope.Scope>>) =>
+    registry.registerInbound(hookOf(hook, services))
+  )
+
+/** When the services of `provide` are made. */
+export interface ProvideOptions {
+  /**
+   * Whether every request makes the service before it is handled, inside of all middleware, also where no feature needs it. Default: a
+   * request makes it before the first handler whose layer was given it.
+   */
+  readonly eager?: boolean | undefined
+}
+
+/**
+ * Makes a service for each request: the user, the tenant, a transaction. Provide the layer to the features that need it; their handlers
+ * require the tag like any service, and a server whose features were not given it does not compile.
+ *
+ * `make` runs with the services of the request, after all middleware, at most once per request (per round, where a request asks its client
+ * in rounds), before the handler. What it acquires is released when the request ends. An `McpError` is the answer; those of
+ * `McpError.unauthorized` and `forbidden` are 401 and 403 over HTTP. One such service may need another: provide that layer to this one.
+ *
+ * Handlers of tools, prompts, resources, lists, completions and extensions have it, and middleware, where their layers were given it: each
+ * of them makes it, whether or not its code reads it. Layers, and streams of `changes`, which serve all requests, do not have it: their use
+ * of it is a defect. A subscription to a resource runs no handler: what must refuse it is `visible`, middleware, or an eager service.
+ *
+ * Two fibers of a request share it. Its failure stays for the request, also where middleware runs `next` again.
+ *
+ * @example
+ * ```ts
+ * import { Principal, Tool, Tools } from "@effect-mcp/core"
+ * import { McpError } from "@effect-mcp/protocol"
+ * import { McpServer, Middleware } from "@effect-mcp/server"
+ * import { Context, Effect, Layer } from "effect"
+ *
+ * class CurrentUser extends Context.Service<CurrentUser, { readonly name: string }>()("app/CurrentUser") {}
+ *
+ * const Whoami = Tool.make("whoami", { description: "Names the caller" })
+ * const whoami = Tools.layer(Whoami, () => Effect.map(CurrentUser, ({ name }) => name))
+ *
+ * const currentUser = Middleware.provide(
+ *   CurrentUser,
+ *   Effect.flatMap(Principal.Principal, ({ subject }) =>
+ *     subject === undefined ? Effect.fail(McpError.unauthorized("Log in first")) : Effect.succeed({ name: subject })
+ *   )
+ * )
+ *
+ * // `features: whoami` leaves CurrentUser in the requirements: no runner takes that server.
+ * export const server = McpServer.layer({ name: "users", version: "1.0.0", features: Layer.provide(whoami, currentUser) })
+ * ```
+ */
+export function provide<I, S, R>(
+  tag: Context.Key<I, S>,
+  make: Effect.Effect<S, McpError, R>,
+  options?: { readonly eager?: false | undefined }
+): Layer.Layer<I, never, Exclude<R, RequestServices>>
+export function provide<I, S, R>(
+  tag: Context.Key<I, S>,
+  make: Effect.Effect<S, McpError, R>,
+  options: ProvideOptions
+): Layer.Layer<I, never, MiddlewareRegistry | Exclude<R, RequestServices>>
+export function provide<I, S, R>(
+  tag: Context.Key<I, S>,
+  make: Effect.Effect<S, McpError, R>,
+  { eager = false }: ProvideOptions = {}
+): Layer.Layer<I, never, MiddlewareRegistry | Exclude<R, RequestServices>> {
+  return Layer.fromBuildMemo((_, scope) =>
+    Effect.contextWith((services: Context.Context<MiddlewareRegistry | Exclude<R, RequestServices>>) => {
+      const context = new HandlerContext<R>(services, { forwardsLogs: false })
+      const provision: Provided.Provision = { key: tag.key, make: context.provided(() => make)() }
+      // The marker stands for the service until a request makes it.
+      const provided = Context.makeUnsafe<I>(new Map([[tag.key, Provided.marker(provision)]]))
+      if (!eager) return Effect.succeed(provided)
+      const { register } = Context.get(services, MiddlewareRegistry)
+      const registering = register((_, next) => Effect.andThen(Provided.made(provision), next), { innermost: true })
+      return Effect.as(Scope.provide(registering, scope), provided)
+    })
+  )
+}

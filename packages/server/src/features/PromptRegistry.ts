@@ -71,7 +71,7 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
       const elsewhere = Effect.suspend(() => mounted(params) ?? Effect.fail(unknownPrompt(name)))
       const own = (principal: Principal["Service"]) => (entry: PromptEntry) =>
         visible(entry, principal) ? entry.get(params) : elsewhere
-      return Effect.flatMap(Principal, (principal) => registry.hold(name, own(principal)) ?? elsewhere)
+      return Effect.flatMap(Principal, (principal) => registry.hold(name, own(principal), () => elsewhere))
     }
     const prompts: PromptSet = {
       list,

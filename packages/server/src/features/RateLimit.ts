@@ -6,13 +6,14 @@
  */
 import * as Principal from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Method from "@effect-mcp/protocol/Method"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type * as Clock from "effect/Clock"
 import { type Buckets, TokenBucket } from "../internal/TokenBucket.ts"
-import type * as Middleware from "./Middleware.ts"
 
 /**
- * Requests per second and caller, by method; twice as many may come in one burst. Methods left out are not limited.
+ * Requests per second and caller, by method, those of extensions included; twice as many may come in one burst. Methods left out are not
+ * limited.
  *
  * A request that asks its client in rounds (2026-07-28) counts once, in its first round. Later rounds have a budget of ten times as
  * many, which bounds a client that sends one state again and again.
@@ -30,7 +31,9 @@ import type * as Middleware from "./Middleware.ts"
  * })
  * ```
  */
-export type Options = { readonly [M in Middleware.Request["method"]]?: number }
+export type Options = { readonly [M in keyof Method.ClientRequests]?: number } & {
+  readonly [method: string]: number | undefined
+}
 
 const defaultPerSecond = 1000
 
@@ -76,7 +79,11 @@ export class RateLimit {
 
   constructor(options: Options | false, clock: Clock.Clock) {
     const limits = Object.entries(options === false ? {} : options)
-    this.rules = new Map(limits.map(([method, perSecond], n) => [method, { method, index: 2 * n, perSecond }]))
+    this.rules = new Map(
+      limits.flatMap(([method, perSecond], n) =>
+        perSecond === undefined ? [] : [[method, { method, index: 2 * n, perSecond }]]
+      )
+    )
     this.clock = clock
   }
 

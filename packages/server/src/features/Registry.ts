@@ -4,11 +4,11 @@
  * Closing the scope of a registration removes the entry, waits for the calls in flight on it, and only then releases its services. A
  * key that is taken is a defect. One registry serves every session.
  */
+import { Broadcast } from "@effect-mcp/core/internal/Broadcast"
 import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
 import { Site, siteOf } from "@effect-mcp/core/internal/registration"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as PubSub from "effect/PubSub"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 
@@ -29,26 +29,25 @@ const maxViews = 100
 export class Registry<Entry, Source extends { readonly changes: Stream.Stream<void> }> {
   private readonly slots = new Map<string, Slot<Entry>>()
   private readonly mounted = new Set<Source>()
-  private readonly hub: PubSub.PubSub<void>
+  /** A reader needs the last change only. */
+  private readonly signal = new Broadcast<void>(1)
   private readonly noun: string
   /** Grows with every change; text that was encoded for an older one is stale. */
   version = 0
 
-  constructor(noun: string, hub: PubSub.PubSub<void>) {
+  constructor(noun: string) {
     this.noun = noun
-    this.hub = hub
   }
 
   static readonly make = <Entry, Source extends { readonly changes: Stream.Stream<void> }>(
     noun: string
-  ): Effect.Effect<Registry<Entry, Source>> =>
-    Effect.map(PubSub.sliding<void>(1), (hub) => new Registry<Entry, Source>(noun, hub))
+  ): Effect.Effect<Registry<Entry, Source>> => Effect.sync(() => new Registry<Entry, Source>(noun))
 
   readonly changed = Effect.sync(() => {
     this.version++
-    PubSub.publishUnsafe(this.hub, undefined)
+    this.signal.send()
   })
-  readonly changes: Stream.Stream<void> = Stream.suspend(() => Stream.fromPubSub(this.hub))
+  readonly changes: Stream.Stream<void> = this.signal.stream
 
   get isEmpty(): boolean {
     return this.slots.size === 0 && this.mounted.size === 0
@@ -85,12 +84,31 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   }
 
   /**
-   * Runs `use` on the entry, whose services live until the effect ends; call it when the effect is about to run. Undefined where there
-   * is no such entry.
+   * Runs `use` on the entry, whose services live until the effect ends; `otherwise` where there is no such entry. `atOnce` calls `use` now:
+   * for a fiber in its first steps, between which it cannot be interrupted.
    */
-  hold<A, E, R>(key: string, use: (entry: Entry) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> | undefined {
-    const slot = this.slots.get(key)
-    return slot && using(slot, use)
+  hold<A, E, R>(
+    key: string,
+    use: (entry: Entry) => Effect.Effect<A, E, R>,
+    otherwise: () => Effect.Effect<A, E, R>,
+    atOnce = false
+  ): Effect.Effect<A, E, R> {
+    if (atOnce) {
+      const slot = this.slots.get(key)
+      return slot === undefined ? otherwise() : using(slot, use)
+    }
+    let held: Slot<Entry> | undefined
+    // The slot is taken inside of `onExit`: a fiber may be interrupted between any two steps.
+    const used = Effect.suspend(() => {
+      held = this.slots.get(key)
+      if (held === undefined) return otherwise()
+      held.active++
+      return use(held.entry)
+    })
+    return Effect.onExitPrimitive(used, () => {
+      if (held !== undefined) release(held)
+      return undefined
+    })
   }
 
   /** `stream` until the entry is removed; the removal waits for the finalizers of the stream. */
@@ -110,12 +128,13 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
     )
   }
 
-  register(key: string, entry: Entry): Effect.Effect<void, never, Scope.Scope> {
+  /** `name` is that of the entry in an error; default its key. */
+  register(key: string, entry: Entry, name: string = key): Effect.Effect<void, never, Scope.Scope> {
     return Effect.asVoid(
       Effect.acquireRelease(
         Effect.flatMap(Site, (site) => {
           const taken = this.slots.get(key)
-          if (taken !== undefined) return Effect.die(new Error(collision(this.noun, key, taken.site, site)))
+          if (taken !== undefined) return Effect.die(new Error(collision(this.noun, name, taken.site, site)))
           const slot: Slot<Entry> = { entry, site, gone: Deferred.makeUnsafe(), active: 0, drained: undefined }
           this.slots.set(key, slot)
           return Effect.as(this.changed, slot)
@@ -155,8 +174,8 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   }
 }
 
-const collision = (noun: string, key: string, first: Error | undefined, second: Error | undefined): string =>
-  `The ${noun} ${JSON.stringify(key)} is already registered: give one of the two another name` +
+const collision = (noun: string, name: string, first: Error | undefined, second: Error | undefined): string =>
+  `The ${noun} ${JSON.stringify(name)} is already registered: give one of the two another name` +
   `\n  the first: ${siteOf(first) ?? "at an unknown place"}\n  the second: ${siteOf(second) ?? "at an unknown place"}`
 
 const using = <Entry, A, E, R>(
@@ -166,9 +185,9 @@ const using = <Entry, A, E, R>(
   slot.active++
   const effect = attempt(() => use(slot.entry))
   if (exitOf(effect) === undefined) {
-    return Effect.onExit(effect, () => {
+    return Effect.onExitPrimitive(effect, () => {
       release(slot)
-      return Effect.void
+      return undefined
     })
   }
   release(slot)

@@ -71,20 +71,27 @@ export class ResourceEntries {
     this.owners = new SourceOwners(statics)
   }
 
-  readonly list: Listed<Model.Resource> = Effect.suspend(() =>
-    Effect.flatMap(Principal, (caller) => {
+  readonly list: Listed<Model.Resource> = this.listed((caller) =>
+    seen(this.patterns.entries, caller).flatMap((entry) =>
+      entry.list === undefined
+        ? []
+        : [Effect.map(entry.list, (all) => all.filter((member) => sees(entry, caller, member.uri)))]
+    )
+  )
+
+  /** Without the members of the server's own templates, whose lists may read anything. */
+  readonly registered: Listed<Model.Resource> = this.listed(() => [])
+
+  /** Own resources, the members of templates, those of sources. */
+  private listed(membersOf: (caller: Caller) => ReadonlyArray<Listed<Model.Resource>>): Listed<Model.Resource> {
+    return Effect.flatMap(Principal, (caller) => {
       const own = seen(this.statics.entries, caller).map((entry) => entry.resource)
-      const members = seen(this.patterns.entries, caller).flatMap((entry) =>
-        entry.list === undefined
-          ? []
-          : [Effect.map(entry.list, (all) => all.filter((member) => sees(entry, caller, member.uri)))]
-      )
       const mounted = this.statics.sources.map((source) => source.list)
-      return Effect.map(Effect.all([...members, ...mounted], { concurrency: "unbounded" }), (rest) =>
+      return Effect.map(Effect.all([...membersOf(caller), ...mounted], { concurrency: "unbounded" }), (rest) =>
         uniqueBy([own, ...rest].flat(), (resource: Model.Resource) => resource.uri)
       )
     })
-  )
+  }
 
   readonly templates: Listed<Model.ResourceTemplate> = Effect.suspend(() =>
     Effect.flatMap(Principal, (caller) => {
@@ -111,10 +118,16 @@ export class ResourceEntries {
       const member =
         match === undefined
           ? elsewhere
-          : Effect.suspend(
-              () => patterns.hold(match.template.uriTemplate, (entry) => entry.read(uri) ?? elsewhere) ?? elsewhere
+          : patterns.hold(
+              match.template.uriTemplate,
+              (entry) => entry.read(uri) ?? elsewhere,
+              () => elsewhere
             )
-      return statics.hold(uri, (entry) => (sees(entry, caller) ? entry.read : member)) ?? member
+      return statics.hold(
+        uri,
+        (entry) => (sees(entry, caller) ? entry.read : member),
+        () => member
+      )
     })
   }
 

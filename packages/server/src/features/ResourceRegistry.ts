@@ -21,6 +21,8 @@ import { isNotFound, ResourceEntries } from "./ResourceEntries.ts"
 import * as Watchers from "./ResourceWatchers.ts"
 
 export interface ResourceSet extends ResourceSource {
+  /** The resources without the members of the server's own templates. */
+  readonly registered: ResourceSource["list"]
   readonly isEmpty: () => boolean
   /** Whether the list of resources, or that of templates, may depend on its caller. */
   readonly isRestricted: (list: "resources" | "templates") => boolean
@@ -89,6 +91,7 @@ export const make: Effect.Effect<
   const watchers = yield* Watchers.make(entries)
   const resources: ResourceSet = {
     list: entries.list,
+    registered: entries.registered,
     templates: entries.templates,
     read: entries.read,
     // `watch` of a source names no caller: it offers what an anonymous one sees.

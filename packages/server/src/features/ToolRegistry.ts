@@ -68,16 +68,23 @@ export const make = (
     const call: ToolSet["call"] = (params, request = deferred) => {
       const { name } = params
       const elsewhere = () => mounted(params) ?? Effect.fail(unknownTool(name))
-      return request.withCaller(
-        (principal) =>
-          registry.hold(name, (entry) => (visible(entry, principal) ? entry.call(params, request) : elsewhere())) ??
-          elsewhere()
+      return request.withCaller((principal) =>
+        registry.hold(
+          name,
+          (entry) => (visible(entry, principal) ? entry.call(params, request) : elsewhere()),
+          elsewhere,
+          request.eager
+        )
       )
     }
     const annotated = new WeakMap<ToolEntry, ReadonlyArray<HeaderParams.HeaderParam>>()
+    const find = (name: string, principal: Principal["Service"]): ToolEntry | undefined => {
+      const entry = registry.get(name)
+      return entry !== undefined && visible(entry, principal) ? entry : undefined
+    }
     const headerParams: ToolSet["headerParams"] = (name, principal) => {
-      const entry = typeof name === "string" ? registry.get(name) : undefined
-      if (entry === undefined || !visible(entry, principal)) return []
+      const entry = typeof name === "string" ? find(name, principal) : undefined
+      if (entry === undefined) return []
       const params = annotated.get(entry) ?? HeaderParams.parse(entry.tool.inputSchema).params
       annotated.set(entry, params)
       return params
@@ -94,6 +101,11 @@ export const make = (
       tools,
       context: Context.make(ToolRegistry, {
         register: (entry) => registry.register(entry.tool.name, limited(entry)),
+        find,
+        taskTools: () =>
+          registry.entries.flatMap(({ tool }) =>
+            (tool.execution?.taskSupport ?? "forbidden") === "forbidden" ? [] : [tool.name]
+          ),
         mount: (source, options) =>
           registry.mount(options?.prefix === undefined ? source : prefixed(source, options.prefix))
       })

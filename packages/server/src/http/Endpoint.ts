@@ -116,6 +116,7 @@ class Streamable implements Endpoint {
   readonly exchanges: InFlightRequests
   private readonly stateful: SessionEndpoint
   private readonly stateless: ReturnType<typeof Stateless.make>
+  private readonly server: McpServer["Service"]
   private readonly sessionless: boolean
   private readonly drain: Duration.Input
 
@@ -124,15 +125,18 @@ class Streamable implements Endpoint {
     {
       admission,
       exchanges,
+      server,
       stateful,
       stateless
     }: Pick<Endpoint, "admission" | "exchanges"> & {
+      readonly server: McpServer["Service"]
       readonly stateful: SessionEndpoint
       readonly stateless: ReturnType<typeof Stateless.make>
     }
   ) {
     this.admission = admission
     this.exchanges = exchanges
+    this.server = server
     this.stateful = stateful
     this.stateless = stateless
     this.sessionless = options.sessions === false
@@ -179,9 +183,26 @@ class Streamable implements Endpoint {
 
   private noRequest(http: HttpRequest, body: Decoded, exchange: HttpExchange): Answer {
     const isSessionless = body._tag === "InvalidMessage" && !hasSessionId(http)
-    return !this.stateful.isServed || isSessionless || this.speaksModern(http)
-      ? Effect.succeed(refuseAlone(body))
+    // Which headers such a POST has is not defined (2026-07-28: basic/transports/streamable-http).
+    const declaresModern = body._tag === "Message" && JsonRpc.isNotification(body.message) && isModern(body.message)
+    return !this.stateful.isServed ||
+      isSessionless ||
+      this.speaksModern(http) ||
+      (declaresModern && !hasSessionId(http))
+      ? Effect.succeed(this.alone(http, body))
       : this.stateful.post(http, body, exchange)
+  }
+
+  /** What is posted without a session, and is no request. */
+  private alone(http: HttpRequest, body: Decoded): Response {
+    if (body._tag === "Batch") return refuse(400, McpError.invalidRequest("A body is one message, not a batch"))
+    if (body._tag === "InvalidMessage") return refuse(400, body.error, body.response ? undefined : body.id)
+    const { message } = body
+    if (!JsonRpc.isNotification(message)) {
+      return refuse(400, McpError.invalidRequest("Responses are not posted in this revision"))
+    }
+    this.server.receive(message, body.envelope, { address: http.address, closing: this.exchanges.closing })
+    return accepted
   }
 
   // ---- other methods
@@ -215,14 +236,6 @@ class Streamable implements Endpoint {
 }
 
 /** The response to a message that is no request, where it belongs to no session. */
-const refuseAlone = (body: Decoded): Response => {
-  if (body._tag === "Batch") return refuse(400, McpError.invalidRequest("A body is one message, not a batch"))
-  if (body._tag === "InvalidMessage") return refuse(400, body.error, body.response ? undefined : body.id)
-  return JsonRpc.isNotification(body.message)
-    ? accepted
-    : refuse(400, McpError.invalidRequest("Responses are not posted in this revision"))
-}
-
 const storeOf = (resume: ResumeOptions | undefined | false) =>
   resume === false
     ? Effect.succeed(undefined)
@@ -272,5 +285,9 @@ export const make = Effect.fnUntraced(function* (
     }
   })
   const stateless = Stateless.make({ server, fibers, context, exchanges, keepAlive })
-  return new Streamable(options, { admission, exchanges, stateful, stateless })
+  const endpoint = new Streamable(options, { admission, exchanges, server, stateful, stateless })
+  const { observer } = server
+  if (observer === undefined) return endpoint
+  const { observedEndpoint } = yield* Effect.promise(() => import("./observedEndpoint.ts"))
+  return { admission, exchanges, end: endpoint.end, ...observedEndpoint(endpoint, observer) }
 })

@@ -55,17 +55,26 @@ export interface Options extends Endpoint.Options {
 export const layer = (options: Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", options.path, handle)))
 
+export interface WebHandlerOptions extends Options {
+  /** Shares what the server is built of with the host's other layers. Default: it is built for itself. */
+  readonly memoMap?: Layer.MemoMap | undefined
+}
+
+/** An endpoint as a `fetch` handler. */
+export interface WebHandler {
+  readonly handler: (request: Request) => Promise<Response>
+  /** Ends open streams and sessions, in order. */
+  readonly dispose: () => Promise<void>
+}
+
 /**
  * The endpoint as a `fetch` handler, for Workers, Deno and Bun. It is built at once; `dispose` ends what is open, in order. For routes or
  * middleware beside it, give `layer` to `HttpRouter.toWebHandler`.
  */
 export const toWebHandler = <E>(
   server: Layer.Layer<McpServer, E>,
-  { memoMap, ...options }: Options & { readonly memoMap?: Layer.MemoMap | undefined }
-): {
-  readonly handler: (request: Request) => Promise<Response>
-  readonly dispose: () => Promise<void>
-} => HttpRouter.toWebHandler(Layer.provide(layer(options), server), { disableLogger: true, memoMap })
+  { memoMap, ...options }: WebHandlerOptions
+): WebHandler => HttpRouter.toWebHandler(Layer.provide(layer(options), server), { disableLogger: true, memoMap })
 
 /** A request of the router. Handlers may see it, and neither the router's request nor its context. */
 class RouterRequest implements HttpRequest {

@@ -5,6 +5,7 @@
  * Bounded: a request that asks in more rounds than allowed, or whose state is longer, fails with -32603.
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
+import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import { exitOf } from "@effect-mcp/core/internal/eager"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { callerKey, Principal } from "@effect-mcp/core/Principal"
@@ -32,19 +33,14 @@ export interface Options {
   readonly stepTimeout?: Duration.Input | undefined
 }
 
-/** The result that asks, as it is on the wire. */
-export class InputRequired {
-  readonly wire: JsonObject
-  constructor(wire: JsonObject) {
-    this.wire = wire
-  }
-}
-export const isInputRequired = (u: unknown): u is InputRequired => u instanceof InputRequired
+const mayNotAsk = (method: string): McpError.McpError =>
+  McpError.invalidRequest(`This request may not be answered with questions: ${method}`)
 
 /** The input of requests that must not ask. Types of their handlers say so; middleware around them gets a typed failure. */
 export const none: ClientInput["Service"] = {
   once: (_name, _schema, effect) => effect,
-  ask: (method) => Effect.fail(McpError.invalidRequest(`This request may not be answered with questions: ${method}`))
+  ask: (method) => Effect.fail(mayNotAsk(method)),
+  askOwn: ({ method }) => Effect.fail(mayNotAsk(method))
 }
 
 /** A request that may be answered with questions. */
@@ -164,7 +160,7 @@ export class InputRounds {
   }
 
   /** Runs `handler` for one round: when the effect is about to run. */
-  run<A>(handler: Handler<A>, request: Request): Effect.Effect<A | InputRequired, McpError.McpError> {
+  run<A>(handler: Handler<A>, request: Request): Effect.Effect<A | EncodedResult, McpError.McpError> {
     const { requestState } = isJsonObject(request.params) ? request.params : noParams
     return typeof requestState === "string"
       ? this.resume(handler, request, requestState)
@@ -176,7 +172,7 @@ export class InputRounds {
     request: Request,
     base: Request["base"],
     journal: Journal.Journal
-  ): Effect.Effect<A | InputRequired, McpError.McpError> {
+  ): Effect.Effect<A | EncodedResult, McpError.McpError> {
     const { received, principal } = request
     const round = new RequestRound(request, this.stepTimeout, journal)
     const served = new ServerRequest(received, principal, undefined, () => round.eraContext, base)
@@ -192,7 +188,7 @@ export class InputRounds {
     outcome: Replay.Outcome<A, McpError.McpError>,
     round: RequestRound,
     request: Request
-  ): Effect.Effect<A | InputRequired, McpError.McpError> {
+  ): Effect.Effect<A | EncodedResult, McpError.McpError> {
     return outcome._tag === "Complete"
       ? outcome.exit
       : this.sealed(outcome.requests, round.owned(outcome.journal), request)
@@ -205,7 +201,7 @@ export class InputRounds {
       inputRequests: { readonly [key: string]: Replay.InputRequest },
       journal: Journal.Journal,
       request: Request
-    ): Effect.fn.Return<InputRequired, McpError.McpError> {
+    ): Effect.fn.Return<EncodedResult, McpError.McpError> {
       const { rounds, stateBytes } = this
       if (journal.round > rounds) {
         return yield* McpError.internalError(`The request asked in more than ${rounds} rounds`)
@@ -214,7 +210,7 @@ export class InputRounds {
       if (requestState.length > stateBytes) {
         return yield* McpError.internalError(`The request remembers more than ${stateBytes} bytes between its rounds`)
       }
-      return new InputRequired({ resultType: "input_required", inputRequests, requestState })
+      return EncodedResult.core("input_required", { inputRequests, requestState })
     }
   )
 
@@ -222,10 +218,11 @@ export class InputRounds {
     handler: Handler<A>,
     request: Request,
     requestState: string
-  ): Effect.Effect<A | InputRequired, McpError.McpError> {
+  ): Effect.Effect<A | EncodedResult, McpError.McpError> {
     const opened = Effect.flatMap(this.seal, (service) => service.open(requestState, bindingOf(this.server, request)))
     return Effect.flatMap(opened, ({ expires, journal, jti }: Opened) => {
       const settled = Journal.settle(journal, responsesOf(request))
+      request.received.asked = Object.keys(settled.answers).length
       const reply = Effect.suspend(() => this.round(handler, request, undefined, settled))
       return this.guard === undefined ? reply : this.guard.once(jti, expires, reply, callerOf(request))
     })

@@ -9,7 +9,10 @@ import {
   CapabilityMissing,
   type ClientInput,
   missingCapability,
-  type Question
+  type OwnQuestion,
+  type Question,
+  questionKey,
+  type Recorded
 } from "@effect-mcp/core/ClientInput"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
@@ -22,11 +25,11 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Latch from "effect/Latch"
 import * as Schema from "effect/Schema"
-import { canonicalJson, digest, type Journal } from "./Journal.ts"
+import type { Journal } from "./Journal.ts"
 
 /** A question as it is sent to the client. */
 export interface InputRequest {
-  readonly method: Question
+  readonly method: string
   readonly params: unknown
 }
 
@@ -49,13 +52,15 @@ export interface Options {
 
 /** A question that was not asked in this round yet. */
 interface NewQuestion {
-  readonly method: Question
+  readonly method: string
   /** The encoded params. */
   readonly params: unknown
   /** Its answer's key in the journal. */
   readonly key: string
   /** The name that the client sees: what the handler gave, else the question's own. */
   readonly name: string
+  /** Whether siblings that ask it get one answer. */
+  readonly isSameForAll: boolean
 }
 
 /**
@@ -70,7 +75,7 @@ const suspend: Effect.Effect<never> = Effect.interruptible(Effect.never)
 
 const askFailed = (message: string): McpError.McpError => McpError.internalError(message)
 
-export class Questions implements Pick<ClientInput["Service"], "ask" | "once"> {
+export class Questions implements Pick<ClientInput["Service"], "ask" | "askOwn" | "once"> {
   private readonly options: Options
   private readonly answers: { [key: string]: unknown }
   private readonly steps: { [name: string]: unknown }
@@ -106,6 +111,11 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "once"> {
     return this.requests
   }
 
+  get recorded(): Recorded {
+    const { answers, steps } = this
+    return { answers, steps }
+  }
+
   /** What the next round needs. */
   get journal(): Journal {
     const { answers, open, steps } = this
@@ -118,11 +128,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "once"> {
     params: Method.ServerRequests[M]["params"],
     options?: { readonly key?: string | undefined }
   ): Effect.Effect<Method.ServerRequests[M]["result"], CapabilityMissing | McpError.McpError> {
-    return Effect.flatMap(InStep, (inStep) => {
-      // Finalizers of a round that is over cannot ask.
-      if (this.over) return Effect.interrupt
-      // A step is never interrupted, so it cannot wait for an answer.
-      if (inStep) return Effect.fail(askFailed("A step must not ask: ask before it"))
+    return this.mayAsk(() => {
       const { client } = this.options
       const missing = missingCapability(method, params, client)
       const codec: MethodCodec<Method.ServerRequests[M]["params"], Method.ServerRequests[M]["result"]> | undefined =
@@ -132,18 +138,37 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "once"> {
       }
       const coders = Codecs.coders(codec)
       const encodeFailed = (message: string) => new CapabilityMissing({ capability: method, message })
+      const isSameForAll = MethodInfo.serverRequests[method].sameForAll === true
       return Effect.flatMap(Effect.mapError(coders.params.encode(params), encodeFailed), (wire) =>
-        this.answered(this.questionOf(method, wire, options?.key), options?.key, coders.result)
+        this.answered(this.questionOf(method, wire, options?.key, isSameForAll), options?.key, coders.result)
       )
     })
   }
 
-  private questionOf(method: Question, params: unknown, given: string | undefined): NewQuestion {
-    // The params are part of the key: a changed question never gets the answer to what it was before.
-    const text = `${given ?? method}:${digest(`${method} ${canonicalJson(params)}`)}`
+  askOwn<A>(
+    { decode, method, params }: OwnQuestion<A>,
+    options?: { readonly key?: string | undefined }
+  ): Effect.Effect<A, McpError.McpError> {
+    return this.mayAsk(() =>
+      this.answered(this.questionOf(method, params, options?.key, false), options?.key, { decode })
+    )
+  }
+
+  /** `ask` where the handler may ask now. */
+  private mayAsk<A, E>(ask: () => Effect.Effect<A, E>): Effect.Effect<A, E | McpError.McpError> {
+    return Effect.flatMap(InStep, (inStep): Effect.Effect<A, E | McpError.McpError> => {
+      // Finalizers of a round that is over cannot ask.
+      if (this.over) return Effect.interrupt
+      // A step is never interrupted, so it cannot wait for an answer.
+      return inStep ? Effect.fail(askFailed("A step must not ask: ask before it")) : ask()
+    })
+  }
+
+  private questionOf(method: string, params: unknown, given: string | undefined, isSameForAll: boolean): NewQuestion {
     // One question for all siblings where nothing can tell two of them apart.
-    const key = MethodInfo.serverRequests[method].sameForAll === true ? text : `${text}#${this.count(text)}`
-    return { method, params, key, name: given ?? text }
+    const counted = (text: string) => (isSameForAll ? undefined : this.count(text))
+    const { key, text } = questionKey(method, params, given, counted)
+    return { method, params, key, name: given ?? text, isSameForAll }
   }
 
   private count(question: string): number {
@@ -156,7 +181,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "once"> {
   private answered<A>(
     question: NewQuestion,
     given: string | undefined,
-    result: Codecs.Coder<A>
+    result: { readonly decode: (answer: unknown) => Effect.Effect<A, unknown> }
   ): Effect.Effect<A, McpError.McpError> {
     const { answers } = this
     const { key } = question
@@ -171,9 +196,9 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "once"> {
     return Effect.catch(result.decode(answers[key]), () => send)
   }
 
-  private send({ key, method, name, params }: NewQuestion): Effect.Effect<never, McpError.McpError> {
+  private send({ isSameForAll, key, method, name, params }: NewQuestion): Effect.Effect<never, McpError.McpError> {
     if (this.open.has(name)) {
-      if (MethodInfo.serverRequests[method].sameForAll === true) return suspend
+      if (isSameForAll) return suspend
       return Effect.fail(askFailed(`Two questions named ${name} are open at once: give each a key of its own`))
     }
     this.open.set(name, key)

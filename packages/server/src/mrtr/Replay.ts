@@ -9,7 +9,7 @@ import type { ClientDeclaration, ClientInput } from "@effect-mcp/core/ClientInpu
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { Scheduler } from "effect/Scheduler"
@@ -30,7 +30,8 @@ export type Outcome<A, E> =
 
 /** Marks the interruption by which a round ends, so that a finalizer can tell it from a cancel: see `isSuspension`. */
 class Suspension extends Context.Service<Suspension, true>()("@effect-mcp/server/mrtr/Suspension") {}
-const suspension = Context.make(Suspension, true)
+/** The annotation of that interruption, for what else continues a handler later. */
+export const suspension = Context.make(Suspension, true)
 /** Whether a handler ends because its round does: it will be run again when the client has answered. */
 export const isSuspension = <E>(cause: Cause.Cause<E>): boolean =>
   cause.reasons.some((reason) => Cause.isInterruptReason(reason) && reason.annotations.has(Suspension.key))
@@ -38,17 +39,35 @@ export const isSuspension = <E>(cause: Cause.Cause<E>): boolean =>
 class RoundInput implements ReadyTasks {
   ready = 0
   readonly ask: ClientInput["Service"]["ask"]
+  readonly askOwn: ClientInput["Service"]["askOwn"]
   readonly once: ClientInput["Service"]["once"]
+  readonly recorded: NonNullable<ClientInput["Service"]["recorded"]>
 
   constructor(questions: () => Questions) {
     this.ask = (method, params, options) => questions().ask(method, params, options)
+    this.askOwn = (question, options) => questions().askOwn(question, options)
     this.once = (name, schema, effect) => questions().once(name, schema, effect)
+    this.recorded = () => questions().recorded
   }
 }
 
 /** `ambient`, counting the tasks of rounds: handlers must run on it for their siblings to be waited for. */
 export const scheduler = (ambient: Scheduler): Scheduler =>
   RoundScheduler.over(ambient, (input) => (input instanceof RoundInput ? input : undefined))
+
+/**
+ * Interrupts the handler as its request is, and waits for its end: until then the request has not ended either. The annotations say why,
+ * and its finalizers read them.
+ */
+export const passOn = (
+  exit: Exit.Exit<unknown, unknown>,
+  handler: Fiber.Fiber<unknown, unknown>
+): Effect.Effect<void> => {
+  const reason = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isInterruptReason) : undefined
+  if (reason === undefined) return Effect.void
+  handler.interruptUnsafe(reason.fiberId, Context.makeUnsafe(reason.annotations))
+  return Effect.asVoid(Fiber.await(handler))
+}
 
 /** One round on a settled journal. */
 export class Round {
@@ -95,11 +114,12 @@ export class Round {
 
   /** Completes with the handler's exit, or with undefined once it asks. */
   private endedOrAsking<A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<Exit.Exit<A, E> | undefined> {
-    return Effect.callback((resume) => {
+    const outcome = Effect.callback<Exit.Exit<A, E> | undefined>((resume) => {
       if (this.made?.isAsking === true) return resume(Effect.undefined)
       this.onAsked = () => resume(Effect.undefined)
       return Effect.sync(fiber.addObserver((exit) => resume(Effect.succeed(exit))))
     })
+    return Effect.onExit(outcome, (exit) => passOn(exit, fiber))
   }
 
   private settle<A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<Outcome<A, E>> {

@@ -1,9 +1,33 @@
 /** Requests and results in their canonical types, between the codecs and the handlers. */
+import type { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import type * as Method from "@effect-mcp/protocol/Method"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 
-/** A decoded request: `params` has the canonical type of `method`. */
-export type DecodedRequest = {
+/**
+ * The name of a method that an extension adds: a string that is none of MCP's. An enum, since only the type of a single value lets a
+ * comparison of `method` narrow the request.
+ */
+export declare enum OwnMethodName {
+  own = "own"
+}
+
+type McpRequest = {
   [M in keyof Method.ClientRequests]: { readonly method: M; readonly params: Method.ClientRequests[M]["params"] }
 }[keyof Method.ClientRequests]
 
-export type DecodedResult = Method.ClientRequests[keyof Method.ClientRequests]["result"]
+/** A request of an extension's method, its params as they are on the wire. */
+export interface OwnRequest {
+  readonly method: OwnMethodName
+  readonly params: JsonObject
+}
+
+/** A decoded request: `params` has the canonical type of `method`. */
+export type DecodedRequest = McpRequest | OwnRequest
+
+/** Whether a request is of an extension's method. */
+export const isOwnRequest = (request: DecodedRequest): request is OwnRequest =>
+  MethodInfo.ofRequest(request.method) === undefined
+
+/** A result in its canonical type, or encoded already: of an extension's method, or of a kind that an extension adds. */
+export type DecodedResult = Method.ClientRequests[keyof Method.ClientRequests]["result"] | EncodedResult

@@ -7,8 +7,9 @@ import { Log } from "@effect-mcp/core/Log"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import * as Progress from "@effect-mcp/core/Progress"
-import { type Connection, RequestContext } from "@effect-mcp/core/RequestContext"
+import { type Connection, httpOf, RequestContext } from "@effect-mcp/core/RequestContext"
 import { ServiceTable, service } from "@effect-mcp/core/internal/LazyContext"
+import { Provided, ProvidedServices } from "@effect-mcp/core/internal/Provided"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -21,7 +22,7 @@ import type { Holder } from "../Limits.ts"
 const noMeta: JsonObject = {}
 
 /** The request's `_meta`; empty when it has none. */
-export const metaOf = (request: JsonRpc.Request): JsonObject =>
+export const metaOf = (request: JsonRpc.Request | JsonRpc.Notification): JsonObject =>
   isJsonObject(request.params?._meta) ? request.params._meta : noMeta
 
 /** What the era of a request knows of it. */
@@ -32,36 +33,53 @@ export interface EraContext {
   /** Notifications that the roots of the client changed; undefined where the client sends none. */
   readonly rootsChanges: Stream.Stream<void> | undefined
   readonly connection: Connection | undefined
+  /** Whether all messages of the connection come from one client. */
+  readonly duplex: boolean
   /** Completes when the server is about to end the session. */
   readonly closing: Effect.Effect<void>
   /** The account of the bytes that the server keeps for the request. */
   readonly holder: Holder
 }
 
-/** What the services of a request are made of. */
+/** What the services of a request are made of: facts, and sinks for what leaves. */
 export interface Source {
-  readonly received: ReceivedRequest
   readonly principal: Principal["Service"]
-  readonly eraContext: EraContext
-  /** Whether the request was answered or cancelled. */
-  readonly over: boolean
+  /** The client, and how it is asked. */
+  readonly client: Pick<EraContext, "context" | "input" | "rootsChanges">
+  readonly requestContext: () => RequestContext["Service"]
+  readonly progress: () => Progress.Progress["Service"]
+  readonly log: () => Log["Service"]
   readonly openScope: () => Scope.Scope
 }
 
-const contextOf = (source: Source): RequestContext["Service"] => {
+/** A request with a wire. */
+export interface Wired {
+  readonly received: ReceivedRequest
+  readonly eraContext: EraContext
+  /** Whether the request was answered or cancelled. */
+  readonly over: boolean
+}
+
+export const contextOf = (source: Wired): RequestContext["Service"] => {
   const { envelope, request, sink } = source.received
   const { closing, connection, context } = source.eraContext
+  let http: RequestContext["Service"]["http"]
   return {
     ...context,
     id: request.id,
     method: request.method,
     meta: metaOf(request),
     envelope,
+    get http() {
+      return (http ??= httpOf(envelope))
+    },
     outbound: {
       notify: (method, params) => {
         if (!source.over) sink.send(JsonRpc.notification(method, params), "data", request.id)
       },
       ready: sink.ready,
+      isRead: () => sink.isRead?.() !== false,
+      left: sink.left ?? Effect.never,
       closing,
       connection
     },
@@ -69,8 +87,9 @@ const contextOf = (source: Source): RequestContext["Service"] => {
   }
 }
 
-const progressOf = (source: Source): Progress.Progress["Service"] => {
-  const { request, sink } = source.received
+export const progressOf = (source: Wired): Progress.Progress["Service"] => {
+  const { received } = source
+  const { request, sink } = received
   const token = metaOf(request).progressToken
   if (!JsonRpc.isId(token)) return Progress.none
   const { progressMessage } = source.eraContext.context.revision.rules
@@ -81,6 +100,7 @@ const progressOf = (source: Source): Progress.Progress["Service"] => {
     send: (event) => {
       if (source.over) return
       const params = event.message === undefined || progressMessage ? event : silent(event)
+      received.progress = event
       sink.send(JsonRpc.notification("notifications/progress", params), "data", request.id)
     }
   })
@@ -88,12 +108,12 @@ const progressOf = (source: Source): Progress.Progress["Service"] => {
 
 const silent = ({ message: _none, ...event }: { readonly message?: string }) => event
 
-const logOf = (request: Source): Log["Service"] => {
+export const logOf = (request: Wired): Log["Service"] => {
   const { context, log } = request.eraContext
   return context.revision.era === "stateless" ? until(request, log) : log
 }
 
-const until = (request: Source, log: Log["Service"]): Log["Service"] => {
+const until = (request: Wired, log: Log["Service"]): Log["Service"] => {
   const logUnsafe: Log["Service"]["logUnsafe"] = (level, data, logger) => {
     if (!request.over) log.logUnsafe(level, data, logger)
   }
@@ -106,17 +126,18 @@ const asked = ({ revision, clientCapabilities }: EraContext["context"]): ClientI
 })
 
 export const serviceTable = new ServiceTable<Source>([
-  service(RequestContext, contextOf),
+  service(RequestContext, (request) => request.requestContext()),
   service(Principal, ({ principal }) => principal),
-  service(Progress.Progress, progressOf),
-  service(ClientInput.ClientInput, ({ eraContext }) => eraContext.input),
-  service(Elicitation.Elicitation, ({ eraContext }) =>
-    Elicitation.proxy(eraContext.input, ClientInput.elicitationModes(asked(eraContext.context)))
+  service(Progress.Progress, (request) => request.progress()),
+  service(ClientInput.ClientInput, ({ client }) => client.input),
+  service(Elicitation.Elicitation, ({ client }) =>
+    Elicitation.proxy(client.input, ClientInput.elicitationModes(asked(client.context)))
   ),
-  service(Sampling.Sampling, ({ eraContext }) =>
-    Sampling.proxy(eraContext.input, ClientInput.samplingCapabilities(asked(eraContext.context)))
+  service(Sampling.Sampling, ({ client }) =>
+    Sampling.proxy(client.input, ClientInput.samplingCapabilities(asked(client.context)))
   ),
-  service(Roots.Roots, ({ eraContext }) => Roots.proxy(eraContext.input, eraContext.rootsChanges)),
-  service(Log, logOf),
-  service(Scope.Scope, (request: Source) => request.openScope())
+  service(Roots.Roots, ({ client }) => Roots.proxy(client.input, client.rootsChanges)),
+  service(Log, (request) => request.log()),
+  service(Scope.Scope, (request) => request.openScope()),
+  service(Provided, () => new ProvidedServices())
 ])

@@ -8,7 +8,7 @@ import { exitOf, start } from "@effect-mcp/core/internal/eager"
 import type { HandlerContext, HandlerRunner } from "@effect-mcp/core/internal/HandlerContext"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
-import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import type { RequestServices as Services } from "@effect-mcp/core/RequestContext"
 import { LazyContext } from "@effect-mcp/core/internal/LazyContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
@@ -16,7 +16,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import type { Session } from "../session/Session.ts"
-import { type EraContext, serviceTable, type Source } from "./RequestServices.ts"
+import * as RequestServices from "./RequestServices.ts"
+import { type EraContext, serviceTable, type Source, type Wired } from "./RequestServices.ts"
 
 /** Binds a request to the caller that its handler acts for. */
 export interface CallerBinding {
@@ -28,7 +29,7 @@ export interface CallerBinding {
  * Finalizers of a cancelled request, and fibers that outlive it, may still hold its services. Progress of a request that ended is
  * dropped; so are its logs in the stateless era, where they belong to the request alone.
  */
-export class ServerRequest implements HandlerRunner, Source {
+export class ServerRequest implements HandlerRunner, Source, Wired {
   readonly received: ReceivedRequest
   /** The caller, as the transport knows it; middleware may provide another one (`withCaller`). */
   readonly principal: Principal["Service"]
@@ -65,6 +66,22 @@ export class ServerRequest implements HandlerRunner, Source {
     return (this.madeContext ??= this.makeContext())
   }
 
+  get client(): Source["client"] {
+    return this.eraContext
+  }
+
+  requestContext() {
+    return RequestServices.contextOf(this)
+  }
+
+  progress() {
+    return RequestServices.progressOf(this)
+  }
+
+  log() {
+    return RequestServices.logOf(this)
+  }
+
   /** Whether the request was answered or cancelled. */
   get over(): boolean {
     return this.ended || this.received.cancelled === true
@@ -85,7 +102,7 @@ export class ServerRequest implements HandlerRunner, Source {
   }
 
   /** Starts the handler at once, or gives the effect that runs it: the one place that decides. */
-  run<A, E, R, S extends RequestServices>(
+  run<A, E, R, S extends Services>(
     handler: Effect.Effect<A, E, R>,
     context: HandlerContext<R, S>
   ): Effect.Effect<A, E, S> {
@@ -100,14 +117,14 @@ export class ServerRequest implements HandlerRunner, Source {
   }
 
   /** Runs `effect` with the services of the request, in a Scope of its own; the request ends with it. */
-  provide<A, E>(effect: Effect.Effect<A, E, RequestServices>): Effect.Effect<A, E> {
+  provide<A, E>(effect: Effect.Effect<A, E, Services>): Effect.Effect<A, E> {
     const done = exitOf(effect)
     if (done !== undefined && this.scope === undefined) {
       this.ended = true
       return done
     }
     const provided = Effect.updateContext(effect, (ambient: Context.Context<never>) =>
-      this.servicesOver<RequestServices>(ambient.mapUnsafe)
+      this.servicesOver<Services>(ambient.mapUnsafe)
     )
     return Effect.onExit(provided, (exit) => this.close(exit))
   }

@@ -3,6 +3,7 @@
  */
 import type { Peer } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
+import type { Traffic } from "@effect-mcp/core/Transport"
 import type { Connection } from "@effect-mcp/core/RequestContext"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -30,6 +31,9 @@ export interface Negotiated {
   readonly clientCapabilities: ClientCapabilities
 }
 
+/** What is known of a client whose `initialize` another session answered. */
+export const assumed = (revision: Revision): Negotiated => ({ revision, clientInfo: undefined, clientCapabilities: {} })
+
 export interface Options {
   readonly id: string
   readonly peer: Peer
@@ -41,6 +45,19 @@ export interface Options {
   readonly hasTransport: boolean
   /** Whether the session ends with the answers of one POST. Default false. */
   readonly sessionless?: boolean | undefined
+  /** The kind of its transport. */
+  readonly kind: string | undefined
+  /** Milliseconds since the epoch. */
+  readonly openedAt: number
+  /** What its transport has carried, where the transport knows. */
+  readonly traffic: Traffic | undefined
+}
+
+/** The subscription of a session to a resource. */
+export interface ResourceSubscription {
+  readonly fiber: Fiber.Fiber<void>
+  /** Milliseconds since the epoch. */
+  readonly since: number
 }
 
 export class Session implements Subscriber {
@@ -50,6 +67,12 @@ export class Session implements Subscriber {
   readonly scope: Scope.Scope
   /** Whether the session ends with the answers of one POST: it sends no notifications beside them, and asks nothing. */
   readonly sessionless: boolean
+  /** The kind of its transport (`http`, `sse`, `socket`, `stdio`); undefined where `connect` was given none. */
+  readonly kind: string | undefined
+  /** When it was opened, in milliseconds since the epoch. */
+  readonly openedAt: number
+  /** What its transport has carried; undefined over HTTP, and where the transport does not know. */
+  readonly traffic: Traffic | undefined
   /** Bytes that are kept for the session; see `Limits`. */
   kept = 0
   /** The budgets of its requests where the caller has no name; see `RateLimit`. */
@@ -62,13 +85,14 @@ export class Session implements Subscriber {
   initialized = false
   /** The level of `logging/setLevel`; undefined for the server's default. */
   logLevel: LoggingLevel | undefined = undefined
-  private subscribed: Map<string, Fiber.Fiber<void>> | undefined = undefined
+  private subscribed: Map<string, ResourceSubscription> | undefined = undefined
   private changes: ChangeNotifier | undefined = undefined
   private ending: Deferred.Deferred<void> | undefined = undefined
   /** Set by `drain`: the pending requests that may still start. */
   private awaited: Set<JsonRpc.Id> | undefined = undefined
   private readonly runFork: Options["runFork"]
-  private readonly hasTransport: boolean
+  /** Whether the session has a transport of its own: stdio, a socket, memory. */
+  readonly duplex: boolean
   private opened: Deferred.Deferred<void> | undefined = undefined
   private wire: Connection | undefined = undefined
   /** The connection with the input and roots of the initialized session. */
@@ -76,14 +100,22 @@ export class Session implements Subscriber {
   private rootsListeners: Set<() => void> | undefined = undefined
 
   constructor(options: Options) {
-    const { id, peer, principal, scope, runFork, sessionless = false, hasTransport } = options
+    const { id, peer, principal, scope, runFork, sessionless = false, hasTransport, kind, openedAt, traffic } = options
     this.id = id
     this.peer = peer
     this.principal = principal
     this.scope = scope
     this.runFork = runFork
-    this.hasTransport = hasTransport
+    this.duplex = hasTransport
     this.sessionless = sessionless
+    this.kind = kind
+    this.openedAt = openedAt
+    this.traffic = traffic
+  }
+
+  /** Bytes that wait to be written to its client, for views; undefined where its transport does not know. */
+  get backlog(): number | undefined {
+    return this.peer.sink.backlog?.()
   }
 
   /** Runs an effect in a fiber of the session. */
@@ -96,7 +128,11 @@ export class Session implements Subscriber {
     return (this.wire ??= {
       scope: this.scope,
       notify: (method, params) => this.notify(method, params),
-      ready: this.peer.sink.ready,
+      // A client need not open the stream of its session: no request waits for that.
+      ready: this.peer.sink.room ?? this.peer.sink.ready,
+      isRead: () => this.peer.sink.isRead?.() !== false,
+      left: this.peer.sink.left ?? Effect.never,
+      read: this.peer.sink.ready,
       input: undefined,
       rootsChanges: undefined
     })
@@ -112,14 +148,14 @@ export class Session implements Subscriber {
 
   /** Initializes the session of a client whose `initialize` another session answered. */
   assume(revision: Revision): void {
-    this.negotiated = { revision, clientInfo: undefined, clientCapabilities: {} }
+    this.negotiated = assumed(revision)
     this.begin()
   }
 
   // ---- Subscriber: how the notifier sends
 
   writable(): boolean {
-    return this.hasTransport && this.peer.sink.writable()
+    return this.duplex && this.peer.sink.writable()
   }
 
   get ready(): Effect.Effect<void> {
@@ -144,9 +180,14 @@ export class Session implements Subscriber {
     return this.initialized ? Effect.void : Deferred.await((this.opened ??= Deferred.makeUnsafe()))
   }
 
-  /** The fibers of resource subscriptions, by URI. */
-  get subscriptions(): Map<string, Fiber.Fiber<void>> {
+  /** The resource subscriptions, by URI. */
+  get subscriptions(): Map<string, ResourceSubscription> {
     return (this.subscribed ??= new Map())
+  }
+
+  /** Whether there is a resource subscription: asking costs nothing. */
+  get hasSubscriptions(): boolean {
+    return (this.subscribed?.size ?? 0) > 0
   }
 
   notify(method: string, params?: JsonRpc.Params): void {

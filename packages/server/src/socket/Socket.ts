@@ -61,7 +61,10 @@ export const serve = (
     return yield* listener.run((socket) =>
       Effect.scoped(
         Effect.gen(function* () {
-          const session = yield* server.connect(yield* transport(socket, options), { grace: options.grace })
+          const session = yield* server.connect(yield* transport(socket, options), {
+            grace: options.grace,
+            kind: "socket"
+          })
           yield* session.peer.awaitClosed
         })
       ).pipe(Effect.ignore)

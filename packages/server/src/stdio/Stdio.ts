@@ -51,7 +51,10 @@ export const serve = (options: Options = {}): Effect.Effect<void, TransportError
   Effect.scoped(
     Effect.gen(function* () {
       const server = yield* McpServer
-      const session = yield* server.connect(yield* transport(options), { grace: options.grace ?? "1 second" })
+      const session = yield* server.connect(yield* transport(options), {
+        grace: options.grace ?? "1 second",
+        kind: "stdio"
+      })
       yield* session.peer.awaitClosed
     })
   ).pipe(Effect.provideService(Logger.LogToStderr, true))

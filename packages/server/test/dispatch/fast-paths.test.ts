@@ -188,7 +188,9 @@ describe("a list that is kept as text", () => {
               : result
           )
         )
-        const copying = Middleware.layer((_request, next) => Effect.map(next, (result) => ({ ...result })))
+        const copying = Middleware.layer((_request, next) =>
+          Effect.map(next, (result) => ("tools" in result ? { ...result } : result))
+        )
         const copied = yield* serve({ features: Layer.merge(features, copying) })
         const renamed = yield* serve({ features: Layer.merge(features, renaming) })
         for (const scope of ["admin", "guest", "admin", "guest"]) {

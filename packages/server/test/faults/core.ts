@@ -12,7 +12,221 @@ const toolLimitsTest = "packages/server/test/features/tool-limits.test.ts"
 const sessions = "packages/server/src/http/session/SessionTable.ts"
 const sessionsTest = "packages/server/test/http/session/SessionTable.test.ts"
 
+const provided = "packages/core/src/features/Provided.ts"
+const provideTest = "packages/server/test/features/provide.test.ts"
+const refusalsTest = "packages/server/test/http/request/refusals.test.ts"
+
+const postedTest = "packages/server/test/http/request/notifications.test.ts"
+
+const inbound = "packages/server/src/features/InboundHooks.ts"
+const inboundTest = "packages/server/test/features/inbound.test.ts"
+
+const generationsTest = "packages/server/test/extensions/generations.test.ts"
+
 export const coreFaults: ReadonlyArray<Fault> = [
+  {
+    name: "a stateless request whose client has gone is shown as running",
+    file: "packages/server/src/http/stateless/StatelessEndpoint.ts",
+    from: "isGivenUp = true",
+    to: "isGivenUp = false",
+    test: "packages/server/test/http/view.test.ts"
+  },
+  {
+    name: "an interrupted round does not wait for its handler",
+    file: "packages/server/src/mrtr/Replay.ts",
+    from: "return Effect.asVoid(Fiber.await(handler))",
+    to: "return Effect.void",
+    test: "packages/server/test/http/view.test.ts"
+  },
+  {
+    name: "a notification on a connection waits without a limit for a session that its client does not open",
+    file: "packages/core/src/request/OwnMessages.ts",
+    from: 'const patience: Duration.Input = "30 seconds"',
+    to: 'const patience: Duration.Input = "30 days"',
+    test: "packages/server/test/extensions/messages.test.ts"
+  },
+  {
+    name: "a notification of a batch without sessions ends with the batch",
+    file: "packages/server/src/http/session/SessionEndpoint.ts",
+    from: "} else if (!this.outlasts(opened, member)) opened",
+    to: "} else opened",
+    test: postedTest
+  },
+  {
+    name: "notifications that wait are bounded by their number alone",
+    file: "packages/server/src/internal/InOrder.ts",
+    from: "this.count < this.maxCount && this.size + size <= this.maxSize",
+    to: "this.count < this.maxCount",
+    test: postedTest
+  },
+  {
+    name: "a notification without a session overtakes one of its caller",
+    file: "packages/server/src/session/Sender.ts",
+    from: "this.callers.get(key) ?? new Caller()",
+    to: "new Caller()",
+    test: postedTest
+  },
+  {
+    name: "a notification overtakes those that wait for a hook that is gone",
+    file: inbound,
+    from: "return !this.isEmpty || this.notifications.get(identity)?.isBusy === true",
+    to: "return !this.isEmpty",
+    test: inboundTest
+  },
+  {
+    name: "a method of an extension is served in revisions that lack it",
+    file: "packages/server/src/features/ExtensionRegistry.ts",
+    from: "if (Extension.hasMethod(part.request, revision)) {",
+    to: 'if (part.request.method !== "") {',
+    test: "packages/server/test/extensions/requests.test.ts"
+  },
+  {
+    name: "a capability that depends on the caller in older revisions makes the answer to server/discover private",
+    file: "packages/server/src/features/ExtensionRegistry.ts",
+    from: "entry.isSameForAll || !revisions.some((revision) => Extension.isIn(entry, revision))",
+    to: "entry.isSameForAll || revisions.length === 0",
+    test: generationsTest
+  },
+  {
+    name: "the contract of a server lists an extension in each of its generations",
+    file: "packages/server/src/features/ExtensionRegistry.ts",
+    from: "Effect.forEach(newest(entries(), revisions), (entry)",
+    to: "Effect.forEach(entries(), (entry)",
+    test: generationsTest
+  },
+  {
+    name: "a notification of an extension is sent to a client that has stopped to read",
+    file: "packages/core/src/request/OwnMessages.ts",
+    from: '    if (on === "request") yield* stream.ready\n    else if (!(yield* isReady(stream.ready, outbound.closing))) return\n',
+    to: "",
+    test: "packages/server/test/extensions/messages.test.ts"
+  },
+  {
+    name: "the header for the name of a request of an extension is not compared with its param",
+    file: "packages/server/src/dispatch/StatelessEra.ts",
+    from: "Headers.mismatch(headers, request, this.ownNameParam)",
+    to: "Headers.mismatch(headers, request)",
+    test: "packages/server/test/http/statuses.test.ts"
+  },
+  {
+    name: "notifications do not wait for the hooks of earlier ones",
+    file: "packages/server/src/internal/InOrder.ts",
+    from: "    if (this.running) return true\n",
+    to: "",
+    test: inboundTest
+  },
+  {
+    name: "any number of notifications may wait for a hook",
+    file: "packages/server/src/internal/InOrder.ts",
+    from: "this.count < this.maxCount && this.size",
+    to: "this.size",
+    test: inboundTest
+  },
+  {
+    name: "the hook of a notification that dies ends the queue of its session",
+    file: inbound,
+    from: "      Effect.catchCause((cause) =>\n        Cause.hasInterruptsOnly(cause)",
+    to: "      Effect.catchCause((cause) =>\n        Cause.hasDies(cause) ? Effect.die(cause) : Cause.hasInterruptsOnly(cause)",
+    test: inboundTest
+  },
+  {
+    name: "a hook sends notifications for a request that has ended",
+    file: inbound,
+    from: "Effect.sync(() => (arrival.over = true))",
+    to: "Effect.void",
+    test: inboundTest
+  },
+  {
+    name: "a request waits until its client reads the stream of its session",
+    file: "packages/server/src/session/Session.ts",
+    from: "this.peer.sink.room ?? ",
+    to: "",
+    test: "packages/server/test/http/session/notify.test.ts"
+  },
+  {
+    name: "a hook of a notification waits until its client reads the stream of its session",
+    file: "packages/server/src/session/Sender.ts",
+    from: "ready: session.connection.ready",
+    to: "ready: session.ready",
+    test: "packages/server/test/http/session/notify.test.ts"
+  },
+  {
+    name: "a ping passes no hook",
+    file: "packages/server/src/dispatch/Server.ts",
+    from: "pings: (request) => inbound.isEmpty && pings(request)",
+    to: "pings: (request) => pings(request)",
+    test: inboundTest
+  },
+  {
+    name: "an initialize that is refused by its status is 400",
+    file: "packages/server/src/http/session/SessionEndpoint.ts",
+    from: "response.status === 200 ? HttpServerResponse",
+    to: "response.status < 500 ? HttpServerResponse",
+    test: "packages/server/test/http/request/inbound.test.ts"
+  },
+  {
+    name: "a handler runs before the services of its request are made",
+    file: "packages/core/src/features/HandlerContext.ts",
+    from: "Provided.within(provided, () => handler(...args))",
+    to: "{ const handled = handler(...args); return Provided.within(provided, () => handled) }",
+    test: provideTest
+  },
+  {
+    name: "a service of the request is made for each handler that needs it",
+    file: provided,
+    from: "return provided instanceof ProvidedServices ? provided",
+    to: "return false ? provided",
+    test: provideTest
+  },
+  {
+    name: "a fiber that waits for a service of the request is left alone where its maker was interrupted",
+    file: provided,
+    from: "if (Exit.isSuccess(exit) || !Cause.hasInterrupts(exit.cause)) this.exit = exit",
+    to: "this.exit = exit",
+    test: "packages/core/test/features/Provided.test.ts"
+  },
+  {
+    name: "an eager service of the request is made around middleware",
+    file: "packages/server/src/features/Middleware.ts",
+    from: "{ innermost: true }",
+    to: "{}",
+    test: provideTest
+  },
+  {
+    name: "middleware of one method lies around every request",
+    file: "packages/server/src/features/MiddlewareRegistry.ts",
+    from: "if (method === undefined || method === called) run",
+    to: "run",
+    test: middlewareTest
+  },
+  {
+    name: "an error with a status of its own is 200 in a session",
+    file: "packages/server/src/http/session/SessionEndpoint.ts",
+    from: "answered(response.json, response.refusal)",
+    to: "answered(response.json, undefined)",
+    test: refusalsTest
+  },
+  {
+    name: "an error with a status of its own is 200 without a session",
+    file: "packages/server/src/http/stateless/StatelessEndpoint.ts",
+    from: "refusalOf(answer.message)",
+    to: "undefined",
+    test: refusalsTest
+  },
+  {
+    name: "a challenge may hold a line break",
+    file: "packages/protocol/src/wire/McpError.ts",
+    from: 'challenge?.replaceAll(/[^\\x20-\\x7e]/gu, "?")',
+    to: "challenge",
+    test: refusalsTest
+  },
+  {
+    name: "a header of a handler's HTTP request may come from a prototype",
+    file: "packages/core/src/request/RequestContext.ts",
+    from: "= Object.create(null)",
+    to: "= {}",
+    test: refusalsTest
+  },
   {
     name: "what a session keeps is not given back when it is over",
     file: limits,
@@ -50,7 +264,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "middleware swaps the method of a request",
-    file: middleware,
+    file: "packages/server/src/features/MiddlewareRegistry.ts",
     from: "changed.method === request.method",
     to: "changed.method !== undefined",
     test: middlewareTest
@@ -152,7 +366,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   {
     name: "a second question of one name vanishes",
     file: "packages/server/src/mrtr/Questions.ts",
-    from: "if (MethodInfo.serverRequests[method].sameForAll === true) return suspend",
+    from: "if (isSameForAll) return suspend",
     to: "return suspend",
     test: "packages/server/test/mrtr/Replay.test.ts",
     ids: ["mrtr.questions.unique-keys"]
@@ -170,5 +384,12 @@ export const coreFaults: ReadonlyArray<Fault> = [
     from: "        tell(foreign)\n",
     to: "",
     test: "packages/server/test/http/request/refused.test.ts"
+  },
+  {
+    name: "a method that neither the server nor its middleware has is answered with the status of a handler",
+    file: "packages/server/src/dispatch/StatelessEra.ts",
+    from: "if (operation.isKnown) origin.admitted?.()",
+    to: "origin.admitted?.()",
+    test: "packages/server/test/http/statuses.test.ts"
   }
 ]

@@ -264,7 +264,7 @@ export const httpFaults: ReadonlyArray<Fault> = [
   {
     name: "The headers of a request are not compared with it",
     file: "packages/server/src/dispatch/StatelessEra.ts",
-    from: "const standard = Headers.mismatch(headers, request)",
+    from: "const standard = Headers.mismatch(headers, request, this.ownNameParam)",
     to: "const standard = undefined",
     test: "packages/server/test/http/statuses.test.ts",
     ids: ["http.headers.validated"]

@@ -67,10 +67,18 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["subscriptions.acknowledged.first"]
   },
   {
+    name: "a method of an extension is served to a client that did not declare it",
+    file: "packages/server/src/dispatch/OwnMethods.ts",
+    from: 'if (extension.undeclared === "served") return undefined',
+    to: "if (extension.id !== undefined) return undefined",
+    test: "packages/server/test/extensions/requests.test.ts",
+    ids: ["versioning.extension.unsupported"]
+  },
+  {
     name: "a subscription that the server ends is not answered",
     file: "packages/server/src/dispatch/SubscriptionsListen.ts",
-    from: "yield* closing\n",
-    to: "yield* Effect.never\n",
+    from: "yield* own.length === 0 ? closing",
+    to: "yield* own.length === 0 ? Effect.never",
     test: "packages/server/test/http/session/streams.test.ts",
     ids: ["subscriptions.end.answered"]
   },
@@ -133,8 +141,8 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "a result asks nothing and has no state",
     file: "packages/server/src/mrtr/InputRounds.ts",
-    from: 'return new InputRequired({ resultType: "input_required", inputRequests, requestState })',
-    to: 'return new InputRequired({ resultType: "input_required" })',
+    from: 'return EncodedResult.core("input_required", { inputRequests, requestState })',
+    to: 'return EncodedResult.core("input_required", {})',
     test: "packages/server/test/mrtr/rounds.test.ts",
     ids: ["mrtr.result.not-empty"]
   },

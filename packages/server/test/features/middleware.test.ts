@@ -8,7 +8,8 @@ import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Latch, Layer, Schema } from "effect"
+import { Effect, Exit, Fiber, Latch, Layer, Schema, Scope } from "effect"
+import * as MiddlewareRegistry from "../../src/features/MiddlewareRegistry.ts"
 import { everyVersion, session, quiesce } from "../support/raw.ts"
 
 const Name = Schema.Struct({ name: Schema.String })
@@ -218,6 +219,52 @@ describe("a middleware may change the request that is passed on", () => {
       })
       assert.strictEqual((yield* client.call("ask", { said: "plain" })).content[0].text, "changed Ada")
       assert.strictEqual(client.asked[0]?.params.message, "changed")
+    })
+  )
+})
+
+describe("a middleware of one method", () => {
+  const features = Layer.mergeAll(
+    Tools.layer(Tool.make("t", { description: "" }), () => Effect.succeed("said")),
+    Resources.layer({ uri: "static:", name: "r" }, Effect.succeed("read"))
+  )
+
+  for (const version of everyVersion()) {
+    it.effect(`lies around the requests of that method alone, in its place among the others (${version})`, () =>
+      Effect.gen(function* () {
+        const seen: Array<string> = []
+        const note = (name: string) => Effect.sync(() => seen.push(name))
+        const around = (name: string) => Middleware.layer((_, next) => Effect.andThen(note(name), next))
+        const one = Middleware.on("tools/call", ({ params }, next, proceed) =>
+          Effect.andThen(
+            note(`on ${params.name}`),
+            params.name === "renamed" ? proceed({ method: "tools/call", params: { ...params, name: "t" } }) : next
+          )
+        )
+        const ordered = Layer.provideMerge(around("last"), Layer.provideMerge(one, around("first")))
+        const client = yield* session(Layer.merge(features, ordered), { version })
+        seen.splice(0)
+        const { content } = yield* client.call("renamed")
+        assert.strictEqual(content[0].text, "said")
+        yield* client.request("resources/read", { uri: "static:" })
+        assert.deepStrictEqual(seen, ["first", "on renamed", "last", "first", "last"])
+      })
+    )
+  }
+
+  it.effect("wraps no request of another method, nor any once its layer is closed", () =>
+    Effect.gen(function* () {
+      const { context, middleware } = yield* MiddlewareRegistry.make
+      const wrapped = () => ["tools/call", "prompts/get"].map((method) => middleware.wraps(method))
+      const scope = yield* Scope.make()
+      const one = Layer.buildWithScope(
+        Middleware.on("tools/call", (_, next) => next),
+        scope
+      )
+      yield* Effect.provide(one, context)
+      assert.deepStrictEqual(wrapped(), [true, false])
+      yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual(wrapped(), [false, false])
     })
   )
 })

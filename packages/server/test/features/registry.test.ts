@@ -1,4 +1,5 @@
 /** Registering is acquiring: names, lifetimes, sources, visibility, and what a handler can see. */
+import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import { Principal } from "@effect-mcp/core/Principal"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as Prompt from "@effect-mcp/core/Prompt"
@@ -9,9 +10,11 @@ import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import type { Registries } from "@effect-mcp/server/McpServer"
+import { Registry } from "../../src/features/Registry.ts"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Deferred, Effect, Exit, Fiber, Latch, Layer, PubSub, Schema, Scope, Stream } from "effect"
+import { MaxOpsBeforeYield } from "effect/Scheduler"
 import { connect, everyVersion, serve, session, quiesce, versions } from "../support/raw.ts"
 
 const say = (name: string, effect: Effect.Effect<string> = Effect.succeed(name)) =>
@@ -140,6 +143,29 @@ describe("lifetimes", () => {
       yield* Fiber.join(closing)
       assert.strictEqual((yield* Fiber.join(call)).content[0].text, "first")
       assert.strictEqual((yield* client.call("a")).content[0].text, "second")
+    })
+  )
+
+  it.effect("a call that is interrupted at any of its steps keeps no entry", () =>
+    Effect.gen(function* () {
+      for (let steps = 0; steps < 20; steps++) {
+        const registry = yield* Registry.make<string, never>("tool")
+        const scope = yield* Scope.make()
+        yield* Scope.provide(registry.register("a", "entry"), scope)
+        const call = registry.hold(
+          "a",
+          () => Effect.never,
+          () => Effect.die("gone")
+        )
+        // One step of the fiber for each turn of the scheduler.
+        const calling = Effect.provideService(Effect.andThen(Effect.void, call), MaxOpsBeforeYield, 3)
+        const fiber = yield* Effect.forkChild(calling, { startImmediately: true })
+        for (let step = 0; step < steps; step++) yield* Effect.yieldNow
+        yield* Fiber.interrupt(fiber)
+        const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+        yield* quiesce
+        assert.isDefined(closing.pollUnsafe(), `interrupted after ${steps} steps`)
+      }
     })
   )
 
@@ -523,7 +549,9 @@ describe("middleware", () => {
             seen.push(request.params.arguments)
             return request.params.arguments?.a === 13
               ? Effect.fail(new McpError.McpError({ code: 4003, message: "Not that one" }))
-              : Effect.map(next, (result) => ({ ...result, _meta: { audited: true } }))
+              : Effect.map(next, (result) =>
+                  isEncodedResult(result) ? result : { ...result, _meta: { audited: true } }
+                )
           })
         )
       )

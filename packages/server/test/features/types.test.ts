@@ -1,5 +1,7 @@
 // @effect-diagnostics missingEffectError:off missingLayerContext:off globalErrorInEffectFailure:off -- the compiler says it first, as expected
 /** What must not compile: each expectation below is checked by the type checker, which reads this file with all others. */
+import { EncodedResult } from "@effect-mcp/core/EncodedResult"
+import * as Extension from "@effect-mcp/core/Extension"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import { Log } from "@effect-mcp/core/Log"
 import { Principal } from "@effect-mcp/core/Principal"
@@ -132,4 +134,52 @@ it("connecting needs a scope, and nothing else", () => {
   type Connect = ReturnType<McpServer.McpServer["Service"]["connect"]>
   assert.isTrue(holds<Same<Effect.Services<Connect>, Scope.Scope>>(true))
   assert.isTrue(holds<Same<Effect.Error<Connect>, never>>(true))
+})
+
+it("a server whose features were not given a service of the request does not compile", () => {
+  class User extends Context.Service<User, { readonly name: string }>()("User") {}
+  class Tenant extends Context.Service<Tenant, string>()("Tenant") {}
+  const say = Effect.map(User, ({ name }) => name)
+  const tool = Tools.layer(Cook, () => say)
+  const user = Middleware.provide(User, Effect.succeed({ name: "ada" }))
+  // @ts-expect-error User is missing
+  const incomplete: Layer.Layer<McpServer.McpServer> = serve(tool)
+  const complete: Layer.Layer<McpServer.McpServer> = serve(Layer.provide(tool, user))
+  const tenant = Middleware.provide(Tenant, say)
+  holds<Same<Services<typeof tenant>, User>>(true)
+  const met: Layer.Layer<Tenant> = Layer.provide(tenant, user)
+  // Services of the request are no requirements of what is made of them.
+  const asks: Layer.Layer<Tenant> = Middleware.provide(Tenant, Effect.orDie(everyRequestService))
+  // @ts-expect-error its failure is an McpError
+  Middleware.provide(User, Effect.fail("no"))
+  // @ts-expect-error it is what the tag says
+  Middleware.provide(User, Effect.succeed("ada"))
+  // @ts-expect-error an eager one registers with the server
+  const alone: Layer.Layer<User> = Middleware.provide(User, Effect.succeed({ name: "" }), { eager: true })
+  assert.isDefined([incomplete, complete, met, asks, alone])
+})
+
+it("middleware of one method has the params and the result of that method", () => {
+  Middleware.on("tools/call", ({ params }, next) =>
+    Effect.map(next, (result) => (params.name === "" ? result : result))
+  )
+  Middleware.on("resources/read", ({ params }, next, proceed) =>
+    params.uri === "" ? next : proceed({ method: "resources/read", params: { uri: "x:" } })
+  )
+  // @ts-expect-error a result may be of another kind, without content
+  Middleware.on("tools/call", (_, next) => Effect.tap(next, ({ content }) => Effect.log(content)))
+  Middleware.on("tools/call", (_, next) =>
+    Effect.tap(next, (result) => ("content" in result ? Effect.log(result.content[0]) : Effect.void))
+  )
+  const Later = Extension.make("com.example/later")
+  Middleware.on("tools/call", () => Effect.succeed(EncodedResult.of(Later, "ticket", {})))
+  // @ts-expect-error a call has no uri
+  Middleware.on("tools/call", ({ params }, next) => (params.uri === "" ? next : next))
+  // @ts-expect-error a list of tools is no result of a call
+  Middleware.on("tools/call", () => Effect.succeed({ tools: [] }))
+  // @ts-expect-error the handshake is the session's
+  Middleware.on("initialize", (_, next) => next)
+  const needy = serve(Middleware.on("tools/list", (_, next) => Effect.andThen(cook, next)))
+  holds<Same<Services<typeof needy>, Kitchen>>(true)
+  assert.isDefined(needy)
 })

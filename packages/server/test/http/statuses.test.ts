@@ -1,12 +1,16 @@
 /** Responses over HTTP: statuses, errors, and admission. */
+import { EncodedResult } from "@effect-mcp/core/EncodedResult"
+import * as Extension from "@effect-mcp/core/Extension"
+import * as Extensions from "@effect-mcp/core/Extensions"
 import { Principal } from "@effect-mcp/core/Principal"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Queue } from "effect"
+import { Deferred, Effect, Fiber, Layer, Queue, Schema } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
+import * as Middleware from "../../src/features/Middleware.ts"
 import { call, echo, isFetch, open, region, sent } from "./support/http.ts"
 
 const version = "io.modelcontextprotocol/protocolVersion"
@@ -50,6 +54,24 @@ describe("A POST of 2026-07-28", () => {
         assert.strictEqual(reply.status, 400)
         assert.deepInclude((yield* reply.json).error, { code: -32020, data: { supported: ["2026-07-28"] } })
       })
+  )
+
+  it.live("Where middleware answers unknown methods, one that it leaves is 404, and its other errors are 200", () =>
+    Effect.gen(function* () {
+      const answers = Middleware.layer((request, next) => {
+        const { method }: { readonly method: string } = request
+        if (method === "acme/wrong") return Effect.fail(McpError.invalidParams("Wrong"))
+        return method === "acme/known" ? Effect.succeed(EncodedResult.core("complete", { known: true })) : next
+      })
+      const { post } = yield* open(answers, {}, { ...newest, unknownMethods: "middleware" })
+      const status = (method: string) =>
+        Effect.flatMap(post(method), (reply) =>
+          Effect.map(reply.json, ({ error, result }) => [reply.status, error?.code ?? result.known])
+        )
+      assert.deepStrictEqual(yield* status("acme/known"), [200, true])
+      assert.deepStrictEqual(yield* status("acme/wrong"), [200, -32602])
+      assert.deepStrictEqual(yield* status("acme/unknown"), [404, -32601])
+    })
   )
 
   it.live(
@@ -163,6 +185,41 @@ describe("A POST of 2026-07-28", () => {
       "http.status.missing-capability",
       "http.headers.case-insensitive"
     )
+  )
+
+  it.live(
+    "A method of an extension is refused where its name is missing in the headers or differs from that of its params",
+    () =>
+      Effect.gen(function* () {
+        const handled: Array<string> = []
+        const Notes = Extension.make("com.example/notes", {
+          requests: {
+            read: Extension.request("com.example/notes/read", { params: { title: Schema.String }, nameParam: "title" }),
+            count: Extension.request("com.example/notes/count")
+          }
+        })
+        const notes = Extensions.layer(Notes, {
+          requests: {
+            read: ({ title }) => Effect.sync(() => ({ length: handled.push(title) })),
+            count: () => Effect.succeed({})
+          }
+        })
+        const { fetch } = yield* open(notes)
+        const declared = { _meta: { [capabilities]: { extensions: { [Notes.id]: {} } } } }
+        const read = (name: string | undefined, title: unknown = "café") =>
+          sent(Notes.requests.read.method, { title, ...declared }, { "mcp-name": name })
+        const answer = (message: ReturnType<typeof read>) =>
+          Effect.flatMap(fetch(message), ({ json, status }) => Effect.map(json, ({ error }) => [status, error?.code]))
+        for (const name of [undefined, "", "other", "CAFE", "=?base64?!?="]) {
+          assert.deepStrictEqual(yield* answer(read(name)), [400, -32020], name)
+        }
+        assert.deepStrictEqual(handled, [])
+        assert.deepStrictEqual(yield* answer(read("=?base64?Y2Fmw6k=?=")), [200, undefined])
+        assert.deepStrictEqual(handled, ["café"])
+        const other = sent(Notes.requests.count.method, declared, { "mcp-method": Notes.requests.read.method })
+        assert.deepStrictEqual(yield* answer(other), [400, -32020])
+        assert.deepStrictEqual(yield* answer(sent(Notes.requests.count.method, declared)), [200, undefined])
+      })
   )
 
   it.live("An error that a handler answers is 200", () =>

@@ -41,6 +41,7 @@ export const meta = requirements(
     "meta.notification.subscription": server.must(
       "Every notification of a subscription carries the id of its request in `_meta`."
     ),
+    "meta.extension.prefix": both.must("A `_meta` key that an extension adds has a prefix.", { plain: true }),
     "meta.trace.format": both.must("Trace context in `_meta` has the formats of W3C Trace Context and W3C Baggage.")
   })
 )

@@ -42,6 +42,12 @@ export const lifecycle = requirements(
       "A client that is answered with a version it cannot speak ends the connection."
     )
   }),
+  at("basic/lifecycle#capability-negotiation", stateful, {
+    "lifecycle.capability.experimental": both.must(
+      "Features beyond the specification are declared in `experimental` of the capabilities.",
+      { plain: true }
+    )
+  }),
   at("basic/lifecycle#operation", stateful, {
     "lifecycle.operation.version-respected": both.must("Both sides keep to the negotiated protocol version.", {
       softer: ["2024-11-05", "2025-03-26"]

@@ -37,6 +37,13 @@ export const versioning = requirements(
   }),
   at("basic/versioning#extension-negotiation", july, {
     "versioning.extension.identifier": both.must("The name of an extension is a `_meta` key with a prefix."),
+    "versioning.extension.advertised": both.must(
+      "An extension is declared by its name in `extensions` of the capabilities, with its settings.",
+      { plain: true }
+    ),
+    "versioning.extension.no-settings": both.must("An empty object of settings declares the extension.", {
+      plain: true
+    }),
     "versioning.extension.unsupported": both.must(
       "Where the other side lacks an extension, the core protocol is used or the request is refused with an error."
     ),

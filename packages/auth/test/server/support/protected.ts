@@ -85,6 +85,8 @@ export interface Options<E, R> {
   readonly caching?: McpServer.Options<E, R>["caching"]
   /** Serves HTTP with SSE at `/sse` as well, under the same guard. */
   readonly sse?: boolean
+  /** Replaces `Auth.layer` of the guard. */
+  readonly auth?: Layer.Layer<Auth.Auth | Auth.Guard>
   /** Further routes beside the endpoint. */
   readonly routes?: Layer.Layer<never, never, Auth.Guard | HttpClient.HttpClient | HttpRouter.HttpRouter>
 }
@@ -108,6 +110,7 @@ const addressOf = (context: Context.Context<HttpServer.HttpServer>) =>
   HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address)
 
 export const open = Effect.fnUntraced(function* <E>({
+  auth: given,
   caching,
   endpoint: endpointOptions,
   features,
@@ -126,9 +129,11 @@ export const open = Effect.fnUntraced(function* <E>({
   const listening = yield* Layer.build(Layer.orDie(listen()))
   const origin = addressOf(listening)
   const url = `${origin}/mcp`
-  const auth = Auth.layer({ resource: url, authorizationServers: [server.issuer, ...issuers], ...guard }).pipe(
-    Layer.provide(verifier(server.issuer))
-  )
+  const auth =
+    given ??
+    Auth.layer({ resource: url, authorizationServers: [server.issuer, ...issuers], ...guard }).pipe(
+      Layer.provide(verifier(server.issuer))
+    )
   const endpoint = Auth.protect(
     Layer.merge(
       McpServer.layerHttp({ path: "/mcp", ...endpointOptions }),

@@ -21,10 +21,24 @@ import * as SameOrigin from "./SameOrigin.ts"
 
 type Answer = Effect.Effect<HttpClientResponse, HttpClientError>
 
-/** Whether the request is of the stateless era (2026-07-28), and belongs to no session. */
-export const isStateless = (message: JsonRpc.Request): boolean => {
+/** Whether the message is of the stateless era (2026-07-28), and belongs to no session. */
+export const isStateless = (message: JsonRpc.Request | JsonRpc.Notification): boolean => {
   const meta = message.params?._meta
   return isJsonObject(meta) && typeof meta[protocolVersion] === "string"
+}
+
+const traceNames = ["traceparent", "tracestate", "baggage"]
+
+/** The trace context in `_meta` of a request, as headers: for proxies and servers that read only these. */
+const traceHeaders = (message: JsonRpc.Request): RequestHeaders => {
+  const meta = message.params?._meta
+  if (!isJsonObject(meta) || typeof meta["traceparent"] !== "string") return {}
+  return Object.fromEntries(
+    traceNames.flatMap((name) => {
+      const value = meta[name]
+      return typeof value === "string" && /^[ -~]*$/.test(value) ? [[name, value]] : []
+    })
+  )
 }
 
 const json = "application/json"
@@ -38,11 +52,14 @@ export class Endpoint {
   readonly url: URL
   private readonly http: HttpClient.HttpClient
   private readonly shared: Headers.Headers
+  private readonly propagates: boolean
   /** The common part of all POSTs, so that the URL is parsed once. */
   private readonly posted: HttpClientRequest.HttpClientRequest
 
-  constructor(http: HttpClient.HttpClient, url: URL, shared: Headers.Input | undefined) {
+  /** `propagates`: whether requests have the headers of their trace context. Default true. */
+  constructor(http: HttpClient.HttpClient, url: URL, shared: Headers.Input | undefined, propagates = true) {
     this.http = http
+    this.propagates = propagates
     this.url = url
     this.shared = Headers.fromInput(shared)
     this.posted = HttpClientRequest.post(url)
@@ -69,16 +86,15 @@ export class Endpoint {
   post(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, text: string, extra?: RequestHeaders): Answer {
     const request = JsonRpc.isBatch(message) || !JsonRpc.isRequest(message) ? undefined : message
     const own =
-      request === undefined
-        ? this.ofSession
-        : isStateless(request)
-          ? MetadataHeaders.of(request)
-          : request.method === "initialize"
-            ? undefined
-            : this.ofSession
+      !JsonRpc.isBatch(message) && "method" in message && isStateless(message)
+        ? MetadataHeaders.of(message)
+        : request?.method === "initialize"
+          ? undefined
+          : this.ofSession
     const body = HttpBody.text(text, json)
     // All names are in lower case, and the record is not shared.
     const headers = Headers.fromRecordUnsafe({
+      ...(request === undefined || !this.propagates ? undefined : traceHeaders(request)),
       ...this.shared,
       ...(extra === undefined ? undefined : Headers.fromInput(extra)),
       ...own,

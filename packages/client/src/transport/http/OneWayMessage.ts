@@ -5,7 +5,7 @@ import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Schedule from "effect/Schedule"
 import * as Body from "./Body.ts"
 import type { Answered } from "./Denial.ts"
-import type { Endpoint } from "./Endpoint.ts"
+import { type Endpoint, isStateless } from "./Endpoint.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
 import * as SessionExpired from "./SessionExpired.ts"
 
@@ -16,6 +16,9 @@ export const encode = (message: OneWayMessage): string =>
 
 export const isNotification = (message: OneWayMessage): message is JsonRpc.Notification =>
   !JsonRpc.isBatch(message) && "method" in message
+
+/** Whether it is a notification that needs no session. */
+export const isAlone = (message: OneWayMessage): boolean => isNotification(message) && isStateless(message)
 
 const isResponse = (message: OneWayMessage): boolean =>
   JsonRpc.isBatch(message) ? message.every(JsonRpc.isResponse) : JsonRpc.isResponse(message)

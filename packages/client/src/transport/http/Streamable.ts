@@ -85,7 +85,7 @@ class StreamableWire {
   private readonly oneWayFibers = new Fibers()
   /** Completes once the notifications so far were accepted, or took too long. */
   private accepted: Effect.Effect<void> = Effect.void
-  /** Whether `initialize` was sent: without a session only requests are posted. */
+  /** Whether `initialize` was sent: without a session only requests and notifications of the stateless era are posted. */
   private inSession = false
   private standaloneStream: Fiber.Fiber<void> | undefined = undefined
   /** Whether the server refused the stateless era. */
@@ -241,7 +241,7 @@ class StreamableWire {
 
   /** Posts a message that has no answer. A later message waits for a notification, but for no cancellation. */
   private sendOneWay(message: OneWayMessage.OneWayMessage, lane: Lane): void {
-    if (!this.inSession) return
+    if (!this.inSession && !OneWayMessage.isAlone(message)) return
     const { budget, endpoint } = this.parts
     const text = OneWayMessage.encode(message)
     if (!budget.take(lane, text.length)) {

@@ -1,4 +1,5 @@
 /** Arguments that travel in headers, too (2026-07-28): where the client learns of them, and what it makes of a server that errs. */
+import * as ClientMiddleware from "@effect-mcp/client/ClientMiddleware"
 import * as Http from "@effect-mcp/client/Http"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -52,6 +53,28 @@ const open = Effect.fnUntraced(function* (options: McpClient.Options = {}) {
 const fork = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
 const params = ({ headers }: Raw.Hit) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("mcp-param-")))
+
+describe("a header of middleware", () => {
+  test(
+    "goes with every request, the handshake included, and with those of the call",
+    Effect.gen(function* () {
+      const tenant = ClientMiddleware.layer({ request: (_, next) => next({ headers: { "x-tenant": "acme" } }) })
+      const server = yield* Raw.open
+      const opened = yield* Effect.forkScoped(Effect.provide(McpClient.open(Http.open({ url: server.url })), tenant))
+      const discover = yield* server.next
+      yield* discover.result(Modern.discovered())
+      const client = yield* Fiber.join(opened)
+      const asked = yield* fork(client.callToolByName("t", {}, { headers: { "x-mine": "1" } }))
+      const list = yield* server.next
+      yield* list.result(page([]))
+      const post = yield* server.next
+      yield* post.result(called)
+      yield* Fiber.join(asked)
+      for (const { headers } of [discover, list, post]) assert.strictEqual(headers["x-tenant"], "acme")
+      assert.strictEqual(post.headers["x-mine"], "1")
+    })
+  )
+})
 
 describe("an argument with a header", () => {
   test(

@@ -257,7 +257,7 @@ class SseSessions {
       controlCap: options.controlCap ?? defaultControlCap
     })
     const transport = { incoming: Stream.never, sink, broken: Effect.raceFirst(broken, gone) }
-    const session = yield* server.connect(transport, { id, principal })
+    const session = yield* server.connect(transport, { id, principal, kind: "sse" })
     Deferred.doneUnsafe(opened, Effect.succeed(session))
     yield* session.peer.awaitClosed
   })
@@ -314,7 +314,8 @@ class SseSessions {
       orElse: () => Effect.fail(late)
     })
     arrived()
-    const inbound = Body.decode(body, { headers: http.headers, principal }, this.shared.admission)
+    const { headers, method, originalUrl } = http
+    const inbound = Body.decode(body, { headers, method, originalUrl, principal }, this.shared.admission)
     if (HttpServerResponse.isHttpServerResponse(inbound)) return inbound
     if (this.sessions.get(id) !== connected) return noSession()
     const failure = refuseModern(inbound)

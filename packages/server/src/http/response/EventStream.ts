@@ -25,6 +25,8 @@ export class EventStream implements EventSource {
   ended = false
   /** What senders wait for; undefined while none waits. */
   private room: Latch.Latch | undefined = undefined
+  /** Opened when it has no body any more; undefined while nothing waits for that. */
+  private leaving: Latch.Latch | undefined = undefined
 
   /** `highWater` is as low as its use allows: of bytes that wait long the garbage is collected late. */
   constructor(highWater: number) {
@@ -57,6 +59,11 @@ export class EventStream implements EventSource {
   /** Whether a sender need not wait. */
   writable(): boolean {
     return this.bytes < this.highWater || this.ended
+  }
+
+  /** Bytes that no body has written. */
+  get backlog(): number {
+    return this.bytes
   }
 
   /** Waits until it is writable. */
@@ -96,6 +103,11 @@ export class EventStream implements EventSource {
     return this.body !== undefined
   }
 
+  /** Waits until there is no body. */
+  get left(): Effect.Effect<void> {
+    return Effect.suspend(() => (this.attached ? (this.leaving ??= Latch.makeUnsafe(false)).await : Effect.void))
+  }
+
   /** The body of a response, which takes events from now on; an older body ends. */
   attach(): SseBody {
     this.body?.close("")
@@ -109,6 +121,8 @@ export class EventStream implements EventSource {
     body.close("")
     if (this.body !== body) return
     this.body = undefined
+    this.leaving?.openUnsafe()
+    this.leaving = undefined
     this.release()
   }
 

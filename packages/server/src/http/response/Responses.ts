@@ -54,3 +54,14 @@ export const shuttingDown = (id?: JsonRpc.Id): ErrorResponse =>
 /** 404: no session of that id is open for this caller. The client has to initialize anew. */
 export const noSession = (id?: JsonRpc.Id): ErrorResponse =>
   refuse(404, McpError.invalidRequest("There is no such session: it has expired or was ended"), id)
+
+/** The answer of a server as JSON: with the status that its error asks for, else with `status`. */
+export const answered = (text: string, refusal: JsonRpc.HttpRefusal | undefined, status = 200): ErrorResponse => {
+  if (refusal === undefined) return json(text, status)
+  const { challenge } = refusal
+  return json(text, refusal.status, challenge === undefined ? undefined : { "www-authenticate": challenge })
+}
+
+/** What HTTP says of the error of a response; undefined where that is nothing of its own. */
+export const refusalOf = (message: JsonRpc.Message): JsonRpc.HttpRefusal | undefined =>
+  "error" in message ? message.error[JsonRpc.httpRefusal] : undefined

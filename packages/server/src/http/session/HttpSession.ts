@@ -171,6 +171,10 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
     return this.config.sessionless
   }
 
+  get kind(): string {
+    return "http"
+  }
+
   private makeTransport(): Transport.Transport {
     const incoming = Stream.suspend(() => this.messages.stream)
     const run = (receive: (inbound: Transport.Inbound) => void) => Effect.suspend(() => this.messages.read(receive))
@@ -218,15 +222,32 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
 
   /** Waits until a client reads the standalone GET stream, and it has room. */
   get ready(): Effect.Effect<void> {
-    return this.whenRead()
-  }
-
-  private whenRead(): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.getStream?.attached === true) return this.getStream.ready
       this.joined ??= Latch.makeUnsafe(false)
-      return Effect.andThen(this.joined.await, this.whenRead())
+      // oxlint-disable-next-line unicorn/no-accessor-recursion -- each time waits for a client
+      return Effect.andThen(this.joined.await, this.ready)
     })
+  }
+
+  /** Waits for room in the standalone GET stream while a client reads it. Without one the oldest messages are dropped. */
+  get room(): Effect.Effect<void> {
+    return Effect.suspend(() => (this.getStream?.attached === true ? this.getStream.ready : Effect.void))
+  }
+
+  /** Whether a client reads the standalone GET stream. */
+  isRead(): boolean {
+    return this.getStream?.attached === true
+  }
+
+  /** Waits until no client reads the standalone GET stream. */
+  get left(): Effect.Effect<void> {
+    return Effect.suspend(() => this.getStream?.left ?? Effect.void)
+  }
+
+  /** Of the standalone GET stream: a response has room of its own. */
+  backlog(): number {
+    return this.getStream?.backlog ?? 0
   }
 
   send(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, _lane: Transport.Lane, relatedTo?: JsonRpc.Id): void {

@@ -9,15 +9,25 @@ import type { Decoded, Single } from "@effect-mcp/core/Transport"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { McpServer } from "../../dispatch/Server.ts"
+import { assumed } from "../../session/Session.ts"
 import type { HttpExchange } from "../request/HttpExchange.ts"
 import type { HttpRequest } from "../request/HttpRequest.ts"
 import type { InFlightRequests } from "../request/InFlightRequests.ts"
-import { accepted, type ErrorResponse, json, noSession, refuse, shuttingDown, tooMany } from "../response/Responses.ts"
+import {
+  accepted,
+  answered,
+  type ErrorResponse,
+  noSession,
+  refuse,
+  shuttingDown,
+  tooMany
+} from "../response/Responses.ts"
 import type { KeepAliveTimer, SseBody } from "../response/SseBody.ts"
 import { emptySseResponse, sseResponse } from "../response/SseResponse.ts"
 import { conflictOf } from "./conflict.ts"
@@ -63,6 +73,10 @@ const storeFailed = refuse(503, McpError.internalError("The events cannot be rea
 const requestOf = (single: Single): JsonRpc.Request | undefined =>
   single._tag === "Message" && JsonRpc.isRequest(single.message) ? single.message : undefined
 
+/** The response to an `initialize` that failed: an error may have a status of its own. */
+const notOpened = (response: Response): Response =>
+  response.status === 200 ? HttpServerResponse.setStatus(response, 400) : response
+
 /** A request of a session is not stopped by the shutdown: the end of its session answers it. */
 const endsWithSession = (): void => {}
 
@@ -103,7 +117,7 @@ export class SessionEndpoint {
     if (!this.options.config.sessionless) return this.open(initialize, request, http, exchange)
     return this.once(http, request.id, (opened) =>
       Effect.map(this.request(opened, initialize, request, exchange), (response) =>
-        opened.session.negotiated === undefined ? HttpServerResponse.setStatus(response, 400) : response
+        opened.session.negotiated === undefined ? notOpened(response) : response
       )
     )
   }
@@ -128,7 +142,7 @@ export class SessionEndpoint {
       return HttpServerResponse.setHeader(response, sessionIdHeader, opened.id)
     }
     sessions.close(opened, "The session could not be opened")
-    return HttpServerResponse.setStatus(response, 400)
+    return notOpened(response)
   })
 
   // ---- POST
@@ -210,12 +224,20 @@ export class SessionEndpoint {
         response.refuse(
           JsonRpc.failure(member.id ?? opened.session.negotiated?.revision.rules.unreadableId, member.error)
         )
-      } else opened.receive(member, response)
+      } else if (!this.outlasts(opened, member)) opened.receive(member, response)
     }
     return expected === 0 ? Effect.succeed(accepted) : this.answer(opened, response, exchange)
   }
 
   // ---- POST without sessions
+
+  /** Whether the member of a batch is a notification that its session, which ends with the batch, does not handle. */
+  private outlasts({ session: { negotiated }, sessionless }: Opened, member: Single): boolean {
+    if (!sessionless || member._tag !== "Message" || negotiated === undefined) return false
+    const { message } = member
+    if (!JsonRpc.isNotification(message) || MethodInfo.isOfRequest(message.method)) return false
+    return this.notified(member, negotiated.revision)
+  }
 
   private postOnce(http: HttpRequest, body: Decoded, id: JsonRpc.Id | undefined, exchange: HttpExchange): Answer {
     // A session of an endpoint that has sessions: its client has to initialize anew.
@@ -225,12 +247,21 @@ export class SessionEndpoint {
     if (revision === undefined) return Effect.succeed(this.unserved(version, id))
     if (this.options.exchanges.draining) return Effect.succeed(shuttingDown(id))
     if (body._tag === "Message" && id === undefined) {
-      return Effect.succeed(JsonRpc.isNotification(body.message) ? accepted : unexpectedResponse)
+      return Effect.succeed(this.notified(body, revision) ? accepted : unexpectedResponse)
     }
     return this.once(http, id, (opened) => {
       opened.session.assume(revision)
       return this.receive(opened, body, exchange)
     })
+  }
+
+  /** Hands a notification to the server, since it may be handled for longer than its POST lasts. False for other messages. */
+  private notified({ envelope, message }: Message, revision: Revision.Revision): boolean {
+    if (!JsonRpc.isNotification(message)) return false
+    const { exchanges, server } = this.options
+    const { address } = envelope
+    server.receive(message, envelope, { address, closing: exchanges.closing, negotiated: assumed(revision) })
+    return true
   }
 
   /** A session that ends with the answers to its POST. */
@@ -264,7 +295,7 @@ export class SessionEndpoint {
   }
 
   private responseOf(session: HttpSession, response: SessionResponse, exchange: HttpExchange): Response {
-    if (response.json !== undefined) return json(response.json)
+    if (response.json !== undefined) return answered(response.json, response.refusal)
     // A request that was cancelled has no answer.
     if (response.stream === undefined) return emptySseResponse
     exchange.stop = endsWithSession

@@ -15,6 +15,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
+import { refusalOf } from "../response/Responses.ts"
 import type { Owner, ResumableStream } from "./ResumableStream.ts"
 
 /** What a response uses of its session. */
@@ -64,6 +65,8 @@ export class SessionResponse implements Sink, Owner {
   private expected: number
   /** The first answer, as text; read only while there is no `stream`. */
   private first: string | undefined = undefined
+  /** What HTTP says of the error that is the one answer; undefined where that is nothing of its own. */
+  refusal: JsonRpc.HttpRefusal | undefined = undefined
   /** The answers after `first`, of a batch. */
   private rest: Array<string> | undefined = undefined
   /** Questions that were sent on `stream`; some may have been answered. They fail when the response is abandoned. */
@@ -76,6 +79,8 @@ export class SessionResponse implements Sink, Owner {
   private timer: Fiber.Fiber<void> | undefined = undefined
   /** Opened when it is known whether the response is JSON or a stream; undefined while nothing waits for that. */
   private decision: Latch.Latch | undefined = undefined
+  /** Opened when the client goes; undefined while nothing waits for that. */
+  private leaving: Latch.Latch | undefined = undefined
 
   constructor(session: ResponseOwner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>, expected: number, batch: boolean) {
     this.session = session
@@ -150,6 +155,16 @@ export class SessionResponse implements Sink, Owner {
     this.settle(id)
   }
 
+  /** Whether the client has not gone. */
+  isRead(): boolean {
+    return this.state !== "Detached" && this.state !== "Abandoned"
+  }
+
+  /** Waits until the client has gone. */
+  get left(): Effect.Effect<void> {
+    return Effect.suspend(() => (this.isRead() ? (this.leaving ??= Latch.makeUnsafe(false)).await : Effect.void))
+  }
+
   closeStream(retry: Duration.Input = this.session.config.retry): void {
     const { state } = this
     if (this.session.polls && state !== "Done" && state !== "Abandoned") this.streaming().closeStream(retry)
@@ -166,8 +181,10 @@ export class SessionResponse implements Sink, Owner {
     // Throws on a value that is no JSON before anything has changed: its sender then answers with an error.
     const text = JsonRpc.encode(message)
     if (this.stream !== undefined) this.stream.write(text)
-    else if (this.first === undefined) this.first = text
-    else (this.rest ??= []).push(text)
+    else if (this.first === undefined) {
+      this.first = text
+      if (!this.batch) this.refusal = refusalOf(message)
+    } else (this.rest ??= []).push(text)
   }
 
   private settle(id: JsonRpc.Id | undefined): void {
@@ -201,13 +218,20 @@ export class SessionResponse implements Sink, Owner {
     this.leftBehind = true
     if (this.stream?.resumable === true) {
       this.state = "Detached"
+      this.leave()
       this.interruptAfter(config.window, "The client did not come back in time")
       return
     }
     this.state = "Abandoned"
+    this.leave()
     this.stream?.discard()
     for (const id of this.questions ?? []) this.session.unanswered(id, false)
     this.interruptAfter(config.grace, "The client has disconnected")
+  }
+
+  private leave(): void {
+    this.leaving?.openUnsafe()
+    this.leaving = undefined
   }
 
   private interruptAfter(time: Duration.Duration, reason: string): void {

@@ -14,7 +14,7 @@ import type { McpServer } from "../../dispatch/Server.ts"
 import type { HttpExchange } from "../request/HttpExchange.ts"
 import type { HttpRequest } from "../request/HttpRequest.ts"
 import type { InFlightRequests } from "../request/InFlightRequests.ts"
-import { json } from "../response/Responses.ts"
+import { answered, refusalOf } from "../response/Responses.ts"
 import type { KeepAliveTimer } from "../response/SseBody.ts"
 import { emptySseResponse, sseResponse } from "../response/SseResponse.ts"
 import { StatelessResponse } from "./StatelessResponse.ts"
@@ -49,8 +49,11 @@ export const make = ({ context, exchanges, fibers, keepAlive, server }: Options)
     if (refused !== undefined) return Effect.succeed(refused)
     const response = new StatelessResponse()
     let admitted = false
+    let isGivenUp = false
     const dispatched = server.dispatch(request, http, response, {
       address: http.address,
+      kind: "http",
+      isGivenUp: () => isGivenUp,
       closing: exchanges.closing,
       admitted: () => (admitted = true),
       base: context
@@ -59,18 +62,23 @@ export const make = ({ context, exchanges, fibers, keepAlive, server }: Options)
       const { answer, stream } = response
       if (stream !== undefined) return sseResponse(stream.attach(), keepAlive)
       // A request that was cancelled has no answer.
-      return answer === undefined ? emptySseResponse : json(answer.text, statusOf(answer.message, admitted))
+      if (answer === undefined) return emptySseResponse
+      return answered(answer.text, refusalOf(answer.message), statusOf(answer.message, admitted))
     }
     // A request that has ended needs no fiber, and its client nothing to interrupt.
     if (exitOf(dispatched) !== undefined) return Effect.succeed(respond())
     const { span } = http
     const fiber = runFork(span === undefined ? dispatched : Effect.provideService(dispatched, Tracer.ParentSpan, span))
     fibers.add(fiber)
-    exchange.stop = () => fiber.interruptUnsafe()
-    exchange.left = () => {
-      response.close()
+    const giveUp = (): void => {
+      isGivenUp = true
       // Does nothing where the answer was sent.
       fiber.interruptUnsafe()
+    }
+    exchange.stop = giveUp
+    exchange.left = () => {
+      response.close()
+      giveUp()
     }
     return response.isDecided ? Effect.succeed(respond()) : Effect.map(response.decided, respond)
   }

@@ -346,6 +346,7 @@ describe("subscriptions/listen", () => {
         const options = {
           resources: slow,
           capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
+          own: Effect.succeed([]),
           listeners,
           closing: Effect.never,
           limits: new Limits(),
@@ -387,7 +388,15 @@ describe("subscriptions/listen", () => {
       const closing = yield* Deferred.make<void>()
       const limits = new Limits()
       const holder = { principal: Principal.anonymous, kept: 0 }
-      const options = { resources, capabilities: {}, listeners, closing: Deferred.await(closing), limits, holder }
+      const options = {
+        resources,
+        capabilities: {},
+        own: Effect.succeed([]),
+        listeners,
+        closing: Deferred.await(closing),
+        limits,
+        holder
+      }
       const exchange = {
         request: { jsonrpc: "2.0", id: 1, method: "subscriptions/listen" } as const,
         envelope: {},

@@ -1,0 +1,298 @@
+/** Tokens and API keys that an operator hands out, over HTTP; and principals of middleware of one's own. */
+import * as Auth from "@effect-mcp/auth/server/Auth"
+import * as Credentials from "@effect-mcp/auth/server/Credentials"
+import * as Prompt from "@effect-mcp/core/Prompt"
+import { Principal } from "@effect-mcp/core/Principal"
+import * as Prompts from "@effect-mcp/core/Prompts"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import { since } from "@effect-mcp/spec/Requirement"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Effect, Exit, Layer, Logger, Redacted } from "effect"
+import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { createHash } from "node:crypto"
+import { inspect } from "node:util"
+import { openAt, request } from "./support/protected.ts"
+
+const alice = "alice-0123456789abcdef"
+const bob = "bob_0123456789.abcdef=="
+
+const whoami = Tools.layer(Tool.make("whoami", { description: "Who calls." }), () =>
+  Effect.map(Auth.caller, ({ claims, scopes, subject }) => JSON.stringify([subject, scopes, claims]))
+)
+const seen = Tools.layer(Tool.make("seen", { description: "Everything that a handler can see of its request." }), () =>
+  Effect.gen(function* () {
+    const { envelope } = yield* RequestContext
+    return JSON.stringify([envelope, yield* Principal, { ...envelope.headers }])
+  })
+)
+const write = Tools.layer(Tool.make("write", { description: "Writes." }), () => Effect.succeed("written")).pipe(
+  Auth.requires("write")
+)
+const hidden = Prompts.layer(Prompt.make("hidden", { description: "For writers." }), () => Effect.succeed("?")).pipe(
+  Auth.requires({ scopes: ["write"], hide: true })
+)
+const features = Layer.mergeAll(whoami, seen, write, hidden)
+
+const sha256 = (token: string): string => createHash("sha256").update(token).digest("hex")
+
+const tokens: ReadonlyArray<Auth.StaticToken> = [
+  { token: Redacted.make(alice), subject: "alice", scopes: ["read", "write"], claims: { team: "a" } },
+  { sha256: sha256(bob), subject: "bob", scopes: ["read"] }
+]
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+const textOf = (reply: { readonly json: any }): any => JSON.parse(reply.json.result.content[0].text)
+
+const keys = (options: Partial<Auth.TokensOptions> = {}) => Auth.layerTokens({ tokens, ...options })
+
+describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) => {
+  const open = openAt(revision)
+
+  it.effect("name the caller, its scopes and claims, whether the server was given the token or its hash", () =>
+    Effect.gen(function* () {
+      const { call } = yield* open({ features, auth: keys() })
+      assert.deepStrictEqual(textOf(yield* call("whoami", bearer(alice))), ["alice", ["read", "write"], { team: "a" }])
+      assert.deepStrictEqual(textOf(yield* call("whoami", bearer(bob))), ["bob", ["read"], {}])
+    })
+  )
+
+  it.effect("are demanded by 401 with a challenge that names each header, and no metadata", () =>
+    Effect.gen(function* () {
+      const auth = keys({ headers: ["authorization", "x-api-key"], scopes: ["read"] })
+      const { call, origin, url } = yield* open({ features, auth })
+      for (const reply of [yield* call("whoami"), yield* request(url), yield* request(url, { method: "DELETE" })]) {
+        assert.strictEqual(reply.status, 401)
+        assert.strictEqual(
+          reply.headers.get("www-authenticate"),
+          'Bearer scope="read", ApiKey scope="read", header="x-api-key"'
+        )
+        assert.deepStrictEqual(reply.json, {
+          error: "unauthorized",
+          error_description: "A token is needed: Authorization: Bearer TOKEN, or x-api-key: TOKEN"
+        })
+      }
+      for (const path of ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"]) {
+        assert.strictEqual((yield* request(`${origin}${path}`)).status, 404)
+      }
+    })
+  )
+
+  it.effect("are taken from each header that was named, and from no other", () =>
+    Effect.gen(function* () {
+      const { call } = yield* open({ features, auth: keys({ headers: ["x-api-key", "x-token"] }) })
+      for (const headers of [{ "x-api-key": bob }, { "X-Token": bob }] as ReadonlyArray<Record<string, string>>) {
+        assert.strictEqual(textOf(yield* call("whoami", headers))[0], "bob")
+      }
+      const other = yield* call("whoami", bearer(bob))
+      assert.strictEqual(other.status, 401)
+      assert.strictEqual(other.headers.get("www-authenticate"), 'ApiKey header="x-api-key", ApiKey header="x-token"')
+    })
+  )
+
+  it.effect("that are not known are refused by 401, which repeats nothing of them", () =>
+    Effect.gen(function* () {
+      const { call } = yield* open({ features, auth: keys({ headers: ["authorization", "x-api-key"] }) })
+      const wrong = [alice.slice(0, -1), `${alice}0`, alice.toUpperCase(), sha256(bob), "a", "x".repeat(8192)]
+      for (const token of wrong) {
+        for (const headers of [bearer(token), { "x-api-key": token }] as ReadonlyArray<Record<string, string>>) {
+          const reply = yield* call("whoami", headers)
+          assert.strictEqual(reply.status, 401)
+          const challenge = reply.headers.get("www-authenticate") ?? ""
+          assert.match(challenge, /^Bearer error="invalid_token", error_description="The token is not known: /)
+          if (token.length > 1) assert.notInclude(reply.text + challenge, token)
+        }
+      }
+    })
+  )
+
+  it.effect("that are malformed, doubled, or in the query are refused by 400", () =>
+    Effect.gen(function* () {
+      const { call, url } = yield* open({ features, auth: keys({ headers: ["authorization", "x-api-key"] }) })
+      const malformed: ReadonlyArray<Record<string, string>> = [
+        { authorization: `Bearer ${alice} ${bob}` },
+        { authorization: `Bearer ${alice}, Bearer ${bob}` },
+        { authorization: "Bearer " },
+        { authorization: `DPoP ${alice}` },
+        { "x-api-key": "" },
+        { "x-api-key": `${alice}, ${bob}` },
+        { "x-api-key": `Bearer ${alice}` },
+        { ...bearer(alice), "x-api-key": alice },
+        { ...bearer(alice), "x-api-key": bob }
+      ]
+      for (const headers of malformed) {
+        const reply = yield* call("whoami", headers)
+        assert.strictEqual(reply.status, 400, JSON.stringify(headers).slice(0, 80))
+        assert.strictEqual(reply.json.error, "invalid_request")
+        assert.notInclude(reply.text, alice)
+      }
+      const query = yield* request(`${url}?access_token=${alice}`, { method: "POST", headers: { "x-api-key": alice } })
+      assert.strictEqual(query.status, 400)
+    })
+  )
+
+  it.effect("that lack a scope of every request are refused by 403, and those that lack one of a tool, too", () =>
+    Effect.gen(function* () {
+      const all = yield* open({ features, auth: keys({ scopes: ["write"] }) })
+      const refused = yield* all.call("whoami", bearer(bob))
+      assert.strictEqual(refused.status, 403)
+      assert.strictEqual(
+        refused.headers.get("www-authenticate"),
+        'Bearer error="insufficient_scope", error_description="The token lacks: write", scope="write"'
+      )
+      const { call, post } = yield* open({ features, auth: keys() })
+      const reply = yield* call("write", bearer(bob))
+      assert.strictEqual(reply.status, 403)
+      assert.match(reply.headers.get("www-authenticate") ?? "", /^Bearer error="insufficient_scope", .*scope="write"$/)
+      assert.strictEqual((yield* call("write", bearer(alice))).status, 200)
+      const listed = yield* post("prompts/list", {}, bearer(bob))
+      assert.deepStrictEqual(listed.json.result.prompts, [])
+    })
+  )
+
+  it.effect("are seen by no handler", () =>
+    Effect.gen(function* () {
+      const auth = keys({ headers: ["authorization", "x-api-key"] })
+      const { call } = yield* open({ features, auth })
+      for (const headers of [bearer(alice), { "x-api-key": alice }] as ReadonlyArray<Record<string, string>>) {
+        const reply = yield* call("seen", headers)
+        assert.strictEqual(reply.status, 200)
+        assert.notInclude(reply.text, alice)
+        assert.notInclude(reply.text, sha256(alice))
+      }
+    })
+  )
+
+  it.effect("may be missing where anonymous requests are admitted; what needs a caller challenges them", () =>
+    Effect.gen(function* () {
+      const { call } = yield* open({ features, auth: keys({ anonymous: true }) })
+      assert.strictEqual((yield* call("seen")).status, 200)
+      const refused = yield* call("whoami")
+      assert.deepStrictEqual([refused.status, refused.headers.get("www-authenticate")], [401, "Bearer"])
+    })
+  )
+
+  it.effect("are found by a function of their hash, which can revoke one", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const known = new Map([[sha256(bob), { subject: "bob" }]])
+      const find = (hash: string) =>
+        Effect.sync(() => {
+          asked.push(hash)
+          return known.get(hash)
+        })
+      const { call } = yield* open({ features, auth: keys({ tokens: find }) })
+      assert.strictEqual(textOf(yield* call("whoami", bearer(bob)))[0], "bob")
+      known.clear()
+      assert.strictEqual((yield* call("whoami", bearer(bob))).status, 401)
+      assert.deepStrictEqual([...new Set(asked)], [sha256(bob)])
+    })
+  )
+})
+
+describe.each(since("2024-11-05").filter((version) => version !== "2026-07-28"))("A session of %s", (revision) => {
+  it.effect("belongs to the subject of the token that opened it, not to other tokens", () =>
+    Effect.gen(function* () {
+      const second = { token: Redacted.make("alice-second-0123456789"), subject: "alice" }
+      const { call } = yield* openAt(revision)({ features, auth: keys({ tokens: [...tokens, second] }) })
+      assert.strictEqual((yield* call("whoami", bearer(bob), {}, bearer(alice))).status, 404)
+      const same = yield* call("whoami", bearer("alice-second-0123456789"), {}, bearer(alice))
+      assert.strictEqual(same.status, 200)
+    })
+  )
+})
+
+describe("Auth.layerTokens", () => {
+  it("reads no token that is longer than 16384 characters", () => {
+    assert.isTrue(Credentials.isToken("x".repeat(16_384)))
+    assert.isFalse(Credentials.isToken("x".repeat(16_385)))
+  })
+
+  const problemOf = (options: Auth.TokensOptions) =>
+    Effect.map(Effect.exit(Layer.build(Auth.layerTokens(options))), (exit) =>
+      Exit.isFailure(exit) ? Cause.pretty(exit.cause).split("\n")[0] : undefined
+    )
+
+  it.effect("refuses options that contradict themselves, and names no token", () =>
+    Effect.gen(function* () {
+      const make = (token: string, subject = "alice") => ({ tokens: [{ token: Redacted.make(token), subject }] })
+      for (const [options, reason] of [
+        [make("two words"), /token of "alice" must consist of/],
+        [make(""), /token of "alice" must consist of/],
+        [make(alice, ""), /subject of a token must not be empty/],
+        [{ tokens: [{ sha256: "ABC", subject: "alice" }] }, /64 digits/],
+        [{ tokens: [...tokens, { sha256: sha256(alice), subject: "eve" }] }, /token of "eve" is that of another/],
+        [{ tokens, headers: ["X-Api-Key"] }, /names of headers in lower case/]
+      ] as ReadonlyArray<readonly [Auth.TokensOptions, RegExp]>) {
+        const problem = yield* problemOf(options)
+        assert.match(problem ?? "", reason)
+        assert.notInclude(problem ?? "", alice)
+      }
+      assert.isUndefined(yield* problemOf({ tokens }))
+    })
+  )
+
+  it.effect("warns of a token that can be guessed, and keeps no token in memory", () => {
+    const logged: Array<string> = []
+    const logger = Logger.make(({ message }) => void logged.push(String(message)))
+    return Effect.gen(function* () {
+      const short = { token: Redacted.make("secret"), subject: "carol" }
+      const context = yield* Layer.build(Auth.layerTokens({ tokens: [...tokens, short] }))
+      assert.deepStrictEqual(logged, ["The token of carol has fewer than 16 characters: it can be guessed"])
+      assert.notInclude(inspect(context, { depth: null, showHidden: true }), alice)
+    }).pipe(Effect.provide(Logger.layer([logger])))
+  })
+})
+
+describe("A principal of middleware of one's own", () => {
+  const refused = HttpServerResponse.empty({ status: 401, headers: { "www-authenticate": "Cookie" } })
+  const signedIn = HttpRouter.middleware<{ provides: Principal }>()((route) =>
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ cookies: { user } }) =>
+      user === undefined
+        ? Effect.succeed(refused)
+        : Effect.provideService(route, Principal, { subject: user, scopes: ["read"], claims: {} })
+    )
+  )
+  const app = McpServer.layerHttp({ path: "/mcp" }).pipe(
+    Layer.provide(signedIn.layer),
+    Layer.provide(McpServer.layer({ name: "own", version: "1", features })),
+    Layer.provide([Auth.layerPrincipal({ scopes: ["read"] }), HttpServer.layerServices])
+  )
+
+  it.live("is the caller of handlers, with the scopes that it demands", () =>
+    Effect.gen(function* () {
+      const { dispose, handler } = HttpRouter.toWebHandler(app, { disableLogger: true })
+      yield* Effect.addFinalizer(() => Effect.promise(dispose))
+      const call = (name: string, headers: Record<string, string>) =>
+        Effect.promise(async () => {
+          const _meta = {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+            "io.modelcontextprotocol/clientCapabilities": {}
+          }
+          const params = { name, arguments: {}, _meta }
+          const response = await handler(
+            new Request("http://localhost/mcp", {
+              method: "POST",
+              headers: {
+                "content-type": "application/json",
+                accept: "application/json, text/event-stream",
+                "mcp-protocol-version": "2026-07-28",
+                "mcp-method": "tools/call",
+                "mcp-name": name,
+                ...headers
+              },
+              body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })
+            })
+          )
+          const text = await response.text()
+          return { status: response.status, json: text === "" ? undefined : JSON.parse(text) }
+        })
+      assert.strictEqual((yield* call("whoami", {})).status, 401)
+      assert.deepStrictEqual(textOf(yield* call("whoami", { cookie: "user=ada" })), ["ada", ["read"], {}])
+      const lacking = yield* call("write", { cookie: "user=ada" })
+      assert.strictEqual(lacking.json.error.code, Auth.InsufficientScope)
+    }).pipe(Effect.scoped)
+  )
+})

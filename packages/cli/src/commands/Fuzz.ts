@@ -1,0 +1,99 @@
+/** `effect-mcp fuzz`: whether the server keeps the specification; `effect-mcp replay`: a finding of it, again. */
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { usage } from "../Exit.ts"
+import { chosen } from "../Session.ts"
+import * as Settings from "../Settings.ts"
+
+const text = (name: string, metavar: string, description: string) =>
+  Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.withDescription(description))
+const count = (name: string, description: string) =>
+  Flag.Int(name).pipe(Flag.withMetavar("N"), Flag.withDescription(description))
+
+const flags = {
+  time: text("time", "DURATION", "How long to search: 30s, 2m, 1h. Default 1m").pipe(Flag.withDefault("1m")),
+  runs: count("runs", "Conversations at most. Default: as many as the time allows").pipe(Flag.optional),
+  seed: text("seed", "TEXT", "Decides which conversations are generated. Default 1").pipe(Flag.withDefault("1")),
+  jobs: count("jobs", "Conversations at once. Default 2").pipe(Flag.withDefault(2)),
+  only: text("only", "RULE", "Only rules whose name, requirement or level begins like this; repeatable").pipe(
+    Flag.atLeast(0)
+  ),
+  known: text("known", "FILE", "Findings that are accepted: one key or name of a rule per line, # for comments").pipe(
+    Flag.optional
+  ),
+  level: Flag.ChoiceWithValue("level", [
+    ["MUST", "MUST"],
+    ["SHOULD", "SHOULD"],
+    ["robustness", "robustness"]
+  ] as const).pipe(
+    Flag.withMetavar("LEVEL"),
+    Flag.withDescription("The weakest level that ends with exit code 1: MUST, SHOULD, robustness. Default robustness"),
+    Flag.withDefault("robustness" as const)
+  ),
+  allowDestructive: Flag.Boolean("allow-destructive").pipe(
+    Flag.withDescription("Call tools that say that they destroy"),
+    Flag.withDefault(false),
+    Flag.withoutNegation
+  ),
+  skipTool: text("skip-tool", "NAME", "A tool that is never called; repeatable").pipe(Flag.atLeast(0)),
+  report: text(
+    "report",
+    "FILE",
+    "Write a report: JSON (.json), JUnit (.xml), else Markdown, appended ($GITHUB_STEP_SUMMARY); repeatable"
+  ).pipe(Flag.atLeast(0)),
+  save: text("save", "FOLDER", "Write each finding to a file there, for effect-mcp replay").pipe(Flag.optional)
+}
+
+/** Loaded when needed: the other commands generate nothing. */
+const loaded = Effect.promise(() => import("../Fuzzing.ts"))
+
+const settingsAndTarget = Effect.gen(function* () {
+  const settings = yield* Settings.settings
+  return { target: yield* chosen(settings), settings }
+})
+
+export const fuzz = Command.make(
+  "fuzz",
+  flags,
+  Effect.fnUntraced(function* (given) {
+    const { settings, target } = yield* settingsAndTarget
+    const time = Settings.parseDuration(given.time)
+    if (time === undefined) return yield* usage(`--time ${given.time} is no duration: write 30s, 2m or 1h`)
+    if (given.jobs < 1 || given.jobs > 64) return yield* usage(`--jobs ${given.jobs}: at least 1, at most 64`)
+    const Fuzzing = yield* loaded
+    return yield* Fuzzing.fuzz(target, settings, {
+      ...given,
+      time: Duration.toMillis(time),
+      runs: Option.getOrUndefined(given.runs),
+      known: Option.getOrUndefined(given.known),
+      save: Option.getOrUndefined(given.save)
+    })
+  })
+).pipe(
+  Command.withDescription("See whether the server keeps the specification"),
+  Command.withExamples([
+    { command: "effect-mcp fuzz -- node server.js", description: "One minute, every revision that it speaks" },
+    { command: "effect-mcp fuzz -- http://localhost:3000/mcp", description: "The same over Streamable HTTP" },
+    {
+      command: "effect-mcp fuzz --time 10m --known known.txt --report junit.xml -- python server.py",
+      description: "In CI: exit code 1 when there is a finding that is not accepted"
+    }
+  ])
+)
+
+export const replay = Command.make(
+  "replay",
+  { file: Argument.String("file").pipe(Argument.withDescription("A finding that effect-mcp fuzz --save has written")) },
+  Effect.fnUntraced(function* ({ file }) {
+    const { settings, target } = yield* settingsAndTarget
+    const Fuzzing = yield* loaded
+    return yield* Fuzzing.replay(target, settings, file)
+  })
+).pipe(
+  Command.withDescription("Play a finding of fuzz again, and show what crosses the wire"),
+  Command.withExamples([{ command: "effect-mcp replay findings/answer-always-tools-list.json -- node server.js" }])
+)

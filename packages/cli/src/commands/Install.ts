@@ -1,0 +1,173 @@
+/** `effect-mcp install` and `effect-mcp list`: servers in the configuration of hosts. */
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
+import * as Path from "effect/Path"
+import * as Result from "effect/Result"
+import { orUsage } from "../Arguments.ts"
+import { usage } from "../Exit.ts"
+import * as Host from "../hosts/Host.ts"
+import type * as Installation from "../hosts/Installation.ts"
+import * as ServerEntry from "../hosts/ServerEntry.ts"
+import { Output } from "../Output.ts"
+import { json, table } from "../render/Text.ts"
+import { noServer, Server } from "../Session.ts"
+import * as Settings from "../Settings.ts"
+import { safeLine } from "../Style.ts"
+
+/** Loaded when needed: the other commands edit no files. */
+const installation = Effect.promise(() => import("../hosts/Installation.ts"))
+
+const toggle = (name: string, description: string) =>
+  Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false), Flag.withoutNegation)
+
+const flags = {
+  client: Argument.ChoiceWithValue(
+    "client",
+    Host.hosts.map((host) => [host.id, host] as const)
+  ).pipe(Argument.withDescription("The host that shall use the server")),
+  name: Flag.String("name").pipe(
+    Flag.withDescription("What the host calls the server. Default: taken from its command or URL"),
+    Flag.optional
+  ),
+  project: toggle("project", "Write the file of the project in this folder, not that of the user"),
+  force: toggle("force", "Replace another server of that name"),
+  undo: toggle("undo", "Take the server out again, or put back the one that was there before"),
+  dryRun: toggle("dry-run", "Say what would change, and change nothing")
+}
+
+/** A name that hosts accept, from the words that start or reach a server. */
+const nameOf = (words: ReadonlyArray<string>): string => {
+  const [command = ""] = words
+  if (URL.canParse(command) && command.startsWith("http")) {
+    const labels = new URL(command).hostname.split(".").filter((label) => !["mcp", "www", "api"].includes(label))
+    // An address or a single label says nothing about the server.
+    return labels.find((label, index) => index === labels.length - 2 && !/^\d+$/.test(label)) ?? "server"
+  }
+  const script = words.slice(1).find((word) => !word.startsWith("-")) ?? command
+  const parts = script
+    .replace(/(?<=.)@[\w.^~-]+$/, "")
+    .replace(/\.[a-z]+$/, "")
+    .split(/[/\\]/)
+    .filter((part) => !["", ".", "..", "src", "dist", "index", "main", "server", "bin"].includes(part))
+  return (parts.at(-1) ?? "server").replaceAll(/[^A-Za-z0-9_-]+/g, "-")
+}
+
+const checkedName = (name: string) =>
+  /^[A-Za-z0-9_-]{1,64}$/.test(name)
+    ? Effect.succeed(name)
+    : usage(`--name ${name}: letters, digits, "-" and "_", at most 64 of them`)
+
+/** Hosts start servers in folders of their own: words that name a file here become absolute. */
+const absolute = Effect.fnUntraced(function* (words: ReadonlyArray<string>, folder: string) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  return yield* Effect.forEach(words, (word, index) => {
+    const isPath = index > 0 ? !word.startsWith("-") : /[/\\]/.test(word)
+    const file = path.resolve(folder, word)
+    const there = isPath ? Effect.orElseSucceed(fs.exists(file), () => false) : Effect.succeed(false)
+    return Effect.map(there, (there) => (there ? file : word))
+  })
+})
+
+const entryOf = Effect.fnUntraced(function* (words: ReadonlyArray<string>, settings: Settings.Settings) {
+  const path = yield* Path.Path
+  const { cwd: here } = yield* Host.Machine
+  const { headers, transport } = settings
+  const [first = ""] = words
+  if (/^https?:\/\//i.test(first)) {
+    if (words.length > 1) return yield* usage(`A URL takes no arguments: ${words.slice(1).join(" ")}`)
+    return { _tag: "Reached", url: first, headers, transport: transport === "sse" ? "sse" : "auto" } as const
+  }
+  const cwd = settings.cwd === undefined ? undefined : path.resolve(here, settings.cwd)
+  const [command = "", ...args] = yield* absolute(words, cwd ?? here)
+  return { _tag: "Started", command, args, env: settings.env, cwd } as const
+})
+
+const said: { readonly [state in Installation.Change["state"]]: readonly [done: string, would: string] } = {
+  added: ["Added", "Would add"],
+  replaced: ["Replaced", "Would replace"],
+  removed: ["Removed", "Would remove"],
+  restored: ["Put back", "Would put back"],
+  unchanged: ["Has already", "Has already"]
+}
+
+export const install = Command.make(
+  "install",
+  flags,
+  Effect.fnUntraced(function* ({ client: host, dryRun, force, name: given, project, undo }) {
+    const words = (yield* Server).target?.words
+    if (words === undefined && (!undo || Option.isNone(given))) return yield* noServer
+    const machine = yield* Host.Machine
+    const file = Host.fileOf(host, machine, project)
+    if (file === undefined) return yield* usage(`${host.title} has no file for projects: leave out --project`)
+    const name = yield* checkedName(Option.getOrElse(given, () => nameOf(words ?? [])))
+    const Installation = yield* installation
+    const place = { host, file, name }
+    const settings = yield* Settings.settings
+    const output = yield* Output
+    const entry = words === undefined ? undefined : yield* entryOf(words, settings)
+    const change = yield* undo || entry === undefined
+      ? Installation.undo(place, dryRun)
+      : Effect.flatMap(orUsage(host.write(entry)), (written) => Installation.install(place, written, { dryRun, force }))
+    const [done, would] = said[change.state]
+    const lines = [`${dryRun ? would : done} ${name} in ${safeLine(file)}`]
+    if (entry !== undefined && !undo) lines.push(`  ${safeLine(ServerEntry.shown(entry))}`)
+    if (change.backup !== undefined && !dryRun) lines.push(`  What was there before: ${safeLine(change.backup)}`)
+    if (change.state !== "unchanged" && !dryRun) lines.push(`Restart ${host.title} to use it.`)
+    return yield* output.line(
+      settings.json ? json({ ...change, name, file, client: host.id, dryRun }) : lines.join("\n")
+    )
+  })
+).pipe(
+  Command.withDescription("Write the server into the configuration of a host"),
+  Command.withExamples([
+    { command: "effect-mcp install claude-code -- node server.js", description: "For every project of this user" },
+    { command: "effect-mcp install vscode --project -- https://example.com/mcp", description: "For this folder" },
+    { command: "effect-mcp install codex --undo --name server", description: "Take it out again" }
+  ])
+)
+
+interface Listed {
+  readonly client: string
+  readonly name: string
+  readonly server: string
+  readonly file: string
+}
+
+const inFile = Effect.fnUntraced(function* (host: Host.Host, file: string) {
+  const { list } = yield* installation
+  const output = yield* Output
+  const servers = yield* Effect.catch(list(host, file), ({ message }) => Effect.as(output.note(safeLine(message)), {}))
+  return Object.entries(servers).map(([name, value]): Listed => {
+    const entry = ServerEntry.parse(value)
+    const server = Result.isSuccess(entry) ? ServerEntry.shown(entry.success) : `(cannot be used: ${entry.failure})`
+    return { client: host.id, name, server, file }
+  })
+})
+
+export const list = Command.make(
+  "list",
+  {},
+  Effect.fnUntraced(function* () {
+    const machine = yield* Host.Machine
+    const settings = yield* Settings.settings
+    const output = yield* Output
+    const files = Host.hosts.flatMap((host) =>
+      [false, true].flatMap((isProject) => {
+        const file = Host.fileOf(host, machine, isProject)
+        return file === undefined ? [] : [{ host, file }]
+      })
+    )
+    const rows = (yield* Effect.forEach(files, ({ file, host }) => inFile(host, file))).flat()
+    const shown = rows.map(({ client, file, name, server }) => [client, name, server, file].map(safeLine))
+    const text = rows.length === 0 ? "No host has a server in its configuration" : table(shown)
+    yield* output.line(settings.json ? json(rows) : text)
+  })
+).pipe(
+  Command.withDescription("The servers in the configuration of each host"),
+  Command.withExamples([{ command: "effect-mcp list" }])
+)

@@ -1,0 +1,116 @@
+/**
+ * `effect-mcp tasks`: calls that outlive their request, by the id that `call --detach` prints.
+ *
+ * A server tells its callers apart by their login, or by their connection: one that is started by each command forgets.
+ */
+import type { CallEvent, ClientError } from "@effect-mcp/client/McpClient"
+import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
+import { Tasks } from "@effect-mcp/tasks"
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as Calling from "../Calling.ts"
+import { code, Failure } from "../Exit.ts"
+import * as Render from "../render/Tasks.ts"
+import { json } from "../render/Text.ts"
+import * as Session from "../Session.ts"
+import { safeLine } from "../Style.ts"
+import { all, outputFile, print, progressEvents } from "./Shared.ts"
+
+const id = Argument.String("id").pipe(Argument.withDescription("The task's id"))
+
+const noList = (version: string): Failure =>
+  new Failure({
+    code: code.server,
+    message: `Revision ${version} has no list of tasks: read one by the id that call --detach printed`
+  })
+
+const list = Command.make("list", {}, () =>
+  Session.use(
+    Effect.fnUntraced(function* (session) {
+      const { listTasks, revision } = session.client
+      const tasks = revision.era === "stateless" ? yield* noList(revision.version) : yield* all(listTasks)
+      yield* print(session, tasks, (view) => Render.list(view, tasks))
+    })
+  )
+).pipe(
+  Command.withDescription("The tasks of this caller, where the server lists them (2025-11-25)"),
+  Command.withExamples([{ command: "effect-mcp tasks list -- https://example.com/mcp" }])
+)
+
+const get = Command.make("get", { id }, ({ id }) =>
+  Session.use(
+    Effect.fnUntraced(function* (session) {
+      const { request, revision } = session.client
+      const task =
+        revision.era === "stateless"
+          ? yield* request(Tasks.extension.requests.get, { taskId: id })
+          : yield* request(Tasks.core.requests.get, { taskId: id })
+      yield* print(session, task, (view) => Render.task(view, task))
+    })
+  )
+).pipe(
+  Command.withDescription("What a task does now, and what it asks"),
+  Command.withExamples([{ command: "effect-mcp tasks get ID -- https://example.com/mcp" }])
+)
+
+/** The messages of a task, then its result. */
+const events = (
+  { client, patient }: Session.Session,
+  id: string
+): Stream.Stream<CallEvent<CallToolResult>, ClientError> =>
+  Stream.unwrap(
+    Effect.map(client.taskById(id, patient), ({ result, states }) =>
+      Stream.concat(
+        Stream.map(states, ({ message, status }) => ({
+          _tag: "Progress" as const,
+          progress: 0,
+          message: message ?? status
+        })),
+        Stream.map(Stream.fromEffect(result), (value) => ({ _tag: "Result" as const, value }))
+      )
+    )
+  )
+
+const result = Command.make(
+  "result",
+  { id, progress: progressEvents, output: outputFile },
+  ({ id, output, progress }) =>
+    Session.use(
+      Effect.fnUntraced(function* (session) {
+        const shown = { asEvents: session.settings.json && progress, file: output }
+        const result = yield* Calling.follow(session, shown, events(session, id))
+        if (result !== undefined) yield* Calling.failing(result)
+      })
+    )
+).pipe(
+  Command.withDescription("Follow a task to its end, answer its questions, print its result; Ctrl+C leaves it alone"),
+  Command.withShortDescription("Follow a task to its end, and print its result"),
+  Command.withExamples([
+    { command: "effect-mcp tasks result ID -- https://example.com/mcp" },
+    { command: "effect-mcp tasks result ID --answer name=Ada -- https://example.com/mcp", description: "Answer it" }
+  ])
+)
+
+const cancel = Command.make("cancel", { id }, ({ id }) =>
+  Session.use(
+    Effect.fnUntraced(function* (session) {
+      const { output, settings } = session
+      const { request, revision } = session.client
+      const answer =
+        revision.era === "stateless"
+          ? yield* request(Tasks.extension.requests.cancel, { taskId: id })
+          : yield* request(Tasks.core.requests.cancel, { taskId: id })
+      yield* output.line(settings.json ? json(answer) : `Cancelled ${safeLine(id)}`)
+    })
+  )
+).pipe(
+  Command.withDescription("Cancel a task"),
+  Command.withExamples([{ command: "effect-mcp tasks cancel ID -- https://example.com/mcp" }])
+)
+
+export const tasks = Command.make("tasks").pipe(
+  Command.withDescription("Calls that outlive their request: list, get, result, cancel"),
+  Command.withSubcommands([list, get, result, cancel])
+)

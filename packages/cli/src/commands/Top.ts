@@ -1,0 +1,102 @@
+/** `effect-mcp top`: what runs at a server now, and the end of what hangs, by its admin endpoint. */
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { usage } from "../Exit.ts"
+import { Output } from "../Output.ts"
+import { json, jsonLine } from "../render/Text.ts"
+import * as Settings from "../Settings.ts"
+import * as Endpoint from "../top/Endpoint.ts"
+import * as Tree from "../top/Tree.ts"
+
+const duration = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withMetavar("DURATION"), Flag.withDescription(description), Flag.optional)
+
+const millisOf = (name: string, given: Option.Option<string>) => {
+  if (Option.isNone(given)) return Effect.undefined
+  const parsed = Settings.parseDuration(given.value)
+  return parsed === undefined
+    ? usage(`--${name} ${given.value} is no duration: write 30s, 500ms or 2m`)
+    : Effect.succeed(parsed)
+}
+
+const flags = {
+  url: Argument.String("url").pipe(
+    Argument.withDescription(`The admin endpoint, as http://127.0.0.1:9464/admin; its token in ${Endpoint.tokenName}`)
+  ),
+  filter: Flag.String("filter").pipe(
+    Flag.withMetavar("TEXT"),
+    Flag.withDescription("Only requests with this in their method, target, client, caller, session or transport"),
+    Flag.optional
+  ),
+  older: duration("older", "Only requests that run for longer: 30s, 2m, 1h"),
+  sort: Flag.ChoiceWithValue("sort", [
+    ["age", "age"],
+    ["method", "method"],
+    ["client", "client"]
+  ] as const).pipe(Flag.withDescription("The order of requests. Default age"), Flag.optional),
+  every: duration("every", "How often the view is made anew. Default 1s"),
+  once: Flag.Boolean("once").pipe(
+    Flag.withDescription("Print the view once; so it is where there is no terminal, and with --json"),
+    Flag.withDefault(false),
+    Flag.withoutNegation
+  ),
+  interrupt: Flag.String("interrupt").pipe(
+    Flag.withMetavar("KEY"),
+    Flag.withDescription("Interrupt the request of this key, with --reason"),
+    Flag.optional
+  ),
+  reason: Flag.String("reason").pipe(
+    Flag.withMetavar("TEXT"),
+    Flag.withDescription("Why: its client is told"),
+    Flag.optional
+  )
+}
+
+export const top = Command.make(
+  "top",
+  flags,
+  Effect.fnUntraced(function* ({ every, filter: text, interrupt, older, once, reason, sort, url }) {
+    const output = yield* Output
+    const settings = yield* Settings.settings
+    const token = process.env[Endpoint.tokenName]
+    const authorization = token === undefined ? undefined : { authorization: `Bearer ${token}` }
+    const endpoint = yield* Endpoint.make(url, { ...authorization, ...settings.headers })
+    if (Option.isSome(interrupt)) {
+      if (Option.isNone(reason) || reason.value.trim() === "") {
+        return yield* usage("--interrupt needs --reason: the client is told")
+      }
+      const interrupted = yield* endpoint.interrupt(interrupt.value, reason.value.trim())
+      const said = interrupted ? `Request ${interrupt.value} was interrupted` : `Request ${interrupt.value} had ended`
+      return yield* output.line(settings.json ? jsonLine({ interrupted }) : said)
+    }
+    const olderThan = yield* millisOf("older", older)
+    const filter: Tree.Filter = {
+      text: Option.getOrUndefined(text),
+      older: olderThan === undefined ? undefined : Duration.toMillis(olderThan),
+      sort: Option.getOrUndefined(sort)
+    }
+    const period = (yield* millisOf("every", every)) ?? "1 second"
+    if (!settings.json && !once && output.isTerminal && output.canAsk) {
+      const Screen = yield* Effect.promise(() => import("../top/Screen.ts"))
+      return yield* Screen.show(endpoint, filter, period, output.style)
+    }
+    const snapshot = yield* endpoint.snapshot
+    if (settings.json) return yield* output.line(json({ ...snapshot, requests: Tree.matching(snapshot, filter) }))
+    const lines = Tree.lines(snapshot, filter, output.style).map(({ text }) => text)
+    return yield* output.line([Tree.summary(snapshot), "", ...lines].join("\n"))
+  })
+).pipe(
+  Command.withDescription("Show what runs at a server now, and interrupt what hangs"),
+  Command.withExamples([
+    { command: "effect-mcp top http://127.0.0.1:9464/admin", description: "Live; i interrupts what is selected" },
+    { command: "effect-mcp top http://127.0.0.1:9464/admin --json --older 5m", description: "For scripts" },
+    {
+      command: "effect-mcp top http://127.0.0.1:9464/admin --interrupt 17 --reason 'It hangs'",
+      description: "Stop one"
+    }
+  ])
+)

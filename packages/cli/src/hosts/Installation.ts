@@ -1,0 +1,130 @@
+/**
+ * The configuration file of a host, read and changed on the disk.
+ *
+ * A file is replaced whole, by renaming, with its own permissions; what was there before is kept beside it, in a backup.
+ */
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Effect from "effect/Effect"
+import * as Equal from "effect/Equal"
+import * as FileSystem from "effect/FileSystem"
+import * as Path from "effect/Path"
+import * as Result from "effect/Result"
+import { usage } from "../Exit.ts"
+import * as ConfigurationText from "./ConfigurationText.ts"
+import type { Host } from "./Host.ts"
+
+/** One server in one file of a host. */
+export interface Place {
+  readonly host: Host
+  readonly file: string
+  readonly name: string
+}
+
+const backupOf = (file: string): string => `${file}.before-effect-mcp`
+
+/** The text of a file; undefined if there is none. */
+export const textOf = Effect.fnUntraced(function* (file: string) {
+  const fs = yield* FileSystem.FileSystem
+  return yield* Effect.catchTag(fs.readFileString(file), "PlatformError", (error) =>
+    error.reason._tag === "NotFound"
+      ? Effect.succeed(undefined)
+      : Effect.fail(usage(`Cannot read ${file}: ${error.message}`))
+  )
+})
+
+const orRefuse = <A>(file: string, result: Result.Result<A, string>) =>
+  Effect.mapError(Effect.fromResult(result), (reason) => usage(`Cannot use ${file}: ${reason}`))
+
+/** The servers in a text of the host, by name. */
+const serversIn = ({ file, host }: Pick<Place, "file" | "host">, text: string | undefined) =>
+  orRefuse(
+    file,
+    Result.flatMap(ConfigurationText.read(host.format, text ?? ""), (value) =>
+      ConfigurationText.serversOf(value, host.section)
+    )
+  )
+
+/** The servers of a host's file, by name; none if there is no file. */
+export const list = (host: Host, file: string) =>
+  Effect.flatMap(textOf(file), (text) => serversIn({ host, file }, text))
+
+/** Writes beside the file and renames, so that a host never reads half of it. A link stays a link. */
+const replace = Effect.fnUntraced(function* (file: string, before: string | undefined, after: string) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const write = Effect.gen(function* () {
+    yield* fs.makeDirectory(path.dirname(file), { recursive: true })
+    const real = before === undefined ? file : yield* fs.realPath(file)
+    const mode = before === undefined ? 0o600 : (yield* fs.stat(real)).mode & 0o777
+    // The mask of the process takes bits from the mode of a file that is made.
+    const make = (path: string, text: string) =>
+      Effect.andThen(fs.writeFileString(path, text, { mode, flag: "wx" }), fs.chmod(path, mode))
+    if (before !== undefined) {
+      yield* fs.remove(backupOf(file), { force: true })
+      yield* make(backupOf(file), before)
+    }
+    const temporary = `${real}.${process.pid}.tmp`
+    yield* Effect.onError(Effect.andThen(make(temporary, after), fs.rename(temporary, real)), () =>
+      Effect.ignore(fs.remove(temporary))
+    )
+  })
+  yield* Effect.mapError(write, ({ message }) => usage(`Cannot write ${file}: ${message}`))
+})
+
+const same = (one: unknown, other: unknown): boolean => Equal.equals(one, other)
+
+/** What an installation does, or did. */
+export interface Change {
+  readonly state: "added" | "replaced" | "removed" | "restored" | "unchanged"
+  /** Where the text before the change is; undefined where there was no file. */
+  readonly backup: string | undefined
+}
+
+interface Options {
+  /** Whether an entry of that name may be replaced. */
+  readonly force: boolean
+  /** Only says what it would do. */
+  readonly dryRun: boolean
+}
+
+const put = Effect.fnUntraced(function* (
+  place: Place,
+  text: string | undefined,
+  entry: JsonObject | undefined,
+  state: Change["state"],
+  dryRun: boolean
+) {
+  const { file, host, name } = place
+  const after = yield* orRefuse(file, ConfigurationText.edit(host.format, text ?? "", host.section, name, entry))
+  if (!dryRun) yield* replace(file, text, after)
+  const change: Change = { state, backup: text === undefined ? undefined : backupOf(file) }
+  return change
+})
+
+/** Writes an entry. Refuses to replace another of that name, unless told to. */
+export const install = Effect.fnUntraced(function* (place: Place, entry: JsonObject, { dryRun, force }: Options) {
+  const { file, name } = place
+  const text = yield* textOf(file)
+  const servers = yield* serversIn(place, text)
+  const there = Object.hasOwn(servers, name) ? servers[name] : undefined
+  if (there === undefined) return yield* put(place, text, entry, "added", dryRun)
+  const unchanged: Change = { state: "unchanged", backup: undefined }
+  if (same(there, entry)) return unchanged
+  if (!force) {
+    return yield* usage(`${file} has another server named ${name}: give --name, or --force to replace it`)
+  }
+  return yield* put(place, text, entry, "replaced", dryRun)
+})
+
+/** Takes an entry back: the one of that name in the backup returns, if it is another one; else there is none. */
+export const undo = Effect.fnUntraced(function* (place: Place, dryRun: boolean) {
+  const { file, name } = place
+  const text = yield* textOf(file)
+  const servers = yield* serversIn(place, text)
+  const there = Object.hasOwn(servers, name) ? servers[name] : undefined
+  if (text === undefined || there === undefined) return yield* usage(`${file} has no server named ${name}`)
+  const earlier = yield* serversIn(place, yield* textOf(backupOf(file)))
+  const before = Object.hasOwn(earlier, name) ? earlier[name] : undefined
+  const entry = isJsonObject(before) && !same(before, there) ? before : undefined
+  return yield* put(place, text, entry, entry === undefined ? "removed" : "restored", dryRun)
+})

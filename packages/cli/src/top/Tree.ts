@@ -1,0 +1,118 @@
+/** What runs at a server as a tree: sessions with their requests, below those the questions that they wait for. */
+import type { RequestRow, SessionRow, Snapshot } from "@effect-mcp/operate/Admin"
+import { size } from "../render/Text.ts"
+import { safeLine, type Style } from "../Style.ts"
+
+/** Which requests are shown. */
+export interface Filter {
+  /** Part of the method, target, client, caller, session or transport; capitals do not matter. */
+  readonly text?: string | undefined
+  /** Only those that run for longer, in milliseconds. */
+  readonly older?: number | undefined
+  readonly sort?: "age" | "method" | "client" | undefined
+}
+
+/** One line of the tree; `request` where it is that of one. */
+export interface Line {
+  readonly text: string
+  readonly request: RequestRow | undefined
+}
+
+const wordsOf = ({ client, method, principal, session, target, transport }: RequestRow): string =>
+  [method, target, client?.name, principal.subject, session, transport].join(" ").toLowerCase()
+
+const orders: { readonly [sort in Required<Filter>["sort"] & string]: (a: RequestRow, b: RequestRow) => number } = {
+  age: (a, b) => a.since - b.since,
+  method: (a, b) => a.method.localeCompare(b.method),
+  client: (a, b) => (a.client?.name ?? "").localeCompare(b.client?.name ?? "")
+}
+
+/** The requests that pass the filter, the oldest first unless it says otherwise. */
+export const matching = ({ requests, time }: Snapshot, { older = 0, sort = "age", text = "" }: Filter) =>
+  requests
+    .filter((request) => time - request.since >= older && wordsOf(request).includes(text.toLowerCase()))
+    .toSorted(orders[sort])
+
+/** 12s, 3m 4s, 2h 5m, 1d 3h. */
+export const age = (milliseconds: number): string => {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000))
+  const [minutes, hours, days] = [Math.floor(seconds / 60), Math.floor(seconds / 3600), Math.floor(seconds / 86_400)]
+  if (days > 0) return `${days}d ${hours % 24}h`
+  if (hours > 0) return `${hours}h ${minutes % 60}m`
+  return minutes > 0 ? `${minutes}m ${seconds % 60}s` : `${seconds}s`
+}
+
+const clientOf = ({ client, principal }: Pick<SessionRow, "client" | "principal">): string => {
+  const name = client === undefined ? "a client" : safeLine(`${client.name} ${client.version}`)
+  return principal.subject === undefined ? name : `${safeLine(principal.subject)} by ${name}`
+}
+
+const sessionLine = (session: SessionRow, now: number, { bold, dim }: Style): string => {
+  const { backlog = 0, id, revision, since, transport } = session
+  const facts = [transport, revision, age(now - since), backlog > 0 ? `${size(backlog)} unread` : undefined, id]
+  return `${bold(clientOf(session))}  ${dim(safeLine(facts.filter((fact) => fact !== undefined).join(" · ")))}`
+}
+
+const progressOf = ({ progress: known }: RequestRow): string => {
+  if (known === undefined) return ""
+  const { message, progress, total } = known
+  const done = total === undefined || total <= 0 ? `${progress}` : `${Math.floor((progress / total) * 100)}%`
+  return message === undefined ? done : `${done} ${message}`
+}
+
+const requestLine = (request: RequestRow, now: number, { cyan, dim, green, yellow }: Style): string => {
+  const { asking, key, kind, method, since, state, target } = request
+  const colour = state === "running" ? green : yellow
+  const what = kind === "request" ? state : kind
+  const waits = asking.length > 0 && kind === "request" ? `waits for ${asking.join(", ")}` : ""
+  const parts = [
+    dim(safeLine(key).padStart(5)),
+    cyan(safeLine(method)),
+    safeLine(target ?? ""),
+    colour(what),
+    age(now - since),
+    safeLine(progressOf(request)),
+    safeLine(waits)
+  ]
+  return parts.filter((part) => part !== "").join("  ")
+}
+
+/** The tree; sessions without requests that match are left out where something is filtered. */
+export const lines = (snapshot: Snapshot, filter: Filter, style: Style): ReadonlyArray<Line> => {
+  const { sessions, time } = snapshot
+  const shown = matching(snapshot, filter)
+  const isFiltered = shown.length < snapshot.requests.length
+  const keys = new Set(shown.map(({ key }) => key))
+  const below = (request: RequestRow, indent: string): ReadonlyArray<Line> => [
+    { text: indent + requestLine(request, time, style), request },
+    ...shown.filter(({ relatedTo }) => relatedTo === request.key).flatMap((question) => below(question, `${indent}  `))
+  ]
+  const of = (id: string | undefined): ReadonlyArray<Line> =>
+    shown
+      .filter(({ relatedTo, session }) => session === id && (relatedTo === undefined || !keys.has(relatedTo)))
+      .flatMap((request) => below(request, "  "))
+  const withSessions = sessions.flatMap((session) => {
+    const requests = of(session.id)
+    if (isFiltered && requests.length === 0) return []
+    // In 2026-07-28 each request names the client, and the session does not.
+    const { client, revision } = requests[0]?.request ?? {}
+    const named = { ...session, client: session.client ?? client, revision: session.revision ?? revision }
+    return [{ text: sessionLine(named, time, style), request: undefined }, ...requests]
+  })
+  const alone = of(undefined)
+  const head = { text: style.bold("Without a session"), request: undefined }
+  return alone.length === 0 ? withSessions : [...withSessions, head, ...alone]
+}
+
+const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
+
+/** One line about all of it. */
+export const summary = ({ requests, sessions }: Snapshot): string => {
+  const of = (kind: RequestRow["kind"]) => requests.filter((request) => request.kind === kind).length
+  return [
+    counted(sessions.length, "session"),
+    counted(of("request"), "request"),
+    counted(of("subscription"), "subscription"),
+    counted(of("question"), "question")
+  ].join(", ")
+}

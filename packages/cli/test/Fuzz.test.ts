@@ -1,0 +1,82 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { here, run } from "./support/run.ts"
+
+const faulty = ["--", process.execPath, fileURLToPath(new URL("support/faulty.ts", import.meta.url))]
+const folder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "effect-mcp-fuzz-"))),
+  (path) => Effect.sync(() => rmSync(path, { recursive: true }))
+)
+const quick = ["--revision", "2025-11-25", "--timeout", "20s", "--time", "10m"]
+
+describe("effect-mcp fuzz", () => {
+  it.live("finds a fault, writes its reports and the finding, which replay plays again", () =>
+    Effect.gen(function* () {
+      const dir = yield* folder
+      const reports = ["json", "xml", "md"].flatMap((kind) => ["--report", join(dir, `report.${kind}`)])
+      const { code, stdout } = yield* run(
+        ["fuzz", ...quick, "--only", "cursor-invalid", "--runs", "12", "--jobs", "3"].concat(
+          reports,
+          ["--save", join(dir, "findings")],
+          faulty
+        )
+      )
+      assert.strictEqual(code, 1, stdout)
+      assert.include(stdout, "SHOULD  cursor-invalid tools/list  (2025-11-25)")
+      assert.include(stdout, "pagination.cursor.invalid, https://modelcontextprotocol.io/specification/2025-11-25/")
+      assert.include(stdout, "12 conversations in")
+      const report = JSON.parse(readFileSync(join(dir, "report.json"), "utf8"))
+      assert.deepStrictEqual(
+        report.findings.map(({ key, level }: any) => [key, level]),
+        [["cursor-invalid tools/list", "SHOULD"]]
+      )
+      assert.include(readFileSync(join(dir, "report.xml"), "utf8"), `tests="1" failures="1"`)
+      assert.include(
+        readFileSync(join(dir, "report.md"), "utf8"),
+        "| SHOULD | cursor-invalid tools/list | 2025-11-25 |"
+      )
+      const files = readdirSync(join(dir, "findings"))
+      assert.deepStrictEqual(files, ["cursor-invalid-tools-list.json"])
+      const again = yield* run(["replay", join(dir, "findings", files[0] ?? ""), "--timeout", "20s", ...faulty])
+      assert.strictEqual(again.code, 1)
+      assert.include(again.stdout, `"method":"tools/list"`)
+      assert.include(again.stdout, "cursor-invalid tools/list happened 3 of 3 times\n")
+    })
+  )
+
+  it.live("is content with what is known, and with what is below the level that was asked for", () =>
+    Effect.gen(function* () {
+      const known = join(yield* folder, "known.txt")
+      writeFileSync(known, "# accepted\ncursor-invalid tools/list # until the next version\n")
+      const wanted = ["fuzz", ...quick, "--only", "cursor-invalid", "--runs", "8"]
+      const accepted = yield* run([...wanted, "--known", known, ...faulty])
+      assert.strictEqual(accepted.code, 0, accepted.stdout)
+      const must = yield* run([...wanted, "--level", "MUST", ...faulty])
+      assert.strictEqual(must.code, 0)
+      assert.include(must.stdout, "cursor-invalid tools/list")
+    })
+  )
+
+  it("says what is wrong with its command line", async () => {
+    const cases: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
+      [["fuzz"], 2, "No server"],
+      [["fuzz", "--time", "soon", ...here], 2, "--time soon is no duration"],
+      [["fuzz", "--jobs", "0", ...here], 2, "--jobs 0"],
+      [["fuzz", "--known", "/nowhere", ...faulty], 2, "Cannot read /nowhere"],
+      [["fuzz", "--", "no-such-program"], 3, "Cannot start no-such-program"],
+      [["fuzz", "--", "http://127.0.0.1:1/mcp"], 3, "Cannot reach http://127.0.0.1:1/mcp"],
+      [["fuzz", "--", "http://127.0.0.1:1/mcp", "more"], 2, "A URL takes no arguments: more"],
+      [["replay", "/nowhere", ...faulty], 2, "Cannot read /nowhere"],
+      [["replay", fileURLToPath(import.meta.url), ...faulty], 2, "is no recording"]
+    ]
+    for (const [argv, code, message] of cases) {
+      const ran = await Effect.runPromise(run(argv))
+      assert.strictEqual(ran.code, code, ran.stderr)
+      assert.include(ran.stderr, message)
+    }
+  })
+})

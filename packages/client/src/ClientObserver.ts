@@ -1,0 +1,136 @@
+/**
+ * What observes clients: metrics, audit trails. Without one nothing is measured, and no call is made.
+ *
+ * Owns the tag that hands observers to clients. Refuses to change requests: `ClientMiddleware` does that.
+ */
+import type { Observer as PeerObserver, ReceivedEnd, RequestError, SentEnd } from "@effect-mcp/core/Peer"
+import type { Traffic } from "@effect-mcp/core/Transport"
+import type { McpError } from "@effect-mcp/protocol/McpError"
+import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+
+/** A connection to a server, as far as it is known. */
+export interface ObservedConnection {
+  /** Undefined before the handshake has ended, as `server` is. */
+  readonly revision: string | undefined
+  readonly server: Implementation | undefined
+  /** Where the server is: a URL without its query, or a command line. */
+  readonly address: string | undefined
+  /** What the transport has carried, where it knows. */
+  readonly traffic: Traffic | undefined
+  /** How many requests wait for their answers. */
+  readonly outstanding: () => number
+}
+
+/**
+ * Called with what happens at a client. The calls are in the path of the messages: they must neither block nor throw, and must not keep
+ * what they are given. What is left out costs nothing.
+ */
+export interface ClientObserver {
+  /** A request has ended, after `duration` milliseconds. Each try, and each round of questions, is one. */
+  readonly request?: (
+    end: SentEnd & { readonly duration: number },
+    exit: Exit.Exit<unknown, RequestError>,
+    connection: ObservedConnection
+  ) => void
+  /** A question of the server was answered. In 2026-07-28 questions are part of results, and not among them. */
+  readonly question?: (
+    end: ReceivedEnd & { readonly duration: number },
+    exit: Exit.Exit<unknown, McpError>,
+    connection: ObservedConnection
+  ) => void
+  /** The handshake has ended. */
+  readonly opened?: (connection: ObservedConnection) => void
+  /** An opened connection has ended, after `duration` milliseconds. */
+  readonly closed?: (connection: ObservedConnection, duration: number) => void
+  /** A lost connection was replaced. */
+  readonly reconnected?: () => void
+}
+
+/** The observers of clients that are built in this context. */
+export class ClientObservers extends Context.Service<ClientObservers, ReadonlyArray<ClientObserver>>()(
+  "@effect-mcp/client/ClientObservers"
+) {}
+
+/** The clients that are given this layer have the observer, beside those that the layer itself is given. */
+export const layer = <E, R>(
+  make: Effect.Effect<ClientObserver, E, R>
+): Layer.Layer<ClientObservers, E, Exclude<R, Scope.Scope>> =>
+  Layer.effect(
+    ClientObservers,
+    Effect.gen(function* () {
+      const outer = Option.getOrElse(yield* Effect.serviceOption(ClientObservers), () => [])
+      return [...outer, yield* make]
+    })
+  )
+
+/** Milliseconds of the monotonic clock; that of the platform is read directly. */
+const timeOf = (clock: Clock.Clock): (() => number) =>
+  clock === Context.get(Context.empty(), Clock.Clock)
+    ? () => performance.now()
+    : () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+
+/** Observes the peer of a connection; undefined where there is no observer. */
+export const ofPeer = (
+  all: ReadonlyArray<ClientObserver>,
+  connection: ObservedConnection,
+  clock: Clock.Clock
+): PeerObserver | undefined => {
+  if (all.length === 0) return undefined
+  const now = timeOf(clock)
+  return {
+    now,
+    sent: (end, exit) => {
+      const duration = now() - end.began
+      for (const one of all) one.request?.({ ...end, duration }, exit, connection)
+    },
+    received: ({ arrived, envelope, request, waited }, exit) => {
+      const end = { arrived, envelope, request, waited, duration: now() - arrived }
+      for (const one of all) one.question?.(end, exit, connection)
+    }
+  }
+}
+
+/** Says that the connection is open, and that it has ended once the scope closes. */
+export const opened = (
+  all: ReadonlyArray<ClientObserver>,
+  connection: ObservedConnection
+): Effect.Effect<void, never, Scope.Scope> =>
+  all.length === 0
+    ? Effect.void
+    : Effect.flatMap(Clock.Clock, (clock) => {
+        const now = timeOf(clock)
+        return Effect.asVoid(
+          Effect.acquireRelease(
+            Effect.sync(() => {
+              for (const one of all) one.opened?.(connection)
+              return now()
+            }),
+            (began) =>
+              Effect.sync(() => {
+                for (const one of all) one.closed?.(connection, now() - began)
+              })
+          )
+        )
+      })
+
+/** Says of every success of `open` but the first that a connection was replaced. */
+export const repeated = <A, E, R>(
+  all: ReadonlyArray<ClientObserver>,
+  open: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  if (all.length === 0) return open
+  let before = false
+  return Effect.tap(open, () =>
+    Effect.sync(() => {
+      if (before) for (const one of all) one.reconnected?.()
+      before = true
+    })
+  )
+}

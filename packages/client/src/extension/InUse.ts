@@ -1,0 +1,173 @@
+/**
+ * The extensions of one conversation: those that the client declares in a revision, and those among them that the server declared, too.
+ *
+ * Only these are in use: a question, a notification or a result of any other extension is handled as an unknown one.
+ */
+import * as Extension from "@effect-mcp/core/Extension"
+import type { ClientCapabilities, ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as ResultType from "@effect-mcp/protocol/ResultType"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Effect from "effect/Effect"
+import { CapabilityMissing } from "../ClientError.ts"
+import type { CallOptions } from "../CallOptions.ts"
+import type { Outgoing, Part, Question, ResultHandler } from "./ClientExtension.ts"
+import { OtherResult } from "./OtherResult.ts"
+
+/** What was agreed with the server, as far as extensions need it. */
+export interface Agreed {
+  readonly revision: Revision.Revision
+  readonly serverCapabilities: ServerCapabilities
+}
+
+/** Fails where two extensions of one revision have a method in common: its messages belong to one. */
+export const check = (parts: ReadonlyArray<Part>): Effect.Effect<void> => {
+  const owners = new Map<string, Array<Extension.Identity>>()
+  for (const { extension } of parts) {
+    const { id, notifications, questions, requests } = extension
+    for (const { method } of [requests, questions, notifications].flatMap(methodsOf)) {
+      const known = owners.get(method) ?? []
+      const owner = known.find((other) => Extension.meet(other, extension))
+      if (owner !== undefined) {
+        // A defect: the program chose the extensions.
+        return Effect.die(new Error(`The extensions ${owner.id} and ${id} both have the method ${method}; provide one`))
+      }
+      owners.set(method, [...known, extension])
+    }
+  }
+  return Effect.void
+}
+
+const methodsOf = (members: {
+  readonly [name: string]: { readonly method: string }
+}): ReadonlyArray<{ readonly method: string }> => Object.values(members)
+
+/**
+ * The client's capabilities with its extensions, in the words of a revision. Before a handshake the revision is not agreed on yet: an
+ * extension is declared that any session may have.
+ */
+export const declare = (
+  capabilities: ClientCapabilities,
+  parts: ReadonlyArray<Part>,
+  revision: Revision.Revision
+): ClientCapabilities => {
+  const possible = revision.era === "stateful" ? Revision.stateful : [revision]
+  return parts
+    .filter(({ extension }) => possible.some((revision) => Extension.isIn(extension, revision)))
+    .flatMap(({ extension, settings }) => (settings === undefined ? [] : [{ extension, settings }]))
+    .map(({ extension, settings }) => Extension.declarationOf(extension, revision, settings))
+    .reduce<ClientCapabilities>(
+      (all, declared) => ({
+        ...all,
+        ...declared,
+        ...(declared.experimental === undefined
+          ? undefined
+          : { experimental: { ...all.experimental, ...declared.experimental } }),
+        ...(declared.extensions === undefined
+          ? undefined
+          : { extensions: { ...all.extensions, ...declared.extensions } })
+      }),
+      capabilities
+    )
+}
+
+/** Fails, and nothing is sent, unless both sides declared the extension of a value. */
+export const checkDeclared = (
+  { extension, method }: { readonly extension: Extension.Identity | undefined; readonly method: string },
+  revisions: Extension.RequestInfo["revisions"],
+  declares: (id: string) => boolean,
+  { revision, serverCapabilities }: Agreed
+): Effect.Effect<void, CapabilityMissing> => {
+  const missing = (capability: string, message: string) => Effect.fail(new CapabilityMissing({ capability, message }))
+  if (extension === undefined) {
+    return missing(method, `${method} belongs to no extension: take it from the value that Extension.make gives`)
+  }
+  const { id, undeclared } = extension
+  if (undeclared === "refused" && !declares(id)) {
+    return missing(
+      id,
+      `This client did not declare ${id}: provide ClientExtension.layer of it where the client is built`
+    )
+  }
+  if (Extension.settingsIn(extension, revision, serverCapabilities) === undefined) {
+    return missing(id, `The server did not declare ${id}`)
+  }
+  return revisions?.includes(revision.version) === false
+    ? missing(method, `${method} is not a part of ${revision.version}`)
+    : Effect.void
+}
+
+/** The extensions that both sides declared. */
+export class InUse {
+  private readonly parts: ReadonlyArray<Part>
+  private readonly agreed: Agreed
+  private readonly byQuestion: ReadonlyMap<string, Question>
+  private readonly byNotification: ReadonlyMap<string, Part>
+
+  constructor(parts: ReadonlyArray<Part>, agreed: Agreed) {
+    this.agreed = agreed
+    this.parts = parts.filter(({ extension }) => this.settings(extension) !== undefined)
+    this.byQuestion = new Map(
+      this.parts.flatMap(({ questions }) => questions.map((question) => [question.request.method, question]))
+    )
+    this.byNotification = new Map(
+      this.parts.flatMap((part) =>
+        Object.values<Extension.Notification<unknown>>(part.extension.notifications).flatMap(({ from, method }) =>
+          from === "server" ? [[method, part]] : []
+        )
+      )
+    )
+  }
+
+  private settings(extension: Extension.Identity): JsonObject | undefined {
+    return Extension.settingsIn(extension, this.agreed.revision, this.agreed.serverCapabilities)
+  }
+
+  get isEmpty(): boolean {
+    return this.parts.length === 0
+  }
+
+  /** The question of that method, where the client answers it. */
+  question(method: string): Question | undefined {
+    const found = this.byQuestion.get(method)
+    return found?.request.revisions?.includes(this.agreed.revision.version) === false ? undefined : found
+  }
+
+  /** The extension that a notification of the server belongs to. */
+  ownerOf(method: string): Part | undefined {
+    return this.byNotification.get(method)
+  }
+
+  /** The result with its handler; undefined for an ordinary one, and for a kind that no extension in use has. */
+  otherResult(
+    result: unknown,
+    method: string,
+    params: JsonObject | undefined,
+    options: CallOptions
+  ): OtherResult | undefined {
+    if (!isJsonObject(result)) return undefined
+    const type = ResultType.of(result)
+    const isOf = ({ matches, resultType }: ResultHandler): boolean =>
+      this.agreed.revision.era === "stateless" ? type === resultType : matches?.(result, method) === true
+    const handler = this.parts.find(({ results }) => results !== undefined && isOf(results))?.results
+    return handler && new OtherResult(handler, result, method, params ?? {}, options)
+  }
+
+  /** The params to send; undefined where no extension changes those of the method. */
+  changed(method: string, params: JsonObject): Effect.Effect<JsonObject> | undefined {
+    const changes = this.parts.flatMap(({ extension, outgoing }) => {
+      const change = outgoing.get(method)
+      const info: Outgoing = { revision: this.agreed.revision, serverSettings: this.settings(extension) ?? {} }
+      return change === undefined ? [] : [(params: JsonObject) => change(params, info)]
+    })
+    return changes.length === 0
+      ? undefined
+      : Effect.suspend(() => changes.reduce((params, change) => Effect.flatMap(params, change), Effect.succeed(params)))
+  }
+}
+
+/** Undefined where none is in use, as for most clients. */
+export const make = (parts: ReadonlyArray<Part>, agreed: Agreed): InUse | undefined => {
+  const inUse = parts.length === 0 ? undefined : new InUse(parts, agreed)
+  return inUse?.isEmpty === false ? inUse : undefined
+}

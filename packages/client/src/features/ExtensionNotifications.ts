@@ -1,0 +1,207 @@
+/**
+ * Notifications of extensions, and of methods that nothing else knows: for streams, handlers and subscriptions.
+ *
+ * The reader only puts them into bounded queues, undecoded: the fiber that uses a notification decodes it. Of full queues the oldest is
+ * dropped, and a malformed notification is reported and skipped.
+ */
+import type * as Extension from "@effect-mcp/core/Extension"
+import type { InvalidValue } from "@effect-mcp/core/Tool"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { CapabilityMissing, type ClientError, InvalidResult } from "../ClientError.ts"
+import { Backoff, type Policy } from "../connection/Backoff.ts"
+import type { Part } from "../extension/ClientExtension.ts"
+import type { ListenEvent, RawListenEvent, RawNotification } from "../extension/ExtensionCalls.ts"
+import type { InUse } from "../extension/InUse.ts"
+import { Hub } from "../internal/Hub.ts"
+import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
+import * as Resubscribe from "../reconnect/Resubscribe.ts"
+
+/** Notifications that wait for a slow reader at most. */
+const capacity = 256
+
+export interface Options {
+  readonly parts: ReadonlyArray<Part>
+  readonly connection: () => Pick<ReconnectingConnection, "listen">
+  readonly policy: Policy | undefined
+  readonly dropped: (reason: string, level: "Warn" | "Debug") => void
+}
+
+export interface Inbox {
+  /** Takes a notification that the revision does not know; called in the reader. False where nothing wants it. */
+  readonly received: (
+    notification: JsonRpc.Notification,
+    inUse: InUse | undefined,
+    relatedTo: JsonRpc.Id | undefined
+  ) => boolean
+  readonly stream: <P>(notification: Extension.Notification<P>) => Stream.Stream<P>
+  /** The notifications of no extension. */
+  readonly others: Stream.Stream<RawNotification>
+  readonly close: () => void
+}
+
+type Dropped = Options["dropped"]
+
+/** Starts a fiber for each extension that handles notifications. */
+export const make = Effect.fnUntraced(function* ({
+  dropped,
+  parts
+}: Options): Effect.fn.Return<Inbox, never, Scope.Scope> {
+  const handling = new Map<Part, Queue.Queue<JsonRpc.Notification>>()
+  for (const part of parts) if (part.notifications.size > 0) handling.set(part, yield* handler(part, dropped))
+  // By method, so that many of one method displace none of another.
+  const hubs = new Map<string, Hub<JsonObject>>()
+  const others = new Hub<RawNotification>()
+  let closed = false
+  const hubOf = (method: string): Hub<JsonObject> => {
+    const hub = hubs.get(method) ?? new Hub<JsonObject>()
+    if (closed) hub.close(Exit.void)
+    hubs.set(method, hub)
+    return hub
+  }
+  return {
+    received: ({ method, params = {}, ...rest }, inUse, relatedTo) => {
+      const owner = inUse?.ownerOf(method)
+      const hub = hubs.get(method)
+      hub?.publish(params)
+      const queue = owner?.notifications.has(method) === true ? handling.get(owner) : undefined
+      if (queue !== undefined) Queue.offerUnsafe(queue, { method, params, ...rest })
+      if (owner !== undefined || (hub?.listeners ?? 0) > 0) return true
+      if (others.listeners === 0) return false
+      others.publish({ method, params, relatedTo })
+      return true
+    },
+    stream: ({ method, params }) =>
+      Stream.suspend(() => hubOf(method).stream(capacity)).pipe(
+        Stream.mapEffect((wire) => valid(method, params.decode(wire), dropped)),
+        Stream.flattenIterable
+      ),
+    others: others.stream(capacity),
+    close: () => {
+      closed = true
+      for (const hub of [...hubs.values(), others]) hub.close(Exit.void)
+    }
+  }
+})
+
+/** The fiber that handles the notifications of an extension one by one, and the queue that it reads. */
+const handler = Effect.fnUntraced(function* (
+  { notifications }: Part,
+  dropped: Dropped
+): Effect.fn.Return<Queue.Queue<JsonRpc.Notification>, never, Scope.Scope> {
+  const queue = yield* Queue.sliding<JsonRpc.Notification>(capacity)
+  const handle = ({ method, params = {} }: JsonRpc.Notification) =>
+    // A handler may be interrupted by itself. The interruption of this fiber is never caught.
+    Effect.catchCause(valid(method, notifications.get(method)?.(params) ?? Effect.void, dropped), (cause) =>
+      Effect.sync(() => dropped(`The handler of ${method} failed: ${Cause.pretty(cause)}`, "Warn"))
+    )
+  yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(queue), handle)))
+  return queue
+})
+
+/** The value, or none where it does not fit. */
+const valid = <A>(
+  method: string,
+  value: Effect.Effect<A, InvalidValue>,
+  dropped: Dropped
+): Effect.Effect<ReadonlyArray<A>> =>
+  Effect.match(value, {
+    onFailure: ({ message }) => {
+      dropped(`A malformed notification: ${method}: ${message}`, "Warn")
+      return []
+    },
+    onSuccess: (value) => [value]
+  })
+
+/** The messages of a subscription, which is renewed: its acknowledgements, and its notifications. `key` must be granted. */
+const subscription = (
+  { connection, policy }: Pick<Options, "connection" | "policy">,
+  filter: Effect.Effect<JsonObject, ClientError>,
+  key?: string
+): Stream.Stream<JsonRpc.Notification, ClientError> =>
+  Stream.callback<JsonRpc.Notification, ClientError>(
+    (queue) => {
+      const backoff = policy && new Backoff(policy)
+      const received = (notification: JsonRpc.Notification): void => {
+        if (notification.method !== acknowledged) backoff?.succeeded()
+        Queue.offerUnsafe(queue, notification)
+      }
+      const kept = Effect.flatMap(filter, (wire) =>
+        Resubscribe.keep({
+          subscribe: Effect.flatMap(connection().listen(wire, received), ({ ended, granted }) =>
+            key === undefined || Object.hasOwn(granted, key) ? Effect.succeed(ended) : Effect.fail(refused(key))
+          ),
+          // The acknowledgement has told already, in its order among the notifications.
+          onSubscribed: () => {},
+          backoff
+        })
+      )
+      return Effect.catchCause(kept, (cause) => Queue.failCause(queue, cause))
+    },
+    { bufferSize: capacity, strategy: "sliding" }
+  )
+
+/** The events of a subscription as they are on the wire; see `Raw.listen`. */
+export const listenRaw = (
+  options: Pick<Options, "connection" | "policy">,
+  filter: JsonObject
+): Stream.Stream<RawListenEvent, ClientError> =>
+  Stream.map(subscription(options, Effect.succeed(filter)), ({ method, params = {} }) => {
+    if (method !== acknowledged) return { _tag: "Notification", method, params }
+    return { _tag: "Listening", granted: isJsonObject(params.notifications) ? params.notifications : {} }
+  })
+
+/** The events of a subscription, which is renewed; see `ExtensionCalls.listen`. */
+export const listen = <F, P>(
+  options: Options,
+  { filter: codec, key }: Extension.Subscription<F>,
+  filter: F,
+  notification: Extension.Notification<P> | undefined
+): Stream.Stream<ListenEvent<F, P>, ClientError> => {
+  const encoded = Effect.mapBoth(codec.encode(filter), {
+    onFailure: ({ message }) => McpError.invalidParams(`The filter ${key} does not fit its schema: ${message}`),
+    onSuccess: (wire) => ({ [key]: wire })
+  })
+  return subscription(options, encoded, key).pipe(
+    Stream.mapEffect(({ method, params = {} }): Effect.Effect<ReadonlyArray<ListenEvent<F, P>>, ClientError> => {
+      if (method === acknowledged) return listening(key, codec.decode, params)
+      if (notification?.method !== method) return Effect.succeed([])
+      const decoded = Effect.map(notification.params.decode(params), (params) => ({
+        _tag: "Notification" as const,
+        params
+      }))
+      return valid(method, decoded, options.dropped)
+    }),
+    Stream.flattenIterable
+  )
+}
+
+const acknowledged = "notifications/subscriptions/acknowledged"
+
+const refused = (key: string): CapabilityMissing =>
+  new CapabilityMissing({ capability: key, message: `The server does not grant the subscription ${key}` })
+
+/** What the server granted; a subscription without it is refused already. */
+const listening = <F>(
+  key: string,
+  decode: Extension.Subscription<F>["filter"]["decode"],
+  { notifications }: JsonRpc.Params
+): Effect.Effect<ReadonlyArray<{ readonly _tag: "Listening"; readonly granted: F }>, InvalidResult> => {
+  if (!isJsonObject(notifications) || !Object.hasOwn(notifications, key)) return Effect.succeed([])
+  return Effect.mapBoth(decode(notifications[key]), {
+    onFailure: ({ message }) =>
+      new InvalidResult({
+        method: "subscriptions/listen",
+        message: `What the server grants of ${key} does not fit: ${message}`,
+        result: notifications
+      }),
+    onSuccess: (granted) => [{ _tag: "Listening", granted }]
+  })
+}

@@ -1,0 +1,231 @@
+/**
+ * The members of a client for extensions, and for methods that no value describes: requests are encoded and their answers decoded here.
+ *
+ * Nothing is sent for an extension that one side did not declare. Notifications are in `ExtensionNotifications`.
+ */
+import * as Extension from "@effect-mcp/core/Extension"
+import type { InvalidValue, ValueCodec } from "@effect-mcp/core/Tool"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import * as Headers from "@effect-mcp/protocol/Headers"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as ResultType from "@effect-mcp/protocol/ResultType"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { CallOptions } from "../CallOptions.ts"
+import { type CapabilityMissing, type ClientError, InvalidResult } from "../ClientError.ts"
+import type { Policy } from "../connection/Backoff.ts"
+import type { Exchange, Part } from "../extension/ClientExtension.ts"
+import type { ExtensionCalls } from "../extension/ExtensionCalls.ts"
+import * as InUse from "../extension/InUse.ts"
+import type { OtherResult } from "../extension/OtherResult.ts"
+import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
+import * as Notifications from "./ExtensionNotifications.ts"
+
+export interface Options {
+  readonly parts: ReadonlyArray<Part>
+  /** Whether the client declares an extension, with a layer or without. */
+  readonly declares: (id: string) => boolean
+  readonly connection: () => ReconnectingConnection
+  readonly policy: Policy | undefined
+  readonly dropped: (reason: string, level: "Warn" | "Debug") => void
+}
+
+export interface Extensions {
+  readonly calls: ExtensionCalls
+  /** Takes a notification that the revision does not know; called in the reader. */
+  readonly received: Notifications.Inbox["received"]
+  /** Gives the final result where a result is of another kind. */
+  readonly follow: (other: OtherResult) => Effect.Effect<unknown, ClientError>
+  /** What follows a request of this method may do. */
+  readonly exchange: (method: string, params: JsonObject, options: CallOptions) => Exchange
+  /** Ends every stream of notifications. */
+  readonly close: () => void
+}
+
+/** Starts a fiber for each extension that handles notifications. */
+export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Extensions, never, Scope.Scope> {
+  yield* InUse.check(options.parts)
+  const { connection } = options
+  const inbox = yield* Notifications.make(options)
+  const calls: ExtensionCalls = {
+    request: (request, params, callOptions) => send(options, request, params, callOptions),
+    notify: (notification, params) =>
+      Effect.andThen(
+        declared(options, notification),
+        Effect.flatMap(encoded(notification.method, notification.params.encode(params)), (wire) =>
+          connection().notify(notification.method, wire)
+        )
+      ),
+    notifications: (notification) =>
+      Stream.unwrap(Effect.as(declared(options, notification), inbox.stream(notification))),
+    listen: (subscription, filter, notification) =>
+      Stream.unwrap(
+        Effect.as(
+          declared(options, { extension: subscription.extension, method: subscription.key }),
+          Notifications.listen(options, subscription, filter, notification)
+        )
+      ),
+    serverSettings: (extension) => Effect.suspend(() => serverSettings(connection(), extension)),
+    raw: {
+      request: (method, params = {}, { questions, readOnly = false, ...callOptions } = {}) =>
+        connection().send(method, params, {
+          ...optionsOf({ nameParam: nameParamOf(options, method) }, params, callOptions, connection().headers),
+          readOnly,
+          answered: questions !== "returned",
+          followed: false
+        }),
+      notify: (method, params) => connection().notify(method, params),
+      listen: (filter) => Notifications.listenRaw(options, filter),
+      notifications: inbox.others
+    }
+  }
+  const exchange: Extensions["exchange"] = (method, params, options) => ({
+    ...calls,
+    method,
+    params,
+    options,
+    revision: connection().revision,
+    answer: (inputRequests) => connection().answer(method, inputRequests)
+  })
+  return {
+    calls,
+    received: inbox.received,
+    close: inbox.close,
+    exchange,
+    follow: ({ ended, handler, method, options, params, result }) =>
+      Effect.ensuring(
+        Effect.suspend(() => handler.follow(result, exchange(method, params, options))),
+        Effect.sync(ended)
+      )
+  }
+})
+
+const declared = (
+  { connection, declares }: Options,
+  part: { readonly extension: Extension.Identity | undefined; readonly method: string },
+  revisions?: Extension.RequestInfo["revisions"]
+): Effect.Effect<void, CapabilityMissing> =>
+  Effect.suspend(() => InUse.checkDeclared(part, revisions, declares, connection()))
+
+/** Params on the wire; nothing was sent where they do not fit. */
+const encoded = (
+  method: string,
+  encoding: Effect.Effect<unknown, InvalidValue>
+): Effect.Effect<JsonObject, McpError.McpError> =>
+  Effect.flatMap(
+    Effect.mapError(encoding, ({ message }) =>
+      McpError.invalidParams(`The params of ${method} do not fit its schema: ${message}`)
+    ),
+    (wire) =>
+      isJsonObject(wire)
+        ? Effect.succeed(wire)
+        : Effect.fail(McpError.invalidParams(`The params of ${method} must be an object`))
+  )
+
+// ---- requests
+
+const noop = (): void => {}
+
+/** The param that names a request which is sent without its value, where an extension of the client has its method. */
+const nameParamOf = ({ connection, parts }: Options, method: string): string | undefined => {
+  const { revision } = connection()
+  const inUse = parts.filter(({ extension }) => Extension.isIn(extension, revision))
+  const requests = inUse.flatMap(({ extension }) =>
+    Object.values<Extension.Any["requests"][string]>(extension.requests)
+  )
+  return requests.find((request) => request.method === method && Extension.hasMethod(request, revision))?.nameParam
+}
+
+/** The options of a request of an extension; its name travels in a header, too, where arguments do. */
+const optionsOf = (
+  { longRunning, nameParam }: Extension.RequestInfo,
+  params: JsonObject,
+  options: CallOptions,
+  headers: boolean
+): CallOptions => {
+  const watched = longRunning === true && options.timeout !== Duration.infinity
+  const name = headers && nameParam !== undefined && Object.hasOwn(params, nameParam) ? params[nameParam] : undefined
+  return {
+    ...options,
+    onProgress: options.onProgress ?? (watched ? noop : undefined),
+    headers: typeof name === "string" ? { ...options.headers, [Headers.name]: Headers.encode(name) } : options.headers
+  }
+}
+
+const send = <P, A, F>(
+  options: Options,
+  request: Extension.Request<P, A, F, "client">,
+  params: P,
+  callOptions: CallOptions = {}
+): Effect.Effect<A, F | ClientError> => {
+  const { method, readOnly = false, revisions } = request
+  return Effect.andThen(
+    declared(options, request, revisions),
+    Effect.flatMap(encoded(method, request.params.encode(params)), (wire) => {
+      const connection = options.connection()
+      const sent = connection.send(method, wire, {
+        ...optionsOf(request, wire, callOptions, connection.headers),
+        readOnly,
+        answered: true,
+        followed: true
+      })
+      return Effect.matchEffect(sent, {
+        onFailure: (error): Effect.Effect<never, F | ClientError> =>
+          error._tag === "McpError" ? Effect.flatMap(failureOf(request, error), Effect.fail) : Effect.fail(error),
+        onSuccess: (result) => resultOf(request, result, connection)
+      })
+    })
+  )
+}
+
+const invalid = (method: string, message: string, result: unknown): InvalidResult =>
+  new InvalidResult({ method, message, result })
+
+/** The failure that the method declares; any other error unchanged. */
+const failureOf = <F>(
+  { failure, failureCode, method }: Pick<Extension.Request<never, never, F>, "failure" | "failureCode" | "method">,
+  error: McpError.McpError
+): Effect.Effect<F | McpError.McpError, InvalidResult> => {
+  const { code, data } = error
+  if (failure === undefined || code !== failureCode || !isJsonObject(data)) return Effect.succeed(error)
+  if (!Object.hasOwn(data, Extension.failureKey)) return Effect.succeed(error)
+  return Effect.mapError(failure.decode(data[Extension.failureKey]), ({ message }) =>
+    invalid(method, `The failure of ${method} does not fit: ${message}`, data)
+  )
+}
+
+const resultOf = <A>(
+  { method, result: codec }: Pick<Extension.Request<never, A, never>, "method" | "result">,
+  result: unknown,
+  { revision }: ReconnectingConnection
+): Effect.Effect<A, InvalidResult> => {
+  const stateless = revision.era === "stateless"
+  const type = ResultType.of(result)
+  if (stateless && type !== "complete") {
+    return Effect.fail(invalid(method, `${excerpt(JSON.stringify(type))} is not a known type of result`, result))
+  }
+  return Effect.mapError(codec.decode(stateless ? ResultType.unmarked(result) : result), ({ message }) =>
+    invalid(method, `The answer to ${method} is malformed: ${message}`, result)
+  )
+}
+
+const serverSettings = <SS>(
+  { revision, serverCapabilities }: ReconnectingConnection,
+  extension: Extension.Identity & { readonly serverSettings: ValueCodec<SS> }
+): Effect.Effect<Option.Option<SS>, InvalidResult> => {
+  const settings = Extension.settingsIn(extension, revision, serverCapabilities)
+  if (settings === undefined) return Effect.succeed(Option.none())
+  return Effect.mapBoth(extension.serverSettings.decode(settings), {
+    onFailure: ({ message }) =>
+      invalid(
+        revision.era === "stateless" ? "server/discover" : "initialize",
+        `The server's settings of ${extension.id} do not fit: ${message}`,
+        settings
+      ),
+    onSuccess: Option.some
+  })
+}

@@ -1,0 +1,66 @@
+/** A task of 2025-11-25: the result is fetched by a request of its own, which also brings the questions. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type { CallOptions } from "../CallOptions.ts"
+import { CapabilityMissing, type ClientError } from "../ClientError.ts"
+import type { Exchange } from "../extension/ClientExtension.ts"
+import { cancelled, type Generation, type Seen } from "./Generation.ts"
+import { type CoreTask, CoreTasks, stateOf } from "./Wire.ts"
+
+const seen = (task: CoreTask): Seen => ({ state: stateOf(task), wire: task })
+
+const patient = { timeout: Duration.infinity, maxTotal: Duration.infinity }
+/** How long the request that waits for the result may take once the task is known to have ended; then it is fetched by another. */
+const grace = "10 seconds"
+
+/** The key of the only thing that a task asks its client for: that it fetches the result, on whose stream the questions come. */
+const key = "tasks/result"
+
+export const make = (taskId: string, exchange: Exchange, options: CallOptions): Effect.Effect<Generation> => {
+  const get = Effect.map(exchange.request(CoreTasks.requests.get, { taskId }, options), seen)
+  const fetched = (bounds: CallOptions) =>
+    Effect.catchTag(
+      exchange.raw.request(
+        "tasks/result",
+        { taskId },
+        // Questions of the task come on its stream: for programs that forward calls it stands for the call.
+        { ...options, ...bounds, readOnly: true, onSend: exchange.options.onSend }
+      ),
+      "McpError",
+      // The specification has no result of a cancelled task: the status says what the error means.
+      (error) =>
+        Effect.matchEffect(get, {
+          onFailure: (): Effect.Effect<never, ClientError> => Effect.fail(error),
+          onSuccess: ({ state }) => Effect.fail(state.status === "cancelled" ? cancelled(state) : error)
+        })
+    )
+  let waits = false
+  const waited = Effect.suspend(() => {
+    waits = true
+    return fetched(patient)
+  })
+  // The timeout of a request bounds the wait for the result, not the wait for the task.
+  const ofEnded = (result: typeof waited) =>
+    Effect.suspend(() =>
+      waits ? Effect.timeoutOrElse(result, { duration: grace, orElse: () => fetched({}) }) : fetched({})
+    )
+  return Effect.map(Effect.cached(waited), (result) => ({
+    get,
+    cancel: Effect.flatMap(exchange.serverSettings(CoreTasks), (declared) =>
+      Option.getOrUndefined(declared)?.cancel === undefined
+        ? Effect.fail(
+            new CapabilityMissing({ capability: "tasks.cancel", message: "The server did not declare tasks.cancel" })
+          )
+        : Effect.map(exchange.request(CoreTasks.requests.cancel, { taskId }, options), seen)
+    ),
+    news: exchange.notifications(CoreTasks.notifications.changed).pipe(
+      Stream.filter((task) => task.taskId === taskId),
+      Stream.map(seen)
+    ),
+    outcome: ({ state }) => (state.status === "cancelled" ? Effect.fail(cancelled(state)) : ofEnded(result)),
+    asked: ({ state }) =>
+      state.status === "input_required" ? [{ key, answer: Effect.map(result, (final) => ({ final })) }] : []
+  }))
+}

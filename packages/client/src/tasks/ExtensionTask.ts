@@ -1,0 +1,73 @@
+/** A task of the extension (2026-07-28 on): each of its states carries its questions, its result or its error. */
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { CallOptions } from "../CallOptions.ts"
+import type { ClientError } from "../ClientError.ts"
+import type { Exchange } from "../extension/ClientExtension.ts"
+import { cancelled, type Generation, invalid, type Seen } from "./Generation.ts"
+import { type DetailedTask, stateOf, Tasks } from "./Wire.ts"
+
+const seen = (task: DetailedTask): Seen => ({ state: stateOf(task), wire: task })
+
+/** How often an update is sent again whose answer was lost: a server ignores answers that it has. */
+const resends = 2
+
+const outcome = ({ state, wire }: Seen): Effect.Effect<unknown, ClientError> => {
+  const { error, result } = wire
+  if (state.status === "cancelled") return Effect.fail(cancelled(state))
+  if (state.status === "completed" && isJsonObject(result)) return Effect.succeed(result)
+  if (state.status === "failed" && isJsonObject(error)) {
+    const { code, data, message } = error
+    return Effect.fail(
+      new McpError.McpError({
+        code: Number(code),
+        message: String(message),
+        ...(data === undefined ? undefined : { data })
+      })
+    )
+  }
+  return Effect.fail(invalid(`A task that is ${state.status} lacks its result or error`, wire))
+}
+
+/**
+ * Subscriptions for tasks that one client has open at most; further tasks are read. Each is a connection over HTTP/1.1, of which a browser
+ * has six for one server.
+ */
+const maxSubscriptions = 4
+/** How many are open, by client: `listen` is the same function for all calls of one. */
+const open = new WeakMap<Exchange["listen"], number>()
+
+const changes = (taskId: string, { listen }: Exchange): Generation["news"] =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const count = open.get(listen) ?? 0
+      if (count >= maxSubscriptions) return Stream.empty
+      open.set(listen, count + 1)
+      yield* Effect.addFinalizer(() => Effect.sync(() => void open.set(listen, (open.get(listen) ?? 1) - 1)))
+      return listen(Tasks.subscriptions.taskIds, [taskId], Tasks.notifications.changed).pipe(
+        Stream.filter((event) => event._tag === "Listening" || event.params.taskId === taskId),
+        Stream.map((event) => (event._tag === "Listening" ? "Listening" : seen(event.params)))
+      )
+    })
+  )
+
+export const make = (taskId: string, exchange: Exchange, options: CallOptions): Generation => {
+  const update = (inputResponses: JsonObject) =>
+    Effect.retry(exchange.request(Tasks.requests.update, { taskId, inputResponses }, options), {
+      while: ({ _tag }) => _tag === "Closed" || _tag === "Timeout",
+      times: resends
+    })
+  return {
+    get: Effect.map(exchange.request(Tasks.requests.get, { taskId }, options), seen),
+    cancel: Effect.as(exchange.request(Tasks.requests.cancel, { taskId }, options), undefined),
+    news: changes(taskId, exchange),
+    outcome,
+    asked: ({ wire: { inputRequests } }) =>
+      Object.entries(isJsonObject(inputRequests) ? inputRequests : {}).map(([key, question]) => ({
+        key,
+        answer: Effect.flatMap(exchange.answer({ [key]: question }), (answers) => Effect.as(update(answers), undefined))
+      }))
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * Follows a task of the server to its end: reads it as often as the server says, answers what it asks, and gives what the call would have
+ * been answered with.
+ *
+ * Loaded when the first task arrives. The timeouts of a request bound each request here, never the wait for the task. A call that ends
+ * before its task cancels it, by `tasks/cancel`.
+ */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { ClientError } from "../ClientError.ts"
+import type { Exchange } from "../extension/ClientExtension.ts"
+import { type Attendance, CurrentAttendance, type Restore } from "./Attendance.ts"
+import { type Generation, invalid, type Seen } from "./Generation.ts"
+import { isTerminal, type TaskState } from "./TaskState.ts"
+
+/** Bounds of the wait between two reads, and the wait where the server names none, in milliseconds. */
+const shortest = 100
+const longest = 3_600_000
+const usual = 1000
+/** The least wait between two reads while the server announces each change. */
+const announced = 60_000
+/** How often in a row a read may time out. */
+const maxTimeouts = 3
+/** Questions that one task may ask. */
+const maxQuestions = 1000
+/** How long the end of a call waits for the server to take its cancel. */
+const cancelTimeout = "5 seconds"
+
+/** Tells the caller what the task does: its progress so far, with the new message. */
+const teller = ({ options: { onProgress } }: Exchange, { observed, progress }: Attendance) => {
+  let told: string | undefined
+  return (state: TaskState): void => {
+    observed?.(state)
+    const { id, message } = state
+    const last = progress?.()
+    if (message === undefined || message === told || message === last?.message) return
+    told = message
+    const { progress: reached = 0, total } = last ?? {}
+    onProgress?.({ progressToken: id, progress: reached, ...(total === undefined ? undefined : { total }), message })
+  }
+}
+
+class Follower {
+  private readonly generation: Generation
+  /** States that were read or announced, and not looked at yet. */
+  private readonly news: Queue.Queue<Seen>
+  /** The end of the call for another reason than a state: its result has come, a question has no answer, the task cannot be read. */
+  private readonly ended = Deferred.makeUnsafe<{ readonly final: unknown }, ClientError>()
+  private readonly met = new Set<string>()
+  private pollInterval = usual
+  /** Whether the server announces changes, and one read since then has shown what changed before. */
+  private announcing: "no" | "begun" | "complete" = "no"
+  private timeouts = 0
+  private isOver = false
+
+  constructor(generation: Generation, news: Queue.Queue<Seen>) {
+    this.generation = generation
+    this.news = news
+  }
+
+  private fork(effect: Effect.Effect<unknown, ClientError>): Effect.Effect<void, never, Scope.Scope> {
+    const failing = Effect.catchCause(effect, (cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.void : Deferred.failCause(this.ended, cause)
+    )
+    return Effect.asVoid(Effect.forkScoped(failing, { startImmediately: true }))
+  }
+
+  /** Takes what the server announces, which need not be anything: the reads go on. */
+  private readonly listen: Effect.Effect<void> = Effect.suspend(() =>
+    Stream.runForEach(this.generation.news, (event) => {
+      if (event !== "Listening") return Queue.offer(this.news, event)
+      return Effect.sync(() => {
+        this.announcing = "begun"
+      })
+    })
+  ).pipe(
+    Effect.ignore,
+    Effect.ensuring(
+      Effect.sync(() => {
+        this.announcing = "no"
+      })
+    )
+  )
+
+  /** Reads the task again and again. A server that is slow to answer is asked once more. */
+  private readonly read: Effect.Effect<never, ClientError> = Effect.suspend(() => {
+    const least = this.announcing === "complete" ? announced : shortest
+    return Effect.sleep(Math.min(longest, Math.max(least, this.pollInterval)))
+  }).pipe(
+    Effect.andThen(Effect.suspend(() => this.generation.get)),
+    Effect.tap((seen) => {
+      this.timeouts = 0
+      if (this.announcing === "begun") this.announcing = "complete"
+      return Queue.offer(this.news, seen)
+    }),
+    Effect.retry({ while: ({ _tag }) => _tag === "Timeout" && ++this.timeouts < maxTimeouts }),
+    Effect.forever
+  )
+
+  /** Answers in the background what a state asks, each key once. */
+  private ask(seen: Seen): Effect.Effect<void, ClientError, Scope.Scope> {
+    const asked = this.generation.asked(seen).filter(({ key }) => !this.met.has(key))
+    for (const { key } of asked) this.met.add(key)
+    if (this.met.size > maxQuestions) {
+      return Effect.fail(invalid(`The task asked more than ${maxQuestions} questions`, seen.wire))
+    }
+    const answered = asked.map(({ answer }) =>
+      Effect.flatMap(answer, (end) => (end === undefined ? Effect.void : Deferred.succeed(this.ended, end)))
+    )
+    return Effect.forEach(answered, (answer) => this.fork(answer), { discard: true })
+  }
+
+  /** Asks the server to cancel the task, unless it is known to have ended. */
+  readonly cancel: Effect.Effect<void, ClientError> = Effect.suspend(() =>
+    this.isOver
+      ? Effect.void
+      : Effect.flatMap(this.generation.cancel, (seen) =>
+          seen === undefined ? Effect.void : Effect.asVoid(Queue.offer(this.news, seen))
+        )
+  )
+
+  /** Gives the result of the call; `tell` is called with each state. */
+  follow(first: Seen, tell: (state: TaskState) => void): Effect.Effect<unknown, ClientError, Scope.Scope> {
+    const step = (seen: Seen): Effect.Effect<unknown, ClientError, Scope.Scope> => {
+      const { state } = seen
+      tell(state)
+      if (isTerminal(state)) {
+        this.isOver = true
+        return this.generation.outcome(seen)
+      }
+      this.pollInterval = state.pollInterval ?? usual
+      const next = Effect.raceFirst(Deferred.await(this.ended), Queue.take(this.news))
+      return Effect.andThen(
+        this.ask(seen),
+        Effect.flatMap(next, (next) => {
+          if (!("final" in next)) return step(next)
+          this.isOver = true
+          return Effect.succeed(next.final)
+        })
+      )
+    }
+    return Effect.andThen(Effect.andThen(this.fork(this.listen), this.fork(this.read)), step(first))
+  }
+}
+
+/** Follows a task from a state on. */
+export const follow = (
+  first: Seen,
+  generation: Generation,
+  exchange: Exchange,
+  restore: Restore
+): Effect.Effect<unknown, ClientError> =>
+  Effect.gen(function* () {
+    const attendance = yield* CurrentAttendance
+    const follower = new Follower(generation, yield* Queue.sliding<Seen>(16))
+    const { id } = first.state
+    yield* Effect.logDebug(`The task ${excerpt(id)} of the call is followed`)
+    attendance.created?.({ id, cancel: follower.cancel })
+    const { restore: interruptible = restore } = attendance
+    return yield* Effect.onExit(interruptible(follower.follow(first, teller(exchange, attendance))), ({ _tag }) =>
+      Effect.andThen(
+        attendance.keeps?.() === true ? Effect.void : Effect.ignore(Effect.timeout(follower.cancel, cancelTimeout)),
+        Effect.logDebug(`The task ${excerpt(id)} is not followed any more: ${_tag}`)
+      )
+    )
+  }).pipe(Effect.scoped)

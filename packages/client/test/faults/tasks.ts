@@ -1,0 +1,241 @@
+/** Faults of the client with tasks, and the test that notices each. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+const src = "packages/client/src"
+const test = "packages/client/test/tasks"
+const following = `${src}/tasks/Following.ts`
+const parts = `${src}/tasks/TaskParts.ts`
+const attendance = `${src}/tasks/Attendance.ts`
+
+export const tasks: ReadonlyArray<Fault> = [
+  {
+    name: "a task is read more often than the server says",
+    file: following,
+    from: "Math.max(least, this.pollInterval)",
+    to: "least",
+    test: `${test}/Calls.test.ts`,
+    ids: ["tasks.get.poll-interval", "tasks-extension.polling.interval"]
+  },
+  {
+    name: "a task is read once",
+    file: following,
+    from: "++this.timeouts < maxTimeouts }),\n    Effect.forever",
+    to: "++this.timeouts < maxTimeouts }),\n    Effect.andThen(Effect.never)",
+    test: `${test}/Calls.test.ts`,
+    ids: ["tasks.get.until-terminal", "tasks-extension.polling.until-terminal", "tasks.get.beside-result"]
+  },
+  {
+    name: "the task of an interrupted call goes on",
+    file: following,
+    from: "attendance.keeps?.() === true ? Effect.void",
+    to: "attendance.keeps?.() !== true ? Effect.void",
+    test: `${test}/Calls.test.ts`,
+    ids: ["tasks.cancel.not-by-notification", "tasks-extension.cancel.by-request"]
+  },
+  {
+    name: "the answer to a question of a task is not sent",
+    file: `${src}/tasks/ExtensionTask.ts`,
+    from: "Effect.as(update(answers), undefined)",
+    to: "Effect.void",
+    test: `${test}/Questions.test.ts`,
+    ids: ["tasks-extension.update.answers"]
+  },
+  {
+    name: "a call ends with the first answer to its task",
+    file: following,
+    from: "(end === undefined ? Effect.void : Deferred.succeed(this.ended, end))",
+    to: "Deferred.succeed(this.ended, end ?? { final: { content: [] } })",
+    test: `${test}/Questions.test.ts`,
+    ids: ["tasks-extension.update.observes-on"]
+  },
+  {
+    name: "a question is asked as often as a task shows it",
+    file: following,
+    from: ".filter(({ key }) => !this.met.has(key))",
+    to: "",
+    test: `${test}/Questions.test.ts`,
+    ids: [
+      "tasks-extension.update.deduplicates",
+      "tasks-extension.update.once",
+      "tasks-extension.update.outstanding-keys"
+    ]
+  },
+  {
+    name: "a question that a task may not ask is passed over",
+    file: following,
+    from: "Cause.hasInterruptsOnly(cause) ? Effect.void : Deferred.failCause(this.ended, cause)",
+    to: "Effect.void",
+    test: `${test}/Questions.test.ts`,
+    ids: ["tasks-extension.update.same-trust"]
+  },
+  {
+    name: "a result of the type task is an unknown one",
+    file: parts,
+    from: 'results: { resultType: "task", follow: lazily(({ followExtension })',
+    to: 'results: { resultType: "tasks", follow: lazily(({ followExtension })',
+    test: `${test}/Negotiation.test.ts`,
+    ids: ["tasks-extension.declared.both-shapes"]
+  },
+  {
+    name: "any request may be answered by a task",
+    file: `${src}/tasks/Tasks.ts`,
+    from: 'exchange.method !== "tools/call"',
+    to: "exchange.method === undefined",
+    test: `${test}/Negotiation.test.ts`,
+    ids: ["tasks-extension.declared.unsupported-request"]
+  },
+  {
+    name: "the result of a task that asks is not fetched",
+    file: `${src}/tasks/CoreTask.ts`,
+    from: 'state.status === "input_required" ? [{',
+    to: 'state.status === "failed" ? [{',
+    test: `${test}/Questions.test.ts`,
+    ids: ["tasks.input.requestor-calls-result"]
+  },
+  {
+    name: "a request about a task names it in its metadata, too",
+    file: `${src}/tasks/CoreTask.ts`,
+    from: "{ taskId },\n        // Questions",
+    to: '{ taskId, _meta: { "io.modelcontextprotocol/related-task": { taskId } } },\n        // Questions',
+    test: `${test}/Questions.test.ts`,
+    ids: ["tasks.related.not-in-requests"]
+  },
+  {
+    name: "the answer to a task does not name it",
+    file: `${src}/answering/ServerRequests.ts`,
+    from: "Meta.withMeta(result, { [Meta.relatedTask]: task })",
+    to: "result",
+    test: `${test}/Questions.test.ts`,
+    ids: ["tasks.related.key"]
+  },
+  {
+    name: "a question that belongs to no request is not answered",
+    file: `${src}/connection/Connection.ts`,
+    from: 'revision.era === "stateless"\n            ? Effect.never',
+    to: "relatedTo === undefined\n            ? Effect.never",
+    test: `${test}/Questions.test.ts`,
+    ids: ["tasks.http.any-stream"]
+  },
+  {
+    name: "a task that may be announced is not read",
+    file: following,
+    from: "Effect.andThen(this.fork(this.listen), this.fork(this.read))",
+    to: "this.fork(this.listen)",
+    test: `${test}/Announced.test.ts`,
+    ids: ["tasks.status.not-relied-on", "tasks.status.still-polls"]
+  },
+  {
+    name: "a tool that runs only as a task is called without one",
+    file: attendance,
+    from: 'const asks = support === "required" || ',
+    to: "const asks = ",
+    test: `${test}/Negotiation.test.ts`,
+    ids: ["tasks.tool.required-called"]
+  },
+  {
+    name: "every listed tool is called as a task",
+    file: attendance,
+    from: 'const asks = support === "required" || ',
+    to: "const asks = support !== undefined || ",
+    test: `${test}/Negotiation.test.ts`,
+    ids: ["tasks.tool.forbidden-not-called"]
+  },
+  {
+    name: "a task is asked for that the server did not declare",
+    file: parts,
+    from: "serverCapabilities.tasks?.requests?.tools?.call !== undefined",
+    to: "serverCapabilities !== undefined",
+    test: `${test}/Negotiation.test.ts`,
+    ids: ["tasks.tool.server-capability", "tasks.capability.requestor-respects", "tasks.capability.undeclared-no-tasks"]
+  },
+  {
+    name: "what a task asks belongs to no call",
+    file: `${src}/tasks/CoreTask.ts`,
+    from: "readOnly: true, onSend: exchange.options.onSend",
+    to: "readOnly: true",
+    test: `${test}/Questions.test.ts`
+  },
+  {
+    name: "the result of a task that has ended is waited for without end",
+    file: `${src}/tasks/CoreTask.ts`,
+    from: "Effect.timeoutOrElse(result, { duration: grace, orElse: () => fetched({}) }) : fetched({})",
+    to: "result : fetched({})",
+    test: `${test}/Questions.test.ts`
+  },
+  {
+    name: "each task has a subscription, however many there are",
+    file: `${src}/tasks/ExtensionTask.ts`,
+    from: "if (count >= maxSubscriptions)",
+    to: "if (count < 0)",
+    test: `${test}/Announced.test.ts`
+  },
+  {
+    name: "a client logs nothing of the tasks of its calls",
+    file: following,
+    from: "yield* Effect.logDebug(`The task",
+    to: "yield* Effect.void; void (`The task",
+    test: `${test}/Handles.test.ts`,
+    ids: ["tasks.audit.requestor"]
+  },
+  {
+    name: "a call in the background does not know the id of its task",
+    file: `${src}/features/TaskCalls.ts`,
+    from: "id: task?.id",
+    to: "id: undefined",
+    test: `${test}/Handles.test.ts`,
+    ids: ["tasks.audit.ids-tracked"]
+  },
+  {
+    name: "a call that asks for a task is cancelled by a notification",
+    file: attendance,
+    from: "return asks ? inBackground(attended) : attended()",
+    to: "return attended()",
+    test: `${test}/Handles.test.ts`,
+    ids: ["tasks.cancel.not-by-notification"]
+  },
+  {
+    name: "the progress of a call ends with its answer, though that is a task",
+    file: "packages/core/src/peer/Outbound.ts",
+    from: "if (outlives(response.result, end))",
+    to: "if (!outlives(response.result, end))",
+    test: `${test}/Calls.test.ts`,
+    ids: ["tasks.progress.token-lives-on"]
+  },
+  {
+    name: "progress of a task that has ended is shown",
+    file: `${src}/features/Extensions.ts`,
+    from: "Effect.sync(ended)",
+    to: "Effect.void",
+    test: `${test}/Calls.test.ts`
+  },
+  {
+    name: "a cancelled task is read once more",
+    file: following,
+    from: "seen === undefined ? Effect.void : Effect.asVoid(Queue.offer(this.news, seen))",
+    to: "Effect.asVoid(Effect.succeed(seen))",
+    test: `${test}/Handles.test.ts`,
+    ids: ["tasks.cancel.not-retained"]
+  },
+  {
+    name: "the cursor of the list of tasks is trimmed",
+    file: `${src}/tasks/Tasks.ts`,
+    from: "cursor === undefined ? {} : { cursor }",
+    to: "cursor === undefined ? {} : { cursor: cursor.trim() }",
+    test: `${test}/Handles.test.ts`,
+    ids: ["tasks.list.cursor-opaque"]
+  },
+  {
+    name: "the end of a client cancels the tasks of its calls in the background",
+    file: `${src}/features/TaskCalls.ts`,
+    from: "keeps: () => isKept",
+    to: "keeps: () => false",
+    test: `${test}/Handles.test.ts`
+  },
+  {
+    name: "a call waits for the timeout of its request only",
+    file: following,
+    from: "const longest = 3_600_000",
+    to: "const longest = 100",
+    test: `${test}/Calls.test.ts`
+  }
+]

@@ -1,0 +1,270 @@
+/**
+ * Extensions at a server: `Extensions.layer` offers one for as long as the layer lives, and its handlers use its client's half by
+ * `declared`, `ask` and `notify`.
+ *
+ * Its methods are requests like any: supervised, cancellable, with progress, in the middleware and the limits of the server.
+ */
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import {
+  type Any,
+  failureKey,
+  type Identity,
+  type Notification,
+  type Request,
+  type Subscription
+} from "../contract/Extension.ts"
+import type { InvalidValue } from "../contract/ValueCodec.ts"
+import { exitOf } from "../internal/eager.ts"
+import { askErrorToMcp } from "../request/askErrorToMcp.ts"
+import { type AskError, CapabilityMissing, Declined } from "../request/ClientInput.ts"
+import { objectOf } from "../request/OwnMessages.ts"
+import type { RequestContext, RequestServices } from "../request/RequestContext.ts"
+import { Closed, Timeout } from "../peer/Peer.ts"
+import type { Caller, Granted, Handlers, Message, NoOthers, ServicesOf } from "./ExtensionHandlers.ts"
+import { HandlerContext, type HandlerRunner } from "./HandlerContext.ts"
+import { registrationLayer } from "./registration.ts"
+
+export type { Caller, Granted, HandlerError, Handlers, Message } from "./ExtensionHandlers.ts"
+export { ask, declared, notify, type NotifyOptions } from "../request/OwnMessages.ts"
+
+/** A method of an extension, as a server's registry holds it. */
+export interface MethodEntry {
+  readonly request: Request<any, any, any, "client">
+  /** Answers it: from params to result as they are on the wire, without `_meta`. */
+  readonly call: (
+    params: JsonObject,
+    request: HandlerRunner
+  ) => Effect.Effect<JsonObject, McpError.McpError, RequestServices>
+}
+
+/** A notification that clients send, as a server's registry holds it. */
+export interface NotificationEntry {
+  readonly notification: Notification<any, "client">
+  readonly receive: (params: JsonObject) => Effect.Effect<void, McpError.McpError, RequestServices>
+}
+
+/** A kind of subscription, as a server's registry holds it. */
+export interface SubscriptionEntry {
+  readonly subscription: Subscription<any>
+  /** Undefined where it is not granted. `granted` is on the wire. */
+  readonly listen: (
+    filter: unknown
+  ) => Effect.Effect<Granted<unknown, never> | undefined, McpError.McpError, RequestServices>
+}
+
+/** An extension, as a server's registry holds it. */
+export interface ExtensionEntry extends Identity {
+  readonly contract: Any
+  /** Whether it is offered to a caller. */
+  readonly offered: (caller: Caller) => boolean
+  /** Whether all callers are offered the same. */
+  readonly isSameForAll: boolean
+  /** What is declared to a caller; undefined where it is not offered. */
+  readonly settings: (caller: Caller) => Effect.Effect<JsonObject | undefined>
+  readonly methods: ReadonlyArray<MethodEntry>
+  readonly notifications: ReadonlyArray<NotificationEntry>
+  readonly subscriptions: ReadonlyArray<SubscriptionEntry>
+}
+
+/** Where extensions register. An id, a method or a kind of subscription that is taken is a defect. */
+export class ExtensionRegistry extends Context.Service<
+  ExtensionRegistry,
+  { readonly register: (entry: ExtensionEntry) => Effect.Effect<void, never, Scope.Scope> }
+>()("@effect-mcp/core/ExtensionRegistry") {}
+
+/** One notification of a subscription's stream. */
+export const message = <P>(notification: Notification<P, "server">, params: NoInfer<P>): Message => ({
+  notification,
+  params
+})
+
+/**
+ * Offers `extension` for as long as the layer lives: closing it first lets the requests in flight end, and ends its subscriptions. Services
+ * of the handlers stay in the layer's requirements; those of the request (`RequestServices`) do not.
+ *
+ * `settings` is what the server declares, or a function of the caller: undefined offers the extension not to this caller, to which its
+ * methods do not exist. Two extensions of one id, or with one method, are a defect that names both places.
+ *
+ * A handler may fail with its method's declared failure, a failed question, or `McpError`. Handlers of `notifications` run one after the
+ * other for each connection.
+ *
+ * @example
+ * ```ts
+ * import { Extension, Extensions } from "@effect-mcp/core"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Effect, Schema } from "effect"
+ *
+ * const Clock = Extension.make("com.example/clock", {
+ *   serverSettings: { zone: Schema.String },
+ *   requests: { now: Extension.request("com.example/clock/now", { result: { time: Schema.String } }) }
+ * })
+ *
+ * const clock = Extensions.layer(Clock, {
+ *   settings: { zone: "UTC" },
+ *   requests: { now: () => Effect.sync(() => ({ time: new Date().toISOString() })) }
+ * })
+ *
+ * export const server = McpServer.layer({ name: "clock", version: "1.0.0", features: clock })
+ * ```
+ */
+export const layer = <X extends Any, const H extends Handlers<X>>(
+  extension: X,
+  handlers: H & NoOthers<H, X>
+): Layer.Layer<never, never, ExtensionRegistry | Exclude<ServicesOf<H>, RequestServices>> =>
+  registrationLayer(ExtensionRegistry, (registry, services: Context.Context<Exclude<ServicesOf<H>, RequestServices>>) =>
+    registry.register(entryOf(extension, handlers, new HandlerContext<ServicesOf<H>>(services)))
+  )
+
+type Handler = (value: any) => Effect.Effect<any, any, any>
+/** Handlers without their types, which `layer` has checked. */
+interface Parts {
+  readonly settings?: unknown
+  readonly requests?: HandlersByName
+  readonly notifications?: HandlersByName
+  readonly subscriptions?: HandlersByName
+}
+type HandlersByName = { readonly [name: string]: Handler }
+type PartsByName<P> = { readonly [name: string]: P }
+
+/** The parts of one kind with their handlers; a part without one is a defect, since JavaScript may leave it out. */
+const paired = <P, A>(
+  id: string,
+  parts: PartsByName<P>,
+  handlers: HandlersByName | undefined,
+  make: (part: P, handler: Handler) => A
+): ReadonlyArray<A> =>
+  Object.entries(parts).map(([name, part]) => {
+    const handler = handlers !== undefined && Object.hasOwn(handlers, name) ? handlers[name] : undefined
+    if (handler === undefined) throw new Error(`The extension ${id} has no handler for ${JSON.stringify(name)}`)
+    return make(part, handler)
+  })
+
+const isFromClient = (notification: Notification<any>): notification is Notification<any, "client"> =>
+  notification.from === "client"
+
+const fromClient = (all: PartsByName<Notification<any>>): PartsByName<Notification<any, "client">> =>
+  Object.fromEntries(
+    Object.entries(all).flatMap(([name, notification]) => (isFromClient(notification) ? [[name, notification]] : []))
+  )
+
+const entryOf = <R>(extension: Any, parts: Parts, context: HandlerContext<R>): ExtensionEntry => {
+  const { capability, id, revisions, serverSettings, undeclared } = extension
+  const { settings = {} } = parts
+  const settingsOf = (caller: Caller): unknown => (typeof settings === "function" ? settings(caller) : settings)
+  return {
+    id,
+    revisions,
+    capability,
+    undeclared,
+    contract: extension,
+    offered: (caller) => settingsOf(caller) !== undefined,
+    isSameForAll: typeof settings !== "function",
+    settings: (caller) =>
+      Effect.suspend(() => {
+        const value = settingsOf(caller)
+        return value === undefined
+          ? Effect.undefined
+          : objectOf(`The settings of the extension ${id}`, serverSettings.encode(value))
+      }),
+    methods: paired(id, extension.requests, parts.requests, (request: Request<any, any, any, "client">, handler) => ({
+      request,
+      call: caller(request, handler, context)
+    })),
+    notifications: paired(id, fromClient(extension.notifications), parts.notifications, (notification, handler) => ({
+      notification,
+      receive: receiver(notification, handler, context)
+    })),
+    subscriptions: paired(
+      id,
+      extension.subscriptions,
+      parts.subscriptions,
+      (subscription: Subscription<any>, handler) => ({
+        subscription,
+        listen: listener(subscription, handler, context)
+      })
+    )
+  }
+}
+
+const decoded = <P>(what: string, params: Effect.Effect<P, InvalidValue>): Effect.Effect<P, McpError.McpError> =>
+  Effect.mapErrorEager(params, ({ message }) => McpError.invalidParams(`Invalid params for ${what}: ${message}`))
+
+/** Decodes params, runs the handler and encodes its result, each once. */
+const caller = <R>(
+  { failure, failureCode, method, params, result }: Request<any, any, any, "client">,
+  handler: Handler,
+  context: HandlerContext<R>
+): MethodEntry["call"] => {
+  const failed = (error: unknown): Effect.Effect<never, McpError.McpError, RequestContext> => {
+    if (error instanceof McpError.McpError) return Effect.fail(error)
+    if (isAskError(error)) return askErrorToMcp(error)
+    if (failure === undefined) return Effect.die(error)
+    return Effect.matchEffect(failure.encode(error), {
+      onSuccess: (encoded) => {
+        const message = error instanceof Error && error.message !== "" ? error.message : `${method} failed`
+        return Effect.fail(new McpError.McpError({ code: failureCode, message, data: { [failureKey]: encoded } }))
+      },
+      onFailure: ({ message }) =>
+        Effect.die(new Error(`The failure of ${method} does not fit its failure schema: ${message}`))
+    })
+  }
+  const handle = context.handler<[unknown], unknown, unknown>(handler)
+  const run = (value: unknown, request: HandlerRunner) =>
+    Effect.flatMapEager(
+      Effect.catchEager(request.run<unknown, unknown, R, RequestServices>(handle(value), context), failed),
+      (value) => objectOf(`The result of ${method}`, result.encode(value))
+    )
+  return (wire, request) => {
+    const value = decoded(method, params.decode(wire))
+    const done = exitOf(value)
+    if (done !== undefined) return Exit.isSuccess(done) ? run(done.value, request) : done
+    return Effect.flatMap(value, (value) => {
+      request.eager = false
+      return run(value, request)
+    })
+  }
+}
+
+// By class, not by tag: a declared failure may have the tag Timeout.
+const isAskError = (error: unknown): error is AskError =>
+  error instanceof Declined || error instanceof CapabilityMissing || error instanceof Closed || error instanceof Timeout
+
+const receiver = <R>(
+  { method, params }: Notification<any>,
+  handler: Handler,
+  context: HandlerContext<R>
+): NotificationEntry["receive"] => {
+  const handle = context.provided<[unknown], void, McpError.McpError>(handler)
+  return (wire) => Effect.flatMap(decoded(method, params.decode(wire)), handle)
+}
+
+const listener = <R>(
+  { filter, key }: Subscription<any>,
+  handler: (filter: unknown) => Effect.Effect<Granted<unknown, R> | undefined, McpError.McpError, R>,
+  context: HandlerContext<R>
+): SubscriptionEntry["listen"] => {
+  const unfit = ({ message }: InvalidValue) =>
+    Effect.die(new Error(`What is granted of the subscription ${key} does not fit its schema: ${message}`))
+  // The stream runs after its handler, with the services of the handler.
+  const handle = context.provided((value: unknown) =>
+    Effect.flatMap(handler(value), (granted) =>
+      granted === undefined
+        ? Effect.undefined
+        : Effect.contextWith((services: Context.Context<R>) =>
+            Effect.matchEffect(filter.encode(granted.granted), {
+              onSuccess: (wire) =>
+                Effect.succeed({ granted: wire, messages: Stream.provideContext(granted.messages, services) }),
+              onFailure: unfit
+            })
+          )
+    )
+  )
+  return (wire) => Effect.flatMap(decoded(`the subscription ${key}`, filter.decode(wire)), handle)
+}

@@ -1,0 +1,166 @@
+/**
+ * Spans of requests, questions and notifications, by OpenTelemetry's semantic conventions for MCP and GenAI (in development; read at
+ * version 1.44.0 of November 2026).
+ *
+ * Where the program has no tracer there is no span, and no cost. Refuses to record results and headers, and arguments unless `RecordedArguments` asks
+ * for them.
+ */
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import { McpError } from "@effect-mcp/protocol/McpError"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Tracer from "effect/Tracer"
+import { isTraced, parentOf } from "./TraceContext.ts"
+
+/** Attributes that a transport or a session knows; what is undefined is left out. */
+export interface Surroundings {
+  /** Not the id of a session over HTTP itself, which admits its holder. */
+  readonly session?: string | undefined
+  /** The version of the protocol. */
+  readonly revision?: string | undefined
+  /** The kind of the transport, as views show it: `http`, `sse`, `stdio` and others. */
+  readonly transport?: string | undefined
+  /** The headers of the HTTP request. */
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined
+}
+
+/**
+ * What spans record of the arguments of a tool call (`gen_ai.tool.call.arguments`): undefined for nothing. Default: nothing of any call, for
+ * arguments may be secrets.
+ */
+export const RecordedArguments = Context.Reference<(tool: string, args: unknown) => string | undefined>(
+  "@effect-mcp/core/Spans/RecordedArguments",
+  { defaultValue: () => () => undefined }
+)
+
+type Message = Pick<JsonRpc.Request, "method" | "params"> & { readonly id?: JsonRpc.Id | undefined }
+export type Attributes = Readonly<Record<string, string>>
+
+const longest = 256
+const cut = (text: unknown): string | undefined => (typeof text === "string" ? text.slice(0, longest) : undefined)
+
+/** The name of the tool or prompt that a message is about, and the attribute for it. */
+export const targetOf = ({ method, params }: Message): readonly [attribute: string, name: string] | undefined => {
+  const name = cut(params?.name)
+  if (name === undefined) return undefined
+  if (method === "tools/call") return ["gen_ai.tool.name", name]
+  return method === "prompts/get" ? ["gen_ai.prompt.name", name] : undefined
+}
+
+/** The attributes for a kind of transport. */
+export const transportAttributes = (kind: string | undefined): Attributes => {
+  if (kind === "http" || kind === "sse") return { "network.transport": "tcp", "network.protocol.name": "http" }
+  return kind === "stdio" ? { "network.transport": "pipe" } : {}
+}
+
+const attributesOf = (
+  message: Message,
+  { revision, session, transport }: Surroundings,
+  context: Context.Context<never>
+): Attributes => {
+  const { id, method, params } = message
+  const target = targetOf(message)
+  const recorded =
+    method === "tools/call" && target && Context.get(context, RecordedArguments)(target[1], params?.arguments)
+  const uri = method.startsWith("resources/") ? cut(params?.uri) : undefined
+  return {
+    "mcp.method.name": method.slice(0, longest),
+    ...(id === undefined ? undefined : { "jsonrpc.request.id": String(id).slice(0, longest) }),
+    ...(target === undefined ? undefined : { [target[0]]: target[1] }),
+    ...(method === "tools/call" ? { "gen_ai.operation.name": "execute_tool" } : undefined),
+    ...(typeof recorded === "string" ? { "gen_ai.tool.call.arguments": recorded } : undefined),
+    ...(uri === undefined ? undefined : { "mcp.resource.uri": uri }),
+    ...(session === undefined ? undefined : { "mcp.session.id": session }),
+    ...(revision === undefined ? undefined : { "mcp.protocol.version": revision }),
+    ...transportAttributes(transport)
+  }
+}
+
+/** Why a request has no good result, as `error.type` names it: a code, `tool_error`, `cancelled`, or the tag of an error. */
+export const errorTypeOf = (exit: Exit.Exit<unknown, unknown>): string | undefined => {
+  if (Exit.isSuccess(exit)) return isJsonObject(exit.value) && exit.value["isError"] === true ? "tool_error" : undefined
+  const failure = exit.cause.reasons.find(Cause.isFailReason)
+  if (failure === undefined) return Cause.hasInterruptsOnly(exit.cause) ? "cancelled" : "-32603"
+  const { error } = failure
+  if (error instanceof McpError) return `${error.code}`
+  return isJsonObject(error) && typeof error["_tag"] === "string" ? error["_tag"].toLowerCase() : "_OTHER"
+}
+
+/** A failed span of a call whose result says so. */
+const toolFailed = Exit.fail({ name: "tool_error", message: "The result of the tool has isError" })
+
+/** For a server, a request that its client got wrong is no error of the span. */
+const isServerError = (code: number): boolean => code === -32603 || (code <= -32000 && code >= -32099)
+
+const statusOf = (kind: Tracer.SpanKind, exit: Exit.Exit<unknown, unknown>, error: string | undefined) => {
+  if (error === "tool_error") return toolFailed
+  if (kind === "client" || Exit.isSuccess(exit)) return exit
+  const failure = exit.cause.reasons.find(Cause.isFailReason)
+  return failure?.error instanceof McpError && !isServerError(failure.error.code) ? Exit.void : exit
+}
+
+const settle = (span: Tracer.Span, clock: Clock.Clock, exit: Exit.Exit<unknown, unknown>): void => {
+  const error = errorTypeOf(exit)
+  if (error !== undefined) span.attribute("error.type", error)
+  if (error !== undefined && /^-\d/.test(error)) span.attribute("rpc.response.status_code", error)
+  // The exit of the effect would end the span otherwise: its first end counts.
+  span.end(clock.currentTimeNanosUnsafe(), statusOf(span.kind, exit, error))
+}
+
+const within = <A, E, R>(
+  message: Message,
+  options: Tracer.SpanOptionsNoTrace & { readonly kind: "client" | "server" },
+  use: (span: Tracer.Span) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> => {
+  const target = targetOf(message)
+  const method = message.method.slice(0, longest)
+  return Effect.useSpan(target === undefined ? method : `${method} ${target[1]}`, options, (span) =>
+    Effect.clockWith((clock) =>
+      Effect.onExit(Effect.withParentSpan(use(span), span, { captureStackTrace: false }), (exit) =>
+        Effect.sync(() => settle(span, clock, exit))
+      )
+    )
+  )
+}
+
+/**
+ * Runs the handling of a message in a span of kind `server`. Its parent is the span that the `_meta` of the message names, or else the
+ * HTTP header `traceparent`, or else the current one; where another one is current, it is linked.
+ */
+export const server = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  message: Message,
+  surroundings: () => Surroundings = () => ({})
+): Effect.Effect<A, E, R> =>
+  Effect.withFiber((fiber) => {
+    if (!isTraced(fiber.context)) return effect
+    const { _meta: meta } = message.params ?? {}
+    const around = surroundings()
+    const parent =
+      (isJsonObject(meta) ? parentOf(meta) : undefined) ??
+      (around.headers === undefined ? undefined : parentOf(around.headers))
+    const ambient = Context.getOrUndefined(fiber.context, Tracer.ParentSpan)
+    const links = parent !== undefined && ambient !== undefined ? [{ span: ambient, attributes: {} }] : []
+    const options = { kind: "server" as const, parent, links, attributes: attributesOf(message, around, fiber.context) }
+    return within(message, options, () => effect)
+  })
+
+/**
+ * Runs the sending of a message, and the wait for its answer, in a span of kind `client`. Its parent is the span that the `_meta` of the
+ * message names, as that of a program may, unless the current span is of the same trace: then the message was received and is passed on.
+ */
+export const client = <A, E, R>(
+  message: Message,
+  send: (span: Tracer.Span) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
+  Effect.withFiber((fiber) => {
+    const { _meta: meta } = message.params ?? {}
+    const named = isJsonObject(meta) ? parentOf(meta) : undefined
+    const current = Context.getOrUndefined(fiber.context, Tracer.ParentSpan)
+    const parent = named?.traceId === current?.traceId ? undefined : named
+    return within(message, { kind: "client", parent, attributes: attributesOf(message, {}, fiber.context) }, send)
+  })

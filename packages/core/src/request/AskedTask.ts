@@ -1,0 +1,114 @@
+/**
+ * A question that the client runs as a task (spec 2025-11-25: basic/utilities/tasks): it is read until it has ended, then its answer is
+ * fetched. Loaded when the first such question is asked.
+ *
+ * The timeout of a question bounds each request here, not the wait for the user. Interruption cancels the task.
+ */
+import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type { Peer, RequestError, RequestOptions } from "../peer/Peer.ts"
+
+export interface Question {
+  readonly peer: Peer
+  readonly method: string
+  readonly params: JsonRpc.Params | undefined
+  readonly task: { readonly ttl?: Duration.Input | undefined }
+  readonly options: RequestOptions
+  readonly capabilities: ClientCapabilities
+}
+
+/** Bounds of the wait between two reads, and the wait where the client names none, in milliseconds. */
+const shortest = 100
+const longest = 3_600_000
+const usual = 1000
+/** How long the end of a question waits until the client knows that its task is cancelled. */
+const cancelTimeout = 5000
+
+interface Task {
+  readonly id: string
+  readonly status: string
+  readonly message: string | undefined
+  readonly pollInterval: number
+}
+
+/** The task of an answer; undefined where it is malformed. */
+const taskOf = (wire: unknown): Task | undefined => {
+  if (!isJsonObject(wire)) return undefined
+  const { pollInterval: interval, status, statusMessage: message, taskId: id } = wire
+  if (typeof id !== "string" || typeof status !== "string") return undefined
+  const wanted = typeof interval === "number" && interval >= 0 ? interval : usual
+  const pollInterval = Math.min(longest, Math.max(shortest, wanted))
+  return { id, status, message: typeof message === "string" ? message : undefined, pollInterval }
+}
+
+const isCreated = (result: unknown): result is JsonObject => isJsonObject(result) && isJsonObject(result["task"])
+
+const malformed = (method: string): McpError.McpError =>
+  McpError.internalError(`The client's answer to ${method} is no task`)
+
+type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
+
+/**
+ * Runs a request and what follows it in a fiber of its own, in which the request is uninterruptible: no notification may cancel a task, and
+ * its id is known by the answer alone (2025-11-25: cancellation). The timeout of the request ends the fiber at the latest.
+ */
+const inBackground = <A, E>(asking: (restore: Restore) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Effect.forkDetach(Effect.uninterruptibleMask(asking), { startImmediately: true }), (fiber) =>
+      Effect.onInterrupt(restore(Fiber.join(fiber)), () => Effect.timeoutOption(Fiber.interrupt(fiber), cancelTimeout))
+    )
+  )
+
+const follow = (
+  first: Task,
+  { capabilities, options: { relatedTo, timeout }, peer }: Question,
+  restore: Restore
+): Effect.Effect<unknown, RequestError> => {
+  const taskId = first.id
+  const get = Effect.flatMap(peer.request("tasks/get", { taskId }, { relatedTo, timeout }), (wire) => {
+    const task = taskOf(wire)
+    return task === undefined ? Effect.fail(malformed("tasks/get")) : Effect.succeed(task)
+  })
+  let isOver = false
+  const ended = (task: Task): Effect.Effect<unknown, RequestError> => {
+    isOver = ["completed", "failed", "cancelled"].includes(task.status)
+    if (!isOver) return Effect.flatMap(Effect.andThen(Effect.sleep(task.pollInterval), get), ended)
+    return task.status === "cancelled"
+      ? Effect.fail(McpError.interrupted(task.message ?? "The client cancelled the question"))
+      : peer.request("tasks/result", { taskId }, { relatedTo, timeout })
+  }
+  const cancel = Effect.ignore(peer.request("tasks/cancel", { taskId }, { relatedTo, timeout: cancelTimeout }))
+  return Effect.onExit(restore(ended(first)), () =>
+    isOver || capabilities.tasks?.cancel === undefined ? Effect.void : cancel
+  )
+}
+
+/** Asks; a client that answers within the request is taken at its word. */
+export const ask = (question: Question): Effect.Effect<unknown, RequestError> =>
+  Effect.suspend(() => {
+    const { method, options, params, peer, task } = question
+    const ttl = task.ttl === undefined ? {} : { ttl: Duration.toMillis(Duration.fromInputUnsafe(task.ttl)) }
+    let progressEnds: (() => void) | undefined
+    const outlives = (result: unknown, end: () => void): boolean => {
+      progressEnds = end
+      return isCreated(result)
+    }
+    const asking = (restore: Restore): Effect.Effect<unknown, RequestError> =>
+      Effect.flatMap(
+        peer.request(method, { ...params, task: ttl }, { ...options, outlives }),
+        (result): Effect.Effect<unknown, RequestError> => {
+          if (!isCreated(result)) return Effect.succeed(result)
+          const created = taskOf(result["task"])
+          return created === undefined ? Effect.fail(malformed(method)) : follow(created, question, restore)
+        }
+      )
+    return Effect.ensuring(
+      inBackground(asking),
+      Effect.sync(() => progressEnds?.())
+    )
+  })

@@ -1,0 +1,142 @@
+import { Extension } from "@effect-mcp/core"
+import { Revision } from "@effect-mcp/protocol"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+
+const Notes = Extension.make("com.example/notes", {
+  clientSettings: { colours: Schema.Boolean },
+  requests: {
+    find: Extension.request("com.example/notes/find", {
+      params: { text: Schema.String },
+      result: { ids: Schema.Array(Schema.Int) },
+      failure: Schema.Struct({ tooShort: Schema.Int })
+    })
+  },
+  questions: { pick: Extension.question("com.example/notes/pick", { params: { ids: Schema.Array(Schema.Int) } }) },
+  notifications: {
+    added: Extension.notification("notifications/com.example/notes/added", {
+      from: "server",
+      params: { id: Schema.Int }
+    })
+  },
+  subscriptions: { added: Extension.subscription("com.example/notes", Schema.Array(Schema.Int)) },
+  meta: { author: Extension.meta("com.example/author", Schema.NonEmptyString) }
+})
+
+/** Compiles only where both types are the same. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const typed = <T extends true>(): T | undefined => undefined
+
+describe("an extension", () => {
+  it("types its methods by their schemas", () => {
+    const { find } = Notes.requests
+    type Find = typeof find extends Extension.Request<infer P, infer A, infer F, infer D> ? [P, A, F, D] : never
+    typed<
+      Same<
+        Find,
+        [{ readonly text: string }, { readonly ids: ReadonlyArray<number> }, { readonly tooShort: number }, "client"]
+      >
+    >()
+    assert.deepStrictEqual(
+      [find.method, find.from, Notes.questions.pick.from],
+      ["com.example/notes/find", "client", "server"]
+    )
+  })
+
+  it.effect("decodes params by their schema and says what does not fit", () =>
+    Effect.gen(function* () {
+      const { params, result } = Notes.requests.find
+      assert.deepStrictEqual(yield* params.decode({ text: "a", _meta: {} }), { text: "a" })
+      const { message } = yield* Effect.flip(params.decode({ text: 1 }))
+      assert.include(message, "text")
+      assert.deepStrictEqual(yield* result.encode({ ids: [1] }), { ids: [1] })
+    })
+  )
+
+  it.effect("decodes params and results without the _meta of their message, unless their shape has such a field", () =>
+    Effect.gen(function* () {
+      const Counts = Schema.Record(Schema.String, Schema.Int)
+      const marked = { _meta: Schema.Struct({ author: Schema.String }) }
+      const wire = { _meta: { author: "Ada" } }
+      const { params, result } = Extension.request("x/count", { params: Counts, result: marked })
+      assert.deepStrictEqual(yield* params.decode({ a: 1, ...wire }), { a: 1 })
+      assert.deepStrictEqual(yield* result.decode(wire), wire)
+      const counted = Extension.notification("notifications/x/counted", { from: "server", params: Counts })
+      assert.deepStrictEqual(yield* counted.params.decode({ a: 1, ...wire }), { a: 1 })
+    })
+  )
+
+  it("tells each part which extension it belongs to", () => {
+    const parts = [Notes.requests.find, Notes.questions.pick, Notes.notifications.added, Notes.subscriptions.added]
+    for (const { extension } of parts) assert.strictEqual(extension?.id, "com.example/notes")
+  })
+
+  it.effect("reads and writes its keys of _meta, and leaves a missing key undefined", () =>
+    Effect.gen(function* () {
+      const { author } = Notes.meta
+      assert.isUndefined(yield* author.read({ other: 1 }))
+      assert.strictEqual(yield* author.read(yield* author.entry("Ada")), "Ada")
+      yield* Effect.flip(author.read({ "com.example/author": "" }))
+      assert.isUndefined(yield* author.read(Object.create({ "com.example/author": "inherited" })))
+    })
+  )
+
+  it("refuses a subscription that MCP has, and one that it has twice", () => {
+    const known = Extension.subscription("resourceSubscriptions", Schema.Boolean)
+    assert.throws(() => Extension.make("com.example/x", { subscriptions: { known } }), /MCP has it/)
+    const own = Extension.subscription("com.example/x", Schema.Boolean)
+    assert.throws(() => Extension.make("com.example/x", { subscriptions: { own, again: own } }), /twice/)
+  })
+
+  it("refuses an id without a prefix, a method of MCP and a method twice", () => {
+    assert.throws(() => Extension.make("notes"), /has a prefix/)
+    const ping = Extension.request("ping")
+    assert.throws(() => Extension.make("com.example/x", { requests: { ping } }), /MCP has it/)
+    const find = Extension.request("x/find")
+    assert.throws(() => Extension.make("com.example/x", { requests: { find, again: find } }), /twice/)
+  })
+
+  it("refuses a key of _meta without a prefix", verifies("meta.extension.prefix"), () => {
+    for (const name of ["key", "/key", "1com.example/key", "com.example/-"]) {
+      const key = Extension.meta(name, Schema.String)
+      assert.throws(() => Extension.make("com.example/x", { meta: { key } }), /has a prefix/)
+    }
+  })
+
+  for (const revision of Revision.all) {
+    const member = revision.rules.extensions
+    it(
+      `is declared among ${member} in ${revision.version}, also without settings`,
+      member === "extensions"
+        ? verifies("versioning.extension.advertised", "versioning.extension.no-settings")
+        : verifies("lifecycle.capability.experimental"),
+      () => {
+        for (const settings of [{ colours: true }, {}]) {
+          const declared = Extension.declarationOf(Notes, revision, settings)
+          assert.deepStrictEqual(declared, { [member]: { "com.example/notes": settings } })
+          assert.deepStrictEqual(Extension.settingsIn(Notes, revision, declared), settings)
+        }
+        assert.isUndefined(Extension.settingsIn(Notes, revision, {}))
+      }
+    )
+
+    it(`is found among extensions in ${revision.version}, where clients of every age declare it`, () => {
+      assert.deepStrictEqual(Extension.settingsIn(Notes, revision, { extensions: { "com.example/notes": {} } }), {})
+    })
+  }
+
+  it("is not found in a revision that it is not offered in", () => {
+    const [oldest] = Revision.all
+    const New = Extension.make("com.example/new", { revisions: ["2026-07-28"] })
+    assert.isUndefined(Extension.settingsIn(New, oldest!, Extension.declarationOf(New, oldest!, {})))
+    assert.isFalse(Extension.isIn(New, oldest!))
+  })
+
+  it("is declared by a capability of its own where it has one", () => {
+    const revision = Revision.all.find(({ version }) => version === "2025-11-25")!
+    const Tasks = Extension.make("com.example/tasks", { capability: "tasks", revisions: ["2025-11-25"] })
+    assert.deepStrictEqual(Extension.declarationOf(Tasks, revision, { list: {} }), { tasks: { list: {} } })
+    assert.deepStrictEqual(Extension.settingsIn(Tasks, revision, { tasks: { list: {} } }), { list: {} })
+  })
+})

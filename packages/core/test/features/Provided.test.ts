@@ -1,0 +1,158 @@
+/** What a request makes of a provision when several fibers want it, and one of them is interrupted. */
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Latch } from "effect"
+import { MaxOpsBeforeYield } from "effect/Scheduler"
+import * as Provided from "../../src/features/Provided.ts"
+
+/** A provision that waits for `go`, counts, and ends as told. */
+const counting = (end: Effect.Effect<unknown, McpError.McpError>) => {
+  const go = Latch.makeUnsafe(false)
+  let count = 0
+  const make = Effect.andThen(
+    Effect.suspend(() => {
+      count++
+      return go.await
+    }),
+    end
+  )
+  return { go, provision: { key: "test/X", make } satisfies Provided.Provision, count: () => count }
+}
+const within = <A, E>(request: Provided.ProvidedServices, effect: Effect.Effect<A, E>) =>
+  Effect.provideService(effect, Provided.Provided, request)
+const wanted = (request: Provided.ProvidedServices, provision: Provided.Provision) =>
+  Effect.forkChild(within(request, Provided.made(provision)), { startImmediately: true })
+
+describe("a service that two fibers of a request want at once", () => {
+  it.effect("is made once, for both and for later ones", () =>
+    Effect.gen(function* () {
+      const { count, go, provision } = counting(Effect.sync(() => ({})))
+      const request = new Provided.ProvidedServices()
+      const first = yield* wanted(request, provision)
+      const second = yield* wanted(request, provision)
+      yield* go.open
+      const made = yield* Fiber.join(first)
+      assert.strictEqual(yield* Fiber.join(second), made)
+      assert.strictEqual(yield* Fiber.join(yield* wanted(request, provision)), made)
+      assert.strictEqual(count(), 1)
+    })
+  )
+
+  it.effect("fails for both, and is not tried again", () =>
+    Effect.gen(function* () {
+      const { count, go, provision } = counting(Effect.fail(McpError.forbidden("no")))
+      const request = new Provided.ProvidedServices()
+      const fibers = [yield* wanted(request, provision), yield* wanted(request, provision)]
+      yield* go.open
+      for (const fiber of fibers) assert.strictEqual((yield* Effect.flip(Fiber.join(fiber))).message, "no")
+      assert.strictEqual((yield* Effect.flip(Fiber.join(yield* wanted(request, provision)))).message, "no")
+      assert.strictEqual(count(), 1)
+    })
+  )
+
+  it.effect("is made by the second where the first is interrupted", () =>
+    Effect.gen(function* () {
+      const { count, go, provision } = counting(Effect.succeed("made"))
+      const request = new Provided.ProvidedServices()
+      const first = yield* wanted(request, provision)
+      const second = yield* wanted(request, provision)
+      const third = yield* wanted(request, provision)
+      yield* Fiber.interrupt(first)
+      yield* go.open
+      assert.strictEqual(yield* Fiber.join(second), "made")
+      assert.strictEqual(yield* Fiber.join(third), "made")
+      assert.strictEqual(count(), 2)
+      assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(first)))
+    })
+  )
+
+  it.effect("is made by the second at whichever of its steps the first is interrupted", () =>
+    Effect.gen(function* () {
+      for (let steps = 0; steps < 20; steps++) {
+        const { count, go, provision } = counting(Effect.succeed("made"))
+        const request = new Provided.ProvidedServices()
+        // One step of the fiber for each turn of the scheduler.
+        const making = Effect.suspend(() => within(request, Provided.made(provision)))
+        const first = yield* Effect.provideService(
+          Effect.forkChild(making, { startImmediately: true }),
+          MaxOpsBeforeYield,
+          3
+        )
+        for (let step = 0; step < steps; step++) yield* Effect.yieldNow
+        const begun = count()
+        yield* Fiber.interrupt(first)
+        yield* go.open
+        const second = Effect.runSyncExit(within(request, Provided.made(provision)))
+        assert.deepStrictEqual(second, Exit.succeed("made"), `interrupted after ${steps} steps`)
+        assert.strictEqual(count(), begun + 1)
+      }
+    })
+  )
+
+  it.effect("belongs to one request: another makes its own", () =>
+    Effect.gen(function* () {
+      const { count, go, provision } = counting(Effect.sync(() => ({})))
+      yield* go.open
+      const one = yield* Fiber.join(yield* wanted(new Provided.ProvidedServices(), provision))
+      const other = yield* Fiber.join(yield* wanted(new Provided.ProvidedServices(), provision))
+      assert.notStrictEqual(one, other)
+      assert.strictEqual(count(), 2)
+    })
+  )
+})
+
+describe("a handler", () => {
+  it.effect("has each service above those of its context, and the context is as before once it ends", () =>
+    Effect.gen(function* () {
+      class A extends Context.Service<A, string>()("test/A") {}
+      class B extends Context.Service<B, string>()("test/B") {}
+      const read = Effect.map(Effect.context<A | B>(), (context) => [
+        Context.get(context, A),
+        Context.get(context, B),
+        [...context.mapUnsafe.keys()].filter((key) => key.startsWith("test/"))
+      ])
+      const wanted = [
+        { key: A.key, make: Effect.succeed("a") },
+        { key: B.key, make: Effect.sync(() => "b") }
+      ]
+      const both = Effect.all([Provided.within(wanted, () => read), Effect.all([A, B])])
+      assert.deepStrictEqual(
+        yield* Effect.provideContext(both, Context.make(A, "outer a").pipe(Context.add(B, "outer b"))),
+        [
+          ["a", "b", ["test/A", "test/B"]],
+          ["outer a", "outer b"]
+        ]
+      )
+    })
+  )
+
+  it.effect("that throws is a defect, and none runs where a service fails", () =>
+    Effect.gen(function* () {
+      const make = Effect.sync(() => 1)
+      const thrown = Provided.within([{ key: "test/X", make }], (): Effect.Effect<never> => {
+        throw new Error("thrown")
+      })
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(thrown)))
+      let ran = 0
+      const refused = [
+        { key: "test/X", make },
+        { key: "test/Y", make: Effect.fail(McpError.forbidden("no")) }
+      ]
+      const handled = Provided.within(refused, () => Effect.sync(() => ran++))
+      assert.strictEqual((yield* Effect.flip(handled)).message, "no")
+      assert.strictEqual(ran, 0)
+    })
+  )
+})
+
+describe("a marker", () => {
+  it("is found among the services of a layer, and names its service in any use", () => {
+    const provision: Provided.Provision = { key: "test/X", make: Effect.succeed(1) }
+    const marker: any = Provided.marker(provision)
+    assert.deepStrictEqual(Provided.among(new Map<string, unknown>([["test/X", marker]])), [provision])
+    assert.isUndefined(Provided.among(new Map<string, unknown>([["test/X", () => 1]])))
+    for (const use of [() => marker.name, () => marker(), () => (marker.name = 1)]) {
+      assert.throws(use, /test\/X is made for each request/)
+    }
+  })
+})

@@ -1,0 +1,91 @@
+/** One run of `npm create @effect-mcp`: from the command line to a folder with a project. Asks nothing. */
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { basename, dirname, join, relative, resolve } from "node:path"
+import { parseArgs } from "node:util"
+import { files, type Project } from "./files.ts"
+
+const help = `npm create @effect-mcp FOLDER [-- OPTIONS]
+
+A project with an MCP server, a test of it in every revision of the protocol, and scripts.
+
+  --promise   Async functions and zod, without Effect
+  --http      Serve over HTTP, at http://127.0.0.1:3000/mcp; default: stdin and stdout
+  --name NAME The name of the package; default: that of the folder
+  --help      This page
+`
+
+/** Where the command writes, and the folder that it starts from. */
+export interface Surroundings {
+  readonly cwd: () => string
+  readonly stdout: { readonly write: (text: string) => unknown }
+  readonly stderr: { readonly write: (text: string) => unknown }
+}
+
+/** Names that npm takes, with or without a scope. */
+const packageName = /^(?:@[a-z0-9-~][a-z0-9-._~]*\/)?[a-z0-9-~][a-z0-9-._~]*$/
+
+/** The folder's name as that of a package. */
+const nameOf = (folder: string): string =>
+  basename(folder)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-._~]+/g, "-")
+    .replace(/^[-._]+|-+$/g, "")
+
+type Parsed =
+  | { readonly _tag: "Help" }
+  | { readonly _tag: "Wrong"; readonly problem: string }
+  | { readonly _tag: "Project"; readonly folder: string; readonly project: Project }
+
+const wrong = (problem: string): Parsed => ({ _tag: "Wrong", problem })
+
+const options = {
+  help: { type: "boolean", default: false },
+  http: { type: "boolean", default: false },
+  name: { type: "string" },
+  promise: { type: "boolean", default: false }
+} as const
+
+const parse = (argv: ReadonlyArray<string>, cwd: string): Parsed => {
+  let given
+  try {
+    given = parseArgs({ args: [...argv], options, allowPositionals: true })
+  } catch (cause) {
+    return wrong(cause instanceof Error ? cause.message : String(cause))
+  }
+  const [folder, ...others] = given.positionals
+  if (given.values.help) return { _tag: "Help" }
+  if (folder === undefined || others.length > 0) return wrong("Give one folder: npm create @effect-mcp my-server")
+  const at = resolve(cwd, folder)
+  const name = given.values.name ?? nameOf(at)
+  if (!packageName.test(name) || name.length > 214) {
+    return wrong(`${JSON.stringify(name)} is no name of a package: give another by --name, of a-z, 0-9 and -._~`)
+  }
+  if (existsSync(at) && readdirSync(at).length > 0) {
+    return wrong(`The folder ${folder} is not empty: give another one, or empty it`)
+  }
+  const { http, promise } = given.values
+  return { _tag: "Project", folder: at, project: { name, http, promise } }
+}
+
+/** Writes the project, and gives the exit code: 0, or 2 where the command line is wrong or the folder is not empty. */
+export const run = (argv: ReadonlyArray<string>, { cwd, stderr, stdout }: Surroundings): number => {
+  const parsed = parse(argv, cwd())
+  if (parsed._tag === "Help") {
+    stdout.write(help)
+    return 0
+  }
+  if (parsed._tag === "Wrong") {
+    stderr.write(`error: ${parsed.problem}\nTry: npm create @effect-mcp -- --help\n`)
+    return 2
+  }
+  const { folder, project } = parsed
+  for (const [name, text] of Object.entries(files(project))) {
+    const file = join(folder, name)
+    mkdirSync(dirname(file), { recursive: true })
+    // The folder was empty: another program that writes there meanwhile loses no file.
+    writeFileSync(file, text, { flag: "wx" })
+  }
+  const shown = relative(cwd(), folder) || "."
+  stdout.write(`${project.name} is in the folder ${shown}\n\n  cd ${shown}\n  npm install\n  npm test\n  npm run dev\n`)
+  return 0
+}

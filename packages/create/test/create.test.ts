@@ -1,0 +1,66 @@
+/** The command line of `npm create @effect-mcp`, and what it writes. */
+import { files, versions } from "@effect-mcp/create/files"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { existsSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { create, manifestOf, temporary } from "./support/create.ts"
+
+const workspace = resolve(import.meta.dirname, "../../..")
+
+describe("npm create @effect-mcp", () => {
+  it("asks for the versions that this workspace has", () => {
+    const { devDependencies } = manifestOf(resolve(import.meta.dirname, ".."))
+    const { version } = manifestOf(join(workspace, "packages/server"))
+    for (const promise of [true, false]) {
+      const manifest = JSON.parse(files({ name: "x", http: false, promise })["package.json"] ?? "")
+      for (const [name, wanted] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })) {
+        assert.strictEqual(wanted, name.startsWith("@effect-mcp/") ? version : devDependencies[name], name)
+      }
+    }
+    assert.strictEqual(versions.own, version)
+  })
+
+  it.effect("writes into a folder that is empty, and says what is next", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporary
+      const { code, stderr, stdout } = create(folder, ".", "--name", "@me/greeter")
+      assert.deepStrictEqual([code, stderr], [0, ""])
+      assert.include(stdout, "@me/greeter is in the folder .\n")
+      assert.strictEqual(manifestOf(folder).name, "@me/greeter")
+    })
+  )
+
+  it.effect("refuses a folder that is not empty, and leaves it as it is", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporary
+      writeFileSync(join(folder, "mine.txt"), "mine")
+      const { code, stderr, stdout } = create(folder, ".")
+      assert.deepStrictEqual([code, stdout], [2, ""])
+      assert.match(stderr, /^error: The folder \. is not empty: give another one, or empty it\n/)
+      assert.isFalse(existsSync(join(folder, "package.json")))
+    })
+  )
+
+  it.effect("refuses command lines and names that are wrong, and writes nothing", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporary
+      for (const [argv, reason] of [
+        [[], /Give one folder/],
+        [["a", "b"], /Give one folder/],
+        [["a", "--htp"], /Unknown option '--htp'/],
+        [["???"], /is no name of a package/],
+        [["a", "--name", "../x"], /"\.\.\/x" is no name of a package/],
+        [["a", "--name", 'x"y'], /is no name of a package/]
+      ] as const) {
+        const { code, stderr, stdout } = create(folder, ...argv)
+        assert.deepStrictEqual([code, stdout], [2, ""])
+        assert.match(stderr, reason)
+      }
+      assert.isFalse(existsSync(join(folder, "a")))
+      assert.match(create(folder, "--help").stdout, /--promise/)
+      assert.strictEqual(create(folder, "My Server!").code, 0)
+      assert.strictEqual(manifestOf(join(folder, "My Server!")).name, "my-server")
+    })
+  )
+})

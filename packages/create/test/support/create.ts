@@ -1,0 +1,21 @@
+/** Runs of the command in a folder that goes away. */
+import { run } from "@effect-mcp/create/run"
+import { Effect } from "effect"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+export const manifestOf = (folder: string) => JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+
+export const temporary = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "effect-mcp-create-"))),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
+)
+
+/** One run of the command in a folder. */
+export const create = (cwd: string, ...argv: ReadonlyArray<string>) => {
+  const said = { stdout: "", stderr: "" }
+  const to = (name: "stderr" | "stdout") => ({ write: (text: string) => (said[name] += text) })
+  const code = run(argv, { cwd: () => cwd, stdout: to("stdout"), stderr: to("stderr") })
+  return { code, ...said }
+}

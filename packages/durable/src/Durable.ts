@@ -1,0 +1,60 @@
+/**
+ * Tasks that survive their process: `TaskStore` and `Journal` of the package tasks in a database.
+ *
+ * A database is loaded when its layer is built: a program that uses one does not load the other.
+ */
+import type { Journal } from "@effect-mcp/tasks/Journal"
+import type { TaskStore } from "@effect-mcp/tasks/TaskStore"
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { SqliteOptions } from "./sqlite/layer.ts"
+import type { Options } from "./store/Tables.ts"
+
+export type { SqliteOptions } from "./sqlite/layer.ts"
+export type { Options } from "./store/Tables.ts"
+
+/**
+ * Tasks in a SQLite file, by `node:sqlite`.
+ *
+ * @example
+ * ```ts
+ * import { Durable } from "@effect-mcp/durable"
+ * import { Tasks } from "@effect-mcp/tasks"
+ * import { Layer } from "effect"
+ *
+ * export const tasks = Layer.provide(Tasks.layerStore(), Durable.layerSqlite({ file: "tasks.db" }))
+ * ```
+ */
+export const layerSqlite = (options: SqliteOptions): Layer.Layer<TaskStore | Journal> =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("./sqlite/layer.ts")),
+      ({ layer }) => layer(options)
+    )
+  )
+
+/**
+ * Tasks in Postgres, by `@effect/sql-pg`, for any number of nodes. A node has one connection beside its pool: it
+ * waits there for changes, and shows that it lives.
+ *
+ * @example
+ * ```ts
+ * import { Durable } from "@effect-mcp/durable"
+ * import { Tasks } from "@effect-mcp/tasks"
+ * import { PgClient } from "@effect/sql-pg"
+ * import { Layer, Redacted } from "effect"
+ *
+ * const database = PgClient.layer({ url: Redacted.make("postgres://localhost/tasks") })
+ * const store = Layer.provide(Durable.layerPostgres(), database)
+ *
+ * export const tasks = Layer.provide(Tasks.layerStore(), store)
+ * ```
+ */
+export const layerPostgres = (options: Options = {}): Layer.Layer<TaskStore | Journal, never, PgClient> =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("./postgres/layer.ts")),
+      ({ layer }) => layer(options)
+    )
+  )

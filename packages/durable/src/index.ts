@@ -1,0 +1,1 @@
+export * as Durable from "./Durable.ts"

@@ -1,0 +1,104 @@
+/**
+ * The store on Postgres, for many nodes.
+ *
+ * A node holds a lock of its session: it goes with the connection, so that a process which was killed is known to be gone before its leases
+ * are over. It listens on a channel of its own for changes of the tasks that it runs. Both are shortcuts: leases and looks at the tables
+ * find the same, later.
+ */
+import type { Journal } from "@effect-mcp/tasks/Journal"
+import type { TaskStore } from "@effect-mcp/tasks/TaskStore"
+import { PgClient } from "@effect/sql-pg/PgClient"
+import * as PgConnection from "@effect/sql-pg/PgConnection"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
+import type { SqlError } from "effect/sql/SqlError"
+import { Changes } from "../store/Changes.ts"
+import type { Dialect, Sight } from "../store/Dialect.ts"
+import * as Store from "../store/Store.ts"
+import type { Options } from "../store/Tables.ts"
+
+/** How often the tasks that fibers wait for are read, in milliseconds: behind the channel of the node. */
+const look = 1000
+/** How long a lock must be missing until its node counts as gone, in milliseconds: a node that lives takes it again at once. */
+const missing = 400
+/** How long a node waits until it connects again, in milliseconds. */
+const pause = 100
+/** The first key of all locks of this package. */
+const lockClass = 27_491
+
+const prefix = "pg:"
+const now = "floor(extract(epoch FROM statement_timestamp()) * 1000)::double precision"
+const channelOf = (node: string): string => `mcp_${node.slice(prefix.length).replaceAll("-", "_")}`
+
+/** Numbers the placeholders: no statement of the package has a question mark elsewhere. */
+const text = (statement: string): string => {
+  let count = 0
+  return statement.replaceAll("?", () => `$${++count}`)
+}
+
+const sightOf = (sql: PgClient, node: string): Dialect["sight"] => {
+  const statement = text(
+    `SELECT node, 0 AS due FROM (SELECT DISTINCT node FROM mcp_task WHERE node IS NOT NULL) AS nodes
+     WHERE node LIKE '${prefix}%' AND node <> ? AND (hashtext(node)::bigint & 4294967295) NOT IN (
+       SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND classid = ${lockClass} AND granted)
+     UNION ALL SELECT NULL, 1 WHERE EXISTS (SELECT 1 FROM mcp_task WHERE due <= ${now})`
+  )
+  /** The nodes whose lock was missing, since when. */
+  let suspects = new Map<string, number>()
+  return Effect.gen(function* () {
+    const rows = yield* sql.unsafe<{ readonly node: string | null; readonly due: number }>(statement, [node])
+    const seen = yield* Clock.currentTimeMillis
+    const nodes = rows.flatMap(({ node }) => (node === null ? [] : [node]))
+    suspects = new Map(nodes.map((node) => [node, suspects.get(node) ?? seen]))
+    const gone = nodes.filter((node) => seen - (suspects.get(node) ?? seen) >= missing)
+    return { due: rows.some(({ due }) => due === 1), gone } satisfies Sight
+  })
+}
+
+/** What Postgres says differently, for a node. */
+export const dialectOf = (sql: PgClient, node: string): Dialect => ({
+  sql,
+  node,
+  text,
+  // No text of Postgres has this character; ids and messages of strangers may.
+  kept: (value) => value.replaceAll("\u0000", "\ufffd"),
+  now,
+  among: (column) => `${column} = ANY(ARRAY(SELECT jsonb_array_elements_text(CAST(CAST(? AS text) AS jsonb))))`,
+  lock: { share: " FOR SHARE", update: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED" },
+  exclusively: (migrations) =>
+    sql.withTransaction(Effect.andThen(sql.unsafe(`SELECT pg_advisory_xact_lock(${lockClass})`), migrations)),
+  sight: sightOf(sql, node),
+  hint: (node, task) => (node.startsWith(prefix) ? sql.notify(channelOf(node), task) : Effect.void)
+})
+
+/** Does it again whenever it ends: a connection that was cut is made again. */
+const kept = (effect: Effect.Effect<unknown, SqlError>): Effect.Effect<never> =>
+  Effect.forever(Effect.andThen(Effect.ignoreCause(effect), Effect.sleep(pause)))
+
+/**
+ * Holds the lock of the node and listens on its channel, on a connection of its own. The connection must stay idle: a server that runs a
+ * statement does not notice that its client is gone.
+ */
+const living = (sql: PgClient, node: string, changes: Changes): Effect.Effect<unknown, SqlError> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const connection = yield* PgConnection.make(sql.config)
+      yield* connection.query(`SELECT pg_advisory_lock_shared(${lockClass}, hashtext('${node}'))`)
+      const queue = yield* connection.listen(channelOf(node))
+      return yield* Effect.forever(Effect.map(Queue.take(queue), ({ payload }) => changes.changed(payload)))
+    })
+  )
+
+export const layer = (options: Options): Layer.Layer<TaskStore | Journal, never, PgClient> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const sql = yield* PgClient
+      const node = prefix + crypto.randomUUID()
+      const changes = new Changes()
+      const store = yield* Store.make(dialectOf(sql, node), changes, { look, others: Effect.succeed(true) }, options)
+      yield* Effect.forkScoped(kept(living(sql, node, changes)))
+      return store
+    })
+  )

@@ -1,0 +1,115 @@
+/**
+ * A SqlClient over `node:sqlite`: one file, one connection, on Effect's own parts for SQLite.
+ *
+ * Owns the file and its pragmas. A statement blocks the process while it runs; where another process writes, it waits 50 ms at most, and
+ * fails then with an error that says that it may be tried again.
+ */
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import * as SqlClient from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
+import { classifySqliteError, SqlError } from "effect/sql/SqlError"
+import * as Statement from "effect/sql/Statement"
+import * as Stream from "effect/Stream"
+import { closeSync, openSync } from "node:fs"
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
+
+export interface Options {
+  /** The path of the file; it is made where it is not there. */
+  readonly file: string
+  /** What a stored task survives: the end of the process, or the end of the machine as well, at some milliseconds for each write. */
+  readonly survives: "kill" | "power"
+  readonly clock: Clock.Clock
+}
+
+export interface SqliteClient {
+  readonly sql: SqlClient.SqlClient
+  /** A number that changes when another connection has written to the file. */
+  readonly dataVersion: () => number
+}
+
+/** How long a statement waits for a writer of another process, in milliseconds: the process does nothing else meanwhile. */
+const busyTimeout = 50
+/** How many prepared statements are kept. */
+const maxPrepared = 100
+
+/** Effect classifies by the code of SQLite, which `node:sqlite` has in another field. */
+const failed = (cause: unknown): SqlError => {
+  const code = typeof cause === "object" && cause !== null && "errcode" in cause ? cause.errcode : undefined
+  const message = cause instanceof Error ? cause.message : String(cause)
+  return new SqlError({ reason: classifySqliteError({ code, cause }, { message, operation: "execute" }) })
+}
+
+/** Statements of this package bind texts, numbers and null. */
+const bound = (value: unknown): SQLInputValue =>
+  typeof value === "string" || typeof value === "number" || value === null ? value : JSON.stringify(value)
+
+class Database {
+  readonly db: DatabaseSync
+  private readonly prepared = new Map<string, StatementSync>()
+
+  constructor({ clock, file, survives }: Options) {
+    // Readable by its owner alone: it has the arguments and results of all callers. SQLite gives its other files the same mode.
+    closeSync(openSync(file, "a", 0o600))
+    this.db = new DatabaseSync(file, { timeout: busyTimeout })
+    this.db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${survives === "power" ? "FULL" : "NORMAL"}`)
+    this.db.function("mcp_now", () => clock.currentTimeMillisUnsafe())
+  }
+
+  private statement(sql: string): StatementSync {
+    const known = this.prepared.get(sql)
+    if (known !== undefined) return known
+    if (this.prepared.size >= maxPrepared) this.prepared.clear()
+    const made = this.db.prepare(sql)
+    this.prepared.set(sql, made)
+    return made
+  }
+
+  readonly rows = (sql: string, params: ReadonlyArray<unknown>) =>
+    Effect.try({ try: () => this.statement(sql).all(...params.map(bound)), catch: failed })
+
+  readonly values = (sql: string, params: ReadonlyArray<unknown>) =>
+    Effect.map(this.rows(sql, params), (rows) => rows.map((row) => Object.values(row)))
+
+  dataVersion(): number {
+    return Number(this.statement("PRAGMA data_version").get()?.["data_version"])
+  }
+}
+
+const connectionOf = ({ rows, values }: Database): Connection => ({
+  execute: (sql, params, transform) =>
+    transform === undefined ? rows(sql, params) : Effect.map(rows(sql, params), transform),
+  executeRaw: rows,
+  executeValues: values,
+  executeValuesUnprepared: values,
+  executeUnprepared: rows,
+  executeStream: () => Stream.die("Statements of the store are not streamed")
+})
+
+/** Opens the file; the scope closes it. A file that cannot be opened is a defect with its path. */
+export const make = (options: Options): Effect.Effect<SqliteClient, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const opened = Effect.catchDefect(
+      Effect.sync(() => new Database(options)),
+      (cause) => Effect.die(new Error(`Cannot open the SQLite file ${options.file}`, { cause }))
+    )
+    const database = yield* Effect.acquireRelease(opened, ({ db }) => Effect.sync(() => db.close()))
+    const acquirers = SqlClient.makeSqliteAcquirers({
+      connection: Effect.succeed(connectionOf(database)),
+      semaphore: yield* Semaphore.make(1),
+      isTransaction: () => database.db.isTransaction
+    })
+    const reactivity = yield* Reactivity.make
+    const sql = yield* SqlClient.make({
+      ...acquirers,
+      driver: "node:sqlite",
+      compiler: Statement.makeCompilerSqlite(),
+      beginTransaction: "BEGIN IMMEDIATE",
+      spanAttributes: [["db.system.name", "sqlite"]]
+    }).pipe(Effect.provideContext(Context.make(Reactivity.Reactivity, reactivity)))
+    return { sql, dataVersion: () => database.dataVersion() }
+  })

@@ -1,0 +1,107 @@
+/**
+ * The store on a SQLite file.
+ *
+ * Its clock is that of the machine. Another process on the file has no way to tell of a change: the file is looked at instead, by a number
+ * that SQLite has in memory. A node names its host and process, so that one which has ended is known to be gone.
+ */
+import type { Journal } from "@effect-mcp/tasks/Journal"
+import type { TaskStore } from "@effect-mcp/tasks/TaskStore"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as SqlClient from "effect/sql/SqlClient"
+import { readlinkSync } from "node:fs"
+import { hostname } from "node:os"
+import { Changes } from "../store/Changes.ts"
+import type { Dialect } from "../store/Dialect.ts"
+import * as Store from "../store/Store.ts"
+import type { Options } from "../store/Tables.ts"
+import * as Client from "./Client.ts"
+
+export interface SqliteOptions extends Options {
+  /** The path of the database, made where it is not there. Several processes of one machine may share it; no network file system. */
+  readonly file: string
+  /**
+   * What a task survives: `"kill"`, the end of its process, or `"power"`, the end of the machine as well. The second waits for the disk at
+   * each write, and the process does nothing else meanwhile. Default `"kill"`.
+   */
+  readonly survives?: "kill" | "power" | undefined
+}
+
+/** How often the file is looked at for changes of other processes, in milliseconds. */
+const look = 100
+
+/** Where numbers of processes mean the same: the containers of a machine may share its name, and have processes of their own. */
+const machine = ((): string => {
+  try {
+    return `${hostname()}/${readlinkSync("/proc/self/ns/pid").replaceAll(/\D/g, "")}`
+  } catch {
+    return hostname()
+  }
+})()
+
+const place = `${machine}:${process.pid}:`
+/** The nodes of this process, which live. */
+const own = new Set<string>()
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // The process of another user is not to be signalled, but is there.
+    return error instanceof Error && "code" in error && error.code === "EPERM"
+  }
+}
+
+/** Whether a node is of this machine and its process has ended, or its number is that of this process by now. */
+const isGone = (node: string): boolean => {
+  const [host, pid, id] = node.split(":")
+  if (id === undefined || host !== machine || own.has(node)) return false
+  return node.startsWith(place) || !isAlive(Number(pid))
+}
+
+const dialectOf = (sql: SqlClient.SqlClient, node: string): Dialect => {
+  const now = "mcp_now()"
+  const due = `SELECT node, CASE WHEN due <= ${now} THEN 1 ELSE 0 END AS due FROM mcp_task WHERE due <= ${now}
+    UNION SELECT node, 0 FROM mcp_task WHERE node IS NOT NULL`
+  return {
+    sql,
+    node,
+    text: (statement) => statement,
+    kept: (text) => text,
+    now,
+    among: (column) => `${column} IN (SELECT value FROM json_each(?))`,
+    // A transaction has the file to itself.
+    lock: { share: "", update: "", skip: "" },
+    exclusively: (migrations) => sql.withTransaction(migrations),
+    sight: Effect.map(sql.unsafe<{ readonly node: string | null; readonly due: number }>(due), (rows) => {
+      const nodes = new Set(rows.flatMap(({ node }) => (node === null ? [] : [node])))
+      return { due: rows.some(({ due }) => due === 1), gone: [...nodes].filter(isGone) }
+    }),
+    hint: () => Effect.void
+  }
+}
+
+export const layer = ({ file, survives = "kill", ...options }: SqliteOptions): Layer.Layer<TaskStore | Journal> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const node = place + crypto.randomUUID()
+      yield* Effect.acquireRelease(
+        Effect.sync(() => own.add(node)),
+        () => Effect.sync(() => own.delete(node))
+      )
+      const clock = yield* Clock.Clock
+      const { dataVersion, sql } = yield* Client.make({ file, survives, clock })
+      const changes = new Changes()
+      let seen = dataVersion()
+      const others = Effect.sync(() => {
+        const version = dataVersion()
+        if (version === seen) return false
+        seen = version
+        changes.woken()
+        return true
+      })
+      return yield* Store.make(dialectOf(sql, node), changes, { look, others }, options)
+    })
+  )

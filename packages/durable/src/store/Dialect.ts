@@ -1,0 +1,37 @@
+/**
+ * What differs between the databases. The statements themselves are the same text for all: see `Statements`.
+ *
+ * Every time is in milliseconds since the epoch by the clock of the database.
+ */
+import type * as Effect from "effect/Effect"
+import type * as SqlClient from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+
+/** What a node sees before it claims. */
+export interface Sight {
+  /** Whether a task may be due. */
+  readonly due: boolean
+  /** Nodes that are certainly gone, whose leases need not run out. */
+  readonly gone: ReadonlyArray<string>
+}
+
+export interface Dialect {
+  readonly sql: SqlClient.SqlClient
+  /** The name of this process among the nodes. */
+  readonly node: string
+  /** A statement with the placeholders of the database instead of `?`. */
+  readonly text: (statement: string) => string
+  /** A text as the database keeps it. */
+  readonly kept: (text: string) => string
+  /** The current time, as an expression. */
+  readonly now: string
+  /** The condition that a column is among the texts of a JSON array, which is the parameter. */
+  readonly among: (column: string) => string
+  /** Locks for the end of a SELECT; empty where a transaction has the database to itself. */
+  readonly lock: { readonly share: string; readonly update: string; readonly skip: string }
+  /** Runs the migrations of one node at a time. */
+  readonly exclusively: (migrations: Effect.Effect<void, SqlError>) => Effect.Effect<void, SqlError>
+  readonly sight: Effect.Effect<Sight, SqlError>
+  /** Tells the node of a task that the task has changed. May be lost: each node looks itself, later. */
+  readonly hint: (node: string, task: string) => Effect.Effect<void, SqlError>
+}

@@ -1,0 +1,133 @@
+/**
+ * What the two services of a store share: its statements, its waiters, and how a statement that failed is tried again.
+ *
+ * A failure that may pass (a busy file, a connection that was cut, a database that starts) is tried again for a while; what fails then is a
+ * defect. Every write may be tried again: one that took effect though its answer was lost changes nothing the second time.
+ */
+import { expiredAfter, type Outcome, type Task } from "@effect-mcp/tasks/Task"
+import { defaultLimits, type Limits } from "@effect-mcp/tasks/TaskStore"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
+import type { Changes } from "./Changes.ts"
+import type { Dialect } from "./Dialect.ts"
+import { type EntryRow, type TaskRow, taskOf } from "./Rows.ts"
+import * as Statements from "./Statements.ts"
+
+export interface Options extends Partial<Limits> {
+  /** How long a lease is valid without a renewal, in milliseconds. Default 10 seconds. */
+  readonly lease?: number | undefined
+  /** The id of the version of the program that runs here. Default: none. */
+  readonly deployment?: string | undefined
+  /** Whether tasks that are made here are claimed only by nodes of the same `deployment`, until one gives them up at its shutdown. */
+  readonly pin?: boolean | undefined
+}
+
+/** How long a failed statement is tried again, in milliseconds. */
+const patience = 20_000
+/** The wait before it is tried again, in milliseconds; doubled each time up to the second. */
+const pauses = [10, 500] as const
+
+/** Postgres that shuts down, crashed or starts: Effect has no reason of its own for these. */
+const isStarting = ({ reason: { cause } }: SqlError): boolean =>
+  typeof cause === "object" && cause !== null && "code" in cause && String(cause.code).startsWith("57P")
+
+const mayPass = (error: unknown): boolean => isSqlError(error) && (error.isRetryable || isStarting(error))
+
+const again = Schedule.min([Schedule.exponential(pauses[0]), Schedule.spaced(pauses[1])]).pipe(
+  Schedule.upTo({ duration: patience })
+)
+
+export const jsonOf = (value: unknown): string => JSON.stringify(value)
+
+export class Tables {
+  readonly dialect: Dialect
+  readonly changes: Changes
+  readonly statements: Statements.Statements
+  readonly limits: Limits
+  readonly lease: number
+  readonly deployment: string | null
+  /** The deployment that new tasks are kept to. */
+  readonly pin: string | null
+
+  constructor(dialect: Dialect, changes: Changes, { deployment, lease = 10_000, pin = false, ...limits }: Options) {
+    this.dialect = dialect
+    this.changes = changes
+    this.statements = Statements.make(dialect)
+    this.limits = { ...defaultLimits, ...limits }
+    this.lease = lease
+    this.deployment = deployment ?? null
+    this.pin = pin ? this.deployment : null
+  }
+
+  query<A extends object>(
+    statement: string,
+    params: ReadonlyArray<unknown>
+  ): Effect.Effect<ReadonlyArray<A>, SqlError> {
+    const { kept, sql } = this.dialect
+    return sql.unsafe<A>(
+      statement,
+      params.map((value) => (typeof value === "string" ? kept(value) : value))
+    )
+  }
+
+  first<A extends object>(statement: string, params: ReadonlyArray<unknown>): Effect.Effect<A | undefined, SqlError> {
+    return Effect.map(this.query<A>(statement, params), ([row]) => row)
+  }
+
+  /** Tries again what may pass; any other failure of the database is a defect. */
+  readonly patient = <A, E = never>(effect: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E> =>
+    Effect.catch(Effect.retry(effect, { while: mayPass, schedule: again }), (error) =>
+      isSqlError(error) ? Effect.die(error) : Effect.fail(error)
+    )
+
+  /** In one transaction, tried again whole. */
+  readonly together = <A, E = never>(effect: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E> =>
+    this.patient<A, E>(this.dialect.sql.withTransaction(effect))
+
+  /** The rows as tasks, with their open questions. */
+  tasks(rows: ReadonlyArray<TaskRow>): Effect.Effect<ReadonlyArray<Task>, SqlError> {
+    const asking = rows.flatMap(({ id, open }) => (open > 0 ? [id] : []))
+    if (asking.length === 0) return Effect.succeed(rows.map((row) => taskOf(row, [])))
+    return Effect.map(this.query<EntryRow>(this.statements.questions, [jsonOf(asking)]), (questions) =>
+      rows.map((row) =>
+        taskOf(
+          row,
+          questions.filter(({ task }) => task === row.id)
+        )
+      )
+    )
+  }
+
+  /** Ends a task that has not ended; true where this did it. */
+  end(id: string, outcome: Outcome, message: string | undefined): Effect.Effect<boolean, SqlError> {
+    return Effect.map(
+      this.query<{ readonly id: string }>(this.statements.end, [jsonOf(outcome), message ?? null, id]),
+      (ended) => {
+        if (ended.length > 0) this.changes.changed(id)
+        return ended.length > 0
+      }
+    )
+  }
+
+  /** Ends a task that is past its ttl. */
+  expire({ id, ttl }: TaskRow): Effect.Effect<boolean, SqlError> {
+    const outcome = expiredAfter(ttl)
+    return this.end(id, outcome, outcome.message)
+  }
+
+  /** The task of an owner; one that is past its ttl has ended. */
+  own(id: string, owner: string): Effect.Effect<TaskRow | undefined, SqlError> {
+    const read = this.first<TaskRow>(this.statements.own, [id, owner, this.limits.keptAfterEnd])
+    return Effect.flatMap(read, (row) =>
+      row?.late === 1 ? Effect.andThen(this.expire(row), read) : Effect.succeed(row)
+    )
+  }
+
+  /** Tells the node that runs a task of its change, where that is another one. */
+  hint({ id, node }: TaskRow): Effect.Effect<void> {
+    const { dialect } = this
+    this.changes.changed(id)
+    return node === null || node === dialect.node ? Effect.void : Effect.ignore(dialect.hint(node, id))
+  }
+}

@@ -1,0 +1,94 @@
+/** Small faults of this package, each with the test that fails with it: `npm run requirements -- --prove`. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+const statements = "packages/durable/src/store/Statements.ts"
+const laws = "packages/durable/test/store/laws.test.ts"
+const postgres = "packages/durable/test/store/postgres.test.ts"
+const sqlite = "packages/durable/test/store/sqlite.test.ts"
+
+export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "A database takes a write under an older epoch",
+    file: statements,
+    from: "`${t}epoch = ${integer} AND",
+    to: "`${t}epoch >= ${integer} AND",
+    test: sqlite
+  },
+  {
+    name: "A database shows a task to another caller",
+    file: statements,
+    from: "WHERE id = ? AND owner = ? AND NOT ${forgotten(now)}",
+    to: "WHERE id = ? AND (owner = ? OR true) AND NOT ${forgotten(now)}",
+    test: laws
+  },
+  {
+    name: "A database parks a task whose answer came in meanwhile",
+    file: "packages/durable/src/store/SqlJournal.ts",
+    from: "const isDue = open.length < answers.length",
+    to: "const isDue = open.length > answers.length",
+    test: sqlite
+  },
+  {
+    name: "A claim in a database keeps the epoch",
+    file: statements,
+    from: "SET epoch = epoch + 1, node = ?",
+    to: "SET epoch = epoch + 0, node = ?",
+    test: laws
+  },
+  {
+    name: "A task of a process that lives is taken over before its lease is over",
+    file: "packages/durable/src/sqlite/layer.ts",
+    from: "return node.startsWith(place) || !isAlive(Number(pid))",
+    to: "return node.startsWith(place) || isAlive(Number(pid))",
+    test: sqlite
+  },
+  {
+    name: "Postgres refuses an id with NUL",
+    file: "packages/durable/src/postgres/layer.ts",
+    from: 'value.replaceAll("\\u0000", "\\ufffd")',
+    to: "value",
+    test: "packages/durable/test/store/laws.test.ts"
+  },
+  {
+    name: "A node of another container with the name of this machine counts as gone",
+    file: "packages/durable/src/sqlite/layer.ts",
+    from: "host !== machine",
+    to: 'host?.split("/")[0] !== hostname()',
+    test: sqlite
+  },
+  {
+    name: "A change of another process is not seen",
+    file: "packages/durable/src/store/Changes.ts",
+    from: "version !== undefined && versions.get(id) !== version",
+    to: "version === undefined && versions.get(id) !== version",
+    test: sqlite
+  },
+  {
+    name: "The entries of a forgotten task stay",
+    file: statements,
+    from: 'DELETE FROM mcp_entry WHERE ${among("task")}',
+    to: 'DELETE FROM mcp_entry WHERE false AND ${among("task")}',
+    test: sqlite
+  },
+  {
+    name: "A record on Postgres does not lock the task against a claim",
+    file: "packages/durable/src/postgres/layer.ts",
+    from: 'share: " FOR SHARE"',
+    to: 'share: ""',
+    test: postgres
+  },
+  {
+    name: "Two nodes on Postgres claim a task whose record is under way",
+    file: "packages/durable/src/postgres/layer.ts",
+    from: 'skip: " FOR UPDATE SKIP LOCKED"',
+    to: 'skip: ""',
+    test: postgres
+  },
+  {
+    name: "A node on Postgres does not listen",
+    file: "packages/durable/src/postgres/layer.ts",
+    from: "({ payload }) => changes.changed(payload)",
+    to: "({ channel }) => changes.changed(channel)",
+    test: postgres
+  }
+]

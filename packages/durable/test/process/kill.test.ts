@@ -1,0 +1,124 @@
+/** Real processes that are killed, frozen and stopped while a task runs: another process continues it. */
+import { needs } from "@effect-mcp/spec/skip"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, type Scope } from "effect"
+import { missing, schema } from "../support/postgres.ts"
+import { call, ended, type Process, start } from "../support/process.ts"
+import { file } from "../support/sqlite.ts"
+
+interface Kind {
+  readonly kind: string
+  readonly missing: string | undefined
+  readonly place: Effect.Effect<string, never, Scope.Scope>
+}
+
+const kinds: ReadonlyArray<Kind> = [
+  { kind: "sqlite", missing: undefined, place: file },
+  { kind: "postgres", missing, place: schema }
+]
+
+const values = ["0", "1", "2", "3", "4", "5"]
+/** A task of six steps, of which the third runs. */
+const inThird = Effect.fnUntraced(function* (server: Process) {
+  const taskId = yield* call(server, { count: values.length, millis: 100 })
+  yield* server.line("begin 2")
+  return taskId
+})
+
+const bodies = (...servers: ReadonlyArray<Process>) =>
+  servers.flatMap(({ lines }) => lines.filter((line) => line.startsWith("begin")))
+
+/** The keys that a service saw which does a thing once per key. */
+const keys = (lines: ReadonlyArray<string>) => new Set(lines.map((line) => line.split(" ").slice(2).join(" ")))
+
+for (const { kind, missing, place } of kinds) {
+  describe(`a task on ${kind}`, needs(missing === undefined, missing ?? ""), () => {
+    it.live("whose process is killed ends right in a process that starts later, each keyed effect once", () =>
+      Effect.gen(function* () {
+        const where = yield* place
+        const a = yield* start(kind, where)
+        const taskId = yield* inThird(a)
+        yield* a.signal("SIGKILL")
+        yield* a.exited
+        const b = yield* start(kind, where)
+        yield* b.line("done")
+        const task = yield* ended(b, taskId)
+        assert.deepStrictEqual(task["result"]?.structuredContent, { values })
+        const begun = bodies(a, b)
+        assert.isAtMost(begun.length, values.length + 1)
+        assert.strictEqual(keys(begun).size, values.length)
+      })
+    )
+
+    it.live("whose process is killed is continued by one that runs, before its lease is over", () =>
+      Effect.gen(function* () {
+        const where = yield* place
+        const [a, b] = [yield* start(kind, where, 60_000), yield* start(kind, where, 60_000)]
+        yield* b.request("server/discover", {})
+        const taskId = yield* inThird(a)
+        yield* a.signal("SIGKILL")
+        const killed = performance.now()
+        yield* b.line("start")
+        assert.isBelow(performance.now() - killed, 20_000)
+        const task = yield* ended(b, taskId)
+        assert.deepStrictEqual(task["result"]?.structuredContent, { values })
+        assert.isAtMost(bodies(a, b).length, values.length + 1)
+      })
+    )
+
+    it.live(
+      "whose process is frozen past its lease is continued by another, and what the frozen one does is refused",
+      () =>
+        Effect.gen(function* () {
+          const where = yield* place
+          const [a, b] = [yield* start(kind, where, 1000), yield* start(kind, where, 1000)]
+          yield* b.request("server/discover", {})
+          const taskId = yield* inThird(a)
+          yield* a.signal("SIGSTOP")
+          yield* b.line("done")
+          const task = yield* ended(b, taskId)
+          yield* a.signal("SIGCONT")
+          yield* a.line("interrupted")
+          assert.isFalse(a.lines.some((line) => line.startsWith("recorded 2") || line.startsWith("done")))
+          assert.deepStrictEqual(yield* ended(a, taskId), task)
+          assert.deepStrictEqual(task["result"]?.structuredContent, { values })
+          assert.strictEqual(keys(bodies(a, b)).size, values.length)
+        })
+    )
+
+    it.live("whose process is told to stop records the step that runs, and is continued at once", () =>
+      Effect.gen(function* () {
+        const where = yield* place
+        const [a, b] = [yield* start(kind, where, 60_000), yield* start(kind, where, 60_000)]
+        yield* b.request("server/discover", {})
+        const taskId = yield* inThird(a)
+        yield* a.signal("SIGTERM")
+        yield* b.line("done")
+        const task = yield* ended(b, taskId)
+        assert.deepStrictEqual(task["result"]?.structuredContent, { values })
+        assert.strictEqual(bodies(a, b).length, values.length)
+      })
+    )
+
+    it.live("that waits for an answer is answered in another process, after its own was killed", () =>
+      Effect.gen(function* () {
+        const where = yield* place
+        const a = yield* start(kind, where)
+        const taskId = yield* call(a, { count: 2, millis: 1, ask: true })
+        yield* a.line("recorded 0")
+        yield* a
+          .request("tasks/get", { taskId })
+          .pipe(Effect.repeat({ until: ({ status }) => status === "input_required" }))
+        yield* a.signal("SIGKILL")
+        yield* a.exited
+        const b = yield* start(kind, where)
+        const sure = { action: "accept", content: { ok: true } }
+        yield* b.request("tasks/update", { taskId, inputResponses: { sure } })
+        yield* b.line("done")
+        const task = yield* ended(b, taskId)
+        assert.deepStrictEqual(task["result"]?.structuredContent, { values: ["0", "true", "1"] })
+        assert.strictEqual(bodies(a, b).length, 2)
+      })
+    )
+  })
+}

@@ -1,0 +1,59 @@
+/** The laws of a store over databases: those that the store in memory keeps, in random histories of several nodes. */
+import * as TaskLaws from "@effect-mcp/tasks/internal/TaskLaws"
+import { Journal } from "@effect-mcp/tasks/Journal"
+import { TaskStore } from "@effect-mcp/tasks/TaskStore"
+import { needs } from "@effect-mcp/spec/skip"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Option } from "effect"
+import { scaled } from "@effect-mcp/spec/Scale"
+import { databases } from "../support/stores.ts"
+
+const limits = { perOwner: 100, lease: 3_600_000 }
+
+for (const { missing, name, place, runs } of databases) {
+  describe(`tasks on ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.effect.prop(
+      "keep the laws of a store in random histories of two nodes and two callers",
+      { history: TaskLaws.histories },
+      ({ history }) =>
+        Effect.gen(function* () {
+          const { context } = yield* (yield* place)(limits)
+          yield* Effect.provideContext(TaskLaws.run(history), context)
+        }).pipe(Effect.scoped),
+      { arbitrary: { runs: scaled(runs, 300), size: 40 } }
+    )
+
+    it.effect.prop(
+      "keep them where requests and claims are of two processes",
+      { history: TaskLaws.histories },
+      ({ history }) =>
+        Effect.gen(function* () {
+          const open = yield* place
+          const [a, b] = [yield* open(limits), yield* open(limits)]
+          const both = Context.make(TaskStore, a.store).pipe(Context.add(Journal, b.journal))
+          yield* Effect.provideContext(TaskLaws.run(history), both)
+        }).pipe(Effect.scoped),
+      { arbitrary: { runs: scaled(runs, 300), size: 40 } }
+    )
+
+    it.effect("take every text of a caller or handler: one with NUL in it is an unknown id, or is kept", () =>
+      Effect.gen(function* () {
+        const { journal, store } = yield* (yield* place)(limits)
+        const nul = "a\u0000b\\u0000"
+        const task = { owner: "ada", tool: "tool", input: { nul }, client: {}, ttl: 60_000, pollInterval: 1000 }
+        assert.deepStrictEqual(yield* store.get(nul, "ada"), Option.none())
+        assert.deepStrictEqual(yield* store.cancel(nul, "ada"), Option.none())
+        const { lease, task: made } = yield* store.create({ ...task, message: nul }, "a")
+        yield* journal.message(lease, nul)
+        yield* journal.record(lease, { _tag: "Step", key: nul, value: nul })
+        const question = { method: "roots/list", params: { nul } }
+        yield* journal.record(lease, { _tag: "Question", key: "q", question })
+        const answer = { _tag: "Result" as const, result: { nul } }
+        assert.deepStrictEqual(yield* store.answer(made.id, "ada", { [nul]: answer, q: answer }), Option.some(["q"]))
+        assert.deepStrictEqual(yield* journal.answer(lease, "q"), answer)
+        assert.deepStrictEqual(yield* store.list("ada", undefined, 10).pipe(Effect.map(({ tasks }) => tasks.length)), 1)
+        yield* journal.settle(lease, { _tag: "Cancelled" }, nul)
+      }).pipe(Effect.scoped)
+    )
+  })
+}

@@ -1,0 +1,87 @@
+/** A server in a process of its own, as its client and the operating system see it. */
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { Deferred, Effect, type Scope } from "effect"
+import { spawn } from "node:child_process"
+import { createInterface } from "node:readline"
+import { fileURLToPath } from "node:url"
+
+const script = fileURLToPath(new URL("server.ts", import.meta.url))
+const meta = {
+  [Meta.protocolVersion]: "2026-07-28",
+  [Meta.clientInfo]: { name: "test", version: "0" },
+  [Meta.clientCapabilities]: { elicitation: { form: {} }, extensions: { "io.modelcontextprotocol/tasks": {} } }
+}
+
+export interface Seen {
+  readonly [key: string]: any
+}
+
+export interface Process {
+  readonly pid: number
+  readonly request: (method: string, params: object) => Effect.Effect<Seen>
+  /** The first line of its stderr that begins so, from now or earlier. */
+  readonly line: (start: string) => Effect.Effect<string>
+  /** All lines so far. */
+  readonly lines: ReadonlyArray<string>
+  readonly signal: (signal: NodeJS.Signals) => Effect.Effect<void>
+  readonly exited: Effect.Effect<void>
+}
+
+/** Starts the server; it is killed with the scope. */
+export const start = (kind: string, place: string, lease = 10_000): Effect.Effect<Process, never, Scope.Scope> =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() => spawn(process.execPath, [script, kind, place, String(lease)], { stdio: "pipe" })),
+      (child) => Effect.sync(() => void child.kill("SIGKILL"))
+    ),
+    (child) => {
+      const lines: Array<string> = []
+      const waiting = new Set<readonly [string, Deferred.Deferred<string>]>()
+      const answers = new Map<number, Deferred.Deferred<Seen>>()
+      const exited = Deferred.makeUnsafe<void>()
+      let id = 0
+      createInterface(child.stderr).on("line", (line) => {
+        lines.push(line)
+        for (const [start, found] of waiting)
+          if (line.startsWith(start)) Deferred.doneUnsafe(found, Effect.succeed(line))
+      })
+      createInterface(child.stdout).on("line", (line) => {
+        const { error, id, result } = JSON.parse(line)
+        const answer = answers.get(id)
+        if (answer !== undefined) Deferred.doneUnsafe(answer, Effect.succeed(result ?? error))
+      })
+      // The process may be gone while a request is written.
+      child.stdin.on("error", () => {})
+      child.on("exit", () => Deferred.doneUnsafe(exited, Effect.void))
+      return {
+        pid: child.pid ?? 0,
+        lines,
+        exited: Deferred.await(exited),
+        request: (method, params) =>
+          Effect.suspend(() => {
+            const answer = Deferred.makeUnsafe<Seen>()
+            answers.set(++id, answer)
+            child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta: meta } })}\n`)
+            return Deferred.await(answer)
+          }),
+        line: (start) =>
+          Effect.suspend(() => {
+            const known = lines.find((line) => line.startsWith(start))
+            if (known !== undefined) return Effect.succeed(known)
+            const found = Deferred.makeUnsafe<string>()
+            waiting.add([start, found])
+            return Deferred.await(found)
+          }),
+        signal: (signal) => Effect.sync(() => void child.kill(signal))
+      }
+    }
+  )
+
+export const call = (server: Process, args: object): Effect.Effect<string> =>
+  Effect.map(server.request("tools/call", { name: "steps", arguments: args }), ({ taskId }) => String(taskId))
+
+/** The task once it is over. */
+export const ended = (server: Process, taskId: string): Effect.Effect<Seen> =>
+  server
+    .request("tasks/get", { taskId })
+    .pipe(Effect.repeat({ until: ({ status }) => status !== "working" && status !== "input_required" }))

@@ -1,0 +1,70 @@
+/**
+ * A server in a process of its own, to be killed: `node server.ts sqlite|postgres PLACE [LEASE]`. What its handlers do is a line each of
+ * stderr, which a pipe keeps when its writer is killed.
+ */
+import { NodeRuntime } from "@effect/platform-node"
+import { Elicitation, Once, Tool, Tools } from "@effect-mcp/core"
+import { Durable } from "@effect-mcp/durable"
+import { McpServer } from "@effect-mcp/server"
+import { Tasks } from "@effect-mcp/tasks"
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer, Logger, Redacted, Schema } from "effect"
+import { writeSync } from "node:fs"
+
+const [kind, place = "", lease = "10000"] = process.argv.slice(2)
+const say = (...words: ReadonlyArray<string | number>) => Effect.sync(() => void writeSync(2, `${words.join(" ")}\n`))
+
+const Steps = Tool.make("steps", {
+  description: "Runs steps, each of which says its key",
+  input: { count: Schema.Int, millis: Schema.Int, ask: Schema.optionalKey(Schema.Boolean) },
+  output: { values: Schema.Array(Schema.String) },
+  task: "required"
+})
+
+const steps = Tools.layer(
+  Steps,
+  Effect.fnUntraced(
+    function* ({ ask = false, count, millis }) {
+      yield* say("start", process.pid)
+      const values: Array<string> = []
+      for (let index = 0; index < count; index++) {
+        if (ask && index === 1) {
+          const { ok } = yield* Elicitation.form("Sure?", Schema.Struct({ ok: Schema.Boolean }), { key: "sure" })
+          values.push(String(ok))
+        }
+        const body = Effect.gen(function* () {
+          yield* say("begin", index, yield* Once.key)
+          yield* Effect.sleep(millis)
+          yield* say("end", index)
+          return `${index}`
+        })
+        values.push(yield* Once.run(`step ${index}`, Schema.String, body))
+        yield* say("recorded", index, process.pid)
+      }
+      yield* say("done", process.pid)
+      return { values }
+    },
+    Effect.onInterrupt(() => say("interrupted", process.pid))
+  )
+)
+
+const options = { lease: Number(lease) }
+const store =
+  kind === "postgres"
+    ? Layer.provide(
+        Durable.layerPostgres(options),
+        Layer.orDie(
+          PgClient.layer({
+            url: Redacted.make(process.env["DATABASE_URL"] ?? "postgres://postgres@127.0.0.1:5432/postgres"),
+            maxConnections: 5,
+            applicationName: place,
+            startupParameters: { search_path: place }
+          })
+        )
+      )
+    : Durable.layerSqlite({ ...options, file: place })
+
+const features = Layer.merge(steps, Layer.provide(Tasks.layerStore(), store))
+const server = McpServer.layer({ name: "killed", version: "1.0.0", features })
+
+McpServer.runStdio(server).pipe(Effect.provide(Logger.layer([])), NodeRuntime.runMain)

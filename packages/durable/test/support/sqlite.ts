@@ -1,0 +1,26 @@
+/** Stores on a SQLite file that is removed after the test. */
+import { Durable } from "@effect-mcp/durable"
+import { Context, Effect, Layer } from "effect"
+import { Journal } from "@effect-mcp/tasks/Journal"
+import { TaskStore } from "@effect-mcp/tasks/TaskStore"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+/** The path of a new file in a folder of its own. */
+export const file = Effect.map(
+  Effect.acquireRelease(
+    Effect.promise(() => mkdtemp(join(tmpdir(), "effect-mcp-durable-"))),
+    (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
+  ),
+  (folder) => join(folder, "tasks.db")
+)
+
+/** A store of its own on a file, as another process has one. */
+export const open = (options: Durable.SqliteOptions) => Effect.map(Layer.build(Durable.layerSqlite(options)), services)
+
+export const services = (context: Context.Context<TaskStore | Journal>) => ({
+  context,
+  store: Context.get(context, TaskStore),
+  journal: Context.get(context, Journal)
+})

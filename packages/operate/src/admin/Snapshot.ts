@@ -1,0 +1,116 @@
+/** What runs at a server at one moment: its sessions, and their requests, subscriptions and questions. */
+import { digest } from "@effect-mcp/core/internal/digest"
+import { beginning } from "@effect-mcp/protocol/Excerpt"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import { withoutQuery } from "../audit/entries.ts"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+const Text = Schema.optional(Schema.String)
+const Client = Schema.optional(Schema.Struct({ name: Schema.String, version: Schema.String }))
+const Caller = Schema.Struct({ subject: Text, issuer: Text })
+
+const Session = Schema.Struct({
+  /** A digest of the id of a session over HTTP, which admits its holder; the id itself elsewhere. */
+  id: Schema.String,
+  transport: Text,
+  client: Client,
+  revision: Text,
+  principal: Caller,
+  /** Milliseconds since the epoch. */
+  since: Schema.Finite,
+  /** Bytes that wait until the client reads them. */
+  backlog: Schema.optional(Schema.Finite)
+})
+
+const Request = Schema.Struct({
+  /** Names it to `interrupt`. */
+  key: Schema.String,
+  kind: Schema.Literals(["request", "subscription", "question"]),
+  method: Schema.String,
+  target: Text,
+  state: Schema.Literals(["running", "pending", "asking", "ending"]),
+  since: Schema.Finite,
+  /** The methods of the questions that it waits for. */
+  asking: Schema.Array(Schema.String),
+  progress: Schema.optional(
+    Schema.Struct({
+      progress: Schema.Finite,
+      total: Schema.optional(Schema.Finite),
+      message: Schema.optional(Schema.String)
+    })
+  ),
+  /** The key of the request that asks. */
+  relatedTo: Text,
+  /** The session as it is among the sessions; none for a POST without one. */
+  session: Text,
+  transport: Text,
+  client: Client,
+  revision: Text,
+  principal: Caller
+})
+
+/** What runs at a server; see `McpServer.RequestRow` for the requests. It has no arguments, headers, tokens, or ids that admit. */
+export const Snapshot = Schema.Struct({
+  /** Milliseconds since the epoch, by the clock of the server. */
+  time: Schema.Finite,
+  sessions: Schema.Array(Session),
+  requests: Schema.Array(Request)
+})
+export type Snapshot = typeof Snapshot.Type
+export type SessionRow = typeof Session.Type
+export type RequestRow = typeof Request.Type
+
+const idOf = (session: McpServer.Session): string => (session.duplex ? session.id : digest(session.id))
+
+const sessionRow = (session: McpServer.Session): SessionRow => {
+  const { backlog, kind: transport, negotiated, openedAt: since, principal } = session
+  const { clientInfo, revision } = negotiated ?? {}
+  const issuer = principal.claims["iss"]
+  return {
+    id: idOf(session),
+    transport,
+    client: clientInfo && { name: beginning(clientInfo.name), version: beginning(clientInfo.version) },
+    revision: revision?.version,
+    principal: { subject: principal.subject, issuer: typeof issuer === "string" ? issuer : undefined },
+    since,
+    backlog
+  }
+}
+
+/** Its id on the wire is the client's own, and left out. */
+const requestRow = (row: McpServer.RequestRow, session: string | undefined): RequestRow => {
+  const { asking, client, key, kind, method, principal, progress, relatedTo, revision, since, state, target } = row
+  const { transport } = row
+  return {
+    key,
+    kind,
+    method,
+    // The query of a URI is like an argument.
+    target: target !== undefined && method.startsWith("resources/") ? withoutQuery(target) : target,
+    state,
+    since,
+    asking,
+    progress,
+    relatedTo,
+    session,
+    transport,
+    client,
+    revision,
+    principal
+  }
+}
+
+/** What runs now, the oldest first. */
+export const take: Effect.Effect<Snapshot, never, McpServer.McpServer> = Effect.gen(function* () {
+  const server = yield* McpServer.McpServer
+  const open = (yield* server.sessions).filter(({ sessionless }) => !sessionless)
+  const rows = yield* server.requests.list
+  const ids = new Map(open.map((session) => [session.id, idOf(session)]))
+  return {
+    time: yield* Clock.currentTimeMillis,
+    sessions: open.map(sessionRow).toSorted((a, b) => a.since - b.since),
+    requests: rows.map((row) => requestRow(row, row.session === undefined ? undefined : ids.get(row.session)))
+  }
+})

@@ -1,0 +1,71 @@
+/**
+ * An audit trail of servers: the actor, method, time and outcome of every request, question, notification and refusal, in a chain of
+ * hashes that shows whether a line was changed, left out or put in.
+ */
+import { and, Observers } from "@effect-mcp/server/Observer"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as entries from "./entries.ts"
+import type { Entry } from "./Record.ts"
+import type { Sink, SinkError } from "./Sink.ts"
+import * as Trail from "./Trail.ts"
+
+export type { Actor, Entry, Outcome, Record } from "./Record.ts"
+export { type Ending, layerArray, layerFile, layerStream, Sink, SinkError } from "./Sink.ts"
+export type { Tail } from "./chain.ts"
+export { type Options as VerifyOptions, type Problem, type Report, verify } from "./verify.ts"
+
+export interface Options extends Trail.Options {
+  /**
+   * Whether entries have the arguments of calls, without the values of members of these names. Beyond 16 KiB they are left out. Default:
+   * no entry has arguments.
+   */
+  readonly arguments?: entries.Arguments | undefined
+}
+
+/** Adds entries of one's own: logins, consents. */
+export class Audit extends Context.Service<
+  Audit,
+  {
+    /** Waits for room where the trail blocks. The name of an event of one's own has a dot in it. */
+    readonly record: (entry: Entry) => Effect.Effect<void>
+  }
+>()("@effect-mcp/operate/Audit") {}
+
+/**
+ * The audit trail of the servers that are given this layer. Fails where the sink cannot be read, or does not end in a record.
+ *
+ * @example
+ * ```ts
+ * import { NodeFileSystem } from "@effect/platform-node"
+ * import { Audit } from "@effect-mcp/operate"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Layer } from "effect"
+ *
+ * const audit = Audit.layer({ arguments: { redact: ["password", "token"] } }).pipe(
+ *   Layer.provide(Audit.layerFile("/var/log/orders/audit.jsonl")),
+ *   Layer.provide(NodeFileSystem.layer)
+ * )
+ *
+ * export const server = McpServer.layer({ name: "orders", version: "1.0.0", features: Layer.empty }).pipe(
+ *   Layer.provide(audit)
+ * )
+ * ```
+ */
+export const layer = (options: Options = {}): Layer.Layer<Audit | Observers, SinkError, Sink> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const trail = yield* Trail.make(options)
+      const observer = entries.observer((entry) => trail.note(entry), trail.admit, options.arguments)
+      // Others that have waited may have taken the room.
+      const record = (entry: Entry): Effect.Effect<void> =>
+        Effect.suspend(() => {
+          const full = trail.admit()
+          if (full !== undefined) return Effect.andThen(full, record(entry))
+          trail.note(entry)
+          return Effect.void
+        })
+      return Context.make(Audit, { record }).pipe(Context.add(Observers, yield* and(observer)))
+    })
+  )

@@ -1,0 +1,138 @@
+/**
+ * The queue of an audit trail and the one fiber that writes it: chains the entries, and appends them in batches.
+ *
+ * Bounded: beyond `capacity` requests wait, or entries are dropped and counted. A sink that fails is tried again until it works.
+ */
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import type * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import * as chain from "./chain.ts"
+import type { Entry } from "./Record.ts"
+import { Sink, type SinkError } from "./Sink.ts"
+
+export interface Options {
+  /** How many entries may wait for the sink. Default 1024. */
+  readonly capacity?: number | undefined
+  /**
+   * Where as many wait: `block` lets requests wait before they are handled, so that no event of one is lost; `drop` drops entries, and
+   * `audit.dropped` says how many. Default `block`. Entries beside requests are dropped once twice as many wait.
+   */
+  readonly whenFull?: "block" | "drop" | undefined
+  /** Makes the chain one of HMACs. Default: of hashes, which a program that may write the whole file can make anew. */
+  readonly key?: Redacted.Redacted | undefined
+  /** How long the end of the layer waits for the sink. Default 5 seconds. */
+  readonly flush?: Duration.Input | undefined
+}
+
+const batch = 256
+
+/** Again and again, at most 10 seconds apart. */
+const retries = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("10 seconds")])
+
+export class Trail {
+  private readonly waiting: Array<{ readonly entry: Entry; readonly at: number }> = []
+  private readonly some = Latch.makeUnsafe(false)
+  private readonly room = Latch.makeUnsafe(true)
+  private readonly capacity: number
+  private readonly blocks: boolean
+  private readonly clock: Clock.Clock
+  private dropped = 0
+  private ending = false
+
+  constructor({ capacity = 1024, whenFull = "block" }: Options, clock: Clock.Clock) {
+    this.capacity = capacity
+    this.blocks = whenFull === "block"
+    this.clock = clock
+  }
+
+  /** Notes an entry; false where it is dropped. */
+  note(entry: Entry): boolean {
+    // Requests were let in while there was room: where they wait for it, none is lost.
+    const isAdmitted = this.blocks && entry.event === "request"
+    const isLast = entry.event === "audit.closed"
+    const most = this.blocks ? this.capacity * 2 : this.capacity
+    if (this.waiting.length >= most && !isAdmitted && !isLast) {
+      this.dropped++
+      return false
+    }
+    this.waiting.push({ entry, at: this.clock.currentTimeMillisUnsafe() })
+    if (this.blocks && this.waiting.length >= this.capacity) this.room.closeUnsafe()
+    this.some.openUnsafe()
+    return true
+  }
+
+  /** What a request has to wait for; undefined where there is room. */
+  readonly admit = (): Effect.Effect<void> | undefined =>
+    this.waiting.length >= this.capacity && this.blocks ? this.room.await : undefined
+
+  /** No more is noted: what waits is written, then `audit.closed`. */
+  end(): void {
+    this.note({ event: "audit.closed" })
+    this.ending = true
+    this.some.openUnsafe()
+  }
+
+  private take(): ReadonlyArray<object> {
+    const taken = this.waiting.splice(0, batch).map(({ at, entry }) => ({ time: new Date(at).toISOString(), ...entry }))
+    if (this.waiting.length === 0 && !this.ending) this.some.closeUnsafe()
+    if (this.waiting.length < this.capacity) this.room.openUnsafe()
+    if (this.dropped === 0) return taken
+    const details = { entries: this.dropped }
+    this.dropped = 0
+    const time = new Date(this.clock.currentTimeMillisUnsafe()).toISOString()
+    return [...taken, { time, event: "audit.dropped", details }]
+  }
+
+  /** Writes until the end. */
+  write(sink: Sink["Service"], hash: chain.Hasher, from: chain.Tail): Effect.Effect<void> {
+    let tail = from
+    const append = (lines: ReadonlyArray<string>) =>
+      sink.append(lines).pipe(
+        Effect.tapError((error: SinkError) => Effect.logError(error.message)),
+        Effect.retry(retries),
+        Effect.orDie
+      )
+    const step = Effect.gen({ self: this }, function* () {
+      yield* this.some.await
+      const lines: Array<string> = []
+      for (const fields of this.take()) {
+        const linked = yield* chain.link(tail, fields, hash)
+        lines.push(linked.line)
+        tail = linked.tail
+      }
+      if (lines.length > 0) yield* append(lines)
+      return this.ending && this.waiting.length === 0
+    })
+    const loop: Effect.Effect<void> = Effect.flatMap(step, (over) => (over ? Effect.void : loop))
+    return loop
+  }
+}
+
+/** Starts the writer in the scope, whose end writes what waits. */
+export const make = Effect.fnUntraced(function* (
+  options: Options
+): Effect.fn.Return<Trail, SinkError, Sink | Scope.Scope> {
+  const sink = yield* Sink
+  const trail = new Trail(options, yield* Clock.Clock)
+  const hash = yield* chain.hasherOf(options.key)
+  const ending = yield* sink.ending
+  trail.note({ event: "audit.opened", ...(ending?.torn === true ? { details: { torn: true } } : undefined) })
+  const done = yield* Deferred.make<void>()
+  // A torn line ends before the first new one.
+  if (ending?.torn === true) yield* sink.append([""])
+  yield* trail
+    .write(sink, hash, ending?.tail ?? chain.start)
+    .pipe(Effect.ensuring(Deferred.succeed(done, undefined)), Effect.forkScoped({ startImmediately: true }))
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => {
+      trail.end()
+      return Effect.asVoid(Effect.timeoutOption(Deferred.await(done), options.flush ?? "5 seconds"))
+    })
+  )
+  return trail
+})

@@ -1,0 +1,137 @@
+/** What happens at a server, as entries of an audit trail. Text of clients is cut; arguments are left out unless they are asked for. */
+import { digest } from "@effect-mcp/core/internal/digest"
+import { errorTypeOf } from "@effect-mcp/core/internal/Spans"
+import type { Principal } from "@effect-mcp/core/Principal"
+import { beginning } from "@effect-mcp/protocol/Excerpt"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as ResultType from "@effect-mcp/protocol/ResultType"
+import type { Observer, QuestionEnd, RequestEnd } from "@effect-mcp/server/Observer"
+import type { Session } from "@effect-mcp/server/McpServer"
+import * as Exit from "effect/Exit"
+import type { Actor, Entry, Outcome } from "./Record.ts"
+
+/** Whether entries have the arguments of calls; those of these names, at any depth, without their values. */
+export interface Arguments {
+  readonly redact: ReadonlyArray<string>
+}
+
+type Caller = Principal["Service"] | undefined
+
+const issuerOf = (principal: Caller): string | undefined => {
+  const issuer = principal?.claims["iss"]
+  return typeof issuer === "string" ? issuer : undefined
+}
+
+const clientOf = (info: unknown): string | undefined =>
+  isJsonObject(info) && typeof info["name"] === "string"
+    ? beginning(`${info["name"]} ${typeof info["version"] === "string" ? info["version"] : ""}`.trim())
+    : undefined
+
+const sessionOf = ({ duplex, id, sessionless }: Session): string | undefined =>
+  sessionless ? undefined : duplex ? id : digest(id)
+
+const actorOf = (
+  principal: Caller,
+  session: Session | undefined,
+  more: { readonly address?: string | undefined; readonly transport?: string | undefined; readonly meta?: unknown }
+): Actor => {
+  const declared = isJsonObject(more.meta) ? clientOf(more.meta[Meta.clientInfo]) : undefined
+  return {
+    subject: principal?.subject,
+    issuer: issuerOf(principal),
+    client: declared ?? clientOf(session?.negotiated?.clientInfo),
+    session: session && sessionOf(session),
+    address: more.address,
+    transport: more.transport ?? session?.kind
+  }
+}
+
+/** A URI without the parts that may hold a secret. */
+export const withoutQuery = (uri: string): string =>
+  uri.replace(/[?#][^]*$/, "").replace(/^([\w+.-]+:\/\/)[^/@]*@/, "$1")
+
+const targetOf = ({ name, uri }: JsonObject): string | undefined =>
+  typeof name === "string" ? beginning(name) : typeof uri === "string" ? beginning(withoutQuery(uri)) : undefined
+
+const largest = 16 * 1024
+
+const redacted = (value: unknown, { redact }: Arguments): JsonObject => {
+  const text = JSON.stringify(value, (key, inner: unknown) => (redact.includes(key) ? "[redacted]" : inner))
+  if (text === undefined) return {}
+  return { arguments: text.length > largest ? "[too large]" : JSON.parse(text) }
+}
+
+const refusals = new Set([McpError.Unauthorized, McpError.Forbidden, McpError.LimitExceeded].map(String))
+
+const outcomeOf = (exit: Exit.Exit<unknown, unknown>): { readonly outcome: Outcome; readonly code?: number } => {
+  const error = errorTypeOf(exit)
+  if (error === undefined) {
+    return { outcome: Exit.isSuccess(exit) && ResultType.isInputRequired(exit.value) ? "asked" : "answered" }
+  }
+  if (error === "tool_error") return { outcome: "tool_failed" }
+  if (error === "cancelled") return { outcome: "cancelled" }
+  const code = /^-?\d+$/.test(error) ? { code: Number(error) } : undefined
+  return { outcome: refusals.has(error) ? "refused" : "failed", ...code }
+}
+
+const rounded = (milliseconds: number): number => Math.round(milliseconds * 1000) / 1000
+
+const requestEntry = (
+  { duration, envelope, principal, request, session, transport }: RequestEnd,
+  exit: Exit.Exit<unknown, unknown>,
+  recorded: Arguments | undefined
+): Entry => {
+  const { id, method, params = {} } = request
+  return {
+    event: "request",
+    actor: actorOf(principal, session, { address: envelope.address, transport, meta: params["_meta"] }),
+    method: beginning(method),
+    target: targetOf(params),
+    id: beginning(String(id)),
+    ...outcomeOf(exit),
+    ms: rounded(duration),
+    details: recorded && params["arguments"] !== undefined ? redacted(params["arguments"], recorded) : undefined
+  }
+}
+
+const questionEntry = ({ duration, method, session }: QuestionEnd, exit: Exit.Exit<unknown, unknown>): Entry => ({
+  event: "question",
+  actor: actorOf(session.principal, session, {}),
+  method: beginning(method),
+  ...outcomeOf(exit),
+  ms: rounded(duration)
+})
+
+const notificationEntry = ({ method }: JsonRpc.Notification, session: Session, address: string | undefined): Entry => ({
+  event: "notification",
+  actor: actorOf(session.principal, session, { address }),
+  method: beginning(method),
+  outcome: "received"
+})
+
+/** Notes every event of a server. */
+export const observer = (
+  note: (entry: Entry) => unknown,
+  admit: Observer["admit"],
+  recorded: Arguments | undefined
+): Observer => ({
+  admit,
+  request: (end, exit) => void note(requestEntry(end, exit, recorded)),
+  question: (end, exit) => void note(questionEntry(end, exit)),
+  notification: (notification, session, { address }) => void note(notificationEntry(notification, session, address)),
+  opened: (session) =>
+    session.sessionless || void note({ event: "session.opened", actor: actorOf(session.principal, session, {}) }),
+  closed: (session) =>
+    session.sessionless || void note({ event: "session.closed", actor: actorOf(session.principal, session, {}) }),
+  refused: ({ address, method, principal, status }) =>
+    void note({
+      event: "refusal",
+      actor: actorOf(principal, undefined, { address, transport: "http" }),
+      method,
+      outcome: "refused",
+      code: status
+    })
+})

@@ -1,0 +1,97 @@
+/** Whether the lines of an audit trail are what was written: none changed, left out, put in or cut off. */
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import * as chain from "./chain.ts"
+
+/** What is wrong with a line, which counts from 1. */
+export interface Problem {
+  readonly line: number
+  readonly reason: string
+}
+
+export interface Report {
+  readonly records: number
+  readonly problems: ReadonlyArray<Problem>
+  /** Whether the last record is `audit.closed`. A trail that is written to is open; so is one whose end was cut off. */
+  readonly closed: boolean
+  /** The hash of the last record: kept elsewhere, it shows later whether an end was cut off. */
+  readonly head: string
+  /** When the first and the last event were noted. */
+  readonly from: string | undefined
+  readonly to: string | undefined
+}
+
+export interface Options {
+  /** The key of a chain of HMACs. */
+  readonly key?: Redacted.Redacted | undefined
+  /** The hash of a record that the trail must have: that of its last one when it was read before. */
+  readonly head?: string | undefined
+}
+
+/** Problems that are listed at most; one change breaks the chain once. */
+const most = 100
+
+/** Reads lines without their newlines. */
+export const verify = <E, R>(
+  lines: Stream.Stream<string, E, R>,
+  { head, key }: Options = {}
+): Effect.Effect<Report, E, R> =>
+  Effect.gen(function* () {
+    const hash = yield* chain.hasherOf(key)
+    const problems: Array<Problem> = []
+    let tail = chain.start
+    let line = 0
+    let records = 0
+    let torn: number | undefined
+    let known = head === undefined
+    let first: chain.Linked | undefined
+    let last: chain.Linked | undefined
+    const wrong = (reason: string, at = line): void => {
+      if (problems.length < most) problems.push({ line: at, reason })
+    }
+    yield* Stream.runForEach(
+      lines,
+      Effect.fnUntraced(function* (text) {
+        line++
+        if (text === "") return
+        const linked = chain.read(text)
+        if (linked === undefined) {
+          if (torn !== undefined) wrong("It is no record", torn)
+          torn = line
+          return
+        }
+        if (torn !== undefined && !isTorn(linked)) wrong("It is no record", torn)
+        torn = undefined
+        if ((yield* hash(linked.body)) !== linked.hash) wrong(`Record ${linked.seq} was changed`)
+        else if (linked.seq !== tail.seq + 1)
+          wrong(`Record ${linked.seq} follows ${tail.seq}: others were cut out or put in`)
+        else if (linked.prev !== tail.hash)
+          wrong(`Record ${linked.seq} does not continue the one before, which was changed`)
+        tail = { seq: linked.seq, hash: linked.hash }
+        if (tail.hash === head) known = true
+        records++
+        first ??= linked
+        last = linked
+      })
+    )
+    if (torn !== undefined) wrong("It is no record, or was not written to its end", torn)
+    if (!known) wrong(`No record has the hash ${head}: the end was cut off, or all was written anew`)
+    return {
+      records,
+      problems,
+      closed: last?.record["event"] === "audit.closed",
+      head: tail.hash,
+      from: timeOf(first),
+      to: timeOf(last)
+    }
+  })
+
+/** Whether a record says that the line before it was torn by the end of a process. */
+const isTorn = ({ record: { details, event } }: chain.Linked): boolean =>
+  event === "audit.opened" && typeof details === "object" && details !== null && "torn" in details
+
+const timeOf = (linked: chain.Linked | undefined): string | undefined => {
+  const time = linked?.record["time"]
+  return typeof time === "string" ? time : undefined
+}

@@ -1,0 +1,185 @@
+/**
+ * Whether servers live, and whether they are ready for requests: for probes of a platform over HTTP, and in the answers to `ping`.
+ *
+ * Owns the checks, the state of draining, and the count of servers that are built. Refuses to tell why a check failed: that is logged,
+ * since anyone may ask.
+ */
+import type * as McpError from "@effect-mcp/protocol/McpError"
+import { interrupted } from "@effect-mcp/protocol/McpError"
+import { onShutdown } from "@effect-mcp/server/internal/Shutdown"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import * as Observer from "@effect-mcp/server/Observer"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+
+/** `failed`: the check failed, or took too long. */
+export interface CheckReport {
+  readonly name: string
+  readonly status: "ok" | "failed"
+  readonly critical: boolean
+}
+
+/**
+ * `starting`: no server is built yet. `draining`: the servers are about to stop. `failing`: a critical check failed. `degraded`: another
+ * check failed; requests are still answered.
+ */
+export interface Report {
+  readonly status: "ready" | "degraded" | "starting" | "draining" | "failing"
+  readonly checks: ReadonlyArray<CheckReport>
+}
+
+/** Whether requests are to be sent here. */
+export const isReady = ({ status }: Report): boolean => status === "ready" || status === "degraded"
+
+interface Check {
+  readonly name: string
+  readonly critical: boolean
+  readonly run: Effect.Effect<unknown, unknown>
+}
+
+export class Health extends Context.Service<
+  Health,
+  {
+    /** Runs the checks, unless they ran a moment ago. */
+    readonly report: Effect.Effect<Report>
+    /** Says from now on that the servers are not ready. HTTP served by `McpServer.serveHttp` does so at its shutdown. */
+    readonly drain: Effect.Effect<void>
+    /** Adds a check, for as long as the scope. See `layerCheck`. */
+    readonly register: (check: Check) => Effect.Effect<void, never, Scope.Scope>
+  }
+>()("@effect-mcp/operate/Health") {}
+
+export interface Options {
+  /** How long one check may take. Default 5 seconds. */
+  readonly timeout?: Duration.Input | undefined
+  /** How long a report is given again, however often it is asked for. Default 1 second. */
+  readonly cache?: Duration.Input | undefined
+}
+
+const run = ({ critical, name, run }: Check, timeout: Duration.Input): Effect.Effect<CheckReport> =>
+  Effect.timeout(run, timeout).pipe(
+    Effect.tapCause((cause) => Effect.logWarning(`The check ${JSON.stringify(name)} failed`, cause)),
+    Effect.exit,
+    Effect.map((exit) => ({ name, critical, status: Exit.isSuccess(exit) ? "ok" : "failed" }))
+  )
+
+/**
+ * The health of the servers that are given this layer: provide it to `McpServer.layer`, to the checks and to the routes.
+ *
+ * @example
+ * ```ts
+ * import { Health } from "@effect-mcp/operate"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Effect, Layer } from "effect"
+ * import { SqlClient } from "effect/sql"
+ *
+ * const server = McpServer.layer({ name: "orders", version: "1.0.0", features: Layer.empty })
+ * const database = Health.layerCheck("database", Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1`), { critical: true })
+ * const routes = Layer.mergeAll(McpServer.layerHttp({ path: "/mcp" }), Health.layerRoutes(), database)
+ *
+ * export const app = McpServer.serveHttp(Layer.provide(routes, Layer.provideMerge(server, Health.layer())))
+ * ```
+ */
+export const layer = (options: Options = {}): Layer.Layer<Health | Observer.Observers> =>
+  Layer.effectContext(make(options))
+
+const make = Effect.fnUntraced(function* ({ cache = "1 second", timeout = "5 seconds" }: Options) {
+  let servers = 0
+  let draining = false
+  const checks = new Set<Check>()
+  const statusOf = (reports: ReadonlyArray<CheckReport>): Report["status"] => {
+    if (draining) return "draining"
+    if (servers === 0) return "starting"
+    if (reports.some(({ critical, status }) => critical && status === "failed")) return "failing"
+    return reports.every(({ status }) => status === "ok") ? "ready" : "degraded"
+  }
+  const reports = yield* Effect.cachedWithTTL(
+    Effect.suspend(() => Effect.forEach(checks, (check) => run(check, timeout), { concurrency: "unbounded" })),
+    cache
+  )
+  const health = Health.of({
+    // The state of the servers is never cached.
+    report: Effect.map(reports, (checks) => ({ status: statusOf(checks), checks })),
+    drain: Effect.sync(() => void (draining = true)),
+    register: (check) =>
+      Effect.acquireRelease(
+        Effect.sync(() => void checks.add(check)),
+        () => Effect.sync(() => checks.delete(check))
+      )
+  })
+  const observe: Observer.Observer = {
+    serves: () =>
+      Effect.acquireRelease(
+        Effect.sync(() => void servers++),
+        () => Effect.sync(() => void servers--)
+      )
+  }
+  return Context.make(Health, health).pipe(Context.add(Observer.Observers, yield* Observer.and(observe)))
+})
+
+/**
+ * A check of one's own, for as long as the layer: it fails, or does not. Critical ones make the servers not ready; others degraded, as
+ * where a store is gone that few requests need. Default: not critical.
+ */
+export const layerCheck = <E, R>(
+  name: string,
+  check: Effect.Effect<unknown, E, R>,
+  { critical = false }: { readonly critical?: boolean | undefined } = {}
+): Layer.Layer<never, never, Health | R> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { register } = yield* Health
+      yield* register({ name, critical, run: Effect.provideContext(check, yield* Effect.context<R>()) })
+    })
+  )
+
+export interface RouteOptions {
+  /** Default `/healthz`. */
+  readonly live?: HttpRouter.PathInput | undefined
+  /** Default `/readyz`. */
+  readonly ready?: HttpRouter.PathInput | undefined
+}
+
+const respond = (status: number, body: Report | { readonly status: "ok" }) =>
+  HttpServerResponse.jsonUnsafe(body, { status, headers: { "cache-control": "no-store" } })
+
+/**
+ * Adds two routes: `/healthz` is 200 while the process answers; `/readyz` is 200 where the servers are ready or degraded, else 503, with
+ * the report as JSON. Neither asks for authorization.
+ */
+export const layerRoutes = ({ live = "/healthz", ready = "/readyz" }: RouteOptions = {}): Layer.Layer<
+  never,
+  never,
+  Health | HttpRouter.HttpRouter
+> =>
+  HttpRouter.use((router) =>
+    Effect.gen(function* () {
+      const health = yield* Health
+      yield* onShutdown(health.drain)
+      yield* router.add("GET", live, Effect.succeed(respond(200, { status: "ok" })))
+      yield* router.add(
+        "GET",
+        ready,
+        Effect.map(health.report, (report) => respond(isReady(report) ? 200 : 503, report))
+      )
+    })
+  )
+
+/** A feature of a server: `ping` is answered by -31503 with the status where `/readyz` would be 503. For stdio. */
+export const layerPing: Layer.Layer<never, never, Health | Middleware.MiddlewareRegistry> = Layer.unwrap(
+  Effect.map(Health, (health) =>
+    Middleware.inbound(({ message }, next) =>
+      message.method !== "ping"
+        ? next
+        : Effect.flatMap(health.report, (report): Effect.Effect<unknown, McpError.McpError> =>
+            isReady(report) ? next : Effect.fail(interrupted(`The server is not ready: ${report.status}`))
+          )
+    )
+  )
+)

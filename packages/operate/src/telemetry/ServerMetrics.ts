@@ -1,0 +1,162 @@
+/** The metrics of a server, as its observer. Gauges are read when metrics are exported, and cost nothing before. */
+import { transportAttributes } from "@effect-mcp/core/internal/Spans"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import type { Observed, Observer } from "@effect-mcp/server/Observer"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+import type * as Scope from "effect/Scope"
+import { type MetricInfo, serverMetrics, sum, value } from "./Names.ts"
+import { Operations, other, sessionAttributes, versionOf } from "./Operations.ts"
+import { Series, SeriesLimit } from "./Series.ts"
+
+export interface Options {
+  /** Whether series name tools and prompts. Default true. */
+  readonly targets?: boolean | undefined
+  /** How many series there are at most; beyond them targets and errors are left out. Default 2000. */
+  readonly maxSeries?: number | undefined
+}
+
+/** The reason of a refusal by the `error.type` of a request, in any transport. */
+const reasons: Readonly<Record<string, string>> = { [McpError.LimitExceeded]: "limit" }
+
+/** The same where no HTTP status says it. */
+const reasonsWithoutHttp: Readonly<Record<string, string>> = {
+  ...reasons,
+  [McpError.Unauthorized]: "unauthorized",
+  [McpError.Forbidden]: "forbidden"
+}
+
+const reasonsOfStatus: Readonly<Record<number, string>> = {
+  401: "unauthorized",
+  403: "forbidden",
+  404: "no_session",
+  405: "http_method",
+  406: "not_acceptable",
+  413: "too_large",
+  415: "media_type",
+  429: "limit",
+  500: "failed",
+  503: "unavailable"
+}
+
+/** A series whose value is read by exporters, for as long as the scope. */
+export const read = <A>(metric: Metric.Metric<number, A>, context: Context.Context<never>, get: () => A) =>
+  Effect.acquireRelease(
+    Effect.sync(() => Metric.registerUnsafe(metric, context, { get, update: () => {}, modify: () => {} })),
+    (registration) => Effect.sync(() => registration.remove())
+  )
+
+/** What is open at servers now. */
+const count = (servers: Iterable<Observed>) => {
+  const counts = { sessions: 0, active: 0, pending: 0, subscriptions: 0, questions: 0, backlog: 0 }
+  const add = ({ isSubscription, state }: { readonly isSubscription: boolean; readonly state: string }): void => {
+    if (isSubscription) counts.subscriptions++
+    else if (state === "pending") counts.pending++
+    else counts.active++
+  }
+  for (const { sessions, stateless } of servers) {
+    for (const session of sessions) {
+      if (!session.sessionless) counts.sessions++
+      for (const request of session.peer.open()) add(request)
+      counts.questions += session.peer.outstanding()
+      counts.backlog += session.backlog ?? 0
+      if (session.hasSubscriptions) counts.subscriptions += session.subscriptions.size
+    }
+    for (const request of stateless) add(request)
+  }
+  return counts
+}
+
+/** Bytes of transports that are closed, and of HTTP. */
+interface Carried {
+  received: number
+  sent: number
+}
+
+const gauges = (servers: ReadonlySet<Observed>, closed: Carried, context: Context.Context<never>) => {
+  const gauge = (info: MetricInfo, get: (counts: ReturnType<typeof count>) => number) =>
+    read(value(info), context, () => ({ value: get(count(servers)) }))
+  const io = (direction: "receive" | "transmit", of: keyof Carried) =>
+    read(sum(serverMetrics.io, { "network.io.direction": direction }), context, () => {
+      let bytes = closed[of]
+      for (const { sessions } of servers) for (const { traffic } of sessions) bytes += traffic?.[of] ?? 0
+      return { count: bytes, incremental: true }
+    })
+  return Effect.all(
+    [
+      gauge(serverMetrics.sessions, ({ sessions }) => sessions),
+      gauge(serverMetrics.active, ({ active }) => active),
+      gauge(serverMetrics.pending, ({ pending }) => pending),
+      gauge(serverMetrics.subscriptions, ({ subscriptions }) => subscriptions),
+      gauge(serverMetrics.questions, ({ questions }) => questions),
+      gauge(serverMetrics.backlog, ({ backlog }) => backlog),
+      io("receive", "received"),
+      io("transmit", "sent")
+    ],
+    { discard: true }
+  )
+}
+
+export const make = ({ maxSeries = 2000, targets = true }: Options): Effect.Effect<Observer, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const context = yield* Effect.context<never>()
+    const servers = new Set<Observed>()
+    const closed: Carried = { received: 0, sent: 0 }
+    yield* gauges(servers, closed, context)
+    return observer({ context, clock: yield* Clock.Clock, targets, limit: new SeriesLimit(maxSeries), servers, closed })
+  })
+
+interface Parts {
+  readonly context: Context.Context<never>
+  readonly clock: Clock.Clock
+  readonly targets: boolean
+  readonly limit: SeriesLimit
+  /** The servers that are observed. */
+  readonly servers: Set<Observed>
+  readonly closed: Carried
+}
+
+const observer = ({ clock, closed, context, limit, servers, targets }: Parts): Observer => {
+  const operations = new Operations(serverMetrics.operation, targets, limit, context)
+  const questions = new Operations(serverMetrics.question, targets, limit, context)
+  const queued = new Series(serverMetrics.queued, ["mcp.method.name"], 1, limit, context)
+  const lasted = new Series(serverMetrics.session, sessionAttributes, sessionAttributes.length, limit, context)
+  const refusals = new Series(serverMetrics.refusals, ["reason"], 1, limit, context)
+  const notifications = new Series(serverMetrics.notifications, ["mcp.method.name"], 1, limit, context)
+  return {
+    request: ({ duration, request: { method, params }, revision, transport, waited }, exit) => {
+      const error = operations.record(method, params, revision, transport, duration, exit)
+      if (waited > 0) queued.record(waited / 1000, MethodInfo.ofRequest(method) === undefined ? other : method)
+      if (error === undefined) return
+      const reason = (transport === "http" || transport === "sse" ? reasons : reasonsWithoutHttp)[error]
+      if (reason !== undefined) refusals.record(1, reason)
+    },
+    question: ({ duration, method, params, session }, exit) => {
+      questions.record(method, params, session.negotiated?.revision.version, session.kind, duration, exit)
+    },
+    notification: ({ method }) =>
+      notifications.record(1, Object.hasOwn(MethodInfo.clientNotifications, method) ? method : other),
+    refused: ({ status }) => refusals.record(1, reasonsOfStatus[status] ?? "other"),
+    carried: (received, sent) => {
+      closed.received += received
+      closed.sent += sent
+    },
+    closed: ({ kind, negotiated, openedAt, sessionless, traffic }) => {
+      closed.received += traffic?.received ?? 0
+      closed.sent += traffic?.sent ?? 0
+      if (sessionless) return
+      const network = transportAttributes(kind)
+      const duration = (clock.currentTimeMillisUnsafe() - openedAt) / 1000
+      const version = versionOf(negotiated?.revision.version)
+      lasted.record(duration, version, network["network.transport"], network["network.protocol.name"])
+    },
+    serves: (observed) =>
+      Effect.acquireRelease(
+        Effect.sync(() => void servers.add(observed)),
+        () => Effect.sync(() => servers.delete(observed))
+      )
+  }
+}

@@ -1,0 +1,343 @@
+import { NodeFileSystem, NodeHttpServer } from "@effect/platform-node"
+import { Resources, Sampling, Tool, Tools } from "@effect-mcp/core"
+import { Audit } from "@effect-mcp/operate"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { McpServer } from "@effect-mcp/server"
+import * as McpTest from "@effect-mcp/testing/McpTest"
+import { quiesce } from "@effect-mcp/testing/Quiesce"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, FileSystem, Latch, Layer, Logger, Redacted, Schema, Scope, Stream } from "effect"
+import { HttpServer } from "effect/http"
+import { systemError } from "effect/PlatformError"
+import { createHash } from "node:crypto"
+import { createServer } from "node:http"
+
+const Login = Tool.make("login", { description: "Logs in", input: { user: Schema.String, password: Schema.String } })
+const Fails = Tool.make("fails", { description: "Fails" })
+const Asks = Tool.make("asks", { description: "Asks the model" })
+
+const features = Layer.mergeAll(
+  Tools.layer(Login, () => Effect.succeed("done")),
+  Tools.layer(Fails, () => Effect.fail(new Tools.ToolFailure({ message: "It failed" }))),
+  Tools.layer(Asks, () => Effect.as(Sampling.createMessage({ maxTokens: 1, messages: [] }), "asked")),
+  Resources.layer({ uri: "https://user:secret@host/report?token=secret", name: "report" }, Effect.succeed("text"))
+)
+const model = Sampling.layer(() =>
+  Effect.succeed({ role: "assistant" as const, model: "m", content: { type: "text" as const, text: "hi" } })
+)
+
+const records = (lines: ReadonlyArray<string>): ReadonlyArray<Audit.Record> => lines.map((line) => JSON.parse(line))
+
+/** The lines of a trail that lasted as long as the effect. */
+const trailOf = <A, E, R>(effect: Effect.Effect<A, E, R>, options: Audit.Options = {}, lines: Array<string> = []) =>
+  Effect.scoped(effect).pipe(
+    Effect.provide(Layer.provide(Audit.layer(options), Audit.layerArray(lines))),
+    Effect.as(lines)
+  )
+
+const check = (lines: ReadonlyArray<string>, options?: Audit.VerifyOptions) =>
+  Audit.verify(Stream.fromIterable(lines), options)
+
+describe.each(Revision.all)("an audit trail in $version", (revision) => {
+  const conversation = Effect.gen(function* () {
+    const client = yield* McpTest.connect(features, revision, { client: { clientInfo: { name: "c", version: "1" } } })
+    yield* client.callTool(Login, { user: "ada", password: "swordfish" })
+    yield* client.callToolByName("fails")
+    yield* Effect.exit(client.callToolByName("missing"))
+    yield* client.callToolByName("asks")
+    yield* client.readResource("https://user:secret@host/report?token=secret")
+  }).pipe(Effect.provide(model))
+
+  it.effect("has every request with its actor, target and outcome, and no argument", () =>
+    Effect.gen(function* () {
+      const lines = yield* trailOf(conversation)
+      const all = records(lines)
+      const calls = all.flatMap(({ event, method, outcome, target, code }) =>
+        event === "request" && (method === "tools/call" || method === "resources/read")
+          ? [[target, outcome, ...(code === undefined ? [] : [code])]]
+          : []
+      )
+      assert.deepStrictEqual(calls, [
+        ["login", "answered"],
+        ["fails", "tool_failed"],
+        ["missing", "failed", -32602],
+        ...(revision.era === "stateless" ? [["asks", "asked"]] : []),
+        ["asks", "answered"],
+        ["https://host/report", "answered"]
+      ])
+      const question = all.find(({ event }) => event === "question")
+      assert.strictEqual(question?.outcome, revision.era === "stateful" ? "answered" : undefined)
+      const call = all.find(({ target }) => target === "login")
+      assert.strictEqual(call?.actor?.client, "c 1")
+      assert.isString(call?.time)
+      const events = all.map(({ event }) => event)
+      assert.deepStrictEqual([events[0], events.at(-1)], ["audit.opened", "audit.closed"])
+      assert.includeMembers(events, ["session.opened", "session.closed"])
+      assert.notMatch(lines.join("\n"), /swordfish|secret/)
+      assert.deepInclude(yield* check(lines), { problems: [], closed: true, records: lines.length })
+    })
+  )
+
+  it.effect("has arguments where they are asked for, without those that are named", () =>
+    Effect.gen(function* () {
+      const lines = yield* trailOf(conversation, { arguments: { redact: ["password"] } })
+      const call = records(lines).find(({ target }) => target === "login")
+      assert.deepStrictEqual(call?.details, { arguments: { user: "ada", password: "[redacted]" } })
+    })
+  )
+})
+
+const three = (options?: Audit.Options) =>
+  trailOf(
+    Effect.gen(function* () {
+      const { record } = yield* Audit.Audit
+      for (const target of ["a", "b", "c"]) yield* record({ event: "app.login", target })
+    }),
+    options
+  )
+
+describe("verify", () => {
+  it.effect.each([
+    ["a line was changed", (lines: Array<string>) => lines.splice(2, 1, lines[2]!.replace('"b"', '"x"'))],
+    ["a line was cut out", (lines: Array<string>) => lines.splice(2, 1)],
+    ["the first line was cut off", (lines: Array<string>) => lines.splice(0, 1)],
+    ["a line was put in", (lines: Array<string>) => lines.splice(2, 0, lines[1]!)],
+    ["two lines were exchanged", (lines: Array<string>) => lines.splice(1, 2, lines[2]!, lines[1]!)],
+    ["a line became another text", (lines: Array<string>) => lines.splice(2, 1, "{}")]
+  ] as const)("finds that %s", ([, change]) =>
+    Effect.gen(function* () {
+      const lines = yield* three()
+      assert.deepStrictEqual((yield* check(lines)).problems, [])
+      change(lines)
+      assert.isNotEmpty((yield* check(lines)).problems)
+    })
+  )
+
+  it.effect("finds a line that was changed and hashed anew", () =>
+    Effect.gen(function* () {
+      const lines = yield* three()
+      const body = `${(lines[2] ?? "").replace('"b"', '"x"').replace(/,"hash":"[0-9a-f]+"\}$/, "")}}`
+      lines[2] = `${body.slice(0, -1)},"hash":"${createHash("sha256").update(body).digest("hex")}"}`
+      assert.deepStrictEqual((yield* check(lines)).problems, [
+        { line: 4, reason: "Record 4 does not continue the one before, which was changed" }
+      ])
+    })
+  )
+
+  it.effect("finds an end that was cut off: by the record that closes it, and by a hash that was kept", () =>
+    Effect.gen(function* () {
+      const lines = yield* three()
+      const { head } = yield* check(lines)
+      lines.pop()
+      const report = yield* check(lines)
+      assert.deepStrictEqual([report.closed, report.problems], [false, []])
+      assert.isNotEmpty((yield* check(lines, { head })).problems)
+    })
+  )
+
+  it.effect("finds a trail that was written anew, where there is a key", () =>
+    Effect.gen(function* () {
+      const key = Redacted.make("a key")
+      const lines = yield* three({ key })
+      assert.deepStrictEqual((yield* check(lines, { key })).problems, [])
+      assert.isNotEmpty((yield* check(yield* three(), { key })).problems)
+      assert.isNotEmpty((yield* check(yield* three({ key: Redacted.make("another") }), { key })).problems)
+    })
+  )
+})
+
+/** A sink that appends only while its latch is open. */
+const gated = (lines: Array<string>, open: Latch.Latch) =>
+  Layer.succeed(Audit.Sink, {
+    ending: Effect.undefined,
+    append: (added) =>
+      Effect.andThen(
+        open.await,
+        Effect.sync(() => void lines.push(...added))
+      )
+  })
+
+describe("a sink that is slow", () => {
+  it.effect.each(["2025-11-25", "2026-07-28"] as const)("lets requests wait, and loses no entry (%s)", (version) =>
+    Effect.gen(function* () {
+      const open = Latch.makeUnsafe(true)
+      const lines: Array<string> = []
+      const trail = Layer.provide(Audit.layer({ capacity: 4 }), gated(lines, open))
+      yield* Effect.gen(function* () {
+        const client = yield* McpTest.connect(features, version)
+        yield* quiesce
+        open.closeUnsafe()
+        const calls = yield* Effect.forkChild(
+          Effect.forEach(Array.from({ length: 20 }), () => client.callToolByName("fails"))
+        )
+        yield* quiesce
+        const waits = calls.pollUnsafe() === undefined
+        open.openUnsafe()
+        yield* Fiber.join(calls)
+        assert.isTrue(waits)
+      }).pipe(Effect.scoped, Effect.provide(trail))
+      assert.strictEqual(records(lines).filter(({ target }) => target === "fails").length, 20)
+      assert.deepInclude(yield* check(lines), { problems: [], closed: true })
+    })
+  )
+
+  it.effect("loses no request of those that were let in before it was full and end together", () =>
+    Effect.gen(function* () {
+      const [open, end] = [Latch.makeUnsafe(true), Latch.makeUnsafe(false)]
+      const lines: Array<string> = []
+      const Waits = Tool.make("waits", { description: "Waits" })
+      const waits = Tools.layer(Waits, () => Effect.as(end.await, "done"))
+      yield* Effect.gen(function* () {
+        const client = yield* McpTest.connect(waits, "2025-11-25")
+        const calls = yield* Effect.forkChild(
+          Effect.forEach(Array.from({ length: 20 }), () => client.callToolByName("waits"), { concurrency: 20 })
+        )
+        yield* quiesce
+        open.closeUnsafe()
+        end.openUnsafe()
+        yield* quiesce
+        open.openUnsafe()
+        yield* Fiber.join(calls)
+      }).pipe(Effect.scoped, Effect.provide(Layer.provide(Audit.layer({ capacity: 4 }), gated(lines, open))))
+      assert.strictEqual(records(lines).filter(({ target }) => target === "waits").length, 20)
+    })
+  )
+
+  it.effect("takes all entries of a program that records more than there is room for", () =>
+    Effect.gen(function* () {
+      const open = Latch.makeUnsafe(false)
+      const lines: Array<string> = []
+      yield* Effect.gen(function* () {
+        const { record } = yield* Audit.Audit
+        const logins = yield* Effect.forkChild(
+          Effect.forEach(Array.from({ length: 20 }), () => record({ event: "app.login" }), { concurrency: 20 })
+        )
+        yield* quiesce
+        open.openUnsafe()
+        yield* Fiber.join(logins)
+      }).pipe(Effect.scoped, Effect.provide(Layer.provide(Audit.layer({ capacity: 4 }), gated(lines, open))))
+      assert.strictEqual(records(lines).filter(({ event }) => event === "app.login").length, 20)
+    })
+  )
+
+  it.effect("loses entries where it may, and says how many", () =>
+    Effect.gen(function* () {
+      const open = Latch.makeUnsafe(true)
+      const lines: Array<string> = []
+      const trail = Layer.provide(Audit.layer({ capacity: 4, whenFull: "drop" }), gated(lines, open))
+      yield* Effect.gen(function* () {
+        const client = yield* McpTest.connect(features, "2025-11-25")
+        yield* quiesce
+        open.closeUnsafe()
+        yield* Effect.forEach(Array.from({ length: 20 }), () => client.callToolByName("fails"))
+        open.openUnsafe()
+      }).pipe(Effect.scoped, Effect.provide(trail))
+      const kept = records(lines).filter(({ target }) => target === "fails").length
+      const dropped = records(lines).flatMap(({ details, event }) =>
+        event === "audit.dropped" ? [Number(details?.["entries"])] : []
+      )
+      assert.isBelow(kept, 20)
+      // The end of the session may be among those that were lost.
+      assert.include([20, 21], kept + dropped.reduce((a, b) => a + b, 0))
+      assert.deepInclude(yield* check(lines), { problems: [] })
+    })
+  )
+})
+
+describe("a file", () => {
+  const write = (path: string, target: string) =>
+    Effect.flatMap(Audit.Audit, ({ record }) => record({ event: "app.login", target })).pipe(
+      Effect.provide(Layer.provide(Audit.layer(), Audit.layerFile(path)))
+    )
+  const linesOf = (path: string) =>
+    Effect.map(
+      Effect.flatMap(FileSystem.FileSystem, (files) => files.readFileString(path)),
+      (text) => text.split("\n")
+    )
+
+  it.live("is continued by the next process, also after a line that was not written to its end", () =>
+    Effect.gen(function* () {
+      const files = yield* FileSystem.FileSystem
+      const path = `${yield* files.makeTempDirectoryScoped()}/audit.jsonl`
+      yield* write(path, "a")
+      yield* write(path, "b")
+      assert.deepInclude(yield* check(yield* linesOf(path)), { problems: [], records: 6, closed: true })
+      assert.strictEqual((yield* files.stat(path)).mode & 0o777, 0o600)
+      yield* files.writeFileString(path, '{"seq":7,"event":"app.lo', { flag: "a" })
+      assert.isNotEmpty((yield* check(yield* linesOf(path))).problems)
+      yield* write(path, "c")
+      assert.deepInclude(yield* check(yield* linesOf(path)), { problems: [], records: 9, closed: true })
+    }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
+  )
+
+  it.live("has each line once where a write stopped halfway, or the disk did not confirm it", () =>
+    Effect.gen(function* () {
+      const files = yield* FileSystem.FileSystem
+      const path = `${yield* files.makeTempDirectoryScoped()}/audit.jsonl`
+      const faults = ["write", "sync"]
+      const full = systemError({ _tag: "Unknown", module: "FileSystem", method: "write", description: "ENOSPC" })
+      const faulty = FileSystem.FileSystem.of({
+        ...files,
+        open: (path, options) =>
+          Effect.map(files.open(path, options), (file) => {
+            const fails = (fault: string) => faults[0] === fault && faults.shift() !== undefined
+            const half = (bytes: Uint8Array) =>
+              Effect.andThen(file.writeAll(bytes.subarray(0, bytes.length / 2)), Effect.fail(full))
+            const writeAll = (bytes: Uint8Array) =>
+              Effect.suspend(() => (fails("write") ? half(bytes) : file.writeAll(bytes)))
+            const sync = Effect.suspend(() => (fails("sync") ? Effect.fail(full) : file.sync))
+            return Object.create(file, { writeAll: { value: writeAll }, sync: { value: sync } })
+          })
+      })
+      yield* write(path, "a").pipe(
+        Effect.provideService(FileSystem.FileSystem, faulty),
+        Effect.provide(Logger.layer([]))
+      )
+      assert.deepStrictEqual(faults, [])
+      assert.deepInclude(yield* check(yield* linesOf(path)), { problems: [], records: 3, closed: true })
+    }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
+  )
+
+  it.live("that is no audit trail is left as it is", () =>
+    Effect.gen(function* () {
+      const files = yield* FileSystem.FileSystem
+      const path = `${yield* files.makeTempDirectoryScoped()}/notes.txt`
+      yield* files.writeFileString(path, "notes\n")
+      const error = yield* Effect.flip(write(path, "a"))
+      assert.include(error.message, "has no record of an audit trail")
+      assert.strictEqual(yield* files.readFileString(path), "notes\n")
+    }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
+  )
+})
+
+describe("over HTTP", () => {
+  it.live("a request that the endpoint refuses is noted, with its address", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const scope = yield* Scope.make()
+      const server = McpServer.layer({ name: "test", version: "1", features }).pipe(
+        Layer.provide(Layer.provide(Audit.layer(), Audit.layerArray(lines)))
+      )
+      const context = yield* Layer.build(
+        McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" }), {
+          disableLogger: true,
+          disableListenLog: true
+        }).pipe(
+          Layer.provide(server),
+          Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+          Layer.provide(Logger.layer([]))
+        )
+      ).pipe(Scope.provide(scope))
+      const { address } = Context.get(context, HttpServer.HttpServer)
+      const url = `http://127.0.0.1:${address._tag === "UnixPathAddress" ? 0 : address.port}/mcp`
+      const { status } = yield* Effect.promise(() =>
+        fetch(url, { method: "POST", headers: { origin: "https://evil.example", "content-type": "application/json" } })
+      )
+      assert.strictEqual(status, 403)
+      yield* Scope.close(scope, Exit.void)
+      const refusal = records(lines).find(({ event }) => event === "refusal")
+      assert.deepInclude(refusal, { method: "POST", outcome: "refused", code: 403 })
+      assert.deepInclude(refusal?.actor, { address: "127.0.0.1", transport: "http" })
+    }).pipe(Effect.scoped)
+  )
+})

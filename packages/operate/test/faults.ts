@@ -1,0 +1,152 @@
+/** Faults put in by hand, and the test that notices each. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "every name that a client sends is a series",
+    file: "packages/operate/src/telemetry/Operations.ts",
+    from: "if (!succeeded || this.names.size >= most) return undefined",
+    to: "if (this.names.size >= most) return undefined",
+    test: "packages/operate/test/Telemetry.test.ts"
+  },
+  {
+    name: "the wait for a permit is not measured",
+    file: "packages/core/src/peer/Inbound.ts",
+    from: "next.waited = observer.now() - next.arrived",
+    to: "next.waited = 0",
+    test: "packages/operate/test/Telemetry.test.ts"
+  },
+  {
+    name: "a request that is refused is not observed",
+    file: "packages/core/src/peer/Inbound.ts",
+    from: "this.handlers.observer?.received(entry, Exit.fail(error), this.peer)",
+    to: "",
+    test: "packages/operate/test/Telemetry.test.ts"
+  },
+  {
+    name: "a session that has ended is not measured",
+    file: "packages/server/src/dispatch/SessionFactory.ts",
+    from: "if (sessions.delete(session)) shared.observer?.closed?.(session)",
+    to: "sessions.delete(session)",
+    test: "packages/operate/test/Telemetry.test.ts"
+  },
+  {
+    name: "a mistake of the client is an error of the server's span",
+    file: "packages/core/src/peer/Spans.ts",
+    from: "!isServerError(failure.error.code) ? Exit.void : exit",
+    to: "!isServerError(failure.error.code) ? exit : exit",
+    test: "packages/testing/test/Spans.test.ts"
+  },
+  {
+    name: "a message that is passed on names its first sender's span as its parent",
+    file: "packages/core/src/peer/Spans.ts",
+    from: "named?.traceId === current?.traceId ? undefined : named",
+    to: "named",
+    test: "packages/operate/test/Export.test.ts"
+  },
+  {
+    name: "a metric of the dashboard does not exist",
+    file: "packages/operate/src/telemetry/Names.ts",
+    from: '"mcp.server.backlog"',
+    to: '"mcp.server.waiting"',
+    test: "packages/operate/test/Prometheus.test.ts"
+  },
+  {
+    name: "a server that drains says that it is ready",
+    file: "packages/operate/src/health/Health.ts",
+    from: "yield* onShutdown(health.drain)",
+    to: "",
+    test: "packages/operate/test/Health.test.ts"
+  },
+  {
+    name: "an audit file has a line twice after a write that stopped halfway",
+    file: "packages/operate/src/audit/Sink.ts",
+    from: "bytes.subarray(Math.max(0, Number(size - begun)))",
+    to: "bytes",
+    test: "packages/operate/test/Audit.test.ts"
+  },
+  {
+    name: "an audit trail that blocks drops requests",
+    file: "packages/operate/src/audit/Trail.ts",
+    from: "this.waiting.length >= most && !isAdmitted",
+    to: "this.waiting.length >= most",
+    test: "packages/operate/test/Audit.test.ts"
+  },
+  {
+    name: "the admin endpoint shows the query of a resource",
+    file: "packages/operate/src/admin/Snapshot.ts",
+    from: "? withoutQuery(target) : target,",
+    to: "? target : target,",
+    test: "packages/operate/test/Admin.test.ts"
+  },
+  {
+    name: "a line of an audit trail that was hashed anew passes",
+    file: "packages/operate/src/audit/verify.ts",
+    from: "else if (linked.prev !== tail.hash)",
+    to: "else if (linked.prev === linked.hash)",
+    test: "packages/operate/test/Audit.test.ts"
+  },
+  {
+    name: "requests do not wait for a slow audit trail",
+    file: "packages/server/src/dispatch/SessionFactory.ts",
+    from: "const full = this.shared.observer?.admit?.()",
+    to: "const full: Effect.Effect<void> | undefined = undefined as Effect.Effect<void> | undefined",
+    test: "packages/operate/test/Audit.test.ts"
+  },
+  {
+    name: "an audit trail has the value of a redacted argument",
+    file: "packages/operate/src/audit/entries.ts",
+    from: 'redact.includes(key) ? "[redacted]" : inner',
+    to: "redact.includes(key) ? inner : inner",
+    test: "packages/operate/test/Audit.test.ts"
+  },
+  {
+    name: "an audit trail has the query of a resource",
+    file: "packages/operate/src/audit/entries.ts",
+    from: 'uri.replace(/[?#][^]*$/, "")',
+    to: "uri",
+    test: "packages/operate/test/Audit.test.ts"
+  },
+  {
+    name: "a token that may only see interrupts",
+    file: "packages/operate/src/admin/Admin.ts",
+    from: 'wanted === "steer" && right === "see"',
+    to: 'wanted !== "steer" && right !== "see" && false',
+    test: "packages/operate/test/Admin.test.ts"
+  },
+  {
+    name: "the admin endpoint answers a name that was rebound",
+    file: "packages/operate/src/admin/Admin.ts",
+    from: "if (rebound !== undefined) return forbidden(rebound)",
+    to: "",
+    test: "packages/operate/test/Admin.test.ts"
+  },
+  {
+    name: "the admin endpoint shows the id of a session over HTTP",
+    file: "packages/operate/src/admin/Snapshot.ts",
+    from: "session.duplex ? session.id : digest(session.id)",
+    to: "session.duplex ? session.id : session.id",
+    test: "packages/operate/test/Admin.test.ts"
+  },
+  {
+    name: "a connection that replaces another is not counted",
+    file: "packages/client/src/ClientObserver.ts",
+    from: "if (before) for (const one of all) one.reconnected?.()",
+    to: "",
+    test: "packages/operate/test/Telemetry.test.ts"
+  },
+  {
+    name: "what an endpoint refuses is not observed",
+    file: "packages/server/src/http/observedEndpoint.ts",
+    from: "if (refused !== undefined) look(http, refused)",
+    to: "",
+    test: "packages/operate/test/Telemetry.test.ts"
+  },
+  {
+    name: "spans have the arguments of calls unasked",
+    file: "packages/core/src/peer/Spans.ts",
+    from: "defaultValue: () => () => undefined",
+    to: "defaultValue: () => (_, args) => JSON.stringify(args)",
+    test: "packages/testing/test/Spans.test.ts"
+  }
+]

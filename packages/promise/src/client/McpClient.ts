@@ -1,0 +1,224 @@
+/**
+ * An MCP client with promises and async iterators. It speaks every revision, finds out what the server speaks, and comes back by itself
+ * when the connection is lost.
+ */
+import type { CallOptions } from "@effect-mcp/client/McpClient"
+import type { Client } from "@effect-mcp/client/Client"
+import * as CancelReason from "@effect-mcp/core/CancelReason"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { messageOf, toPublic } from "../ErrorTranslation.ts"
+import type {
+  CallToolResult,
+  Capabilities,
+  Completion,
+  GetPromptResult,
+  Implementation,
+  LogLevel,
+  LogMessage,
+  Prompt,
+  ReadResourceResult,
+  Tool
+} from "../model/Results.ts"
+import type { Resource, ResourceTemplate } from "../model/Content.ts"
+import type { ConnectOptions, RequestOptions, Target } from "./Options.ts"
+
+/** What an argument to complete belongs to. */
+export type CompletionReference = { readonly prompt: string } | { readonly uriTemplate: string }
+
+const errorOf = (cause: Cause.Cause<unknown>): unknown => toPublic(Cause.squash(cause))
+
+/** Runs an effect until it ends or its signal aborts: then the server is told to cancel, with the reason. */
+const run = <A>(effect: Effect.Effect<A, unknown>, signal?: AbortSignal): Promise<A> =>
+  new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason)
+    const fiber = Effect.runFork(effect)
+    const cancel = (): void => fiber.interruptUnsafe(undefined, CancelReason.annotation(messageOf(signal?.reason)))
+    signal?.addEventListener("abort", cancel, { once: true })
+    fiber.addObserver((exit) => {
+      signal?.removeEventListener("abort", cancel)
+      if (Exit.isSuccess(exit)) resolve(exit.value)
+      else reject(signal?.aborted === true && Cause.hasInterrupts(exit.cause) ? signal.reason : errorOf(exit.cause))
+    })
+  })
+
+const iterate = <A>(stream: Stream.Stream<A, unknown>): AsyncIterable<A> =>
+  Stream.toAsyncIterable(Stream.mapError(stream, toPublic))
+
+const callOptions = ({ onProgress, signal: _ours, ...options }: RequestOptions): CallOptions => ({
+  ...options,
+  ...(onProgress && {
+    onProgress: ({ message, progress, total }) =>
+      onProgress({
+        progress,
+        ...(total === undefined ? undefined : { total }),
+        ...(message === undefined ? undefined : { message })
+      })
+  })
+})
+
+/**
+ * A connection to one server. Close it, or let `await using` do so.
+ *
+ * A request rejects with the server's `McpError`, with a `RequestError` where there is no answer, and with the reason of its `signal`. A
+ * tool that fails is a result with `isError`.
+ *
+ * @example
+ * ```ts
+ * import { McpClient, McpServer } from "@effect-mcp/promise"
+ *
+ * const server = new McpServer({ name: "hello", version: "1.0.0" })
+ * server.tool("hello", { description: "Says hello" }, () => "Hello")
+ * server.resource("notes://today", { name: "today" }, () => "All is well")
+ *
+ * await using client = await McpClient.connect(server)
+ * for await (const { description, name } of client.listTools()) console.log(name, "-", description) // => hello - Says hello
+ * console.log(await client.readText("notes://today")) // => All is well
+ * await server.close()
+ * ```
+ */
+export class McpClient {
+  readonly #client: Client
+  readonly #scope: Scope.Closeable
+
+  private constructor(client: Client, scope: Scope.Closeable) {
+    this.#client = client
+    this.#scope = scope
+  }
+
+  /**
+   * Connects to a server: `{ command, args }` starts it, `{ url, headers }` or a `URL` reaches it over HTTP, an `McpServer` is in this
+   * process. Rejects with a `RequestError` where it cannot be reached, or speaks no common revision.
+   */
+  static async connect(target: Target, options: ConnectOptions = {}): Promise<McpClient> {
+    // Loaded when needed: a program that only serves does not load the client.
+    const { connect } = await import("./connect.ts")
+    const scope = Scope.makeUnsafe()
+    try {
+      return new McpClient(await run(Scope.provide(connect(target, options), scope)), scope)
+    } catch (error) {
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+      throw error
+    }
+  }
+
+  /** The negotiated revision, such as "2025-11-25". It and the next three may change when the client reconnects. */
+  get revision(): string {
+    return this.#client.revision.version
+  }
+
+  /** How the server names itself; not verified. */
+  get serverInfo(): Implementation {
+    return this.#client.serverInfo
+  }
+
+  get serverCapabilities(): Capabilities {
+    return { ...this.#client.serverCapabilities }
+  }
+
+  /** The server's instructions for the model. */
+  get instructions(): string | undefined {
+    return this.#client.instructions
+  }
+
+  /** Calls a tool. Its structured result is checked against the output schema that the server lists. */
+  callTool(
+    name: string,
+    args: { readonly [name: string]: unknown } = {},
+    options: RequestOptions = {}
+  ): Promise<CallToolResult> {
+    return run(this.#client.callToolByName(name, args, callOptions(options)), options.signal)
+  }
+
+  /** All tools, page by page as they are read. */
+  listTools(): AsyncIterable<Tool> {
+    return iterate(this.#client.listTools)
+  }
+
+  listResources(): AsyncIterable<Resource> {
+    return iterate(this.#client.listResources)
+  }
+
+  listResourceTemplates(): AsyncIterable<ResourceTemplate> {
+    return iterate(this.#client.listResourceTemplates)
+  }
+
+  listPrompts(): AsyncIterable<Prompt> {
+    return iterate(this.#client.listPrompts)
+  }
+
+  readResource(uri: string, options: RequestOptions = {}): Promise<ReadResourceResult> {
+    return run(this.#client.readResource(uri, callOptions(options)), options.signal)
+  }
+
+  /** The texts of a resource, joined by newlines; binary parts are left out. */
+  readText(uri: string, options: RequestOptions = {}): Promise<string> {
+    return run(this.#client.readResourceText(uri, callOptions(options)), options.signal)
+  }
+
+  getPrompt(
+    name: string,
+    args: { readonly [argument: string]: string } = {},
+    options: RequestOptions = {}
+  ): Promise<GetPromptResult> {
+    return run(this.#client.getPromptByName(name, args, callOptions(options)), options.signal)
+  }
+
+  /** Suggestions for an argument of a prompt, or a variable of a template; `others` are the arguments that are set already. */
+  complete(
+    of: CompletionReference,
+    argument: string,
+    value: string,
+    others: { readonly [argument: string]: string } = {},
+    options: RequestOptions = {}
+  ): Promise<Completion> {
+    const ref =
+      "prompt" in of
+        ? { type: "ref/prompt" as const, name: of.prompt }
+        : { type: "ref/resource" as const, uri: of.uriTemplate }
+    const params = { ref, argument: { name: argument, value }, context: { arguments: others } }
+    return run(this.#client.complete(params, callOptions(options)), options.signal)
+  }
+
+  /**
+   * The URI each time that the resource should be read again: at once, after each update, and after each renewal of a lost subscription.
+   * The subscription ends with the iteration.
+   */
+  subscribe(uri: string): AsyncIterable<string> {
+    return iterate(Stream.map(this.#client.watchResource(uri), (event) => event.uri))
+  }
+
+  /** One event when the list may have changed; bursts become one. */
+  changes(of: "tools" | "resources" | "prompts"): AsyncIterable<void> {
+    const { promptChanges, resourceChanges, toolChanges } = this.#client
+    return iterate({ tools: toolChanges, resources: resourceChanges, prompts: promptChanges }[of])
+  }
+
+  /** Asks for log messages of at least this level. */
+  setLogLevel(level: LogLevel, options: RequestOptions = {}): Promise<void> {
+    return run(this.#client.setLogLevel(level), options.signal)
+  }
+
+  /** Log messages of the server, from now on. */
+  logs(): AsyncIterable<LogMessage> {
+    return iterate(this.#client.logs)
+  }
+
+  /** How long the server takes to answer, in milliseconds. */
+  async ping(options: RequestOptions = {}): Promise<number> {
+    return Duration.toMillis(await run(this.#client.ping, options.signal))
+  }
+
+  /** Ends requests, subscriptions and the connection. */
+  close(): Promise<void> {
+    return Effect.runPromise(Scope.close(this.#scope, Exit.void))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * The running request of a handler: its services as promises. Made for each call; members are made when they are first read.
+ */
+import * as Elicitation from "@effect-mcp/core/Elicitation"
+import { Log as LogService } from "@effect-mcp/core/Log"
+import * as Once from "@effect-mcp/core/Once"
+import { Principal as PrincipalService } from "@effect-mcp/core/Principal"
+import { Progress } from "@effect-mcp/core/Progress"
+import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import * as Roots from "@effect-mcp/core/Roots"
+import * as Sampling from "@effect-mcp/core/Sampling"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { StandardSchemaV1 } from "@standard-schema/spec"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
+import { ofQuestion } from "../ErrorTranslation.ts"
+import type { Implementation, Root, SamplingParams, SamplingResult } from "../model/Results.ts"
+import type { Meta } from "../model/Content.ts"
+import { formOf } from "../schema/Form.ts"
+import type { Ask, AskOptions, HandlerContext, Jsonified, Log, Principal } from "./Context.ts"
+
+/** The tokens of an answer to a text. */
+const defaultTokens = 1024
+
+/** Why a promise of a request that is over rejects. */
+const aborted = (message: string): DOMException => new DOMException(message, "AbortError")
+
+const done = Promise.resolve()
+
+/** What the code of a step threw. */
+class StepFailure extends Data.TaggedError("StepFailure")<{ readonly thrown: unknown }> {}
+
+export class Request implements HandlerContext {
+  readonly #context: Context.Context<RequestServices>
+  #controller: AbortController | undefined = undefined
+  #reason: DOMException | undefined = undefined
+  #over = false
+  /** Fibers of questions, steps and progress that have not ended. */
+  #running: Set<Fiber.Fiber<unknown, unknown>> | undefined = undefined
+  /** Questions without an answer yet. */
+  #open = 0
+
+  constructor(context: Context.Context<RequestServices>) {
+    this.#context = context
+  }
+
+  static of(context: Context.Context<RequestServices>): Request {
+    return new Request(context)
+  }
+
+  #get<Id extends RequestServices, S>(key: Context.Key<Id, S>): S {
+    return Context.getUnsafe(this.#context, key)
+  }
+
+  get #stateless(): boolean {
+    return this.#get(RequestContext).revision.era === "stateless"
+  }
+
+  /** Whether the handler waits for an answer that only another round can have. */
+  get suspended(): boolean {
+    return this.#open > 0 && this.#stateless
+  }
+
+  /** Whether the request ended before its handler. */
+  get aborted(): boolean {
+    return this.#reason !== undefined
+  }
+
+  /** Called when the request ends before its handler. */
+  abort(reason: string): void {
+    this.#reason = aborted(reason)
+    this.#controller?.abort(this.#reason)
+    this.end()
+  }
+
+  /** Called when the handler has ended: what it did not wait for ends. */
+  end(): void {
+    this.#over = true
+    for (const fiber of this.#running ?? []) fiber.interruptUnsafe()
+  }
+
+  /** Runs an effect of the request. Its promise settles with it; after the end of the request it rejects. */
+  #run<A>(effect: Effect.Effect<A, unknown, RequestServices>, question = false): Promise<A> {
+    if (this.#over) return Promise.reject(this.#reason ?? aborted("The request is over"))
+    const fiber = Effect.runForkWith(this.#context)(effect)
+    const exit = fiber.pollUnsafe()
+    if (exit !== undefined)
+      return Exit.isSuccess(exit) ? Promise.resolve(exit.value) : Promise.reject(this.#errorOf(exit.cause))
+    const running = (this.#running ??= new Set())
+    running.add(fiber)
+    if (question) this.#open++
+    return new Promise((resolve, reject) => {
+      fiber.addObserver((exit) => {
+        running.delete(fiber)
+        if (Exit.isSuccess(exit)) {
+          if (question) this.#open--
+          resolve(exit.value)
+        } else if (!(question && this.#over && this.suspended)) {
+          if (question) this.#open--
+          reject(this.#errorOf(exit.cause))
+        }
+      })
+    })
+  }
+
+  #errorOf(cause: Cause.Cause<unknown>): unknown {
+    if (Cause.hasInterruptsOnly(cause)) return this.#reason ?? aborted("The request is over")
+    const error = Cause.squash(cause)
+    return error instanceof StepFailure ? error.thrown : ofQuestion(error)
+  }
+
+  get signal(): AbortSignal {
+    const controller = (this.#controller ??= new AbortController())
+    if (this.#reason !== undefined) controller.abort(this.#reason)
+    return controller.signal
+  }
+
+  get ask(): Ask {
+    const confirm = (message: string): Effect.Effect<unknown, unknown, RequestServices> => Elicitation.confirm(message)
+    const form = (message: string, schema: StandardSchemaV1, options?: AskOptions) =>
+      Effect.suspend(() => {
+        const { requestedSchema, validate } = formOf(schema)
+        const asked = Effect.flatMap(Elicitation.elicit({ message, requestedSchema }, options), Elicitation.accepted)
+        return Effect.flatMap(asked, ({ content = {} }) =>
+          Effect.mapError(validate(content), (issue) =>
+            McpError.invalidParams(`The answer does not fit the form: ${issue.message}`)
+          )
+        )
+      })
+    const ask = (message: string, schema?: StandardSchemaV1, options?: AskOptions): Promise<unknown> =>
+      this.#run(schema === undefined ? confirm(message) : form(message, schema, options), true)
+    const url = (message: string, url: string | URL): Promise<string> =>
+      this.#run(Elicitation.url({ message, url: String(url) }), true)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the overloads say what the schema does: it validates the answer
+    return Object.assign(ask, { url }) as Ask
+  }
+
+  get progress(): HandlerContext["progress"] {
+    const progress = this.#get(Progress)
+    if (!progress.wanted) return () => done
+    return (value, options) => (this.#over ? done : this.#run(progress.report(value, options)))
+  }
+
+  get log(): Log {
+    const log = this.#get(LogService)
+    const at =
+      (level: keyof Log): Log[keyof Log] =>
+      (data, logger) =>
+        log.logUnsafe(level, data, logger)
+    return {
+      debug: at("debug"),
+      info: at("info"),
+      notice: at("notice"),
+      warning: at("warning"),
+      error: at("error"),
+      critical: at("critical"),
+      alert: at("alert"),
+      emergency: at("emergency")
+    }
+  }
+
+  get once(): HandlerContext["once"] {
+    return <A>(name: string, effect: () => A | PromiseLike<A>): Promise<Jsonified<A>> => {
+      // Recorded as a text, so that each revision gives what JSON makes of the value.
+      const step = Effect.tryPromise({
+        try: async () => JSON.stringify({ value: await effect() }),
+        catch: (thrown) => new StepFailure({ thrown })
+      })
+      return this.#run(Once.run(name, Schema.String, step)).then((text) => JSON.parse(text).value)
+    }
+  }
+
+  get sample(): HandlerContext["sample"] {
+    return (params, options): Promise<SamplingResult> => {
+      const { messages, ...rest }: SamplingParams =
+        typeof params === "string"
+          ? { messages: [{ role: "user", content: { type: "text", text: params } }], maxTokens: defaultTokens }
+          : params
+      return this.#run(Sampling.createMessage({ messages, ...rest }, options), true)
+    }
+  }
+
+  get roots(): HandlerContext["roots"] {
+    return (): Promise<ReadonlyArray<Root>> => this.#run(Roots.list, true)
+  }
+
+  get meta(): Meta {
+    return this.#get(RequestContext).meta
+  }
+
+  get principal(): Principal {
+    return this.#get(PrincipalService)
+  }
+
+  get client(): Implementation | undefined {
+    return this.#get(RequestContext).clientInfo
+  }
+
+  get revision(): string {
+    return this.#get(RequestContext).revision.version
+  }
+
+  get sessionId(): string | undefined {
+    return this.#get(RequestContext).sessionId
+  }
+}

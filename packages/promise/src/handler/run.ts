@@ -1,0 +1,87 @@
+/**
+ * Handlers of programs, plain or async functions, as effects of the request.
+ *
+ * Owns the one rule of errors: what a handler throws reaches the other side as its message alone, as a failed result of a tool, else as
+ * error -32603. An `McpError` is answered as it is. An interrupted request aborts the handler's signal and lets it go after `cancelGrace`.
+ */
+import * as CancelReason from "@effect-mcp/core/CancelReason"
+import type { CapabilityMissing } from "@effect-mcp/core/ClientInput"
+import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import type * as Wire from "@effect-mcp/protocol/McpError"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { McpError } from "../Errors.ts"
+import { messageOf, missingCapability, toWire } from "../ErrorTranslation.ts"
+import type { ErrorPlace } from "./Context.ts"
+import { Request } from "./Request.ts"
+
+/** What all handlers of a server share. */
+export interface Rules {
+  /** How long a handler may run on after its request was cancelled, in milliseconds. */
+  readonly cancelGrace: number
+  readonly onError: ((error: unknown, place: ErrorPlace) => void) | undefined
+}
+
+/** How a feature runs its handlers: `fail` makes the failure of a message. */
+export interface Runner<E> {
+  readonly rules: Rules
+  readonly place: ErrorPlace
+  readonly fail: (message: string) => E
+}
+
+type Failure<E> = E | CapabilityMissing | Wire.McpError
+
+export const isThenable = <A>(value: A | PromiseLike<A>): value is PromiseLike<A> =>
+  typeof value === "object" && value !== null && "then" in value && typeof value.then === "function"
+
+/** The failure of a handler that threw. */
+export const failureOf = <E>({ fail, place, rules }: Runner<E>, thrown: unknown): Exit.Exit<never, Failure<E>> => {
+  rules.onError?.(thrown, place)
+  if (thrown instanceof McpError) return Exit.fail(toWire(thrown))
+  return Exit.fail(missingCapability(thrown) ?? fail(messageOf(thrown)))
+}
+
+/** Runs a handler in its request. A value that is no promise is the result at once. */
+export const run = <A, E>(
+  runner: Runner<E>,
+  handler: (request: Request) => A | PromiseLike<A>
+): Effect.Effect<A, Failure<E>, RequestServices> =>
+  Effect.contextWith((context: Parameters<typeof Request.of>[0]) => {
+    const request = Request.of(context)
+    try {
+      const result = handler(request)
+      if (isThenable(result)) return settled(result, request, runner)
+      request.end()
+      return Exit.succeed(result)
+    } catch (thrown) {
+      request.end()
+      return failureOf(runner, thrown)
+    }
+  })
+
+const settled = <A, E>(promise: PromiseLike<A>, request: Request, runner: Runner<E>): Effect.Effect<A, Failure<E>> => {
+  let onEnd = (): void => request.end()
+  const result = Effect.callback<A, Failure<E>>((resume) => {
+    promise.then(
+      (value) => {
+        onEnd()
+        resume(Exit.succeed(value))
+      },
+      (thrown: unknown) => {
+        onEnd()
+        if (!request.aborted) resume(failureOf(runner, thrown))
+      }
+    )
+  })
+  const ended = Effect.callback<void>((resume) => {
+    onEnd = () => resume(Effect.void)
+  })
+  return Effect.onExit(result, (exit) => {
+    if (Exit.isSuccess(exit) || !Cause.hasInterrupts(exit.cause)) return Effect.void
+    // A handler that waits for an answer of another round never ends.
+    const { suspended } = request
+    request.abort(CancelReason.of(exit.cause) ?? "The request is over")
+    return suspended ? Effect.void : Effect.asVoid(Effect.timeoutOption(ended, runner.rules.cancelGrace))
+  })
+}

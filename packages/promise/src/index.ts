@@ -1,0 +1,47 @@
+/**
+ * MCP servers and clients with promises, on the actors of effect-mcp. No type of Effect is part of it.
+ */
+export { McpClient, type CompletionReference } from "./client/McpClient.ts"
+export type {
+  AnswerContext,
+  Answers,
+  CommandTarget,
+  ConnectOptions,
+  RequestOptions,
+  Target,
+  UrlTarget
+} from "./client/Options.ts"
+export { McpError, type Reason, RequestError } from "./Errors.ts"
+export { fromJsonSchema, withJsonSchema } from "./schema/fromJsonSchema.ts"
+export type { Ask, AskOptions, ErrorPlace, HandlerContext, Jsonified, Log, Principal } from "./handler/Context.ts"
+export type { PromptOutput, PromptOutputMessage, ResourceOutput, ToolOutput } from "./handler/results.ts"
+export type * from "./model/Content.ts"
+export type * from "./model/Results.ts"
+export type {
+  Auth,
+  AuthRequest,
+  FetchHandler,
+  HttpOptions,
+  Listener,
+  PrincipalInput,
+  SessionOptions
+} from "./server/HttpOptions.ts"
+export {
+  type Listening,
+  type ListenOptions,
+  McpServer,
+  type Registration,
+  type StdioOptions
+} from "./server/McpServer.ts"
+export type {
+  Completer,
+  PromptOptions,
+  ResourceOptions,
+  Revision,
+  ServerOptions,
+  Suggestions,
+  TemplateOptions,
+  ToolLimits,
+  ToolOptions,
+  Variables
+} from "./server/Options.ts"

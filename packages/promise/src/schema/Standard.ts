@@ -1,0 +1,157 @@
+/**
+ * Schemas of any library as codecs: validation by Standard Schema (https://standardschema.dev), the advertised JSON Schema by Standard
+ * JSON Schema. An Effect schema is decoded by its own JSON form.
+ *
+ * Refuses, where the program declares it, a schema that has no JSON Schema: the error names the library and what to do.
+ */
+import { InvalidValue, type ValueCodec } from "@effect-mcp/core/Tool"
+import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+
+/** Whether values come in (a handler gets the schema's output) or go out (a handler gives the schema's input). */
+export type Side = "input" | "output"
+
+/** A schema with both parts. */
+type Complete = StandardSchemaV1 & StandardJSONSchemaV1
+
+const expected =
+  "zod 4.2 or newer, arktype 2.1.28 or newer, valibot by toStandardJsonSchema of @valibot/to-json-schema, Effect by Schema.toStandardSchemaV1, or any other by withJsonSchema"
+
+const isStandard = (u: unknown): u is StandardSchemaV1 =>
+  ((typeof u === "object" && u !== null) || typeof u === "function") && "~standard" in u
+
+const isComplete = (schema: StandardSchemaV1): schema is Complete => {
+  const props: object = schema["~standard"]
+  return "jsonSchema" in props && isJsonObject(props.jsonSchema) && typeof props.jsonSchema["input"] === "function"
+}
+
+/** Zod 3 before 3.24 is no Standard Schema. */
+const isZod3 = (u: object): boolean => "_def" in u && !("_zod" in u) && "safeParse" in u
+
+/** What is wrong with a schema that lacks a part. */
+const mistake = (given: unknown): string => {
+  if (!isStandard(given)) {
+    const kind =
+      typeof given === "object" && given !== null && isZod3(given)
+        ? "a schema of zod 3"
+        : `a value of type ${kindOf(given)}`
+    return `is ${kind}, but a Standard Schema with a JSON Schema is expected: ${expected}`
+  }
+  const { vendor } = given["~standard"]
+  const advice: { readonly [vendor: string]: string } = {
+    zod: isZod3(given)
+      ? 'install zod 4.2 or newer and import it from "zod"'
+      : "import zod 4.2 or newer, or for zod/mini give withJsonSchema(schema, z.toJSONSchema(schema))",
+    valibot: "wrap it: toStandardJsonSchema(schema), of @valibot/to-json-schema"
+  }
+  const library = vendor === "zod" && isZod3(given) ? "zod 3" : vendor
+  return `is a schema of ${library} without a JSON Schema; ${advice[vendor] ?? `expected is ${expected}`}`
+}
+
+const kindOf = (given: unknown): string => (given === null ? "null" : Array.isArray(given) ? "array" : typeof given)
+
+/** Throws unless the schema has both parts. */
+const complete = (where: string, given: unknown): Complete => {
+  if (isStandard(given) && isComplete(given)) return given
+  throw new TypeError(`${where} ${mistake(given)}`)
+}
+
+/** The advertised document: 2020-12, or draft-07 of a library that knows no other. */
+const documentOf = (where: string, { "~standard": { jsonSchema } }: Complete, side: Side): JsonSchema.JsonObject => {
+  const make = (target: StandardJSONSchemaV1.Target) => jsonSchema[side]({ target })
+  try {
+    const { $schema: _same, ...document } = make("draft-2020-12")
+    return document
+  } catch (cause) {
+    try {
+      return make("draft-07")
+    } catch {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new TypeError(`${where} has no JSON Schema: ${why}. Use parts that JSON can carry`, { cause })
+    }
+  }
+}
+
+const place = (path: StandardSchemaV1.Issue["path"]): string => {
+  if (path === undefined || path.length === 0) return ""
+  const keys = path.map((segment) => (typeof segment === "object" ? segment.key : segment))
+  return ` at ${JSON.stringify(keys.map((key) => (typeof key === "number" ? key : String(key))))}`
+}
+
+/** Issues of one value that are told. */
+const maxIssues = 10
+
+const invalid = (issues: ReadonlyArray<StandardSchemaV1.Issue>): InvalidValue =>
+  new InvalidValue({
+    message: issues
+      .slice(0, maxIssues)
+      .map(({ message, path }) => message + place(path))
+      .join("; ")
+  })
+
+const settled = (result: StandardSchemaV1.Result<unknown>): Effect.Effect<unknown, InvalidValue> =>
+  result.issues === undefined ? Exit.succeed(result.value) : Exit.fail(invalid(result.issues))
+
+/** Validation of one value; done at once where the schema is synchronous. */
+export type Validate = (value: unknown) => Effect.Effect<unknown, InvalidValue>
+
+const validator =
+  ({ "~standard": { validate } }: StandardSchemaV1): Validate =>
+  (value) => {
+    const result = validate(value)
+    return result instanceof Promise
+      ? Effect.flatMap(
+          Effect.promise(() => result),
+          settled
+        )
+      : settled(result)
+  }
+
+const ofEffect = (schema: Schema.Codec<unknown>): Pick<ValueCodec<unknown>, "decode" | "encode"> => {
+  const codec = JsonSchema.codec(schema)
+  const fail = (error: { readonly message: string }) => new InvalidValue({ message: error.message })
+  const decode = Schema.decodeUnknownEffect(codec, { errors: "all" })
+  const encode = Schema.encodeUnknownEffect(codec, { errors: "all" })
+  return {
+    decode: (wire) => Effect.mapErrorEager(decode(wire), fail),
+    encode: (value) => Effect.mapErrorEager(encode(value), fail)
+  }
+}
+
+/** One part of a feature: its JSON Schema, and what validates its values. `where` begins the error about a schema that does not fit. */
+export interface Part {
+  readonly jsonSchema: JsonSchema.JsonObject
+  readonly validate: Validate
+}
+
+/** The part that a schema describes. Throws where it has no JSON Schema. */
+export const part = (where: string, schema: unknown, side: Side): Part => {
+  if (isEffect(schema)) {
+    const { decode, encode } = ofEffect(schema)
+    const make = side === "input" ? JsonSchema.input : (one: typeof schema) => JsonSchema.output(one).schema
+    return { jsonSchema: make(schema), validate: side === "input" ? decode : encode }
+  }
+  const standard = complete(where, schema)
+  return { jsonSchema: documentOf(where, standard, side), validate: validator(standard) }
+}
+
+// A schema that needs services for decoding cannot be a Standard Schema either.
+const isEffect = (u: unknown): u is Schema.Codec<unknown> => Schema.isSchema(u)
+
+/** The codec of one side of a tool: a server decodes its input and encodes its output. */
+export const valueCodec = ({ jsonSchema, validate }: Part): ValueCodec<unknown> => ({
+  jsonSchema,
+  decode: validate,
+  encode: validate
+})
+
+/** Throws unless each value of the document is a JSON object. */
+export const objectPart = (where: string, one: Part): Part => {
+  const { type } = one.jsonSchema
+  if (type === undefined || type === "object") return one
+  throw new TypeError(`${where} describes a value of type ${JSON.stringify(type)}, but a JSON object is expected`)
+}

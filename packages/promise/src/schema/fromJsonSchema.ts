@@ -1,0 +1,71 @@
+/** JSON Schemas as Standard Schemas, or beside one: for tools whose schemas come from elsewhere. */
+import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec"
+import * as Result from "effect/Result"
+import type { JsonObject } from "../model/Results.ts"
+
+/** The path of a JSON Pointer. */
+const pathOf = (pointer: string): ReadonlyArray<string> =>
+  pointer
+    .split("/")
+    .slice(1)
+    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"))
+
+/**
+ * A Standard Schema of a JSON Schema (2020-12, or draft-07 where `$schema` names it), which is advertised as it is. Values are validated,
+ * not changed; `A` is what the program knows of them. Throws for a schema that cannot be used, such as one with a reference to elsewhere.
+ *
+ * @example
+ * ```ts
+ * import { fromJsonSchema } from "@effect-mcp/promise"
+ *
+ * const City = fromJsonSchema<{ city: string }>({
+ *   type: "object",
+ *   properties: { city: { type: "string" } },
+ *   required: ["city"]
+ * })
+ *
+ * console.log(JSON.stringify(await City["~standard"].validate({ city: "Oslo" }))) // => {"value":{"city":"Oslo"}}
+ * ```
+ */
+export const fromJsonSchema = <A>(schema: JsonObject): StandardSchemaV1<A> & StandardJSONSchemaV1<A> => {
+  const compiled = JsonSchemaValidator.compile(schema)
+  if (Result.isFailure(compiled)) throw new TypeError(`This JSON Schema cannot be used: ${compiled.failure.message}`)
+  const violations = compiled.success
+  const validate = (value: unknown): StandardSchemaV1.Result<A> => {
+    const found = violations(value)
+    return found.length === 0
+      ? // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the program says that the schema describes `A`
+        { value: value as A }
+      : { issues: found.map(({ message, path }) => ({ message, path: pathOf(path) })) }
+  }
+  const jsonSchema = () => ({ ...schema })
+  return {
+    "~standard": { version: 1, vendor: "json-schema", validate, jsonSchema: { input: jsonSchema, output: jsonSchema } }
+  }
+}
+
+/**
+ * A Standard Schema with a JSON Schema beside it, for libraries that keep both apart (zod/mini: `z.toJSONSchema(schema)`). Values are
+ * validated by the schema; the JSON Schema is advertised as it is.
+ *
+ * @example
+ * ```ts
+ * import { McpServer, withJsonSchema } from "@effect-mcp/promise"
+ * import * as z from "zod/mini"
+ *
+ * const City = z.object({ city: z.string() })
+ * const server = new McpServer({ name: "weather", version: "1.0.0" })
+ *
+ * const input = withJsonSchema(City, z.toJSONSchema(City))
+ * server.tool("weather", { description: "The weather of a city", input }, ({ city }) => `Sunny in ${city}`)
+ * ```
+ */
+export const withJsonSchema = <I, O>(
+  schema: StandardSchemaV1<I, O>,
+  document: JsonObject
+): StandardSchemaV1<I, O> & StandardJSONSchemaV1<I, O> => {
+  const { $schema: _same, ...jsonSchema } = document
+  const converter = () => jsonSchema
+  return { "~standard": { ...schema["~standard"], jsonSchema: { input: converter, output: converter } } }
+}

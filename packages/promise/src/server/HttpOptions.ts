@@ -1,0 +1,67 @@
+/** How a server is reached over HTTP, and how its callers are authenticated. Times are in milliseconds, sizes in bytes. */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Principal } from "../handler/Context.ts"
+
+/** How callers prove their identity. */
+export interface Auth {
+  /**
+   * The user of a request; `undefined` refuses it by 401. `token` is the bearer token of the `Authorization` header, if there is one: other
+   * credentials are in `headers`. An error that it throws is answered by 500.
+   */
+  readonly verify: (
+    token: string | undefined,
+    request: AuthRequest
+  ) => PrincipalInput | undefined | PromiseLike<PrincipalInput | undefined>
+  /** The URL of the protected resource metadata (RFC 9728), for clients that can log in; a refusal names it. */
+  readonly resourceMetadata?: string
+}
+
+/** What a request says beside its message. */
+export interface AuthRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Headers
+}
+
+/** A user: sessions belong to a subject. */
+export interface PrincipalInput {
+  readonly subject: string
+  readonly scopes?: ReadonlyArray<string>
+  readonly claims?: Principal["claims"]
+}
+
+export interface HttpOptions {
+  /** The path of the endpoint; others are answered by 404. Default: every path that reaches the handler; `/mcp` of `listen`. */
+  readonly path?: `/${string}`
+  /** Default: every caller is anonymous. */
+  readonly auth?: Auth
+  /** Names of the server beside loopback: `example.com`, `example.com:8443`, or `*` for any. Others get 403. */
+  readonly allowedHosts?: ReadonlyArray<string>
+  /** Origins of pages of other sites, as `https://example.com`, or `*` for any. Others get 403. */
+  readonly allowedOrigins?: ReadonlyArray<string>
+  /** The largest body. Default 4 MiB. */
+  readonly maxMessageBytes?: number
+  /** How long a stream may be silent before a comment is sent. Default 15 seconds; 0 for no comments. */
+  readonly keepAlive?: number
+  /** How long requests may still run when the server closes. Default 10 seconds. */
+  readonly drain?: number
+  /** `false`: no sessions, for platforms that share nothing between requests. Revisions up to 2025-11-25 then cannot ask or subscribe. */
+  readonly sessions?: SessionOptions | false
+}
+
+export interface SessionOptions {
+  /** Sessions that are open at once. Default 10 000. */
+  readonly capacity?: number
+  /** Sessions that one authenticated user may have open. Default 1000. */
+  readonly perCaller?: number
+  /** Sessions that anonymous callers of one address may have open; behind a proxy all have one. Default 5000. */
+  readonly perAddress?: number
+  /** How long a session may be without a request and without a stream before it ends. Default 30 minutes. */
+  readonly idle?: number
+}
+
+/** A request handler of Node's HTTP servers. */
+export type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A handler of the Web API. */
+export type FetchHandler = (request: Request) => Promise<Response>

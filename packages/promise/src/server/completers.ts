@@ -1,0 +1,49 @@
+/** Completers of a program, and other code that a query runs: it cannot ask the client. */
+import type * as Completions from "@effect-mcp/core/Completions"
+import * as Wire from "@effect-mcp/protocol/McpError"
+import * as Effect from "effect/Effect"
+import { McpError } from "../Errors.ts"
+import { messageOf, toWire } from "../ErrorTranslation.ts"
+import type { ErrorPlace } from "../handler/Context.ts"
+import { isThenable, type Rules } from "../handler/run.ts"
+import type { Completer } from "./Options.ts"
+
+/** Calls a function that gives a value or a promise. What it throws is answered by the rule of handlers. */
+export const query = <A>(
+  call: () => A | PromiseLike<A>,
+  { onError }: Rules,
+  place: ErrorPlace
+): Effect.Effect<A, Wire.McpError> =>
+  Effect.suspend(() => {
+    const failure = (thrown: unknown): Effect.Effect<never, Wire.McpError> => {
+      onError?.(thrown, place)
+      return Effect.fail(thrown instanceof McpError ? toWire(thrown) : Wire.internalError(messageOf(thrown)))
+    }
+    try {
+      const result = call()
+      if (!isThenable(result)) return Effect.succeed(result)
+      return Effect.callback<A, Wire.McpError>((resume) => {
+        result.then(
+          (value) => resume(Effect.succeed(value)),
+          (thrown: unknown) => resume(failure(thrown))
+        )
+      })
+    } catch (thrown) {
+      return failure(thrown)
+    }
+  })
+
+/** The completers of one feature. */
+export const completers = (
+  given: { readonly [argument: string]: Completer | undefined },
+  rules: Rules,
+  name: string
+): { readonly [argument: string]: Completions.Completer } =>
+  Object.fromEntries(
+    Object.entries(given).flatMap(([argument, complete]) => {
+      if (complete === undefined) return []
+      const completer: Completions.Completer = (value, others) =>
+        query(() => complete(value, others), rules, { kind: "completion", name })
+      return [[argument, completer]]
+    })
+  )

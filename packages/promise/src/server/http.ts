@@ -1,0 +1,98 @@
+/**
+ * HTTP for a program's server (spec: basic/transports, Streamable HTTP): a listener of `node:http`, and a `fetch` handler.
+ *
+ * Owns authentication: each request gets its principal before the endpoint sees it, or is refused by 401.
+ */
+import { Principal as PrincipalService } from "@effect-mcp/core/Principal"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
+import * as HttpRouter from "effect/http/HttpRouter"
+import type { IncomingMessage } from "node:http"
+import type { Principal } from "../handler/Context.ts"
+import type { Auth, AuthRequest, FetchHandler, HttpOptions, Listener } from "./HttpOptions.ts"
+import type { ServerRuntime } from "./runtime.ts"
+
+const bearer = (headers: Headers): string | undefined =>
+  /^Bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1]
+
+/** The outcome of authentication: a principal, or the status and headers of a refusal. */
+type Outcome =
+  | { readonly principal: Principal }
+  | { readonly status: number; readonly headers: { readonly [name: string]: string } }
+
+const challenge = (token: string | undefined, { resourceMetadata }: Auth): string => {
+  const params = [
+    ...(token === undefined ? [] : ['error="invalid_token"']),
+    ...(resourceMetadata === undefined ? [] : [`resource_metadata="${resourceMetadata}"`])
+  ]
+  return params.length === 0 ? "Bearer" : `Bearer ${params.join(", ")}`
+}
+
+const authenticate = async (auth: Auth, request: AuthRequest, failed: (error: unknown) => void): Promise<Outcome> => {
+  try {
+    const token = bearer(request.headers)
+    const user = await auth.verify(token, request)
+    if (user === undefined) return { status: 401, headers: { "www-authenticate": challenge(token, auth) } }
+    const { claims = {}, scopes = [], subject } = user
+    return { principal: { subject, scopes, claims } }
+  } catch (error) {
+    failed(error)
+    return { status: 500, headers: {} }
+  }
+}
+
+const headersOf = (request: IncomingMessage): Headers => {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined && !name.startsWith(":")) headers.set(name, Array.isArray(value) ? value.join(", ") : value)
+  }
+  return headers
+}
+
+const endpointOptions = ({ auth: _ours, path: _too, ...options }: HttpOptions) => options
+
+/** A listener; the function closes it. */
+export const listener = (
+  runtime: ServerRuntime,
+  options: HttpOptions,
+  failed: (error: unknown) => void
+): { readonly listener: Listener; readonly dispose: () => Promise<void> } => {
+  const { auth, path } = options
+  const principals = new WeakMap<IncomingMessage, Principal>()
+  const built = McpServer.toNodeListener(runtime.layer, {
+    ...endpointOptions(options),
+    path,
+    principal: (request) => principals.get(request)
+  })
+  if (auth === undefined) return built
+  const admitted: Listener = (request, response) => {
+    const { method = "", url = "" } = request
+    void authenticate(auth, { method, url, headers: headersOf(request) }, failed).then((outcome) => {
+      if (response.headersSent) return
+      if (!("principal" in outcome)) return void response.writeHead(outcome.status, outcome.headers).end()
+      principals.set(request, outcome.principal)
+      return built.listener(request, response)
+    })
+  }
+  return { listener: admitted, dispose: built.dispose }
+}
+
+/** A `fetch` handler; the function closes it. */
+export const fetchHandler = (
+  runtime: ServerRuntime,
+  options: HttpOptions,
+  failed: (error: unknown) => void
+): { readonly handler: FetchHandler; readonly dispose: () => Promise<void> } => {
+  const { auth, path = "*" } = options
+  const routes = McpServer.layerHttp({ ...endpointOptions(options), path })
+  const { dispose, handler } = HttpRouter.toWebHandler(Layer.provide(routes, runtime.layer), { disableLogger: true })
+  if (auth === undefined) return { handler: (request) => handler(request), dispose }
+  const admitted: FetchHandler = async (request) => {
+    const outcome = await authenticate(auth, request, failed)
+    return "principal" in outcome
+      ? handler(request, Context.make(PrincipalService, outcome.principal))
+      : new Response(null, outcome)
+  }
+  return { handler: admitted, dispose }
+}

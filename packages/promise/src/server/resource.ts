@@ -1,0 +1,78 @@
+/** Resources and templates of a program as feature layers. */
+import * as Resources from "@effect-mcp/core/Resources"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
+import * as Validate from "@effect-mcp/protocol/Validate"
+import * as Effect from "effect/Effect"
+import type { Layer } from "effect/Layer"
+import * as Result from "effect/Result"
+import type { HandlerContext } from "../handler/Context.ts"
+import type { ResourceOutput } from "../handler/results.ts"
+import { type Rules, run } from "../handler/run.ts"
+import type { Changes } from "./changes.ts"
+import { completers, query } from "./completers.ts"
+import type { ResourceOptions, TemplateOptions } from "./Options.ts"
+
+type Read = ResourceOutput | PromiseLike<ResourceOutput>
+
+const runnerOf = (rules: Rules, name: string) => ({
+  rules,
+  place: { kind: "resource", name } as const,
+  fail: McpError.internalError
+})
+
+const read = (rules: Rules, name: string, uri: string, call: (context: HandlerContext) => Read) =>
+  Effect.flatMap(
+    run(runnerOf(rules, name), call),
+    (output): Effect.Effect<Resources.Output, Resources.ResourceNotFound> =>
+      output === undefined ? Effect.fail(new Resources.ResourceNotFound({ uri })) : Effect.succeed(output)
+  )
+
+/** Throws for a field that the specification does not allow; a layer would fail later, when the server is built. */
+const check = ({ annotations, icons, mimeType, name }: ResourceOptions | TemplateOptions<string>): void => {
+  Validate.mimeType(`Resource ${name}`, mimeType)
+  Validate.annotations(`Resource ${name}`, annotations)
+  Validate.icons(`Resource ${name}`, icons)
+}
+
+/** A resource, with updates that the program announces. Throws for a URI that is none. */
+export const resourceLayer = (
+  uri: string,
+  options: ResourceOptions,
+  call: (uri: string, context: HandlerContext) => Read,
+  rules: Rules,
+  changes: Changes
+): Layer<never, never, Resources.ResourceRegistry> => {
+  if (!Resources.isUri(uri)) throw new TypeError(`Not a URI (RFC 3986): ${JSON.stringify(uri)}`)
+  check(options)
+  return Resources.layer(
+    { ...options, uri },
+    read(rules, uri, uri, (context) => call(uri, context)),
+    changes.of(uri)
+  )
+}
+
+/** A family of resources. Throws for a template that is not RFC 6570, and for a completer of a variable that it does not have. */
+export const templateLayer = (
+  uriTemplate: string,
+  { complete = {}, list, ...options }: TemplateOptions<string>,
+  call: (variables: Resources.Variables, context: HandlerContext & { readonly uri: string }) => Read,
+  rules: Rules,
+  changes: Changes
+): Layer<never, never, Resources.ResourceRegistry> => {
+  check(options)
+  const template = Result.getOrThrow(UriTemplate.parse(uriTemplate))
+  const known = UriTemplate.variables(template)
+  const stray = Object.keys(complete).find((name) => !known.includes(name))
+  if (stray !== undefined) throw new TypeError(`The template ${uriTemplate} has no variable ${stray}`)
+  return Resources.layerTemplate(
+    {
+      ...options,
+      uriTemplate,
+      complete: completers(complete, rules, uriTemplate),
+      ...(list && { list: query(list, rules, { kind: "resource", name: uriTemplate }) })
+    },
+    (variables, uri) => read(rules, uriTemplate, uri, (context) => call(variables, Object.assign(context, { uri }))),
+    (_variables, uri) => changes.of(uri)
+  )
+}

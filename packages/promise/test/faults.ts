@@ -1,0 +1,54 @@
+/** Faults put in by hand, and the test that notices each. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "the stack of an error that a handler throws is sent",
+    file: "packages/promise/src/ErrorTranslation.ts",
+    from: "thrown instanceof Error ? thrown.message : thrown",
+    to: "thrown instanceof Error ? thrown.stack : thrown",
+    test: "packages/promise/test/features.test.ts"
+  },
+  {
+    name: "a question of a round that is over rejects, and the handler runs on",
+    file: "packages/promise/src/handler/Request.ts",
+    from: "} else if (!(question && this.#over && this.suspended)) {",
+    to: "} else {",
+    test: "packages/promise/test/questions.test.ts"
+  },
+  {
+    name: "a cancelled request does not wait for its handler",
+    file: "packages/promise/src/handler/run.ts",
+    from: "return suspended ? Effect.void :",
+    to: "return !suspended ? Effect.void :",
+    test: "packages/promise/test/cancel.test.ts"
+  },
+  {
+    name: "the reason of a cancel is lost in 2026-07-28",
+    file: "packages/server/src/mrtr/Replay.ts",
+    from: "handler.interruptUnsafe(reason.fiberId, Context.makeUnsafe(reason.annotations))",
+    to: "handler.interruptUnsafe(reason.fiberId)",
+    test: "packages/promise/test/cancel.test.ts"
+  },
+  {
+    name: "arguments are not validated",
+    file: "packages/promise/src/schema/Standard.ts",
+    from: "result.issues === undefined ?",
+    to: "true ?",
+    test: "packages/promise/test/schemas.test.ts"
+  },
+  {
+    name: "a refused token is an anonymous caller",
+    file: "packages/promise/src/server/http.ts",
+    from: "if (user === undefined) return",
+    to: "if (user === null) return",
+    test: "packages/promise/test/http.test.ts"
+  },
+  {
+    name: "a session in memory outlives its server",
+    file: "packages/promise/src/client/connect.ts",
+    from: "runtime.onClose(() => Effect.runPromise(close))",
+    to: "runtime.onClose(() => Promise.resolve())",
+    test: "packages/promise/test/features.test.ts"
+  }
+]

@@ -1,0 +1,143 @@
+/** The public types: no Effect in the published declarations, models that are those of the protocol, and what handlers are typed by. */
+import {
+  type CallToolResult,
+  type Completion,
+  type ContentBlock,
+  type ElicitationAnswer,
+  type GetPromptResult,
+  type HandlerContext,
+  type Implementation,
+  type Jsonified,
+  type LogMessage,
+  McpServer,
+  type Prompt,
+  type ReadResourceResult,
+  type Resource,
+  type ResourceTemplate,
+  type Root,
+  type SamplingParams,
+  type SamplingResult,
+  type Tool,
+  type Variables
+} from "@effect-mcp/promise"
+import type * as Models from "@effect-mcp/protocol"
+import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
+import { z } from "zod"
+
+const root = resolve(import.meta.dirname, "..")
+
+/** The declarations that a module's own refer to, itself included, and the packages that they import. */
+const declarationsOf = (
+  entry: string
+): { readonly files: ReadonlySet<string>; readonly packages: ReadonlySet<string> } => {
+  const files = new Set<string>()
+  const packages = new Set<string>()
+  const open = [entry]
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (files.has(file)) continue
+    files.add(file)
+    const code = readFileSync(file, "utf8").replaceAll(/\/\*[^]*?\*\//g, "")
+    for (const [, name = ""] of code.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)) {
+      if (name.startsWith(".")) open.push(join(dirname(file), name.replace(/\.[jt]s$/, ".d.ts")))
+      else packages.add(name)
+    }
+  }
+  return { files, packages }
+}
+
+describe("The published declarations", () => {
+  it("import nothing of Effect, and nothing of the packages below", () => {
+    const built = spawnSync(process.execPath, [resolve(root, "../../node_modules/typescript/bin/tsc"), "-b", root], {
+      encoding: "utf8"
+    })
+    assert.strictEqual(built.status, 0, built.stdout)
+    const { exports }: { exports: Record<string, string> } = JSON.parse(
+      readFileSync(join(root, "package.json"), "utf8")
+    )
+    const entries = Object.values(exports).filter((path) => path.endsWith(".ts"))
+    assert.lengthOf(entries, 3)
+    for (const entry of entries) {
+      const file = join(root, entry.replace("./src/", "dist/").replace(/\.ts$/, ".d.ts"))
+      assert.isTrue(existsSync(file), file)
+      const { files, packages } = declarationsOf(file)
+      assert.isAtLeast(files.size, 6)
+      assert.deepStrictEqual(
+        [...packages].filter((name) => !["@standard-schema/spec", "node:http"].includes(name)),
+        []
+      )
+    }
+  })
+})
+
+describe("The models", () => {
+  it("are those of the protocol, as far as programs see them", () => {
+    // Both ways: what a program gives is what the protocol takes, and what it gets is what the protocol has.
+    expectTypeOf<Models.Tool.CallToolResult>().toExtend<CallToolResult>()
+    expectTypeOf<CallToolResult>().toExtend<Models.Tool.CallToolResult>()
+    expectTypeOf<Models.Tool.Tool>().toExtend<Tool>()
+    expectTypeOf<Tool>().toExtend<Models.Tool.Tool>()
+    expectTypeOf<Models.Content.ContentBlock>().toExtend<ContentBlock>()
+    expectTypeOf<ContentBlock>().toExtend<Models.Content.ContentBlock>()
+    expectTypeOf<Models.Resource.Resource>().toExtend<Resource>()
+    expectTypeOf<Resource>().toExtend<Models.Resource.Resource>()
+    expectTypeOf<Models.Resource.ResourceTemplate>().toExtend<ResourceTemplate>()
+    expectTypeOf<Models.Resource.ReadResourceResult>().toExtend<ReadResourceResult>()
+    expectTypeOf<ReadResourceResult>().toExtend<Models.Resource.ReadResourceResult>()
+    expectTypeOf<Models.Prompt.Prompt>().toExtend<Prompt>()
+    expectTypeOf<Models.Prompt.GetPromptResult>().toExtend<GetPromptResult>()
+    expectTypeOf<GetPromptResult>().toExtend<Models.Prompt.GetPromptResult>()
+    expectTypeOf<Models.Completion.CompleteResult["completion"]>().toExtend<Completion>()
+    expectTypeOf<Models.Implementation.Implementation>().toExtend<Implementation>()
+    expectTypeOf<Implementation>().toExtend<Models.Implementation.Implementation>()
+    expectTypeOf<Models.Root.Root>().toExtend<Root>()
+    expectTypeOf<Root>().toExtend<Models.Root.Root>()
+    expectTypeOf<Models.Logging.LogMessageParams>().toExtend<LogMessage>()
+    expectTypeOf<Models.Sampling.CreateMessageParams>().toExtend<SamplingParams>()
+    expectTypeOf<SamplingParams>().toExtend<Models.Sampling.CreateMessageParams>()
+    expectTypeOf<Models.Sampling.CreateMessageResult>().toExtend<SamplingResult>()
+    expectTypeOf<SamplingResult>().toExtend<Models.Sampling.CreateMessageResult>()
+    expectTypeOf<ElicitationAnswer>().toExtend<Models.Elicitation.ElicitResult>()
+  })
+})
+
+describe("A handler", () => {
+  it("is typed by its schemas, its template and its steps", () => {
+    const server = new McpServer({ name: "types", version: "1.0.0" })
+    const input = z.object({ n: z.string().transform(Number) })
+    server.tool("typed", { description: "Typed", input, output: z.object({ m: z.number() }) }, (args, context) => {
+      expectTypeOf(args).toEqualTypeOf<{ n: number }>()
+      expectTypeOf(context).toEqualTypeOf<HandlerContext>()
+      return { m: args.n }
+    })
+    // @ts-expect-error -- the output lacks a field
+    server.tool("wrong", { description: "Wrong", output: z.object({ m: z.number() }) }, () => ({}))
+    server.tool("none", { description: "None" }, (args) => {
+      expectTypeOf(args).toEqualTypeOf<{}>()
+    })
+    server.template("x://{id}/{list*}{?page}", { name: "x" }, ({ id, list, page }) => {
+      expectTypeOf(id).toEqualTypeOf<string>()
+      expectTypeOf(list).toEqualTypeOf<string | ReadonlyArray<string>>()
+      expectTypeOf(page).toEqualTypeOf<string | undefined>()
+      return id
+    })
+    expectTypeOf<keyof Variables<"y://{+a,b:3}{#c}">>().toEqualTypeOf<"a" | "b" | "c">()
+    const complete = { other: () => [] }
+    // @ts-expect-error -- the template has no such variable
+    assert.throws(() => server.template("z://{id}", { name: "z", complete }, () => ""))
+    const options = { arguments: z.object({ a: z.string() }), complete }
+    // @ts-expect-error -- the prompt has no such argument
+    assert.throws(() => server.prompt("p", options, () => ""))
+    expectTypeOf<Jsonified<{ at: Date; n: number; f: () => void }>>().toEqualTypeOf<{
+      readonly at: string
+      readonly n: number
+      readonly f: never
+    }>()
+    const elicitation = {
+      form: ({ message }: { message: string }): ElicitationAnswer => ({ action: "accept", content: { message } })
+    }
+    expectTypeOf(elicitation.form({ message: "" })).toEqualTypeOf<ElicitationAnswer>()
+  })
+})

@@ -1,0 +1,79 @@
+/**
+ * Tools of others, each at one version, installed when first used into a folder of their own: an installation of the workspace
+ * does not take them along, and its lock file does not list them.
+ */
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import * as path from "node:path"
+import { run, Skipped } from "./Command.ts"
+import { manifestOf, root } from "./Workspace.ts"
+
+const [, pnpm = "latest"] = manifestOf(root).packageManager?.split("@") ?? []
+const platform = `${process.platform}-${process.arch}`
+
+/** What is installed for a tool. Where a package only fetches a binary when it is installed, it is the package with the binary. */
+const tools = {
+  attw: ["@arethetypeswrong/cli@0.18.5"],
+  bun: ["bun@1.4.5"],
+  changesets: ["@changesets/cli@3.0.3"],
+  deno: ["deno@2.9.6"],
+  esbuild: ["esbuild@0.28.2"],
+  miniflare: ["miniflare@4.20260730.0"],
+  node22: [`node-${platform}@22.23.3`],
+  pnpm: [`pnpm@${pnpm}`],
+  publint: ["publint@0.3.25"],
+  rolldown: ["rolldown@1.3.2"],
+  typescript5: ["typescript@5.9.3"],
+  typescript7: ["typescript@7.0.2"],
+  vite: ["vite@8.3.8"],
+  webpack: ["webpack@5.112.2", "webpack-cli@7.3.1"],
+  yarn: ["@yarnpkg/cli-dist@4.18.1"]
+} as const satisfies Readonly<Record<string, ReadonlyArray<string>>>
+
+export type Tool = keyof typeof tools
+
+export const versionOf = (tool: Tool): string => tools[tool][0].split("@").at(-1) ?? ""
+
+const cache = path.join(root, "node_modules/.cache/release")
+
+const installations = new Map<Tool, Promise<string>>()
+
+/** The folder that a tool is installed in; its programs are in `node_modules/.bin`. */
+export const install = (tool: Tool): Promise<string> => {
+  const found = installations.get(tool) ?? installed(tool)
+  installations.set(tool, found)
+  return found
+}
+
+const installed = async (tool: Tool): Promise<string> => {
+  const packages = tools[tool]
+  const directory = path.join(cache, packages.join("+").replaceAll("/", "-"))
+  if (existsSync(directory)) return directory
+  mkdirSync(cache, { recursive: true })
+  const made = mkdtempSync(path.join(cache, `.${tool}-`))
+  writeFileSync(path.join(made, "package.json"), JSON.stringify({ private: true }))
+  try {
+    await run("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", ...packages], { cwd: made })
+    renameSync(made, directory)
+    return directory
+  } catch (error) {
+    throw new Skipped(`${packages.join(", ")} cannot be installed: ${String(error)}`, { cause: error })
+  } finally {
+    rmSync(made, { recursive: true, force: true })
+  }
+}
+
+/** The folder with the programs of a tool. */
+export const binOf = async (tool: Tool): Promise<string> => path.join(await install(tool), "node_modules/.bin")
+
+/** The binary of a runtime. Bun's own package has one only after its install script. */
+export const binary = async (runtime: "bun" | "deno" | "node22"): Promise<string> => {
+  const modules = path.join(await install(runtime), "node_modules")
+  const places = {
+    bun: [`@oven/bun-${platform}/bin/bun`],
+    deno: [`@deno/${platform}-glibc/deno`, `@deno/${platform}/deno`],
+    node22: [`node-${platform}/bin/node`]
+  }[runtime]
+  const found = places.map((place) => path.join(modules, place)).find(existsSync)
+  if (found === undefined) throw new Skipped(`${runtime} has no binary for ${platform}`)
+  return found
+}

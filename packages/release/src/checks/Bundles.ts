@@ -1,0 +1,196 @@
+/**
+ * Bundles a server over stdio and a client over HTTP by the bundlers that users have, runs the bundles where no package can be found,
+ * and weighs them: minified and compressed by gzip, in KiB.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import * as path from "node:path"
+import { gzipSync } from "node:zlib"
+import { run } from "../Command.ts"
+import * as Project from "../Project.ts"
+import { importsOf } from "../Reachable.ts"
+import { binOf, type Tool, versionOf } from "../Toolbox.ts"
+
+type Program = "stdio-server" | "http-client"
+
+interface Bundler {
+  readonly tool: Tool
+  /** The command that bundles `input` into the folder `to`, started in the project. */
+  readonly command: (input: string, to: string, config: string) => ReadonlyArray<string>
+  /** A configuration, written to `config`. */
+  readonly config?: (input: string, to: string) => string
+}
+
+/** What esbuild says of each file that it makes. */
+const metafile = "meta.json"
+
+interface Metafile {
+  readonly outputs: Readonly<
+    Record<string, { readonly inputs: Readonly<Record<string, { readonly bytesInOutput: number }>> }>
+  >
+}
+
+export const bundlers: ReadonlyArray<Bundler> = [
+  {
+    tool: "esbuild",
+    command: (input, to) => [
+      "esbuild",
+      input,
+      "--bundle",
+      "--minify",
+      "--format=esm",
+      "--platform=node",
+      "--splitting",
+      `--metafile=${path.join(to, metafile)}`,
+      `--outdir=${to}`
+    ]
+  },
+  {
+    tool: "rolldown",
+    command: (input, to) => [
+      "rolldown",
+      input,
+      "--platform",
+      "node",
+      "--format",
+      "esm",
+      "--minify",
+      "--charset",
+      "ascii",
+      "--dir",
+      to
+    ]
+  },
+  {
+    tool: "vite",
+    command: (_, __, config) => ["vite", "build", "--config", config, "--logLevel", "error"],
+    config: (input, outDir) =>
+      `export default ${JSON.stringify({
+        build: { ssr: input, outDir, minify: true, target: "node22", emptyOutDir: false },
+        ssr: { noExternal: true }
+      })}`
+  },
+  {
+    tool: "webpack",
+    command: (_, __, config) => ["webpack", "--config", config],
+    config: (input, to) =>
+      `export default ${JSON.stringify({
+        mode: "production",
+        target: "node22",
+        entry: { [path.basename(input, ".js")]: input },
+        experiments: { outputModule: true },
+        output: { path: to, module: true, chunkFormat: "module", library: { type: "module" } }
+      })}`
+  }
+]
+
+/** What is too much, in KiB: the bundlers without a row are only reported. */
+export interface Limit {
+  readonly tool: Tool
+  readonly program: Program
+  /** A start that loads more fails the check. It may only shrink. */
+  readonly most: number
+  /** What it should be; until then the check says where the bytes are. */
+  readonly goal: number
+}
+
+export const limits: ReadonlyArray<Limit> = [
+  { tool: "rolldown", program: "stdio-server", most: 108, goal: 90 },
+  { tool: "esbuild", program: "stdio-server", most: 130, goal: 130 },
+  { tool: "rolldown", program: "http-client", most: 120, goal: 80 }
+]
+
+/** The files that are loaded when a bundle starts: its entry, and what it imports other than when needed. */
+const started = (to: string, entry: string): ReadonlyArray<string> => {
+  const files = new Set<string>()
+  const visit = (name: string): void => {
+    if (files.has(name)) return
+    files.add(name)
+    const file = path.join(to, name)
+    for (const specifier of importsOf(file, readFileSync(file, "utf8")).whenLoaded) {
+      if (specifier.startsWith(".")) visit(path.join(path.dirname(name), specifier))
+    }
+  }
+  visit(entry)
+  return [...files]
+}
+
+const compressed = (to: string, names: ReadonlyArray<string>): number =>
+  names.reduce((sum, name) => sum + gzipSync(readFileSync(path.join(to, name)), { level: 9 }).length, 0) / 1024
+
+const modules = (to: string): ReadonlyArray<string> =>
+  readdirSync(to, { recursive: true, encoding: "utf8" }).filter((name) => /\.m?js$/.test(name))
+
+/** Of which packages the start of a bundle of esbuild is made: KiB, minified, not compressed. */
+const split = (to: string, entry: string): string => {
+  const { outputs }: Metafile = JSON.parse(readFileSync(path.join(to, metafile), "utf8"))
+  const files = new Set(started(to, entry).map((name) => path.basename(name)))
+  const inputs = Object.entries(outputs).flatMap(([file, output]) =>
+    files.has(path.basename(file)) ? Object.entries(output.inputs) : []
+  )
+  const bytes = new Map<string, number>()
+  for (const [input, { bytesInOutput }] of inputs) {
+    const name = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? "the program"
+    bytes.set(name, (bytes.get(name) ?? 0) + bytesInOutput)
+  }
+  const parts = [...bytes].filter(([, size]) => size >= 1024).toSorted(([, a], [, b]) => b - a)
+  return parts.map(([name, size]) => `${name} ${(size / 1024).toFixed(0)}`).join(", ")
+}
+
+export interface Place {
+  /** Where everything is installed. */
+  readonly project: string
+  /** The compiled examples, below it. */
+  readonly compiled: string
+  /** For bundles; not below the project. */
+  readonly to: string
+}
+
+/** Bundles one program: the folder of the bundle and the name of its entry. */
+const bundle = async (bundler: Bundler, program: Program, place: Place) => {
+  const to = path.join(place.to, bundler.tool, program)
+  mkdirSync(to, { recursive: true })
+  writeFileSync(path.join(to, "package.json"), `{ "type": "module" }`)
+  const input = path.join(place.compiled, `${program}.js`)
+  const config = path.join(place.project, `${bundler.tool}.${program}.config.mjs`)
+  if (bundler.config !== undefined) writeFileSync(config, bundler.config(input, to))
+  const [command = "", ...args] = bundler.command(input, to, config)
+  const bin = [path.dirname(process.execPath), await binOf(bundler.tool)]
+  await run(command, args, { cwd: place.project, bin })
+  const entry = modules(to).find((name) => /^(?:stdio-server|http-client)\.m?js$/.test(name))
+  if (entry === undefined) throw new Error(`${command} made no ${program}.js, but ${modules(to).join(", ")}`)
+  return { to, entry }
+}
+
+const weigh = (tool: Tool, program: Program, to: string, entry: string): string => {
+  const start = compressed(to, started(to, entry))
+  const limit = limits.find((row) => row.tool === tool && row.program === program)
+  const text = `${program} ${start.toFixed(1)} KiB, ${compressed(to, modules(to)).toFixed(1)} with what is loaded when needed`
+  if (limit === undefined) return text
+  if (start > limit.most) throw new Error(`${text}: more than ${limit.most} KiB at its start`)
+  return start > limit.goal ? `${text} (limit ${limit.most}, goal ${limit.goal})` : `${text} (goal ${limit.goal})`
+}
+
+/** Bundles both programs, runs them against each other's kind, and gives their sizes. */
+export const check = async (bundler: Bundler, place: Place): Promise<string> => {
+  const server = await bundle(bundler, "stdio-server", place)
+  const client = await bundle(bundler, "http-client", place)
+  const command = path.join(place.project, "node_modules/.bin/effect-mcp")
+  const node = path.dirname(process.execPath)
+  const call = ["call", "add", "a=1", "b=2", "--json", "--", "node", server.entry]
+  const { stdout } = await run(command, call, { cwd: server.to, bin: [node] })
+  if (!stdout.includes(`"sum": 3`)) throw new Error(`The bundled server answered ${stdout}`)
+  await Project.serving(process.execPath, ["calculator-http.js"], { cwd: place.compiled }, async (port) => {
+    const env = { MCP_URL: `http://127.0.0.1:${port}/mcp` }
+    Project.must("The bundled client", (await run("node", [client.entry], { cwd: client.to, bin: [node], env })).stdout)
+  })
+  const lines = [
+    versionOf(bundler.tool),
+    weigh(bundler.tool, "stdio-server", server.to, server.entry),
+    weigh(bundler.tool, "http-client", client.to, client.entry)
+  ]
+  if (existsSync(path.join(server.to, metafile))) {
+    lines.push(`stdio-server before compression: ${split(server.to, server.entry)}`)
+    lines.push(`http-client before compression: ${split(client.to, client.entry)}`)
+  }
+  return lines.join("\n")
+}

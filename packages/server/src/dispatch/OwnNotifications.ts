@@ -1,0 +1,98 @@
+/**
+ * Notifications of clients that extensions add: each session, and each caller of POSTs without one, has a mailbox, whose handlers run one
+ * after the other.
+ *
+ * A notification is never answered: one that is refused, or that too many wait before, is dropped with a reason for the log.
+ */
+import * as ClientInput from "@effect-mcp/core/ClientInput"
+import * as Extension from "@effect-mcp/core/Extension"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type { ExtensionSet } from "../features/ExtensionRegistry.ts"
+import { InOrder } from "../internal/InOrder.ts"
+import * as Detached from "../request/Detached.ts"
+import { type Sender, sizeOf } from "../session/Sender.ts"
+import type { Negotiated } from "../session/Session.ts"
+import { undeclared } from "./OwnMethods.ts"
+
+export interface Options {
+  readonly extensions: ExtensionSet
+  /** What the client said of itself: in its session, or in the notification. Undefined where it did neither. */
+  readonly clientOf: (sender: Sender, notification: JsonRpc.Notification) => Negotiated | undefined
+}
+
+const noParams: JsonObject = {}
+const unasked = ClientInput.unavailable("A notification of this revision cannot be answered with questions")
+
+export class OwnNotifications {
+  private readonly options: Options
+  private readonly mailboxes = new WeakMap<object, InOrder>()
+
+  constructor(options: Options) {
+    this.options = options
+  }
+
+  has({ method }: JsonRpc.Notification): boolean {
+    return this.options.extensions.notification(method) !== undefined
+  }
+
+  /** Why it is dropped; undefined where a handler gets it, or no extension has it. */
+  receive(sender: Sender, notification: JsonRpc.Notification): string | undefined {
+    const { clientOf, extensions } = this.options
+    const { method } = notification
+    const owned = extensions.notification(method)
+    if (owned === undefined) return undefined
+    const client = clientOf(sender, notification)
+    if (client === undefined) return `${excerpt(method)} came before initialize, or without a declaration of the client`
+    const { clientCapabilities: capabilities, revision } = client
+    const { extension } = owned
+    const { identity, principal, session, waiting } = sender
+    const duplex = session?.duplex === true
+    const isOffered = Extension.isIn(extension, revision) && extension.offered({ principal, revision, duplex })
+    if (!isOffered || undeclared(extension, method, { capabilities, revision }) !== undefined) {
+      return `${excerpt(method)} belongs to an extension that was not negotiated`
+    }
+    const mailbox = this.mailboxes.get(identity) ?? new InOrder(waiting)
+    this.mailboxes.set(identity, mailbox)
+    const pushed = mailbox.push(
+      this.handled(sender, notification, { ...client, principal }),
+      () => sizeOf(notification),
+      (effect) => sender.fork(effect)
+    )
+    return pushed ? undefined : `Too many notifications wait for their handlers: ${excerpt(method)}`
+  }
+
+  private handled(
+    { envelope, outbound, session }: Sender,
+    { method, params = noParams }: JsonRpc.Notification,
+    client: Pick<Detached.Facts, "clientCapabilities" | "clientInfo" | "principal" | "revision">
+  ): Effect.Effect<void> {
+    const { _meta: meta, ...rest } = params
+    const isStateful = client.revision.era === "stateful"
+    const sent = outbound(isStateful)
+    const facts: Detached.Facts = {
+      ...client,
+      id: "",
+      method,
+      meta: isJsonObject(meta) ? meta : noParams,
+      sessionId: isStateful ? session?.id : undefined
+    }
+    // A handler is held only while it runs: one that is dropped never does.
+    const receive = Effect.suspend(() => this.options.extensions.receive(method, rest))
+    const received = Detached.provide(receive, facts, {
+      input: (isStateful ? sent.connection?.input : undefined) ?? unasked,
+      outbound: sent,
+      envelope
+    })
+    return Effect.catchCause(received, (cause) => {
+      if (Cause.hasInterruptsOnly(cause)) return Effect.void
+      const refused = cause.reasons.find(Cause.isFailReason)
+      return refused === undefined
+        ? Effect.logError(`The handler of ${method} died`, cause)
+        : Effect.logDebug(`Dropped: ${excerpt(refused.error.message)}`)
+    })
+  }
+}

@@ -1,0 +1,51 @@
+/** An endpoint that tells an observer what it refuses, and how much it carries. */
+import { exitOf } from "@effect-mcp/core/internal/eager"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import type { Observer } from "../view/Observer.ts"
+import type { Read } from "./request/Body.ts"
+import type { HttpExchange } from "./request/HttpExchange.ts"
+import type { HttpRequest } from "./request/HttpRequest.ts"
+import { sessionIdHeader } from "./session/HttpSessions.ts"
+
+/** Statuses of the endpoint itself; 400 and 404 without a session may be the answers of a server, too. */
+const refusals = new Set([401, 403, 405, 406, 413, 415, 429, 500, 503])
+
+type Answer = Effect.Effect<HttpServerResponse>
+
+/** The part of an endpoint that answers. */
+interface Answering {
+  readonly refusal: (http: HttpRequest) => HttpServerResponse | undefined
+  readonly post: (http: HttpRequest, body: Read, exchange: HttpExchange) => Answer
+  readonly other: (http: HttpRequest, exchange: HttpExchange) => Answer
+}
+
+export const observedEndpoint = (endpoint: Answering, observer: Observer): Answering => {
+  const look = (http: HttpRequest, { status }: HttpServerResponse): void => {
+    if (!refusals.has(status) && !(status === 404 && http.headers[sessionIdHeader] !== undefined)) return
+    const { address, method, principal } = http
+    observer.refused?.({ status, method, principal, address })
+  }
+  const then = (answer: Answer, f: (response: HttpServerResponse) => void): Answer => {
+    const exit = exitOf(answer)
+    if (exit === undefined) return Effect.tap(answer, (response) => Effect.sync(() => f(response)))
+    if (Exit.isSuccess(exit)) f(exit.value)
+    return answer
+  }
+  return {
+    refusal: (http) => {
+      const refused = endpoint.refusal(http)
+      if (refused !== undefined) look(http, refused)
+      return refused
+    },
+    post: (http, body, exchange) =>
+      then(endpoint.post(http, body, exchange), (response) => {
+        look(http, response)
+        observer.carried?.(typeof body === "string" ? 0 : body.length, lengthOf(response))
+      }),
+    other: (http, exchange) => then(endpoint.other(http, exchange), (response) => look(http, response))
+  }
+}
+
+const lengthOf = ({ body }: HttpServerResponse): number => (body._tag === "Uint8Array" ? body.body.length : 0)

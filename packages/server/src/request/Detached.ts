@@ -1,0 +1,153 @@
+/**
+ * Services of a request without its wire: for work that outlasts the answer of its request, and for notifications, which have none.
+ *
+ * Owns the Scope of the run. Refuses to send: what leaves goes to the sinks that the caller gives.
+ */
+import * as ClientInput from "@effect-mcp/core/ClientInput"
+import { LazyContext } from "@effect-mcp/core/internal/LazyContext"
+import * as Log from "@effect-mcp/core/Log"
+import { Principal } from "@effect-mcp/core/Principal"
+import * as Progress from "@effect-mcp/core/Progress"
+import { httpOf, type Outbound, RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import type { Envelope } from "@effect-mcp/core/Transport"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { serviceTable, type Source } from "./RequestServices.ts"
+
+/** What is known of a request, and does not end with it. Plain data, but for the revision. */
+export interface Facts extends Pick<
+  RequestContext["Service"],
+  "clientCapabilities" | "clientInfo" | "id" | "meta" | "method" | "revision" | "sessionId"
+> {
+  readonly principal: Principal["Service"]
+}
+
+/** The facts of the running request, with the caller that middleware gave it. No header and no token is among them. */
+export const facts: Effect.Effect<Facts, never, RequestContext | Principal> = Effect.map(
+  Effect.all([RequestContext, Principal]),
+  ([{ clientCapabilities, clientInfo, id, meta, method, revision, sessionId }, principal]) => ({
+    clientCapabilities,
+    clientInfo,
+    id,
+    meta,
+    method,
+    revision,
+    sessionId,
+    principal
+  })
+)
+
+/** Where what leaves goes, and what is still known of the wire. */
+export interface Sinks {
+  /** Asks the client. Default: every question fails with `CapabilityMissing`. */
+  readonly input?: ClientInput.ClientInput["Service"] | undefined
+  /** Called with each progress that grew. Default: progress is dropped. */
+  readonly progress?: ((progress: number, options: Progress.ReportOptions) => Effect.Effect<void>) | undefined
+  /** Must not wait. Default: log messages are dropped. */
+  readonly log?: Log.Log["Service"]["logUnsafe"] | undefined
+  /** Default: inert; notifications are dropped. */
+  readonly outbound?: Outbound | undefined
+  /** What arrived with the message, its HTTP request among it. Default: nothing. */
+  readonly envelope?: Envelope | undefined
+}
+
+const inert: Outbound = {
+  notify: () => {},
+  ready: Effect.void,
+  isRead: () => false,
+  left: Effect.void,
+  closing: Effect.never,
+  connection: undefined
+}
+const unasked = ClientInput.unavailable("The client cannot be asked: the request that this is a part of was answered")
+
+const growing = (report: NonNullable<Sinks["progress"]>): Progress.Progress["Service"] => {
+  let last = -Infinity
+  return {
+    wanted: true,
+    report: (progress, options = {}) =>
+      Effect.suspend(() => {
+        if (!(progress > last) || progress === Infinity) return Effect.void
+        last = progress
+        return report(progress, options)
+      })
+  }
+}
+
+class DetachedRequest implements Source {
+  readonly principal: Principal["Service"]
+  readonly client: Source["client"]
+  private readonly facts: Facts
+  private readonly sinks: Sinks
+  private scope: Scope.Closeable | undefined = undefined
+
+  constructor(facts: Facts, sinks: Sinks) {
+    const { principal, ...context } = facts
+    this.principal = principal
+    this.client = { context, input: sinks.input ?? unasked, rootsChanges: undefined }
+    this.facts = facts
+    this.sinks = sinks
+  }
+
+  requestContext(): RequestContext["Service"] {
+    const { principal: _principal, ...known } = this.facts
+    const { envelope = {}, outbound = inert } = this.sinks
+    return { ...known, envelope, http: httpOf(envelope), outbound, closeStream: () => {} }
+  }
+
+  progress(): Progress.Progress["Service"] {
+    const { progress } = this.sinks
+    return progress === undefined ? Progress.none : growing(progress)
+  }
+
+  log(): Log.Log["Service"] {
+    const { log } = this.sinks
+    if (log === undefined) return Log.none
+    return { logUnsafe: log, log: (level, data, logger) => Effect.sync(() => log(level, data, logger)) }
+  }
+
+  openScope(): Scope.Scope {
+    return (this.scope ??= Scope.makeUnsafe())
+  }
+
+  close(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
+    return this.scope === undefined ? Effect.void : Scope.close(this.scope, exit)
+  }
+}
+
+/**
+ * Runs `effect` with the services of a request that need not run any more, in a Scope that closes when it ends. Nothing of the request's
+ * wire is reached by it.
+ *
+ * @example
+ * ```ts
+ * import { Detached, Middleware } from "@effect-mcp/server"
+ * import { Effect } from "effect"
+ *
+ * // Runs calls of tools once more, with no client: what they report and ask is dropped.
+ * export const shadow = Middleware.on("tools/call", (_request, next) =>
+ *   Effect.gen(function* () {
+ *     const facts = yield* Detached.facts
+ *     yield* Effect.forkDetach(Detached.provide(next, facts))
+ *     return yield* next
+ *   })
+ * )
+ * ```
+ */
+export const provide = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  facts: Facts,
+  sinks: Sinks = {}
+): Effect.Effect<A, E, Exclude<R, RequestServices>> =>
+  Effect.suspend(() => {
+    const detached = new DetachedRequest(facts, sinks)
+    const provided = Effect.updateContext(effect, (ambient: Context.Context<Exclude<R, RequestServices>>) => {
+      const services = ambient.mapUnsafe
+      // Services of the request that this fiber may run in are not made, and not kept.
+      const below = services instanceof LazyContext ? services.below : services
+      return Context.makeUnsafe<R>(new LazyContext(below, serviceTable, detached))
+    })
+    return Effect.onExit(provided, (exit) => detached.close(exit))
+  })

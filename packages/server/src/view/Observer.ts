@@ -1,0 +1,186 @@
+/**
+ * What observes a server: metrics, audit trails. Without one nothing is measured, and no call is made.
+ *
+ * Owns the tag that hands observers to a server, and one observer of many. Refuses to answer: middleware does that.
+ */
+import type { Observer as PeerObserver, Peer, ReceivedEnd, RequestError, SentEnd } from "@effect-mcp/core/Peer"
+import type { Principal } from "@effect-mcp/core/Principal"
+import type { Envelope } from "@effect-mcp/core/Transport"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type { McpError } from "@effect-mcp/protocol/McpError"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import { metaOf } from "../request/RequestServices.ts"
+import type { Session } from "../session/Session.ts"
+import type { StatelessRequest } from "./StatelessRequest.ts"
+
+/** A request of a client that has ended: answered, refused or cancelled. All of it is text of the client. */
+export interface RequestEnd extends ReceivedEnd {
+  readonly principal: Principal["Service"]
+  /** Undefined for a POST without one. */
+  readonly session: Session | undefined
+  readonly transport: string | undefined
+  /** The version of the protocol: agreed on, or as the request names it. */
+  readonly revision: string | undefined
+  /** How long it took, in milliseconds, its wait included. */
+  readonly duration: number
+}
+
+/** A question to a client that has ended. */
+export interface QuestionEnd extends SentEnd {
+  readonly session: Session
+  readonly duration: number
+}
+
+/** An HTTP request that the endpoint refused by its status, before any session or server saw it. */
+export interface RefusedRequest {
+  readonly status: number
+  /** The HTTP method. */
+  readonly method: string
+  readonly principal: Principal["Service"] | undefined
+  readonly address: string | undefined
+}
+
+/** What runs at a server, for gauges. */
+export interface Observed {
+  /** Those that are open. */
+  readonly sessions: ReadonlySet<Session>
+  /** Requests without a session that wait. */
+  readonly stateless: ReadonlySet<StatelessRequest>
+}
+
+/**
+ * Called with what happens at a server. The calls are in the path of the messages: they must neither block nor throw, and must not keep what
+ * they are given. What is left out costs nothing.
+ */
+export interface Observer {
+  /**
+   * What requests have to wait for before they are handled, where what observes has no room for more; undefined where they need not. The
+   * one call that may hold up a request.
+   */
+  readonly admit?: (() => Effect.Effect<void> | undefined) | undefined
+  /** Called after the answer has left. An exit of interruption alone is a request that was cancelled or interrupted. */
+  readonly request?: (end: RequestEnd, exit: Exit.Exit<unknown, McpError>) => void
+  readonly question?: (end: QuestionEnd, exit: Exit.Exit<unknown, RequestError>) => void
+  /** Called with a notification of a session before it is handled. Cancels and progress belong to requests. */
+  readonly notification?: (notification: JsonRpc.Notification, session: Session, envelope: Envelope) => void
+  readonly opened?: (session: Session) => void
+  readonly closed?: (session: Session) => void
+  readonly refused?: (refusal: RefusedRequest) => void
+  /** Called with the bytes of each body of HTTP; event streams are not counted. */
+  readonly carried?: (received: number, sent: number) => void
+  /** Runs when the server is built; what it acquires lives as long as the server. */
+  readonly serves?: (observed: Observed) => Effect.Effect<void, never, Scope.Scope>
+}
+
+/** The observers of servers that are built in this context. */
+export class Observers extends Context.Service<Observers, ReadonlyArray<Observer>>()("@effect-mcp/server/Observers") {}
+
+/** The servers that are given this layer have the observer, beside those that the layer itself is given. */
+export const layer = <E, R>(make: Effect.Effect<Observer, E, R>): Layer.Layer<Observers, E, Exclude<R, Scope.Scope>> =>
+  Layer.effect(Observers, Effect.flatMap(make, and))
+
+/** The observer, after those of the context: for a layer with other services beside it. */
+export const and = (observer: Observer): Effect.Effect<ReadonlyArray<Observer>> =>
+  Effect.map(Effect.serviceOption(Observers), (outer) => [...Option.getOrElse(outer, () => []), observer])
+
+/** All of them as one; undefined where there is none. */
+const combine = (all: ReadonlyArray<Observer>): Observer | undefined => {
+  if (all.length < 2) return all[0]
+  const admitting = all.flatMap(({ admit }) => admit ?? [])
+  return {
+    admit:
+      admitting.length === 0
+        ? undefined
+        : () => {
+            const full = admitting.flatMap((admit) => admit() ?? [])
+            return full.length === 0 ? undefined : Effect.all(full, { discard: true })
+          },
+    request: (end, exit) => all.forEach((one) => one.request?.(end, exit)),
+    question: (end, exit) => all.forEach((one) => one.question?.(end, exit)),
+    notification: (message, session, envelope) => all.forEach((one) => one.notification?.(message, session, envelope)),
+    opened: (session) => all.forEach((one) => one.opened?.(session)),
+    closed: (session) => all.forEach((one) => one.closed?.(session)),
+    refused: (refusal) => all.forEach((one) => one.refused?.(refusal)),
+    carried: (received, sent) => all.forEach((one) => one.carried?.(received, sent)),
+    serves: (observed) => Effect.forEach(all, (one) => one.serves?.(observed) ?? Effect.void, { discard: true })
+  }
+}
+
+/** The observer of the context. */
+export const current: Effect.Effect<Observer | undefined> = Effect.map(Effect.serviceOption(Observers), (all) =>
+  combine(Option.getOrElse(all, () => []))
+)
+
+/** Milliseconds of the monotonic clock. The clock of the platform is read directly: a bigint of it costs more than the rest. */
+export const timeOf = (clock: Clock.Clock): (() => number) =>
+  clock === Context.get(Context.empty(), Clock.Clock)
+    ? () => performance.now()
+    : () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+
+/** The revision that a message of the stateless era names. */
+const declaredIn = (request: JsonRpc.Request): string | undefined => {
+  const { [Meta.protocolVersion]: version } = metaOf(request)
+  return typeof version === "string" ? version : undefined
+}
+
+/** Observes the peer of one session. */
+export class SessionObserver implements PeerObserver {
+  readonly now: () => number
+  private readonly observer: Observer
+  private readonly session: (peer: Peer) => Session
+
+  constructor(observer: Observer, now: () => number, session: (peer: Peer) => Session) {
+    this.observer = observer
+    this.now = now
+    this.session = session
+  }
+
+  received(end: ReceivedEnd, exit: Exit.Exit<unknown, McpError>, peer: Peer): void {
+    const { arrived, envelope, request, waited } = end
+    const { observer } = this
+    if (observer.request === undefined) return
+    const session = this.session(peer)
+    observer.request(
+      {
+        request,
+        envelope,
+        arrived,
+        waited,
+        principal: envelope.principal ?? session.principal,
+        session,
+        transport: session.kind,
+        revision: session.negotiated?.revision.version ?? declaredIn(request),
+        duration: this.now() - arrived
+      },
+      exit
+    )
+  }
+
+  sent({ began, method, params }: SentEnd, exit: Exit.Exit<unknown, RequestError>, peer: Peer): void {
+    const duration = this.now() - began
+    this.observer.question?.({ began, method, params, session: this.session(peer), duration }, exit)
+  }
+}
+
+/** A request without a session that has ended. */
+export const statelessEnd = (received: StatelessRequest, arrived: number, now: number): RequestEnd => {
+  const { envelope, kind, principal, request } = received
+  return {
+    request,
+    envelope,
+    arrived,
+    waited: 0,
+    principal,
+    session: undefined,
+    transport: kind,
+    revision: declaredIn(request),
+    duration: now - arrived
+  }
+}

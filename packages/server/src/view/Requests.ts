@@ -1,0 +1,291 @@
+/**
+ * What runs at a server now: requests of its clients, with or without a session, subscriptions, and questions to clients.
+ *
+ * Owns keys and rows, which are made when they are read: a request costs nothing before. Refuses to keep what has ended.
+ */
+import { Broadcast } from "@effect-mcp/core/internal/Broadcast"
+import type { OpenRequest, SentRequest } from "@effect-mcp/core/Peer"
+import type { Principal } from "@effect-mcp/core/Principal"
+import { beginning } from "@effect-mcp/protocol/Excerpt"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
+import { metaOf } from "../request/RequestServices.ts"
+import type { ResourceSubscription, Session } from "../session/Session.ts"
+import type { StatelessRequest } from "./StatelessRequest.ts"
+
+/**
+ * One request, subscription or question. It has no arguments, headers or tokens. Texts of clients are cut at 200 characters; `excerpt`
+ * makes them fit for a terminal.
+ */
+export interface RequestRow {
+  /** Names the row at this server: never that of another one, also when a client uses an id again. */
+  readonly key: string
+  /** `question`: the server asks, the client answers. `subscription`: runs until it is ended. */
+  readonly kind: "request" | "subscription" | "question"
+  /** The id on the wire, unique within its session and direction; undefined for a resource subscription of a session. */
+  readonly id: JsonRpc.Id | undefined
+  readonly method: string
+  /** The name of the tool or prompt, or the URI of the resource. */
+  readonly target: string | undefined
+  /**
+   * `pending`: it waits until fewer run. `asking`: its handler waits for answers of the client. `ending`: it was cancelled or interrupted,
+   * and its handler or finalizers still run.
+   */
+  readonly state: "running" | "pending" | "asking" | "ending"
+  /** When it began to run or to wait, in milliseconds since the epoch. */
+  readonly since: number
+  /** The methods of the questions that it waits for. */
+  readonly asking: ReadonlyArray<string>
+  /** How many questions it has asked; in 2026-07-28, where each answer comes with a request of its own, those of earlier rounds. */
+  readonly asked: number
+  /** The last progress that was sent; undefined where the client wants none. */
+  readonly progress: { readonly progress: number; readonly total?: number; readonly message?: string } | undefined
+  /** For a question: the key of the request that asks. */
+  readonly relatedTo: string | undefined
+  /** The caller as the transport knows it; both undefined for an anonymous one. */
+  readonly principal: { readonly subject: string | undefined; readonly issuer: string | undefined }
+  /** The id of the session; undefined for a POST without one. Over HTTP it admits anonymous callers: do not show it to others. */
+  readonly session: string | undefined
+  /** What the client says of itself. */
+  readonly client: { readonly name: string; readonly version: string } | undefined
+  /** The version of the protocol; undefined before it is agreed on. */
+  readonly revision: string | undefined
+  /** `http`, `sse`, `socket`, `stdio`, or the `kind` that `connect` or `dispatch` was given. */
+  readonly transport: string | undefined
+}
+
+/** The view of a server's requests. */
+export interface Requests {
+  /**
+   * Those that run or wait, the oldest first. A request that is answered at once is never among them. In 2026-07-28 a question ends its
+   * request, so there are none that wait for answers.
+   */
+  readonly list: Effect.Effect<ReadonlyArray<RequestRow>>
+  /**
+   * Interrupts the request of that key; false where it has ended. Its finalizers run, and the client is answered by -31503 with the reason
+   * once they have; a handler that masks interruption ends first. `subscriptions/listen` is answered by its result. A resource subscription of a session just
+   * ends. A question fails with -31503 in the handler that asks, and is cancelled at the client.
+   */
+  readonly interrupt: (key: string, reason: string) => Effect.Effect<boolean>
+  /**
+   * One event when `list` has changed, but for progress and new states. A slow reader gets one event for many changes; it costs nothing
+   * while it is not read.
+   */
+  readonly changes: Stream.Stream<void>
+}
+
+/** An item of the view, and what interrupts it. */
+interface Item {
+  /** The same object for as long as it is in the view. */
+  readonly identity: object
+  readonly row: (key: string) => RequestRow
+  readonly interrupt: (reason: string) => void
+}
+
+export interface Options {
+  readonly sessions: ReadonlySet<Session>
+  /** The requests without a session that wait. */
+  readonly stateless: ReadonlySet<StatelessRequest>
+  readonly clock: Clock.Clock
+  /** Ends a resource subscription. */
+  readonly unsubscribe: (session: Session, uri: string) => Effect.Effect<void>
+}
+
+const principalOf = ({ claims, subject }: Principal["Service"]): RequestRow["principal"] => {
+  const issuer = claims["iss"]
+  return { subject, issuer: typeof issuer === "string" ? issuer : undefined }
+}
+
+const clientOf = (info: unknown): RequestRow["client"] =>
+  isJsonObject(info) && typeof info.name === "string" && typeof info.version === "string"
+    ? { name: beginning(info.name), version: beginning(info.version) }
+    : undefined
+
+/** Only of methods of the specification: elsewhere `name` may be an argument. */
+const targetOf = ({ method, params }: JsonRpc.Request): string | undefined => {
+  if (MethodInfo.ofRequest(method) === undefined) return undefined
+  const target = params?.name ?? params?.uri
+  return typeof target === "string" ? beginning(target) : undefined
+}
+
+const progressOf = ({ progress: sent }: OpenRequest): RequestRow["progress"] => {
+  if (sent === undefined) return undefined
+  const { message, progress, total } = sent
+  return {
+    progress,
+    ...(total === undefined ? undefined : { total }),
+    ...(message === undefined ? undefined : { message: beginning(message) })
+  }
+}
+
+const idOf = (id: JsonRpc.Id): JsonRpc.Id => (typeof id === "string" ? beginning(id) : id)
+
+export class RequestView implements Requests {
+  private readonly options: Options
+  /** A reader needs the last change only. */
+  private readonly signal = new Broadcast<void>(1)
+  private readonly keys = new WeakMap<object, string>()
+  private lastKey = 0
+
+  constructor(options: Options) {
+    this.options = options
+  }
+
+  /** Called when a request begins or ends. */
+  changed(): void {
+    this.signal.send()
+  }
+
+  readonly changes: Stream.Stream<void> = this.signal.stream
+
+  readonly list: Effect.Effect<ReadonlyArray<RequestRow>> = Effect.sync(() =>
+    this.items.map(({ identity, row }) => row(this.keyOf(identity))).toSorted((a, b) => a.since - b.since)
+  )
+
+  readonly interrupt = (key: string, reason: string): Effect.Effect<boolean> =>
+    Effect.sync(() => {
+      const item = this.items.find(({ identity }) => this.keys.get(identity) === key)
+      item?.interrupt(reason)
+      return item !== undefined
+    })
+
+  private keyOf(identity: object): string {
+    const known = this.keys.get(identity)
+    if (known !== undefined) return known
+    const key = `${++this.lastKey}`
+    this.keys.set(identity, key)
+    return key
+  }
+
+  private get items(): ReadonlyArray<Item> {
+    const { sessions, stateless } = this.options
+    return [...Array.from(sessions, (session) => this.ofSession(session)).flat(), ...this.withoutSession(stateless)]
+  }
+
+  private ofSession(session: Session): ReadonlyArray<Item> {
+    const { peer } = session
+    const open = peer.open()
+    const sent = peer.sent()
+    const received = open.map((request): Item => {
+      const asking = sent.filter(({ relatedTo }) => relatedTo === request.request.id).map(({ method }) => method)
+      const principal = request.envelope.principal ?? session.principal
+      return {
+        identity: request,
+        row: (key) => ({ ...this.received(key, request, principal, asking), ...wireOf(session, request.request) }),
+        interrupt: (reason) => void peer.interrupt(reason, request.request.id)
+      }
+    })
+    const questions = sent.map((question): Item => {
+      const asker = open.find(({ request }) => request.id === question.relatedTo)
+      return {
+        identity: question.identity,
+        row: (key) => this.question(key, question, asker, session),
+        interrupt: (reason) => void peer.giveUp(question.id, reason)
+      }
+    })
+    if (!session.hasSubscriptions) return [...received, ...questions]
+    const subscriptions = Array.from(session.subscriptions, ([uri, subscription]): Item => {
+      return {
+        identity: subscription,
+        row: (key) => subscribed(key, uri, subscription, session),
+        interrupt: () => session.fork(this.options.unsubscribe(session, uri))
+      }
+    })
+    return [...received, ...questions, ...subscriptions]
+  }
+
+  private withoutSession(requests: Iterable<StatelessRequest>): ReadonlyArray<Item> {
+    return Array.from(requests, (request) => ({
+      identity: request,
+      row: (key) => ({
+        ...this.received(key, request, request.principal, []),
+        ...declaredBy(request.request),
+        session: undefined,
+        transport: request.kind
+      }),
+      interrupt: (reason) => request.interrupt(reason)
+    }))
+  }
+
+  private received(
+    key: string,
+    open: OpenRequest,
+    principal: Principal["Service"],
+    asking: ReadonlyArray<string>
+  ): Omit<RequestRow, "client" | "revision" | "session" | "transport"> {
+    const { asked = 0, isSubscription, request, since, state } = open
+    return {
+      key,
+      kind: isSubscription ? "subscription" : "request",
+      id: idOf(request.id),
+      method: beginning(request.method),
+      target: targetOf(request),
+      state: state === "running" && asking.length > 0 ? "asking" : state,
+      since: since ?? this.options.clock.currentTimeMillisUnsafe(),
+      asking,
+      asked,
+      progress: progressOf(open),
+      relatedTo: undefined,
+      principal: principalOf(principal)
+    }
+  }
+
+  private question(key: string, sent: SentRequest, asker: OpenRequest | undefined, session: Session): RequestRow {
+    return {
+      ...idle,
+      key,
+      kind: "question",
+      id: sent.id,
+      method: sent.method,
+      target: undefined,
+      since: sent.since,
+      relatedTo: asker === undefined ? undefined : this.keyOf(asker),
+      principal: principalOf(asker?.envelope.principal ?? session.principal),
+      ...wireOf(session, undefined)
+    }
+  }
+}
+
+/** What neither a question nor a resource subscription has. */
+const idle = { state: "running", asking: [], asked: 0, progress: undefined } as const
+
+const subscribed = (key: string, uri: string, { since }: ResourceSubscription, session: Session): RequestRow => ({
+  ...idle,
+  key,
+  kind: "subscription",
+  id: undefined,
+  method: "resources/subscribe",
+  target: beginning(uri),
+  since,
+  relatedTo: undefined,
+  principal: principalOf(session.principal),
+  ...wireOf(session, undefined)
+})
+
+/** What a request of the stateless era says of itself. */
+const declaredBy = (request: JsonRpc.Request): Pick<RequestRow, "client" | "revision"> => {
+  const meta = metaOf(request)
+  const version = meta[Meta.protocolVersion]
+  return {
+    client: clientOf(meta[Meta.clientInfo]),
+    revision: typeof version === "string" ? beginning(version) : undefined
+  }
+}
+
+const wireOf = (
+  { id, kind, negotiated, sessionless }: Session,
+  request: JsonRpc.Request | undefined
+): Pick<RequestRow, "client" | "revision" | "session" | "transport"> => {
+  const agreed = { client: clientOf(negotiated?.clientInfo), revision: negotiated?.revision.version }
+  const declared = request === undefined ? agreed : declaredBy(request)
+  return {
+    ...(declared.revision === undefined ? agreed : declared),
+    session: sessionless ? undefined : id,
+    transport: kind
+  }
+}

@@ -1,0 +1,81 @@
+/** Results of another kind, and handlers that run after their request was answered: what tasks are made of. */
+import { EncodedResult } from "@effect-mcp/core/EncodedResult"
+import * as Extensions from "@effect-mcp/core/Extensions"
+import * as Progress from "@effect-mcp/core/Progress"
+import * as Extension from "@effect-mcp/core/Extension"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import * as Detached from "@effect-mcp/server/Detached"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Layer, Queue } from "effect"
+import { declaring, id } from "../support/notes.ts"
+import { everyVersion, quiesce, serve, connect } from "../support/raw.ts"
+import { open } from "../support/modern.ts"
+
+describe("a tool that is answered before it has run", () => {
+  const Slow = Tool.make("slow", { description: "Is slow" })
+  const Later = Extension.make(id)
+
+  for (const version of everyVersion()) {
+    it.effect(
+      `runs with the facts of its request, a Scope of its own and other sinks, and leaves nothing behind (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const release = yield* Deferred.make<void>()
+          const events = yield* Queue.unbounded<unknown>()
+          const note = (event: unknown) => Queue.offer(events, event)
+          const slow = Tools.layer(Slow, () =>
+            Effect.gen(function* () {
+              yield* Effect.addFinalizer(() => note("closed"))
+              yield* Deferred.await(release)
+              yield* Progress.report(1)
+              yield* Progress.report(1)
+              return "done"
+            })
+          )
+          const around = Middleware.layer((request, next) =>
+            request.method !== "tools/call"
+              ? next
+              : Effect.gen(function* () {
+                  const facts = yield* Detached.facts
+                  const run = Effect.tap(next, (result) => note("content" in result && result.content))
+                  yield* Effect.forkDetach(Detached.provide(run, facts, { progress: (n) => note(n) }))
+                  return EncodedResult.of(Later, "task", { taskId: "1" })
+                })
+          )
+          const features = Layer.mergeAll(slow, around, Extensions.layer(Later, {}))
+          const server = yield* serve({ features })
+          const client = yield* connect(server, { version, capabilities: declaring(version) })
+          assert.deepStrictEqual(yield* client.call("slow", {}, { progressToken: 1 }), { taskId: "1" })
+          yield* quiesce
+          assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
+          yield* Deferred.succeed(release, undefined)
+          yield* quiesce
+          assert.deepStrictEqual(yield* Queue.takeAll(events), [1, [{ type: "text", text: "done" }], "closed"])
+          assert.deepStrictEqual(client.notes("notifications/progress"), [])
+          const stranger = yield* connect(server, { version })
+          assert.strictEqual((yield* stranger.refused("tools/call", { name: "slow" })).code, McpError.InternalError)
+        }),
+      verifies("json-rpc.result.type-set")
+    )
+  }
+
+  it.effect("says its type of result in 2026-07-28", () =>
+    Effect.gen(function* () {
+      const tagged = Middleware.layer((request, next) =>
+        request.method === "tools/call" ? Effect.succeed(EncodedResult.of(Later, "task", { taskId: "1" })) : next
+      )
+      const slow = Tools.layer(Slow, () => Effect.succeed("done"))
+      const client = yield* open(Layer.merge(slow, tagged), { capabilities: declaring("2026-07-28") })
+      const { resultType, taskId } = yield* client.call("slow")
+      assert.deepStrictEqual([resultType, taskId], ["task", "1"])
+    })
+  )
+
+  it("cannot be of a kind that MCP has", () => {
+    assert.throws(() => EncodedResult.of(Later, "complete", {}), /MCP has it already/)
+  })
+})

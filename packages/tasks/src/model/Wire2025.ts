@@ -1,0 +1,62 @@
+/**
+ * Tasks as 2025-11-25 writes them (spec: basic/utilities/tasks).
+ *
+ * A tool that reports a failure is `failed` here, though `tasks/result` gives its result. The answer to the original request nests the
+ * task; all other answers are flat.
+ */
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as DateTime from "effect/DateTime"
+import * as Schema from "effect/Schema"
+import { isToolFailure, type Outcome, stateOf, type Task, textOf } from "./Task.ts"
+
+export const Status = Schema.Literals(["working", "input_required", "completed", "failed", "cancelled"])
+export type Status = typeof Status.Type
+
+/** A task on the wire. `ttl` and `pollInterval` are in milliseconds; a `ttl` of null is unlimited. */
+export const WireTask = Schema.Struct({
+  taskId: Schema.String,
+  status: Status,
+  statusMessage: Schema.optionalKey(Schema.String),
+  createdAt: Schema.String,
+  lastUpdatedAt: Schema.String,
+  ttl: Schema.NullOr(Schema.Finite),
+  pollInterval: Schema.optionalKey(Schema.Finite)
+})
+export type WireTask = typeof WireTask.Type
+
+/** The answer to a request that became a task. */
+export const CreateTaskResult = Schema.Struct({ task: WireTask })
+
+/** The key of `_meta` that says which task a message belongs to. */
+export const relatedTask = "io.modelcontextprotocol/related-task"
+
+/** The entry of `_meta` for every message of a task but its own requests. */
+export const related = (taskId: string): JsonObject => ({ [relatedTask]: { taskId } })
+
+const ended = (outcome: Outcome): Status => {
+  if (outcome._tag === "Cancelled") return "cancelled"
+  return outcome._tag === "Error" || isToolFailure(outcome) ? "failed" : "completed"
+}
+
+const messageOf = ({ message, outcome }: Task): string | undefined => {
+  if (outcome?._tag === "Error") return outcome.message
+  if (outcome?._tag === "Result" && isToolFailure(outcome)) return textOf(outcome.result) ?? message
+  return message
+}
+
+/** ISO 8601. */
+export const time = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+export const write = (task: Task): WireTask => {
+  const state = stateOf(task)
+  const statusMessage = messageOf(task)
+  return {
+    taskId: task.id,
+    status: task.outcome !== undefined ? ended(task.outcome) : state === "input_required" ? state : "working",
+    ...(statusMessage === undefined ? undefined : { statusMessage }),
+    createdAt: time(task.createdAt),
+    lastUpdatedAt: time(task.updatedAt),
+    ttl: task.ttl,
+    pollInterval: task.pollInterval
+  }
+}

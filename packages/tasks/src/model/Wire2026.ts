@@ -1,0 +1,75 @@
+/**
+ * Tasks as the extension `io.modelcontextprotocol/tasks` writes them (2026-07-28 on).
+ *
+ * Every shape is flat. A tool that reports a failure is `completed`: `failed` is for JSON-RPC errors alone.
+ */
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Schema from "effect/Schema"
+import { stateOf, type Task } from "./Task.ts"
+import { Status, time } from "./Wire2025.ts"
+
+const fields = {
+  taskId: Schema.String,
+  statusMessage: Schema.optionalKey(Schema.String),
+  createdAt: Schema.String,
+  lastUpdatedAt: Schema.String,
+  ttlMs: Schema.NullOr(Schema.Finite),
+  pollIntervalMs: Schema.optionalKey(Schema.Finite)
+}
+const Json = Schema.Record(Schema.String, Schema.Unknown)
+
+/** The answer to a request that became a task; its `resultType` is `task`. */
+export const CreateTaskResult = Schema.Struct({ ...fields, status: Status })
+export type CreateTaskResult = typeof CreateTaskResult.Type
+
+/** A task with what its status comes with: the answer to `tasks/get`, and the params of `notifications/tasks`. */
+export const DetailedTask = Schema.Union([
+  Schema.Struct({ ...fields, status: Schema.Literal("working") }),
+  Schema.Struct({
+    ...fields,
+    status: Schema.Literal("input_required"),
+    inputRequests: Schema.Record(
+      Schema.String,
+      Schema.Struct({ method: Schema.String, params: Schema.optionalKey(Json) })
+    )
+  }),
+  Schema.Struct({ ...fields, status: Schema.Literal("completed"), result: Json }),
+  Schema.Struct({
+    ...fields,
+    status: Schema.Literal("failed"),
+    error: Schema.Struct({ code: Schema.Finite, message: Schema.String, data: Schema.optionalKey(Schema.Unknown) })
+  }),
+  Schema.Struct({ ...fields, status: Schema.Literal("cancelled") })
+])
+export type DetailedTask = typeof DetailedTask.Type
+
+const base = ({ createdAt, id, message, pollInterval, ttl, updatedAt }: Task) => ({
+  taskId: id,
+  ...(message === undefined ? undefined : { statusMessage: message }),
+  createdAt: time(createdAt),
+  lastUpdatedAt: time(updatedAt),
+  ttlMs: ttl,
+  pollIntervalMs: pollInterval
+})
+
+/** The seed of a task, without its result or questions. */
+export const created = (task: Task): CreateTaskResult => ({ ...base(task), status: write(task).status })
+
+/** The task with its questions, result or error. `result`: the result of the original request in the reader's revision. */
+export const write = (task: Task, result?: JsonObject): DetailedTask => {
+  const { outcome, questions } = task
+  if (outcome === undefined) {
+    return stateOf(task) === "input_required"
+      ? { ...base(task), status: "input_required", inputRequests: Object.fromEntries(questions) }
+      : { ...base(task), status: "working" }
+  }
+  if (outcome._tag === "Cancelled") return { ...base(task), status: "cancelled" }
+  if (outcome._tag === "Result") return { ...base(task), status: "completed", result: result ?? outcome.result }
+  const { code, data, message } = outcome
+  return {
+    ...base(task),
+    status: "failed",
+    statusMessage: task.message ?? message,
+    error: { code, message, ...(data === undefined ? undefined : { data }) }
+  }
+}

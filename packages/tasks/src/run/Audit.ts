@@ -1,0 +1,112 @@
+/**
+ * The audit log of tasks: a line at the creation and the end of a task, when its caller reads or changes it, and at each refusal.
+ *
+ * Lines go to the loggers of the server, never to a client. An owner is its principal, or a digest where it is a connection. No line has
+ * arguments or results.
+ */
+import { digest } from "@effect-mcp/core/internal/digest"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type { Outcome } from "../model/Task.ts"
+import { Journal, type Lease } from "../store/Journal.ts"
+import { TaskStore } from "../store/TaskStore.ts"
+
+/** The owner of a task in a log. */
+const nameOf = (owner: string): string =>
+  owner.startsWith("principal ") || owner === "anonymous" ? excerpt(owner) : `connection ${digest(owner)}`
+
+const endOf = (outcome: Outcome): string =>
+  outcome._tag === "Error" ? `error ${outcome.code}` : outcome._tag === "Result" ? "result" : "cancelled"
+
+interface Facts {
+  readonly id?: string
+  /** Undefined where this process does not know it. */
+  readonly owner: string | undefined
+  readonly more?: { readonly [name: string]: string }
+}
+
+/** The store and the journal of a server, with a line for what they do. */
+export const make = (
+  store: TaskStore["Service"],
+  journal: Journal["Service"]
+): Effect.Effect<{ readonly store: TaskStore["Service"]; readonly journal: Journal["Service"] }> =>
+  Effect.map(Effect.context<never>(), (context) => {
+    const run = Effect.runSyncWith(context)
+    // Not in the fiber of a request: what a handler logs there is sent to its client.
+    const line = (log: typeof Effect.logInfo, message: string, { id, more, owner }: Facts) =>
+      Effect.sync(() => {
+        const annotations = {
+          ...(id === undefined ? undefined : { "mcp.task.id": excerpt(id) }),
+          ...(owner === undefined ? undefined : { "mcp.task.owner": nameOf(owner) }),
+          ...more
+        }
+        run(Effect.annotateLogs(log(message), annotations))
+      })
+    const refused = (why: string, facts: Facts) => line(Effect.logInfo, `A task was refused: ${why}`, facts)
+    /** The owners of the tasks that run here. */
+    const owners = new Map<string, string>()
+
+    const used =
+      (message: string, id: string, owner: string, log: typeof Effect.logInfo = Effect.logDebug) =>
+      <A, E>(use: Effect.Effect<Option.Option<A>, E>): Effect.Effect<Option.Option<A>, E> =>
+        Effect.tap(use, (found) =>
+          Option.isSome(found)
+            ? line(log, message, { id, owner })
+            : refused("it is unknown to its caller", { id, owner })
+        )
+    const ended = ({ task: id }: Lease, end: string) =>
+      Effect.suspend(() => {
+        const owner = owners.get(id)
+        owners.delete(id)
+        return line(Effect.logInfo, "A task has ended", { id, owner, more: { "mcp.task.end": end } })
+      })
+    const forgotten = ({ task }: Lease) => Effect.sync(() => owners.delete(task))
+
+    return {
+      store: TaskStore.of({
+        outlives: store.outlives,
+        create: (task, node) =>
+          store.create(task, node).pipe(
+            Effect.tap(({ task: { id } }) => {
+              owners.set(id, task.owner)
+              const more = { "mcp.task.tool": excerpt(task.tool) }
+              return line(Effect.logInfo, "A task was created", { id, owner: task.owner, more })
+            }),
+            Effect.tapError(({ message }) => refused(message, { owner: task.owner }))
+          ),
+        get: (id, owner) => used("A task was read", id, owner)(store.get(id, owner)),
+        list: (owner, cursor, size) =>
+          Effect.tap(store.list(owner, cursor, size), () => line(Effect.logDebug, "Tasks were listed", { owner })),
+        answer: (id, owner, answers) => used("A task was answered", id, owner)(store.answer(id, owner, answers)),
+        cancel: (id, owner, message) =>
+          used("A task was cancelled", id, owner, Effect.logInfo)(store.cancel(id, owner, message)),
+        changes: (id, owner) => Stream.suspend(() => store.changes(id, owner))
+      }),
+      journal: Journal.of({
+        node: journal.node,
+        lease: journal.lease,
+        due: journal.due,
+        claim: (node, tools, max) =>
+          Effect.tap(journal.claim(node, tools, max), (claimed) =>
+            Effect.sync(() => claimed.forEach(({ input, lease }) => owners.set(lease.task, input.owner)))
+          ),
+        renew: (node, leases) => journal.renew(node, leases),
+        record: (lease, entry) => journal.record(lease, entry),
+        answer: (lease, key) => journal.answer(lease, key),
+        message: (lease, message) => journal.message(lease, message),
+        park: (lease, wake) => Effect.ensuring(journal.park(lease, wake), forgotten(lease)),
+        settle: (lease, outcome, message) =>
+          journal.settle(lease, outcome, message).pipe(
+            Effect.tap(() => ended(lease, endOf(outcome))),
+            Effect.tapError(() => forgotten(lease))
+          ),
+        lost: (lease) =>
+          Effect.tap(journal.lost(lease), ({ reason }) =>
+            reason === "expired" ? ended(lease, "expired") : forgotten(lease)
+          ),
+        sweep: journal.sweep
+      })
+    }
+  })

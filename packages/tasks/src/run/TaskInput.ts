@@ -1,0 +1,261 @@
+/**
+ * The questions and steps of a task: a `ClientInput` over its journal.
+ *
+ * A question is recorded and waits for its answer, in place. What was recorded before returns at once, so that a handler which runs again
+ * on another node continues where it was.
+ */
+import * as ClientInput from "@effect-mcp/core/ClientInput"
+import { canonicalJson, digest } from "@effect-mcp/core/internal/digest"
+import * as Codecs from "@effect-mcp/protocol/Codecs"
+import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Method from "@effect-mcp/protocol/Method"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { MethodCodec } from "@effect-mcp/protocol/Revision"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Answer } from "../model/Task.ts"
+import type { Entry, Journal, JournalFull, Lease, Lost } from "../store/Journal.ts"
+import { Waits } from "./Waits.ts"
+
+/** How often a question is asked whose answer does not decode. */
+const maxAttempts = 3
+
+/** Whether a fiber is inside a `Once` step. */
+const InStep = Context.Reference<boolean>("@effect-mcp/tasks/InStep", { defaultValue: () => false })
+
+export interface Options {
+  readonly journal: Journal["Service"]
+  readonly lease: Lease
+  /** What the task recorded before this run. */
+  readonly entries: ReadonlyArray<Entry>
+  /** What the request recorded before it became a task. Its questions were answered then, and have no keys of the task. */
+  readonly before?: ClientInput.Recorded | undefined
+  /** What may be asked, as declared when the task was made. */
+  readonly client: ClientInput.ClientDeclaration
+}
+
+/** The keys of steps and sleeps, apart from the keys of questions. */
+const stepKey = (name: string): string => `step:${name}`
+const sleepKey = (name: string): string => `sleep:${name}`
+
+/** A run that has lost its lease is interrupted from outside. */
+const stopped = (error: Lost | JournalFull): Effect.Effect<never, McpError.McpError> =>
+  error._tag === "Lost" ? Effect.never : Effect.fail(McpError.limitExceeded(error.message))
+
+/** The defect of a step by which a task fails, and says why: a step has no error of its own for it. */
+export class TaskFailed extends Data.TaggedError("TaskFailed")<{ readonly error: McpError.McpError }> {}
+
+const failing = <A>(effect: Effect.Effect<A, McpError.McpError>): Effect.Effect<A> =>
+  Effect.catch(effect, (error) => Effect.die(new TaskFailed({ error })))
+
+const mismatch = (name: string, message: string): McpError.McpError =>
+  McpError.internalError(`Journal mismatch: what the step ${name} recorded does not fit its schema: ${message}`)
+
+const mustNotAsk = Effect.fail(McpError.internalError("A step must not ask: ask before it"))
+
+/** Counts a name, from one. */
+const counted = (counts: Map<string, number>, name: string): number => {
+  const count = (counts.get(name) ?? 0) + 1
+  counts.set(name, count)
+  return count
+}
+
+/** A question, encoded for the client's revision. */
+interface Asked<A> {
+  readonly method: string
+  readonly params: JsonObject
+  readonly key: string | undefined
+  /** Whether all that ask it get one answer. */
+  readonly sameForAll: boolean
+  readonly decode: (answer: JsonObject) => Effect.Effect<A, string>
+}
+
+class TaskInput {
+  readonly waits = new Waits()
+  private readonly options: Options
+  private readonly steps = new Map<string, unknown>()
+  private readonly used = new Set<string>()
+  /** The keys of recorded steps and sleeps that the handler came to. */
+  private readonly met = new Set<string>()
+  private readonly counts = new Map<string, number>()
+  /** How often each question was asked, answers of the request included. */
+  private readonly earlier = new Map<string, number>()
+
+  constructor(options: Options) {
+    this.options = options
+    for (const [name, value] of Object.entries(options.before?.steps ?? {})) this.steps.set(stepKey(name), value)
+    for (const entry of options.entries) if (entry._tag === "Step") this.steps.set(entry.key, entry.value)
+  }
+
+  ask<M extends ClientInput.Question>(
+    method: M,
+    params: Method.ServerRequests[M]["params"],
+    options?: ClientInput.AskOptions
+  ): Effect.Effect<Method.ServerRequests[M]["result"], ClientInput.AskError | McpError.McpError> {
+    return Effect.flatMap(InStep, (inStep) => {
+      if (inStep) return mustNotAsk
+      const { client } = this.options
+      const missing = ClientInput.missingCapability(method, params, client)
+      const codec: MethodCodec<Method.ServerRequests[M]["params"], Method.ServerRequests[M]["result"]> | undefined =
+        client.revision.serverRequests[method]
+      if (missing !== undefined || codec === undefined) {
+        return Effect.fail(ClientInput.CapabilityMissing.of(missing ?? method))
+      }
+      const coders = Codecs.coders(codec)
+      return Effect.flatMap(
+        Effect.mapError(
+          coders.params.encode(params),
+          (message) => new ClientInput.CapabilityMissing({ capability: method, message })
+        ),
+        (wire) =>
+          this.asked({
+            method,
+            params: isJsonObject(wire) ? wire : {},
+            key: options?.key,
+            sameForAll: MethodInfo.serverRequests[method].sameForAll === true,
+            decode: coders.result.decode
+          })
+      )
+    })
+  }
+
+  askOwn<A>(
+    { decode, method, params }: ClientInput.OwnQuestion<A>,
+    options?: ClientInput.AskOptions
+  ): Effect.Effect<A, ClientInput.AskError | McpError.McpError> {
+    const decodeAnswer = (answer: JsonObject) => Effect.mapError(decode(answer), ({ message }) => message)
+    return Effect.flatMap(InStep, (inStep) =>
+      inStep ? mustNotAsk : this.asked({ method, params, key: options?.key, sameForAll: false, decode: decodeAnswer })
+    )
+  }
+
+  /** The answer that the request got before it became a task, else that of the task. */
+  private asked<A>(asked: Asked<A>): Effect.Effect<A, ClientInput.AskError | McpError.McpError> {
+    const answers = this.options.before?.answers ?? {}
+    const { key: given, method, params, sameForAll } = asked
+    const { key } = ClientInput.questionKey(method, params, given, (text) =>
+      sameForAll ? undefined : counted(this.earlier, text) - 1
+    )
+    const answer = Object.hasOwn(answers, key) ? answers[key] : undefined
+    const ask = Effect.suspend(() => this.answered(asked, 1))
+    return isJsonObject(answer) ? Effect.catch(asked.decode(answer), () => ask) : ask
+  }
+
+  private answered<A>(asked: Asked<A>, attempt: number): Effect.Effect<A, ClientInput.AskError | McpError.McpError> {
+    const { journal, lease } = this.options
+    const { decode, method, params } = asked
+    const key = this.keyOf(asked, attempt)
+    const recorded = journal.record(lease, { _tag: "Question", key, question: { method, params } })
+    const answer = Effect.catch(
+      Effect.flatMap(recorded, ({ _tag }) =>
+        _tag === "Question"
+          ? this.waits.during(key, undefined, journal.answer(lease, key))
+          : Effect.die(new Error(`The key ${JSON.stringify(key)} is that of a step: give the question another`))
+      ),
+      stopped
+    )
+    return Effect.flatMap(answer, (answer) => {
+      if (answer._tag === "Error") return Effect.fail(refused(answer))
+      return Effect.catch(decode(answer.result), (message) =>
+        attempt < maxAttempts
+          ? this.answered(asked, attempt + 1)
+          : Effect.fail(McpError.internalError(`The client's answer to ${method} is malformed: ${message}`))
+      )
+    })
+  }
+
+  /** A key is used once in the life of a task: the second question of a name and an answer that does not decode get another. */
+  private keyOf({ key, method, params, sameForAll }: Asked<unknown>, attempt: number): string {
+    const name = key ?? `${method}:${digest(canonicalJson(params))}`
+    if (attempt === 1 && sameForAll) return name
+    const count = counted(this.counts, name)
+    return count === 1 ? name : `${name}#${count}`
+  }
+
+  once<A, E, R>(
+    name: string,
+    schema: Schema.Codec<A, unknown>,
+    effect: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R> {
+    return Effect.suspend(() => {
+      this.use(name)
+      const codec = JsonSchema.codec(schema)
+      const key = stepKey(name)
+      if (this.steps.has(key)) {
+        this.met.add(key)
+        const decoded = Schema.decodeUnknownEffect(codec)(this.steps.get(key))
+        return failing(Effect.mapError(decoded, ({ message }) => mismatch(name, message)))
+      }
+      const { journal, lease } = this.options
+      const ran = Effect.tap(Effect.provideService(effect, InStep, true), (value) =>
+        Effect.flatMap(Effect.orDie(Schema.encodeEffect(codec)(value)), (encoded) =>
+          failing(Effect.catch(journal.record(lease, { _tag: "Step", key, value: encoded }), stopped))
+        )
+      )
+      // A step that failed may be tried again under its name.
+      return Effect.tapError(this.waits.step(ran), () => Effect.sync(() => this.used.delete(name)))
+    })
+  }
+
+  /** The steps and sleeps that an earlier run recorded and this one did not come to. */
+  unmet(): ReadonlyArray<string> {
+    return this.options.entries.flatMap(({ _tag, key }) => (_tag === "Question" || this.met.has(key) ? [] : [key]))
+  }
+
+  /** Dies where the handler has used the name already. */
+  private use(name: string): void {
+    if (this.used.has(name)) throw new Error(`Two steps of one task are named ${JSON.stringify(name)}`)
+    this.used.add(name)
+  }
+
+  /** Sleeps until the end that the first attempt recorded. */
+  sleep(name: string, millis: number): Effect.Effect<void> {
+    const { journal, lease } = this.options
+    const key = sleepKey(name)
+    return Effect.gen({ self: this }, function* () {
+      this.use(name)
+      const now = yield* Clock.currentTimeMillis
+      const known = this.options.entries.find((entry) => entry.key === key)
+      const entry = known ?? { _tag: "Sleep" as const, key, until: now + millis }
+      const recorded = known ?? (yield* failing(Effect.catch(journal.record(lease, entry), stopped)))
+      this.met.add(key)
+      const until = recorded._tag === "Sleep" ? recorded.until : now
+      yield* this.waits.during(key, until, Effect.sleep(Math.max(0, until - now)))
+    })
+  }
+}
+
+const refused = (answer: Extract<Answer, { _tag: "Error" }>): ClientInput.Declined | McpError.McpError => {
+  const { _tag, ...error } = answer
+  return answer.code === McpError.UserRejected
+    ? new ClientInput.Declined({ action: "decline", message: answer.message })
+    : new McpError.McpError(error)
+}
+
+type Client = ClientInput.ClientInput["Service"]
+
+/** The client of a run of a task, with what the run waits for. */
+export interface TaskClient extends Client {
+  readonly waits: Waits
+  /** The steps and sleeps that an earlier run recorded and this one did not come to. */
+  readonly unmet: () => ReadonlyArray<string>
+}
+
+/** The client of a run of a task. */
+export const make = (options: Options): TaskClient => {
+  const input = new TaskInput(options)
+  const { task: id } = options.lease
+  return {
+    ask: (method, params, options) => input.ask(method, params, options),
+    askOwn: (question, options) => input.askOwn(question, options),
+    once: (name, schema, effect) => input.once(name, schema, effect),
+    task: { id, sleep: (name, millis) => input.sleep(name, millis) },
+    waits: input.waits,
+    unmet: () => input.unmet()
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * The tasks that run in this process: a fiber each, owned by the server.
+ *
+ * A task ends by its handler, or is interrupted with a reason: the client cancelled it, its time to live is over, another node has taken it
+ * over, its lease could not be renewed, or the server stops. One that only waits is parked: interrupted, and claimed again when it is due.
+ * Its finalizers run in each case.
+ */
+import * as CancelReason from "@effect-mcp/core/CancelReason"
+import type { McpError } from "@effect-mcp/protocol/McpError"
+import * as McpErrors from "@effect-mcp/protocol/McpError"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Replay from "@effect-mcp/server/internal/Replay"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import type { Outcome } from "../model/Task.ts"
+import { type Claimed, Journal, type Lease, type Lost, type Wake } from "../store/Journal.ts"
+import { TaskFailed } from "./TaskInput.ts"
+import type { Waits } from "./Waits.ts"
+
+/** How often tasks that are past their time are looked for, in milliseconds. */
+const sweeping = 60_000
+/** How long a new message waits after the one before, in milliseconds. */
+const messageInterval = 1000
+/** How long a failed renewal waits before the next try, in milliseconds. */
+const retryInterval = 250
+/** How long the steps that run at a shutdown may take to end and be recorded, in milliseconds. */
+const drainTime = 10_000
+/** How many tasks run at once in a process, and how many it claims at once. */
+const maxRunning = 256
+const maxClaimed = 20
+/** How often a task is claimed that records nothing new. */
+const maxAttempts = 10
+/** How long the first claim waits for the tools of the server to be registered, in milliseconds. */
+const settling = 20
+
+const reasons: { readonly [R in Lost["reason"]]: string } = {
+  cancelled: "The task was cancelled",
+  expired: "The task did not end within its time to live",
+  ended: "The task has ended",
+  taken: "Another node has taken the task over"
+}
+
+export const drained = "The server is shutting down"
+const cutOff = "The lease of the task could not be renewed"
+const parked = "The task waits"
+const givenUp = McpErrors.internalError(`Gave up after ${maxAttempts} attempts that recorded nothing new`)
+
+/** A handler that runs as a task, and what it waits for. */
+export interface Attempt {
+  readonly handler: Effect.Effect<JsonObject, McpError>
+  readonly waits: Waits
+}
+
+/** Why a run is over. */
+type End =
+  | { readonly _tag: "Ended" }
+  | { readonly _tag: "Stopped"; readonly reason: string }
+  | { readonly _tag: "Waits"; readonly wake: Wake }
+
+/** Runs tasks in a scope. */
+export interface TaskSupervisor {
+  /** The name of this process among the nodes of a store. */
+  readonly node: string
+  /** Runs a handler as the task of a lease until it ends; gives its fiber. */
+  readonly run: (lease: Lease, attempt: Attempt) => Effect.Effect<Fiber.Fiber<void>>
+  /** Claims tasks that are due and whose tool is here, and runs them again, for ever. */
+  readonly resume: (
+    tools: () => ReadonlyArray<string>,
+    attempt: (claimed: Claimed) => Effect.Effect<Attempt, McpError>
+  ) => Effect.Effect<never>
+  /** Replaces the message of a task: at most one write a second, the latest wins. Never waits. */
+  readonly message: (lease: Lease, message: string) => void
+  /** The tasks that run. */
+  readonly running: () => number
+}
+
+interface Run {
+  readonly lease: Lease
+  message: string | undefined
+  /** When the next message may be written. */
+  nextMessage: number
+  /** Completed with the reason why the run must stop. */
+  readonly cut: Deferred.Deferred<string>
+}
+
+const failedBy = (cause: Cause.Cause<unknown>): McpError | undefined => {
+  const defects = cause.reasons.flatMap((reason) => (Cause.isDieReason(reason) ? [reason.defect] : []))
+  return defects.find((defect) => defect instanceof TaskFailed)?.error
+}
+
+const outcomeOf = (exit: Exit.Exit<JsonObject, McpError>): Outcome => {
+  if (Exit.isSuccess(exit)) return { _tag: "Result", result: exit.value }
+  const failure = exit.cause.reasons.find(Cause.isFailReason)?.error ?? failedBy(exit.cause)
+  const { code, data, message } =
+    failure ??
+    (Cause.hasInterruptsOnly(exit.cause)
+      ? McpErrors.interrupted("The handler interrupted itself")
+      : McpErrors.internalError())
+  return { _tag: "Error", code, message, ...(data === undefined ? undefined : { data }) }
+}
+
+const settle = (
+  journal: Journal["Service"],
+  lease: Lease,
+  exit: Exit.Exit<JsonObject, McpError>
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    if (Exit.isFailure(exit) && Cause.hasDies(exit.cause)) {
+      yield* Effect.logError(`The handler of the task ${lease.task} died`, exit.cause)
+    }
+    yield* Effect.ignore(journal.settle(lease, outcomeOf(exit)))
+  })
+
+/** A store that fails is logged: what it was asked for is asked again, here or by another node. */
+const logged = <A>(effect: Effect.Effect<A>): Effect.Effect<A | void> =>
+  Effect.catchCause(effect, (cause) =>
+    Cause.hasInterruptsOnly(cause)
+      ? Effect.failCause(cause)
+      : Effect.andThen(Effect.logWarning("The store of tasks failed", cause), Effect.sleep(retryInterval))
+  )
+
+/** Runs the handler until it ends, waits, or loses its lease; the last two interrupt it. */
+const supervise = (
+  journal: Journal["Service"],
+  lease: Lease,
+  { handler, waits }: Attempt,
+  cut: Effect.Effect<string>
+): Effect.Effect<void> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.forkDetach(restore(waits.watched(handler)), { startImmediately: true })
+      const ends: ReadonlyArray<Effect.Effect<End>> = [
+        Effect.as(Fiber.await(fiber), { _tag: "Ended" }),
+        Effect.map(journal.lost(lease), ({ reason }) => ({ _tag: "Stopped", reason: reasons[reason] })),
+        Effect.map(cut, (reason) => ({ _tag: "Stopped", reason })),
+        Effect.map(waits.idle, (wake) => ({ _tag: "Waits", wake }))
+      ]
+      const exit = yield* Effect.exit(restore(Effect.raceAllFirst(ends)))
+      // Interrupted: the server ends. Steps that run are recorded, so that the next node need not run them again.
+      const end: End = Exit.isSuccess(exit) ? exit.value : { _tag: "Stopped", reason: drained }
+      if (Exit.isFailure(exit)) {
+        const drain = Effect.timeoutOption(Effect.raceFirst(Fiber.await(fiber), waits.quiet), drainTime)
+        // In a fiber of its own: this one is interrupted already, and could not stop waiting.
+        yield* Fiber.await(yield* Effect.forkDetach(Effect.interruptible(drain), { startImmediately: true }))
+      }
+      if (end._tag === "Stopped") fiber.interruptUnsafe(undefined, CancelReason.annotation(end.reason))
+      if (end._tag === "Waits") fiber.interruptUnsafe(undefined, suspended)
+      const ended = yield* Fiber.await(fiber)
+      if (end._tag === "Ended" || Exit.isSuccess(ended)) yield* settle(journal, lease, ended)
+      else if (end._tag === "Waits") yield* Effect.ignore(journal.park(lease, end.wake))
+      else if (end.reason === drained) yield* Effect.ignore(journal.park(lease))
+    })
+  )
+
+/** Finalizers see that the handler will run again. */
+const suspended = Context.merge(Replay.suspension, CancelReason.annotation(parked))
+
+/**
+ * Renews the leases of a node at a third of their time. Where that fails for another third, the node stops its tasks: before another node
+ * may claim them.
+ */
+const renewing = (journal: Journal["Service"], runs: ReadonlyMap<string, Run>): Effect.Effect<never> => {
+  const third = journal.lease / 3
+  const renew = Effect.suspend(() =>
+    journal.renew(
+      journal.node,
+      Array.from(runs.values(), ({ lease }) => lease)
+    )
+  )
+  const tried = Effect.retry(Effect.sandbox(renew), { schedule: Schedule.spaced(retryInterval) })
+  const once = Effect.flatMap(Effect.timeoutOption(tried, third), (lost) =>
+    Effect.sync(() => {
+      const stopped = Option.match(lost, {
+        onNone: () => [...runs.values()],
+        // Those of an older epoch: `lost` of the journal may not have noticed yet.
+        onSome: (leases) =>
+          leases.flatMap(({ epoch, task }) => {
+            const run = runs.get(task)
+            return run?.lease.epoch === epoch ? [run] : []
+          })
+      })
+      const reason = Option.isNone(lost) ? cutOff : reasons.taken
+      for (const { cut } of stopped) Deferred.doneUnsafe(cut, Effect.succeed(reason))
+    })
+  )
+  const ifAny = Effect.suspend(() => (runs.size === 0 ? Effect.void : Effect.orDie(once)))
+  return Effect.forever(Effect.andThen(Effect.sleep(third), ifAny))
+}
+
+/** A supervisor in the scope. When it closes, tasks are interrupted and their leases given up: another node continues at once. */
+export const make: Effect.Effect<TaskSupervisor, never, Journal | Scope.Scope> = Effect.gen(function* () {
+  const journal = yield* Journal
+  const clock = yield* Clock.Clock
+  const scope = yield* Scope.Scope
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const runs = new Map<string, Run>()
+
+  yield* Effect.forkScoped(renewing(journal, runs))
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(sweeping), logged(journal.sweep))))
+  // Closed before the renewals end, all tasks at once.
+  const tasks = yield* Scope.fork(scope, "parallel")
+
+  const write = (run: Run): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const { message } = run
+      run.message = undefined
+      run.nextMessage = clock.currentTimeMillisUnsafe() + messageInterval
+      return message === undefined ? Effect.void : Effect.ignore(journal.message(run.lease, message))
+    })
+
+  const message: TaskSupervisor["message"] = (lease, text) => {
+    const run = runs.get(lease.task)
+    if (run === undefined) return
+    const isWaiting = run.message !== undefined
+    run.message = text
+    if (isWaiting) return
+    const wait = Math.max(0, run.nextMessage - clock.currentTimeMillisUnsafe())
+    Fiber.runIn(runFork(Effect.andThen(Effect.sleep(wait), write(run))), scope)
+  }
+
+  const run: TaskSupervisor["run"] = (lease, attempt) =>
+    Effect.sync(() => {
+      const run = { lease, message: undefined, nextMessage: 0, cut: Deferred.makeUnsafe<string>() }
+      runs.set(lease.task, run)
+      const forgotten = Effect.sync(() => {
+        if (runs.get(lease.task) === run) runs.delete(lease.task)
+      })
+      const supervised = logged(supervise(journal, lease, attempt, Deferred.await(run.cut)))
+      return Fiber.runIn(runFork(Effect.ensuring(supervised, forgotten)), tasks)
+    })
+
+  const resumed = (claimed: Claimed, attempt: (claimed: Claimed) => Effect.Effect<Attempt, McpError>) =>
+    claimed.attempts > maxAttempts
+      ? settle(journal, claimed.lease, Exit.fail(givenUp))
+      : Effect.matchCauseEffect(attempt(claimed), {
+          onSuccess: (attempt) => run(claimed.lease, attempt),
+          onFailure: (cause) => settle(journal, claimed.lease, Exit.failCause(cause))
+        })
+
+  const resume: TaskSupervisor["resume"] = (tools, attempt) => {
+    // What was claimed runs, or a shutdown would leave it leased.
+    const claim = Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function* () {
+        const names = tools()
+        const free = Math.min(maxClaimed, maxRunning - runs.size)
+        if (names.length === 0 || free <= 0) return 0
+        const claimed = yield* restore(journal.claim(journal.node, names, free))
+        for (const task of claimed) yield* resumed(task, attempt)
+        return claimed.length
+      })
+    )
+    const claimUntilNone = logged(Effect.repeat(claim, { while: (count) => count === maxClaimed }))
+    const next = Effect.andThen(logged(journal.due), claimUntilNone)
+    return Effect.andThen(Effect.andThen(Effect.sleep(settling), claimUntilNone), Effect.forever(next))
+  }
+
+  return { node: journal.node, run, resume, message, running: () => runs.size }
+})

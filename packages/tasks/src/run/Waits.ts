@@ -1,0 +1,109 @@
+/**
+ * What a run of a task waits for, so that a run which only waits can be parked: a row of its store instead of fibers.
+ *
+ * A run only waits where no step of it runs, a question or a sleep is open, and none of its fibers did anything for 30 seconds. Work that is
+ * longer without a sign belongs into a step.
+ */
+import { HandlerScheduler } from "@effect-mcp/core/internal/HandlerContext"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import type * as Fiber from "effect/Fiber"
+import { Scheduler } from "effect/Scheduler"
+import type { Wake } from "../store/Journal.ts"
+
+/** How often a run is looked at, in milliseconds. */
+const look = 10_000
+/** How many looks in a row must see that the run only waits. */
+const looks = 3
+
+export class Waits {
+  /** The open questions and sleeps by key; of a sleep its end, in milliseconds since the epoch. */
+  private readonly open = new Map<string, number | undefined>()
+  private readonly isWaiting = Latch.makeUnsafe(false)
+  private readonly noStepRuns = Latch.makeUnsafe(true)
+  private steps = 0
+  private isActive = false
+  private isDraining = false
+
+  /** Waits for the answer to a question, or for the end of a sleep. */
+  during<A, E, R>(key: string, until: number | undefined, wait: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    return Effect.suspend(() => {
+      this.open.set(key, until)
+      this.isWaiting.openUnsafe()
+      return Effect.ensuring(
+        wait,
+        Effect.sync(() => {
+          this.open.delete(key)
+          if (this.open.size === 0) this.isWaiting.closeUnsafe()
+        })
+      )
+    })
+  }
+
+  /** Runs a step; from `quiet` on none begins. */
+  step<A, E, R>(step: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    return Effect.suspend(() => {
+      if (this.isDraining) return Effect.never
+      this.steps++
+      this.noStepRuns.closeUnsafe()
+      return Effect.ensuring(
+        step,
+        Effect.sync(() => {
+          if (--this.steps === 0) this.noStepRuns.openUnsafe()
+        })
+      )
+    })
+  }
+
+  /** Lets no new step begin; completes when none runs. */
+  get quiet(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.isDraining = true
+      return this.noStepRuns.await
+    })
+  }
+
+  /** The handler on a scheduler that notes when one of its fibers does anything: Effect asks it before each operation. */
+  watched<A, E, R>(handler: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    return Effect.flatMap(Scheduler, (ambient) => {
+      const shouldYield = (fiber: Fiber.Fiber<unknown, unknown>) => {
+        this.isActive = true
+        return ambient.shouldYield(fiber)
+      }
+      const noting: Scheduler = Object.create(ambient, {
+        executionMode: { value: ambient.executionMode },
+        shouldYield: { value: shouldYield },
+        makeDispatcher: { value: () => ambient.makeDispatcher() }
+      })
+      const services = Context.make(Scheduler, noting).pipe(Context.add(HandlerScheduler, noting))
+      return Effect.provideContext(handler, services)
+    })
+  }
+
+  /** Completes when the run only waits, with what for. */
+  get idle(): Effect.Effect<Wake> {
+    return Effect.gen({ self: this }, function* () {
+      let seen = 0
+      while (true) {
+        yield* this.isWaiting.await
+        this.isActive = false
+        yield* Effect.sleep(look)
+        const wake = this.wake(yield* Clock.currentTimeMillis)
+        seen = this.isActive || this.steps > 0 || wake === undefined ? 0 : seen + 1
+        if (wake !== undefined && seen === looks) return wake
+      }
+    })
+  }
+
+  /** Undefined where it waits for nothing, or not for long. */
+  private wake(now: number): Wake | undefined {
+    if (this.open.size === 0) return undefined
+    const ends = [...this.open.values()].filter((until) => until !== undefined)
+    const at = ends.length === 0 ? undefined : Math.min(...ends)
+    if (at !== undefined && at - now < look * looks) return undefined
+    const answers = [...this.open].flatMap(([key, until]) => (until === undefined ? [key] : []))
+    return { at, answers }
+  }
+}

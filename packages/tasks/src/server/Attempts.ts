@@ -1,0 +1,78 @@
+/**
+ * How the handler of a task runs: right after its creation, and again in any process that has claimed it.
+ *
+ * Both ways give it the same services, made of what the row of the task keeps.
+ */
+import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
+import type { ToolRegistry } from "@effect-mcp/core/Tools"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Detached from "@effect-mcp/server/Detached"
+import type * as Middleware from "@effect-mcp/server/Middleware"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as ClientFacts from "../run/ClientFacts.ts"
+import * as TaskInput from "../run/TaskInput.ts"
+import type { Attempt } from "../run/TaskSupervisor.ts"
+import type { Claimed, Entry, Lease } from "../store/Journal.ts"
+import type { Service } from "./Service.ts"
+
+/** The result of a tool, as it is stored. Only a tool gives it: nothing that encodes lies inside of the creation. */
+const stored = (result: Effect.Success<Middleware.Next>): Effect.Effect<JsonObject> =>
+  isEncodedResult(result) ? Effect.die(new Error("A task cannot end with an encoded result")) : Effect.succeed(result)
+
+/** A run of the call of a tool as the task of a lease. `entries`: what earlier runs recorded. */
+export const attemptOf = (
+  { journal, routes, supervisor }: Service,
+  lease: Lease,
+  { before, facts }: ClientFacts.ClientFacts,
+  entries: ReadonlyArray<Entry>,
+  call: Middleware.Next
+): Attempt => {
+  const { clientCapabilities: capabilities, revision } = facts
+  const input = TaskInput.make({ journal, lease, entries, before, client: { revision, capabilities } })
+  const handler = Detached.provide(call, facts, {
+    input,
+    progress: (progress, options) =>
+      Effect.suspend(() => {
+        if (options.message !== undefined) supervisor.message(lease, options.message)
+        return routes.report(lease.task, progress, options)
+      })
+  })
+  // What is interrupted may run again.
+  const over = (exit: Exit.Exit<unknown, unknown>) =>
+    Effect.sync(() =>
+      Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause) ? undefined : routes.silence(lease.task)
+    )
+  const changed = Effect.suspend(() => {
+    const unmet = input.unmet()
+    if (unmet.length === 0) return Effect.void
+    return Effect.logWarning(
+      `The task ${lease.task} recorded what its handler did not come to again: ${unmet.join(", ")}`
+    )
+  })
+  const ended = Effect.tap(Effect.flatMap(handler, stored), () => changed)
+  return { handler: Effect.onExit(ended, over), waits: input.waits }
+}
+
+/** The run of a task that was claimed, by the tool of its name. */
+export const again =
+  (service: Service, tools: ToolRegistry["Service"]) =>
+  ({ entries, input, lease }: Claimed): Effect.Effect<Attempt, McpError.McpError> =>
+    Effect.gen(function* () {
+      const client = yield* ClientFacts.read(input.client)
+      const entry = tools.find(input.tool, client.facts.principal)
+      if (entry === undefined) {
+        return yield* McpError.internalError(`The tool ${input.tool} is not there any more for the caller of the task`)
+      }
+      const { arguments: args } = input.input
+      const params = { name: input.tool, arguments: isJsonObject(args) ? args : {} }
+      return attemptOf(
+        service,
+        lease,
+        client,
+        entries,
+        Effect.suspend(() => entry.call(params))
+      )
+    })

@@ -1,0 +1,108 @@
+/** The methods of 2025-11-25, over the tasks of their caller (basic/utilities/tasks). */
+import * as Extensions from "@effect-mcp/core/Extensions"
+import type { Caller, ExtensionRegistry } from "@effect-mcp/core/Extensions"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { TaskCapabilities } from "@effect-mcp/protocol/Capabilities"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import { CoreTasks } from "../extension/CoreTasks.ts"
+import type { Task } from "../model/Task.ts"
+import * as Wire2025 from "../model/Wire2025.ts"
+import * as Outlet from "./Outlet.ts"
+import { anonymous, owner } from "./Owner.ts"
+import { found, inRevision, type Service, unknownTask } from "./Service.ts"
+
+/** Tasks of one page of a list. */
+const pageSize = 50
+
+interface Named {
+  readonly taskId: string
+}
+
+const get = ({ routes, store }: Service, { taskId }: Named) =>
+  Effect.gen(function* () {
+    const caller = yield* owner(store)
+    const task = yield* found(store.get(taskId, caller))
+    const session = yield* Outlet.ofSession
+    // A client that has come back in another session need not call `tasks/result` to be asked.
+    if (task.questions.size > 0 && session) yield* routes.join(task, caller, session, undefined, Effect.void)
+    return Wire2025.write(task)
+  })
+
+const isEnded = ({ outcome }: Task): boolean => outcome !== undefined
+
+/** Exactly what the original request would have been answered with, and the task that it belongs to. */
+const answerOf = ({ id, outcome }: Task) =>
+  Effect.gen(function* () {
+    if (outcome === undefined) return yield* unknownTask
+    if (outcome._tag === "Cancelled") return yield* McpError.interrupted("The task was cancelled")
+    if (outcome._tag === "Error") {
+      const { code, data, message } = outcome
+      return yield* new McpError.McpError({ code, message, ...(data === undefined ? undefined : { data }) })
+    }
+    const { revision } = yield* RequestContext
+    const { _meta, ...result }: JsonObject = yield* inRevision(outcome.result, revision)
+    return { ...result, _meta: { ...(typeof _meta === "object" ? _meta : undefined), ...Wire2025.related(id) } }
+  })
+
+const result = ({ routes, store, waits }: Service, { taskId }: Named) =>
+  Effect.gen(function* () {
+    const caller = yield* owner(store)
+    const task = yield* found(store.get(taskId, caller))
+    if (isEnded(task)) return yield* answerOf(task)
+    const ended = found(Stream.runHead(Stream.filter(store.changes(taskId, caller), isEnded)))
+    const { sessionId } = yield* RequestContext
+    const waiter = caller === anonymous ? `${anonymous} ${sessionId}` : caller
+    return yield* Effect.flatMap(
+      waits.hold(waiter, routes.during(task, caller, yield* Outlet.ofRequest, ended)),
+      answerOf
+    )
+  })
+
+const list = ({ store }: Service, { cursor }: { readonly cursor?: string }) =>
+  Effect.gen(function* () {
+    const caller = yield* owner(store)
+    // Their tasks cannot be told apart, so a list would give away all of them.
+    if (caller === anonymous) return yield* McpError.methodNotFound(CoreTasks.requests.list.method)
+    const page = yield* Effect.mapError(store.list(caller, cursor, pageSize), () =>
+      McpError.invalidParams("Unknown cursor")
+    )
+    const { next, tasks } = page
+    return { tasks: tasks.map(Wire2025.write), ...(next === undefined ? undefined : { nextCursor: next }) }
+  })
+
+/** One write decides: whatever the handler still does, the task stays cancelled. */
+const cancel = ({ routes, store }: Service, { taskId }: Named) =>
+  Effect.gen(function* () {
+    const caller = yield* owner(store)
+    const refuse = (task: Task) => McpError.invalidParams(`The task has ended: it is ${Wire2025.write(task).status}`)
+    const before = yield* found(store.get(taskId, caller))
+    if (isEnded(before)) return yield* refuse(before)
+    routes.silence(taskId)
+    const after = yield* found(store.cancel(taskId, caller))
+    routes.ended(taskId)
+    // It may have ended by itself meanwhile.
+    return after.outcome?._tag === "Cancelled" ? Wire2025.write(after) : yield* refuse(after)
+  })
+
+/** Where the tasks of a caller can be told from those of others, they can be listed. */
+const capabilities = ({ store }: Service, { duplex, principal }: Caller): TaskCapabilities => ({
+  ...(principal.subject !== undefined || (duplex && !store.outlives) ? { list: {} } : undefined),
+  cancel: {},
+  requests: { tools: { call: {} } }
+})
+
+/** Offers the capability `tasks` in 2025-11-25. */
+export const layer = (service: Service): Layer.Layer<never, never, ExtensionRegistry> =>
+  Extensions.layer(CoreTasks, {
+    settings: (caller) => capabilities(service, caller),
+    requests: {
+      get: (params) => get(service, params),
+      result: (params) => result(service, params),
+      list: (params) => list(service, params),
+      cancel: (params) => cancel(service, params)
+    }
+  })

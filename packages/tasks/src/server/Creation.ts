@@ -1,0 +1,204 @@
+/**
+ * When a call becomes a task, and how its handler runs then.
+ *
+ * Lies inside of all middleware of the server, which is around the creation: the principal that middleware gives owns the task. The handler
+ * runs in the scope of the server, with the services of a request that was answered.
+ */
+import * as CancelReason from "@effect-mcp/core/CancelReason"
+import { ClientInput, type Recorded } from "@effect-mcp/core/ClientInput"
+import { EncodedResult } from "@effect-mcp/core/EncodedResult"
+import * as Extension from "@effect-mcp/core/Extension"
+import { Principal } from "@effect-mcp/core/Principal"
+import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import type { ToolRegistry } from "@effect-mcp/core/Tools"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { CallToolParams } from "@effect-mcp/protocol/model/Tool"
+import * as Detached from "@effect-mcp/server/Detached"
+import * as Replay from "@effect-mcp/server/internal/Replay"
+import type * as Middleware from "@effect-mcp/server/Middleware"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import { CoreTasks } from "../extension/CoreTasks.ts"
+import { resultType, TasksExtension } from "../extension/TasksExtension.ts"
+import type { Task } from "../model/Task.ts"
+import * as Wire2025 from "../model/Wire2025.ts"
+import * as Wire2026 from "../model/Wire2026.ts"
+import * as ClientFacts from "../run/ClientFacts.ts"
+import type { Waits } from "../run/Waits.ts"
+import { attemptOf } from "./Attempts.ts"
+import { onBegin } from "./Begin.ts"
+import * as Outlet from "./Outlet.ts"
+import { owner } from "./Owner.ts"
+import type { Service } from "./Service.ts"
+
+type Next = Middleware.Next
+type Answer = Effect.Success<Next>
+
+export const nothing: Recorded = { answers: {}, steps: {} }
+
+const refused = (message: string) => new McpError.McpError({ code: McpError.MethodNotFound, message })
+
+/** The error for a tool that runs only as a task, to a client that can have none. */
+export const taskRequired = (name: string, { revision }: RequestContext["Service"]): McpError.McpError => {
+  if (Extension.isIn(TasksExtension, revision)) {
+    return McpError.missingClientCapability(Extension.declarationOf(TasksExtension, revision, {}))
+  }
+  return refused(
+    `The tool ${name} runs only as a task, which this server does not offer in revision ${revision.version}`
+  )
+}
+
+/** The error for a call that asks for a task of a tool that runs within its request (2025-11-25). */
+export const asksInVain = (name: string): McpError.McpError =>
+  refused(`The tool ${name} does not run as a task: call it without \`task\` in the params`)
+
+/** How the client of a generation has its task. */
+export interface Generation {
+  /** How long the task is kept, in milliseconds. */
+  readonly ttl: number
+  readonly answer: (task: Task) => EncodedResult
+  /** Lets messages of the task leave in the session of its request, where it has one. */
+  readonly join: (task: Task, owner: string) => Effect.Effect<void, never, RequestServices>
+}
+
+/**
+ * Makes a task and starts its handler; the answer is the task. The two are one: an interrupted request leaves no task that never runs.
+ * `waits`: other ones than those of the questions decide when the run is parked.
+ */
+export const created = (
+  service: Service,
+  { arguments: input = {}, name }: CallToolParams,
+  next: Next,
+  before: Recorded,
+  { answer, join, ttl }: Generation,
+  waits?: Waits
+): Effect.Effect<EncodedResult, McpError.McpError, RequestServices> => {
+  const { pollInterval, store, supervisor } = service
+  return Effect.gen(function* () {
+    const facts = ClientFacts.kept(yield* Detached.facts, service.claims)
+    const caller = yield* owner(store)
+    const client = ClientFacts.write({ facts, before })
+    const task = { owner: caller, tool: name, input: { name, arguments: input }, client, ttl, pollInterval }
+    const made = yield* Effect.mapError(store.create(task, supervisor.node), ({ message }) =>
+      McpError.limitExceeded(message)
+    )
+    yield* join(made.task, caller)
+    const attempt = attemptOf(service, made.lease, { facts, before }, [], next)
+    yield* supervisor.run(made.lease, waits === undefined ? attempt : { ...attempt, waits })
+    return answer(made.task)
+  }).pipe(Effect.uninterruptible)
+}
+
+/** A task of 2026-07-28: its client reads and answers it by requests of its own. */
+export const extension = ({ ttl }: Service): Generation => ({
+  ttl,
+  answer: (task) => EncodedResult.of(TasksExtension, resultType, Wire2026.created(task)),
+  join: () => Effect.void
+})
+
+/** The shortest time to live that a client gets, in milliseconds. */
+const minTtl = 1000
+
+/** A task of 2025-11-25. The time that its client asked for is kept within bounds; null asks for the longest. */
+export const core = ({ maxTtl, routes, ttl }: Service, asked: number | null | undefined): Generation => ({
+  ttl: asked === undefined ? ttl : Math.min(Math.max(asked ?? maxTtl, minTtl), maxTtl),
+  answer: (task) => EncodedResult.core("complete", { task: Wire2025.write(task) }),
+  join: (task, owner) =>
+    Effect.gen(function* () {
+      const session = yield* Outlet.ofSession
+      if (session === undefined) return
+      const { progressToken } = (yield* RequestContext).meta
+      // The task may not speak before its client knows it.
+      const answered = yield* Deferred.make<void>()
+      // In a fiber of its own: the one that closes the scope still writes the answer.
+      const answering = Effect.forkDetach(Deferred.succeed(answered, undefined))
+      yield* Scope.addFinalizer(yield* Scope.Scope, answering)
+      const token = JsonRpc.isId(progressToken) ? progressToken : undefined
+      yield* routes.join(task, owner, session, token, Deferred.await(answered))
+    })
+})
+
+/** The request until its handler begins the task: undefined then, after its finalizers have run. */
+const untilBegun = (next: Next): Effect.Effect<Answer | undefined, McpError.McpError, RequestServices> =>
+  Effect.gen(function* () {
+    const begun = yield* Deferred.make<void>()
+    onBegin(yield* ClientInput, Effect.andThen(Deferred.succeed(begun, undefined), Effect.never))
+    const handler = yield* Effect.forkChild(next, { startImmediately: true })
+    const ended = Effect.raceFirst(Fiber.await(handler), Effect.as(Deferred.await(begun), undefined))
+    const exit = yield* Effect.onExit(ended, (exit) => Replay.passOn(exit, handler))
+    if (exit !== undefined) return yield* exit
+    handler.interruptUnsafe(undefined, CancelReason.annotation("The call continues as a task"))
+    yield* Fiber.await(handler)
+    return undefined
+  })
+
+/** What a call of 2025-11-25 asks for with `task`. */
+export const taskOf = (params: object): Effect.Effect<Requested | undefined, McpError.McpError> =>
+  "task" in params
+    ? Effect.mapError(decodeRequested(params.task), ({ message }) => McpError.invalidParams(`Invalid task: ${message}`))
+    : Effect.undefined
+
+const Requested = Schema.Struct({ ttl: Schema.optionalKey(Schema.NullOr(Schema.Finite)) })
+type Requested = typeof Requested.Type
+const decodeRequested = Schema.decodeUnknownEffect(Requested)
+
+type Support = "forbidden" | "optional" | "required"
+
+/** Calls of 2025-11-25: the client decides, within what the tool allows. */
+const coreCall = (
+  service: Service,
+  params: CallToolParams,
+  support: Support,
+  next: Next
+): Effect.Effect<Answer, McpError.McpError, RequestServices> =>
+  Effect.flatMap(taskOf(params), (task) => {
+    if (task === undefined) {
+      return support === "required"
+        ? refused(`The tool ${params.name} runs only as a task: call it with \`task\` in the params`)
+        : next
+    }
+    return support === "forbidden"
+      ? asksInVain(params.name)
+      : created(service, params, next, nothing, core(service, task.ttl))
+  })
+
+/** Calls of 2026-07-28: the server decides, for clients that declared the extension in the request. */
+const extensionCall = (
+  service: Service,
+  params: CallToolParams,
+  begins: boolean,
+  next: Next
+): Effect.Effect<Answer, McpError.McpError, RequestServices> =>
+  Effect.gen(function* () {
+    const generation = extension(service)
+    if (!begins) return yield* created(service, params, next, nothing, generation)
+    const answer = yield* untilBegun(next)
+    if (answer !== undefined) return answer
+    const input = yield* ClientInput
+    return yield* created(service, params, next, input.recorded?.() ?? nothing, generation)
+  })
+
+/** The middleware around calls of tools. */
+export const middleware =
+  (service: Service, tools: ToolRegistry["Service"]): Middleware.Middleware =>
+  (request, next) => {
+    if (request.method !== "tools/call") return next
+    const { params } = request
+    return Effect.gen(function* () {
+      const entry = tools.find(params.name, yield* Principal)
+      // The server of a mounted tool decides.
+      if (entry === undefined) return yield* next
+      const support = entry.tool.execution?.taskSupport ?? "forbidden"
+      const context = yield* RequestContext
+      const { clientCapabilities, revision } = context
+      if (Extension.isIn(CoreTasks, revision)) return yield* coreCall(service, params, support, next)
+      if (support === "forbidden") return yield* next
+      return Extension.settingsIn(TasksExtension, revision, clientCapabilities) !== undefined
+        ? yield* extensionCall(service, params, entry.beginsTask === true, next)
+        : yield* support === "optional" ? next : taskRequired(params.name, context)
+    })
+  }

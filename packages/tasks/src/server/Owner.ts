@@ -1,0 +1,35 @@
+/**
+ * To which caller a task belongs.
+ *
+ * A principal is known by issuer and subject. An anonymous caller over stdio, a socket or in memory is its connection, unless tasks outlive
+ * it. Over HTTP, and in a store that outlives connections, an anonymous caller has no name: there the id of a task, which no other caller
+ * can guess, is the right to use it.
+ */
+import { callerKey, Principal } from "@effect-mcp/core/Principal"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
+import * as Effect from "effect/Effect"
+import type { TaskStore } from "../store/TaskStore.ts"
+
+const connections = new WeakMap<object, string>()
+
+const connectionKey = (connection: object): string => {
+  const known = connections.get(connection)
+  if (known !== undefined) return known
+  const made = `connection ${crypto.randomUUID()}`
+  connections.set(connection, made)
+  return made
+}
+
+/** The owner of all tasks of callers that have no name. */
+export const anonymous = "anonymous"
+
+/** The owner of the tasks that the running request makes and may use in a store. */
+export const owner = ({
+  outlives
+}: Pick<TaskStore["Service"], "outlives">): Effect.Effect<string, never, RequestContext | Principal> =>
+  Effect.map(Effect.all([RequestContext, Principal]), ([{ http, outbound }, principal]) => {
+    const caller = callerKey(principal)
+    if (caller !== undefined) return `principal ${caller}`
+    const { connection } = outbound
+    return !outlives && http === undefined && connection !== undefined ? connectionKey(connection) : anonymous
+  })

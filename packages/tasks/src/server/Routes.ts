@@ -1,0 +1,388 @@
+/**
+ * Where messages of tasks leave in sessions (2025-11-25: basic/utilities/tasks).
+ *
+ * A question goes to the newest open `tasks/result` of its task, else to the stream of the session that made the task, else it waits for
+ * one of them. It is asked again, with a new id, only when what it went on is gone. Notifications go the same way, or nowhere.
+ */
+import * as CancelReason from "@effect-mcp/core/CancelReason"
+import type { AskError } from "@effect-mcp/core/ClientInput"
+import * as Progress from "@effect-mcp/core/Progress"
+import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { Id, Params } from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { CoreTasks } from "../extension/CoreTasks.ts"
+import type { Answer, Question, Task } from "../model/Task.ts"
+import * as Wire2025 from "../model/Wire2025.ts"
+import type { TaskStore } from "../store/TaskStore.ts"
+import type { Outlet } from "./Outlet.ts"
+
+/** How long the client, and its user, may take to answer a question of a task. */
+const askTimeout: Duration.Input = "7 days"
+/** How long a notification of a new status waits for room. */
+const statusPatience: Duration.Input = "1 second"
+
+const closed = CancelReason.annotation("The task does not wait for the answer any more")
+
+/** An outlet that is open. */
+class Route {
+  readonly outlet: Outlet
+  /** Completes when it is closed. */
+  readonly closed = Deferred.makeUnsafe<void>()
+
+  constructor(outlet: Outlet) {
+    this.outlet = outlet
+  }
+
+  get isRead(): boolean {
+    return this.outlet.isRead()
+  }
+}
+
+/** The answer that a question got; undefined where its outlet is gone. */
+const answerOf = (exit: Exit.Exit<unknown, AskError | McpError.McpError>): Answer | undefined => {
+  if (Exit.isSuccess(exit)) return { _tag: "Result", result: isJsonObject(exit.value) ? exit.value : {} }
+  const error = exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
+  if (error === undefined || error._tag === "Closed" || error._tag === "CapabilityMissing") return undefined
+  if (error._tag === "Declined") return { _tag: "Error", code: McpError.UserRejected, message: error.message }
+  if (error._tag === "Timeout") return { _tag: "Error", code: McpError.Interrupted, message: error.message }
+  const { code, data, message } = error
+  return { _tag: "Error", code, message, ...(data === undefined ? undefined : { data }) }
+}
+
+/** Params with the task that their message belongs to. */
+const relatedTo = (taskId: string, params: JsonObject): Params => ({
+  ...params,
+  _meta: { ...(isJsonObject(params["_meta"]) ? params["_meta"] : undefined), ...Wire2025.related(taskId) }
+})
+
+type Report = Progress.Progress["Service"]["report"]
+
+interface Options {
+  readonly store: TaskStore["Service"]
+  readonly clock: Clock.Clock
+  readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  /** Called once, when nothing is sent for the task any more. */
+  readonly over: (routes: TaskRoutes, session: Connection | undefined) => void
+}
+
+/** What leaves for one task. */
+class TaskRoutes {
+  private readonly id: string
+  private readonly owner: string
+  private readonly options: Options
+  private readonly answered: Effect.Effect<void>
+  private readonly expiresAt: number
+  private report: Report | undefined = undefined
+  /** The open `tasks/result`, oldest first. */
+  private readonly waits: Array<Route> = []
+  /** The session that made the task. */
+  private session: Route | undefined = undefined
+  /** Completes when there is another route, and is replaced. */
+  private changed = Deferred.makeUnsafe<void>()
+  private readonly asks = new Map<string, Fiber.Fiber<void>>()
+  private readonly follower: Fiber.Fiber<void> | undefined = undefined
+  /** What the client was told last. */
+  private told: string
+  ended = false
+  private silent = false
+
+  constructor(task: Task, owner: string, answered: Effect.Effect<void>, options: Options) {
+    this.id = task.id
+    this.owner = owner
+    this.options = options
+    this.answered = answered
+    this.expiresAt = task.createdAt + task.ttl
+    this.told = JSON.stringify(Wire2025.write(task))
+    const states = Stream.runForEach(options.store.changes(task.id, owner), (task) => this.reached(task))
+    this.follower = options.fork(
+      Effect.ensuring(
+        Effect.andThen(answered, states),
+        Effect.sync(() => this.end())
+      )
+    )
+  }
+
+  // ---- routes
+
+  /** The route of a new message; undefined where no client reads. A request whose client has gone may be resumed by it. */
+  private get route(): Route | undefined {
+    const read = this.waits.findLast(({ isRead }) => isRead)
+    return read ?? (this.session?.isRead === true ? this.session : this.waits.at(-1))
+  }
+
+  private wake(): void {
+    const { changed } = this
+    this.changed = Deferred.makeUnsafe()
+    Deferred.doneUnsafe(changed, Effect.void)
+  }
+
+  /** Adds the request that waits for the result; gives what takes it away. */
+  open(outlet: Outlet): () => void {
+    const route = new Route(outlet)
+    this.waits.push(route)
+    this.wake()
+    return () => {
+      this.close(route)
+      this.endIfUnused()
+    }
+  }
+
+  get connection(): Connection | undefined {
+    return this.session?.outlet.connection
+  }
+
+  /** Sends on the stream of a session where there is none yet, or none that a client reads while one reads this. */
+  join(outlet: Outlet): boolean {
+    const { session } = this
+    if (this.ended || (session !== undefined && (session.isRead || !outlet.isRead()))) return false
+    this.session = new Route(outlet)
+    if (session !== undefined) Deferred.doneUnsafe(session.closed, Effect.void)
+    this.wake()
+    return true
+  }
+
+  /** The session has ended. */
+  leave(connection: Connection): void {
+    const { session } = this
+    if (session === undefined || session.outlet.connection !== connection) return
+    this.session = undefined
+    Deferred.doneUnsafe(session.closed, Effect.void)
+    this.endIfUnused()
+  }
+
+  private close(route: Route): void {
+    const index = this.waits.indexOf(route)
+    if (index >= 0) this.waits.splice(index, 1)
+    if (this.session === route) this.session = undefined
+    Deferred.doneUnsafe(route.closed, Effect.void)
+    this.wake()
+  }
+
+  private endIfUnused(): void {
+    if (this.waits.length === 0 && this.session === undefined) this.end()
+  }
+
+  /** From now on no progress is sent. */
+  silence(): void {
+    this.silent = true
+  }
+
+  /** From now on nothing is sent: the task has ended, or no client is there. */
+  end(): void {
+    if (this.ended) return
+    this.ended = true
+    this.options.over(this, this.connection)
+    for (const ask of this.asks.values()) ask.interruptUnsafe(undefined, closed)
+    this.asks.clear()
+    this.follower?.interruptUnsafe()
+  }
+
+  // ---- questions
+
+  private reached(task: Task): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      for (const [key, question] of task.questions) {
+        if (!this.asks.has(key)) this.asks.set(key, this.options.fork(this.ask(key, question)))
+      }
+      for (const [key, ask] of this.asks) {
+        if (task.questions.has(key)) continue
+        this.asks.delete(key)
+        ask.interruptUnsafe(undefined, closed)
+      }
+      return this.tell(task)
+    })
+  }
+
+  /** Waits until there is another route, or the stream of the session is read. */
+  private get moved(): Effect.Effect<void> {
+    const read = this.session?.outlet.connection?.read ?? Effect.never
+    return Effect.raceFirst(Deferred.await(this.changed), read)
+  }
+
+  /** Waits until no client reads a route while one reads another. A client that comes back to the route has its questions. */
+  private lost(route: Route): Effect.Effect<void> {
+    const elsewhere: Effect.Effect<void> = Effect.suspend(() => {
+      if (route.isRead) return this.lost(route)
+      return this.route === route ? Effect.andThen(this.moved, elsewhere) : Effect.void
+    })
+    return Effect.andThen(route.outlet.left, elsewhere)
+  }
+
+  private ask(key: string, question: Question): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { route } = this
+      const again = Effect.suspend(() => this.ask(key, question))
+      if (route === undefined) return Effect.andThen(this.moved, again)
+      const { method, params } = question
+      const asked = route.outlet.input.askOwn(
+        { method, params: relatedTo(this.id, params), decode: Effect.succeed },
+        { timeout: askTimeout }
+      )
+      const answered = Effect.map(Effect.exit(asked), (exit) => answerOf(exit) ?? "closed")
+      const gone = Effect.raceFirst(Deferred.await(route.closed), this.lost(route))
+      return Effect.flatMap(Effect.raceFirst(answered, Effect.as(gone, "gone" as const)), (answer) => {
+        if (answer === "closed") this.close(route)
+        return typeof answer === "string" ? again : this.answer(key, answer)
+      })
+    })
+  }
+
+  private answer(key: string, answer: Answer): Effect.Effect<void> {
+    const { id, options, owner } = this
+    const record = (answer: Answer) => options.store.answer(id, owner, { [key]: answer })
+    const tooLong = ({ message }: { readonly message: string }) =>
+      Effect.ignore(record({ _tag: "Error", code: McpError.LimitExceeded, message }))
+    return Effect.asVoid(Effect.catch(record(answer), tooLong))
+  }
+
+  // ---- notifications
+
+  /** Tells the client that the status has changed, where it reads. */
+  private tell(task: Task): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const wire = Wire2025.write(task)
+      const text = JSON.stringify(wire)
+      const outlet = this.route?.outlet
+      if (outlet === undefined || text === this.told) return Effect.void
+      this.told = text
+      const { method } = CoreTasks.notifications.status
+      const send = Effect.sync(() => outlet.notify(method, wire))
+      return Effect.asVoid(Effect.timeoutOption(Effect.andThen(outlet.ready, send), statusPatience))
+    })
+  }
+
+  /** Where progress leaves: on routes of the session of its token alone. */
+  private progressOutlet({ connection }: Outlet): Outlet | undefined {
+    const { clock } = this.options
+    if (this.ended || this.silent || clock.currentTimeMillisUnsafe() >= this.expiresAt) return undefined
+    const own = [...(this.session === undefined ? [] : [this.session]), ...this.waits]
+    return own.findLast(({ isRead, outlet }) => isRead && outlet.connection === connection)?.outlet
+  }
+
+  /** Sends progress with the token of the request that made the task. */
+  useToken(token: Id, session: Outlet): void {
+    const outlet = () => this.progressOutlet(session)
+    const { report } = Progress.make({
+      token,
+      writable: () => false,
+      ready: Effect.suspend(() => outlet()?.ready ?? Effect.void),
+      send: (event) => outlet()?.notify("notifications/progress", relatedTo(this.id, { ...event }))
+    })
+    const sent: Report = (progress, options) =>
+      Effect.suspend(() => (outlet() === undefined ? Effect.void : report(progress, options)))
+    this.report = (progress, options) => Effect.andThen(this.answered, sent(progress, options))
+  }
+
+  /** Progress of the handler. */
+  progress(...report: Parameters<Report>): Effect.Effect<void> {
+    return this.report?.(...report) ?? Effect.void
+  }
+}
+
+/** The routes of all tasks of a server. */
+export class Routes {
+  private readonly options: Omit<Options, "over">
+  private readonly byTask = new Map<string, TaskRoutes>()
+  /** The tasks whose messages leave on the stream of a session. */
+  private readonly bySession = new WeakMap<Connection, Set<TaskRoutes>>()
+
+  constructor(options: Omit<Options, "over">) {
+    this.options = options
+  }
+
+  /** In a scope, which ends all that is asked. */
+  static readonly make = (store: TaskStore["Service"]): Effect.Effect<Routes, never, Scope.Scope> =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.Scope
+      const clock = yield* Clock.Clock
+      const runFork = Effect.runForkWith(yield* Effect.context<never>())
+      return new Routes({ store, clock, fork: (effect) => Fiber.runIn(runFork(effect), scope) })
+    })
+
+  private of(task: Task, owner: string, answered: Effect.Effect<void>): TaskRoutes {
+    const known = this.byTask.get(task.id)
+    if (known !== undefined) return known
+    const over: Options["over"] = (routes, session) => {
+      if (session !== undefined) this.bySession.get(session)?.delete(routes)
+      if (this.byTask.get(task.id) === routes) this.byTask.delete(task.id)
+    }
+    const made = new TaskRoutes(task, owner, answered, { ...this.options, over })
+    if (!made.ended) this.byTask.set(task.id, made)
+    return made
+  }
+
+  /**
+   * Sends what belongs to the task on the stream of a session, once `answered` completes and while the session lives. `token`: that of the
+   * progress of the request that made the task.
+   */
+  join(
+    task: Task,
+    owner: string,
+    outlet: Outlet,
+    token: Id | undefined,
+    answered: Effect.Effect<void>
+  ): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { connection } = outlet
+      const routes = this.of(task, owner, answered)
+      if (token !== undefined) routes.useToken(token, outlet)
+      const { connection: before } = routes
+      if (connection === undefined || !routes.join(outlet)) return Effect.void
+      if (before !== undefined) this.bySession.get(before)?.delete(routes)
+      return this.leaveAfter(connection, routes)
+    })
+  }
+
+  /** Sends progress of the handler of a task. */
+  report(id: string, ...report: Parameters<Report>): Effect.Effect<void> {
+    return this.byTask.get(id)?.progress(...report) ?? Effect.void
+  }
+
+  private leaveAfter(connection: Connection, routes: TaskRoutes): Effect.Effect<void> {
+    const known = this.bySession.get(connection)
+    if (known !== undefined) return Effect.sync(() => known.add(routes))
+    const tasks = new Set([routes])
+    this.bySession.set(connection, tasks)
+    return Scope.addFinalizer(
+      connection.scope,
+      Effect.sync(() => {
+        // A task that joins later leaves at once.
+        this.bySession.delete(connection)
+        for (const routes of tasks) routes.leave(connection)
+      })
+    )
+  }
+
+  /** Runs the wait for the end of a task, on whose stream the task may ask. */
+  during<A, E, R>(task: Task, owner: string, outlet: Outlet, wait: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    return Effect.acquireUseRelease(
+      Effect.sync(() => this.of(task, owner, Effect.void).open(outlet)),
+      () => wait,
+      (close, exit) => Effect.sync(() => (Exit.isSuccess(exit) ? this.ended(task.id) : close()))
+    )
+  }
+
+  /** No progress is sent any more: the handler has ended. */
+  silence(id: string): void {
+    this.byTask.get(id)?.silence()
+  }
+
+  /** How many tasks have routes. */
+  get size(): number {
+    return this.byTask.size
+  }
+
+  /** Nothing more is sent for a task that has ended. */
+  ended(id: string): void {
+    this.byTask.get(id)?.end()
+  }
+}

@@ -1,0 +1,55 @@
+/** Puts together what the server's half of tasks shares, from the store of the context. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Audit from "../run/Audit.ts"
+import * as TaskSupervisor from "../run/TaskSupervisor.ts"
+import { Journal } from "../store/Journal.ts"
+import { TaskStore } from "../store/TaskStore.ts"
+import { ResultWaits } from "./ResultWaits.ts"
+import { Routes } from "./Routes.ts"
+import type { Service } from "./Service.ts"
+
+export interface Options {
+  /** How long a task is kept, from its creation; one that still runs then is interrupted and fails. Default 1 day. */
+  readonly ttl?: Duration.Input | undefined
+  /** The longest time that a client may ask for (2025-11-25), of `ttl` at least. Default 7 days. */
+  readonly maxTtl?: Duration.Input | undefined
+  /** How long clients should wait between two reads. Default 1 second. */
+  readonly pollInterval?: Duration.Input | undefined
+  /** Requests `tasks/result` of one caller that wait at once (2025-11-25). Default 64. */
+  readonly maxWaits?: number | undefined
+  /**
+   * The claims of a principal that its tasks keep, beside subject, issuer and scopes: all that handlers of tasks see. They are stored, and
+   * no token belongs among them. Default none.
+   */
+  readonly claims?: ReadonlyArray<string> | undefined
+}
+
+/** A whole number of milliseconds, at least one. */
+const millis = (duration: Duration.Input): number =>
+  Math.max(1, Math.round(Duration.toMillis(Duration.fromInputUnsafe(duration))))
+
+/** In a scope, whose end interrupts the tasks that run. */
+export const makeService = ({
+  claims = [],
+  maxTtl = "7 days",
+  maxWaits = 64,
+  pollInterval = "1 second",
+  ttl = "1 day"
+}: Options): Effect.Effect<Service, never, TaskStore | Journal | Scope.Scope> =>
+  Effect.gen(function* () {
+    const stored = yield* TaskStore
+    const { journal, store } = yield* Audit.make(stored, yield* Journal)
+    return {
+      store,
+      routes: yield* Routes.make(stored),
+      waits: new ResultWaits(maxWaits),
+      journal,
+      supervisor: yield* Effect.provideService(TaskSupervisor.make, Journal, journal),
+      claims,
+      ttl: millis(ttl),
+      maxTtl: Math.max(millis(ttl), millis(maxTtl)),
+      pollInterval: millis(pollInterval)
+    }
+  })

@@ -1,0 +1,83 @@
+/**
+ * What runs tasks and records what they did: leases, steps, questions and outcomes.
+ *
+ * A lease says which node runs a task. Its epoch grows with every claim, and what an older epoch records is refused: a node that was
+ * frozen or cut off cannot change a task that another one has taken over.
+ */
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
+import type { Answer, NewTask, Outcome, Question, Task } from "../model/Task.ts"
+
+/** The right to run a task, until another claim. */
+export interface Lease {
+  readonly task: string
+  readonly epoch: number
+}
+
+/** The lease is no longer valid: the task has ended, by a cancel or at its ttl, or another node runs it. */
+export class Lost extends Data.TaggedError("Lost")<{
+  readonly task: string
+  readonly reason: "cancelled" | "expired" | "ended" | "taken"
+}> {}
+
+/** The journal of the task has no room for the entry. */
+export class JournalFull extends Data.TaggedError("JournalFull")<{ readonly message: string }> {}
+
+/** What a task has recorded under a key. A key is recorded once: a later record of it is not taken. */
+export type Entry =
+  /** The value of a step that ran. */
+  | { readonly _tag: "Step"; readonly key: string; readonly value: unknown }
+  /** When a sleep ends, in milliseconds since the epoch. */
+  | { readonly _tag: "Sleep"; readonly key: string; readonly until: number }
+  /** A question, and its answer once there is one. */
+  | { readonly _tag: "Question"; readonly key: string; readonly question: Question; readonly answer?: Answer }
+
+/** A task that a node has claimed, with all that it recorded so far. */
+export interface Claimed {
+  readonly lease: Lease
+  readonly task: Task
+  readonly input: NewTask
+  readonly entries: ReadonlyArray<Entry>
+  /** How often it was claimed since it last recorded something new or gave its lease up, this claim included. */
+  readonly attempts: number
+}
+
+/** When a parked task is due again. */
+export interface Wake {
+  /** At this time, in milliseconds since the epoch; undefined: only by an answer. */
+  readonly at: number | undefined
+  /** The questions that it waits for: where one of them is answered already, the task is due at once. */
+  readonly answers: ReadonlyArray<string>
+}
+
+/** The service. Every write under a lease fails with `Lost`, and changes nothing, when the lease is not the newest or the task has ended. */
+export class Journal extends Context.Service<
+  Journal,
+  {
+    /** The name of this process among those that share the store. */
+    readonly node: string
+    /** How long a lease is valid without a renewal, in milliseconds. */
+    readonly lease: number
+    /** Waits until a task may be due: for a hint of the store, else for the time between two looks at it. */
+    readonly due: Effect.Effect<void>
+    /** At most `max` tasks that are due and leased to no node, oldest first; each is leased to `node`. `tools` are those that it has. */
+    readonly claim: (node: string, tools: ReadonlyArray<string>, max: number) => Effect.Effect<ReadonlyArray<Claimed>>
+    /** Extends all leases of a node; gives those that it has lost. */
+    readonly renew: (node: string, leases: ReadonlyArray<Lease>) => Effect.Effect<ReadonlyArray<Lease>>
+    /** Records an entry; gives the one that is there, where its key is recorded already. */
+    readonly record: (lease: Lease, entry: Entry) => Effect.Effect<Entry, Lost | JournalFull>
+    /** The answer to a question, once there is one. */
+    readonly answer: (lease: Lease, key: string) => Effect.Effect<Answer, Lost>
+    /** Replaces the message of the task. */
+    readonly message: (lease: Lease, message: string) => Effect.Effect<void, Lost>
+    /** Gives the lease up. Without `wake` the task is due at once; an answer to any of its questions makes it due. */
+    readonly park: (lease: Lease, wake?: Wake) => Effect.Effect<void, Lost>
+    /** Ends the task. */
+    readonly settle: (lease: Lease, outcome: Outcome, message?: string) => Effect.Effect<void, Lost>
+    /** Waits until the lease is lost. */
+    readonly lost: (lease: Lease) => Effect.Effect<Lost>
+    /** Ends tasks that are past their ttl, forgets those that ended long ago; gives how many of both. */
+    readonly sweep: Effect.Effect<number>
+  }
+>()("@effect-mcp/tasks/Journal") {}

@@ -1,0 +1,46 @@
+/** A task as a store holds it: its row in memory, and what all stores count and name alike. */
+import type * as Deferred from "effect/Deferred"
+import type { NewTask, Task } from "../model/Task.ts"
+import type { Entry } from "./Journal.ts"
+import type { Limits } from "./TaskStore.ts"
+
+/** A task with what its owner does not see. */
+export interface Row {
+  task: Task
+  /** Without arguments and client once the task has ended. */
+  input: NewTask
+  readonly order: number
+  readonly entries: Map<string, Entry>
+  bytes: number
+  epoch: number
+  node: string | undefined
+  leaseUntil: number
+  /** When a parked task is due; infinity: when it is answered. */
+  wakeAt: number
+  attempts: number
+  endedAt: number | undefined
+  /** Completed at the next change, and replaced. */
+  changed: Deferred.Deferred<void>
+}
+
+const encoder = new TextEncoder()
+
+/** The length of a value as JSON, in bytes of UTF-8: what the limits of a store count. */
+export const bytesOf = (value: unknown): number => encoder.encode(JSON.stringify(value) ?? "").byteLength
+
+/** Whether one more entry, or an answer, fits into the journal of a task. */
+export const hasRoom = (
+  limits: Limits,
+  { bytes, entries }: Pick<Row, "bytes" | "entries">,
+  value: unknown
+): boolean => {
+  const more = bytesOf(value)
+  return more <= limits.entryBytes && bytes + more <= limits.journalBytes && entries.size < limits.entries
+}
+
+/** The id of a new task, 256 random bits in base64url: to an anonymous caller it is the right to use the task. */
+export const newId = (): string =>
+  btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "")

@@ -1,0 +1,399 @@
+/**
+ * Tasks in the memory of one process: they end with it.
+ *
+ * Every operation is one synchronous step, so no two of them see a task half changed.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import {
+  type Answer,
+  Expired,
+  expiredAfter,
+  type NewTask,
+  type Outcome,
+  type Question,
+  type Task
+} from "../model/Task.ts"
+import { Kept } from "./Kept.ts"
+import { bytesOf, hasRoom, newId, type Row } from "./Row.ts"
+import { type Entry, Journal, JournalFull, type Lease, Lost, type Wake } from "./Journal.ts"
+import { type Answers, defaultLimits, LimitReached, type Limits, TaskStore, UnknownCursor } from "./TaskStore.ts"
+
+/** How often a claim looks for tasks whose time has come, in milliseconds. */
+const between = 1000
+
+export interface Options extends Partial<Limits> {
+  /** How long a lease is valid without a renewal, in milliseconds. Default 10 seconds. */
+  readonly lease?: number
+  /**
+   * Tasks that have ended and are kept, in all. Beyond it the one that ended first is forgotten, before its time to live is over: of the same
+   * owner, else of all. Default 10 000.
+   */
+  readonly kept?: number
+}
+
+class Memory {
+  private readonly limits: Limits
+  readonly leaseTime: number
+  private readonly rows = new Map<string, Row>()
+  private readonly clock: Clock.Clock
+  private created = 0
+  /** Open since a task became due, until the next look. */
+  private readonly woken = Latch.makeUnsafe(false)
+  /** Tasks that have not ended, by owner. */
+  private readonly open = new Map<string, number>()
+  private openTotal = 0
+  private readonly kept: Kept
+
+  constructor(clock: Clock.Clock, { kept = 10_000, lease = 10_000, ...limits }: Options) {
+    this.clock = clock
+    this.kept = new Kept(kept)
+    this.leaseTime = lease
+    this.limits = { ...defaultLimits, ...limits }
+  }
+
+  private get now(): number {
+    return this.clock.currentTimeMillisUnsafe()
+  }
+
+  private isForgotten({ endedAt, task }: Row): boolean {
+    if (endedAt === undefined) return false
+    return this.now >= Math.max(task.createdAt + task.ttl, endedAt + this.limits.keptAfterEnd)
+  }
+
+  private find(id: string, owner: string): Row | undefined {
+    const row = this.rows.get(id)
+    if (row === undefined || row.input.owner !== owner) return undefined
+    this.expire(row)
+    return this.isForgotten(row) ? undefined : row
+  }
+
+  private change(row: Row, change: Partial<Task>): void {
+    row.task = { ...row.task, ...change, updatedAt: this.now }
+    this.wake(row)
+  }
+
+  /** Lets those look again that wait for a change. */
+  private wake(row: Row): void {
+    const { changed } = row
+    row.changed = Deferred.makeUnsafe()
+    Deferred.doneUnsafe(changed, Effect.void)
+  }
+
+  private count(owner: string, by: 1 | -1): void {
+    const count = (this.open.get(owner) ?? 0) + by
+    if (count === 0) this.open.delete(owner)
+    else this.open.set(owner, count)
+    this.openTotal += by
+  }
+
+  private end(row: Row, outcome: Outcome, message: string | undefined): void {
+    row.node = undefined
+    row.endedAt = this.now
+    this.count(row.input.owner, -1)
+    this.change(row, { outcome, questions: new Map(), ...(message === undefined ? undefined : { message }) })
+    const first = this.kept.add(row)
+    if (first !== undefined) this.forget(first)
+  }
+
+  private forget(row: Row): void {
+    this.kept.delete(row)
+    this.rows.delete(row.task.id)
+    this.wake(row)
+  }
+
+  /** Ends a task that is past its ttl. */
+  private expire(row: Row): boolean {
+    const { createdAt, outcome, ttl } = row.task
+    if (outcome !== undefined || this.now < createdAt + ttl) return false
+    const expired = expiredAfter(ttl)
+    this.end(row, expired, expired.message)
+    return true
+  }
+
+  // ---- for requests
+
+  create(input: NewTask, node: string): Effect.Effect<{ readonly task: Task; readonly lease: Lease }, LimitReached> {
+    return Effect.suspend(() => {
+      const { inputBytes, perOwner, total } = this.limits
+      const full = (limit: string) => Effect.fail(new LimitReached({ message: limit }))
+      if (this.openTotal >= total) return full(`More than ${total} tasks run on this server`)
+      if ((this.open.get(input.owner) ?? 0) >= perOwner) {
+        return full(`More than ${perOwner} tasks of this caller have not ended`)
+      }
+      if (bytesOf(input.input) > inputBytes) return full(`The arguments are longer than ${inputBytes} bytes`)
+      const { message, pollInterval, ttl } = input
+      const { now } = this
+      const id = newId()
+      const task: Task = {
+        id,
+        createdAt: now,
+        updatedAt: now,
+        ttl,
+        pollInterval,
+        message,
+        questions: new Map(),
+        outcome: undefined
+      }
+      this.count(input.owner, 1)
+      this.rows.set(id, {
+        task,
+        input,
+        order: this.created++,
+        entries: new Map(),
+        bytes: 0,
+        epoch: 1,
+        node,
+        leaseUntil: now + this.leaseTime,
+        wakeAt: 0,
+        attempts: 1,
+        endedAt: undefined,
+        changed: Deferred.makeUnsafe()
+      })
+      return Effect.succeed({ task, lease: { task: id, epoch: 1 } })
+    })
+  }
+
+  get(id: string, owner: string): Effect.Effect<Option.Option<Task>> {
+    return Effect.sync(() => Option.map(Option.fromUndefinedOr(this.find(id, owner)), ({ task }) => task))
+  }
+
+  list(owner: string, cursor: string | undefined, size: number) {
+    return Effect.suspend(() => {
+      const after = cursor === undefined ? -1 : /^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined
+      if (after === undefined) return Effect.fail(new UnknownCursor())
+      const rows = [...this.rows.values()].filter(
+        (row) => row.input.owner === owner && row.order > after && !this.isForgotten(row)
+      )
+      for (const row of rows) this.expire(row)
+      const page = rows.slice(0, size)
+      const next = rows.length > size ? page.at(-1)?.order.toString() : undefined
+      return Effect.succeed({ tasks: page.map(({ task }) => task), next })
+    })
+  }
+
+  answer(id: string, owner: string, answers: Answers) {
+    return Effect.suspend(() => {
+      const row = this.find(id, owner)
+      if (row === undefined) return Effect.succeedNone
+      const open = Object.entries(answers).filter(([key]) => row.task.questions.has(key))
+      const tooLong = open.find(([, answer]) => !hasRoom(this.limits, row, answer))
+      if (tooLong !== undefined) {
+        return Effect.fail(new LimitReached({ message: `The answer to ${tooLong[0]} is too long for this task` }))
+      }
+      const questions = new Map(row.task.questions)
+      for (const [key, answer] of open) {
+        const entry = row.entries.get(key)
+        if (entry?._tag !== "Question") continue
+        row.entries.set(key, { ...entry, answer })
+        row.bytes += bytesOf(answer)
+        questions.delete(key)
+      }
+      if (open.length > 0) {
+        if (row.node === undefined) this.wakeUp(row, this.now)
+        this.change(row, { questions })
+      }
+      return Effect.succeedSome(open.map(([key]) => key))
+    })
+  }
+
+  cancel(id: string, owner: string, message = "Cancelled by the client") {
+    return Effect.sync(() => {
+      const row = this.find(id, owner)
+      if (row === undefined) return Option.none()
+      if (row.task.outcome === undefined) this.end(row, { _tag: "Cancelled" }, message)
+      return Option.some(row.task)
+    })
+  }
+
+  changes(id: string, owner: string): Stream.Stream<Task> {
+    const states = Stream.unfold<Row | "first" | undefined, Task, never, never>("first", (last) => {
+      if (last === undefined) return Effect.undefined
+      if (last === "first") return Effect.sync(() => this.next(id, owner))
+      return Effect.map(Deferred.await(last.changed), () => this.next(id, owner))
+    })
+    // A change of its lease alone does not change the task.
+    return Stream.changesWith(states, (a, b) => a === b)
+  }
+
+  private next(id: string, owner: string): readonly [Task, Row | undefined] | undefined {
+    const row = this.find(id, owner)
+    return row && [row.task, row.task.outcome === undefined ? row : undefined]
+  }
+
+  // ---- for what runs tasks
+
+  private held({ epoch, task }: Lease): Row | undefined {
+    const row = this.rows.get(task)
+    if (row !== undefined) this.expire(row)
+    return row?.epoch === epoch && row.node !== undefined ? row : undefined
+  }
+
+  private lostOf({ task }: Lease): Lost {
+    const row = this.rows.get(task)
+    if (row === undefined) return new Lost({ task, reason: "expired" })
+    const { outcome } = row.task
+    if (outcome === undefined) return new Lost({ task, reason: "taken" })
+    if (outcome._tag === "Cancelled") return new Lost({ task, reason: "cancelled" })
+    return new Lost({ task, reason: outcome._tag === "Error" && outcome.code === Expired ? "expired" : "ended" })
+  }
+
+  private under<A, E>(lease: Lease, use: (row: Row) => Effect.Effect<A, E>): Effect.Effect<A, E | Lost> {
+    return Effect.suspend((): Effect.Effect<A, E | Lost> => {
+      const row = this.held(lease)
+      return row === undefined ? Effect.fail(this.lostOf(lease)) : use(row)
+    })
+  }
+
+  claim(node: string, tools: ReadonlyArray<string>, max: number) {
+    return Effect.sync(() => {
+      const { now } = this
+      for (const row of this.rows.values()) this.expire(row)
+      const due = [...this.rows.values()]
+        .filter((row) => row.task.outcome === undefined && tools.includes(row.input.tool))
+        .filter((row) => (row.node === undefined ? row.wakeAt <= now : row.leaseUntil <= now))
+        .slice(0, max)
+      return due.map((row) => {
+        row.epoch++
+        row.node = node
+        row.leaseUntil = now + this.leaseTime
+        row.attempts++
+        this.wake(row)
+        const { attempts, entries, epoch, input, task } = row
+        return { lease: { task: task.id, epoch }, task, input, entries: [...entries.values()], attempts }
+      })
+    })
+  }
+
+  renew(node: string, leases: ReadonlyArray<Lease>) {
+    return Effect.sync(() =>
+      leases.filter((lease) => {
+        const row = this.held(lease)
+        if (row?.node !== node) return true
+        row.leaseUntil = this.now + this.leaseTime
+        return false
+      })
+    )
+  }
+
+  record(lease: Lease, entry: Entry): Effect.Effect<Entry, Lost | JournalFull> {
+    return this.under(lease, (row) => {
+      const known = row.entries.get(entry.key)
+      if (known !== undefined) return Effect.succeed(known)
+      if (!hasRoom(this.limits, row, entry)) {
+        return Effect.fail(new JournalFull({ message: `The journal of the task has no room for ${entry.key}` }))
+      }
+      row.entries.set(entry.key, entry)
+      row.bytes += bytesOf(entry)
+      row.attempts = 0
+      if (entry._tag === "Question" && entry.answer === undefined) this.ask(row, entry.key, entry.question)
+      return Effect.succeed(entry)
+    })
+  }
+
+  private ask(row: Row, key: string, question: Question): void {
+    this.change(row, { questions: new Map([...row.task.questions, [key, question]]) })
+  }
+
+  answerOf(lease: Lease, key: string): Effect.Effect<Answer, Lost> {
+    return this.under(lease, (row) => {
+      const entry = row.entries.get(key)
+      if (entry?._tag === "Question" && entry.answer !== undefined) return Effect.succeed(entry.answer)
+      return Effect.andThen(Deferred.await(row.changed), this.answerOf(lease, key))
+    })
+  }
+
+  message(lease: Lease, message: string): Effect.Effect<void, Lost> {
+    return this.under(lease, (row) => Effect.sync(() => this.change(row, { message })))
+  }
+
+  park(lease: Lease, wake: Wake = { at: this.now, answers: [] }): Effect.Effect<void, Lost> {
+    return this.under(lease, (row) =>
+      Effect.sync(() => {
+        row.node = undefined
+        row.attempts = 0
+        const { at = Infinity, answers } = wake
+        this.wakeUp(row, answers.some((key) => !row.task.questions.has(key)) ? this.now : at)
+        this.wake(row)
+      })
+    )
+  }
+
+  /** Says when a parked task is due. */
+  private wakeUp(row: Row, at: number): void {
+    row.wakeAt = at
+    if (at <= this.now) this.woken.openUnsafe()
+  }
+
+  get due(): Effect.Effect<void> {
+    const { woken } = this
+    return Effect.andThen(
+      Effect.raceFirst(woken.await, Effect.sleep(between)),
+      Effect.sync(() => woken.closeUnsafe())
+    )
+  }
+
+  settle(lease: Lease, outcome: Outcome, message?: string): Effect.Effect<void, Lost> {
+    return this.under(lease, (row) => Effect.sync(() => this.end(row, outcome, message)))
+  }
+
+  lost(lease: Lease): Effect.Effect<Lost> {
+    return Effect.suspend(() => {
+      const row = this.held(lease)
+      return row === undefined
+        ? Effect.succeed(this.lostOf(lease))
+        : Effect.andThen(Deferred.await(row.changed), this.lost(lease))
+    })
+  }
+
+  get sweep(): Effect.Effect<number> {
+    return Effect.sync(() => {
+      let swept = 0
+      for (const row of this.rows.values()) {
+        if (this.expire(row)) swept++
+        if (!this.isForgotten(row)) continue
+        this.forget(row)
+        swept++
+      }
+      return swept
+    })
+  }
+}
+
+/** Both services over the memory of this process. */
+export const layer = (options: Options = {}): Layer.Layer<TaskStore | Journal> =>
+  Layer.effectContext(
+    Effect.map(Clock.Clock, (clock) => {
+      const memory = new Memory(clock, options)
+      return Context.make(TaskStore, {
+        outlives: false,
+        create: (task, node) => memory.create(task, node),
+        get: (id, owner) => memory.get(id, owner),
+        list: (owner, cursor, size) => memory.list(owner, cursor, size),
+        answer: (id, owner, answers) => memory.answer(id, owner, answers),
+        cancel: (id, owner, message) => memory.cancel(id, owner, message),
+        changes: (id, owner) => memory.changes(id, owner)
+      }).pipe(
+        Context.add(Journal, {
+          node: crypto.randomUUID(),
+          lease: memory.leaseTime,
+          due: memory.due,
+          claim: (node, tools, max) => memory.claim(node, tools, max),
+          renew: (node, leases) => memory.renew(node, leases),
+          record: (lease, entry) => memory.record(lease, entry),
+          answer: (lease, key) => memory.answerOf(lease, key),
+          message: (lease, message) => memory.message(lease, message),
+          park: (lease, wake) => memory.park(lease, wake),
+          settle: (lease, outcome, message) => memory.settle(lease, outcome, message),
+          lost: (lease) => memory.lost(lease),
+          sweep: memory.sweep
+        })
+      )
+    })
+  )

@@ -1,0 +1,219 @@
+/** Small faults of this package, each with the test that fails with it: `npm run requirements -- --prove`. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+import { coreFaults } from "./faults/core.ts"
+import { serverFaults } from "./faults/server.ts"
+
+const file = "packages/tasks/src/store/memory.ts"
+const test = "packages/tasks/test/store/memory.test.ts"
+const resuming = "packages/tasks/test/run/Resuming.test.ts"
+
+const askedTask = "packages/core/src/request/AskedTask.ts"
+const askedTest = "packages/tasks/test/client/AskedTask.test.ts"
+
+export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "a server reads a task of its client more often than the client says",
+    file: askedTask,
+    from: "Math.max(shortest, wanted)",
+    to: "shortest",
+    test: askedTest,
+    ids: ["tasks.get.poll-interval"]
+  },
+  {
+    name: "a server reads a task of its client once",
+    file: askedTask,
+    from: "Effect.andThen(Effect.sleep(task.pollInterval), get), ended)",
+    to: "Effect.andThen(Effect.sleep(task.pollInterval), get), () => Effect.never)",
+    test: askedTest,
+    ids: ["tasks.get.until-terminal"]
+  },
+  {
+    name: "a request of a server about its client's task names it in its metadata, too",
+    file: askedTask,
+    from: 'peer.request("tasks/get", { taskId },',
+    to: 'peer.request("tasks/get", { taskId, _meta: { "io.modelcontextprotocol/related-task": { taskId } } },',
+    test: askedTest,
+    ids: ["tasks.related.not-in-requests"]
+  },
+  {
+    name: "a task of the client is not cancelled with its question",
+    file: askedTask,
+    from: "isOver || capabilities.tasks?.cancel === undefined",
+    to: "isOver || capabilities.tasks?.cancel !== undefined",
+    test: askedTest,
+    ids: ["tasks.cancel.not-by-notification"]
+  },
+  {
+    name: "a question that is interrupted before its task is known is cancelled by a notification",
+    file: askedTask,
+    from: "Effect.forkDetach(Effect.uninterruptibleMask(asking)",
+    to: "Effect.forkDetach(asking((effect) => effect).pipe(Effect.interruptible)",
+    test: askedTest,
+    ids: ["tasks.cancel.not-by-notification"]
+  },
+  {
+    name: "tasks that have ended are kept in memory, however many there are",
+    file: "packages/tasks/src/store/Kept.ts",
+    from: "rows.size < max ?",
+    to: "rows.size < max + 10 ?",
+    test
+  },
+  {
+    name: "a question stays with a session that no client reads",
+    file: "packages/tasks/src/server/Routes.ts",
+    from: "(session.isRead || !outlet.isRead())",
+    to: "(session.isRead || outlet.isRead())",
+    test: "packages/tasks/test/server/Routes.test.ts"
+  },
+  {
+    name: "a task that joins a session after its end stays with it",
+    file: "packages/tasks/src/server/Routes.ts",
+    from: "this.bySession.delete(connection)",
+    to: "tasks.delete(connection as never)",
+    test: "packages/tasks/test/server/RoutesLeaks.test.ts"
+  },
+  {
+    name: "a task loses the issuer of its principal where other claims are kept",
+    file: "packages/tasks/src/run/ClientFacts.ts",
+    from: 'name === "iss" || claims',
+    to: "claims",
+    test: "packages/tasks/test/run/ClientFacts.test.ts"
+  },
+  {
+    name: "a question is asked as a task of a client that does not run such tasks",
+    file: "packages/core/src/request/ClientInput.ts",
+    from: "!revision.rules.tasks || !runsAsTask(capabilities, method)",
+    to: "!revision.rules.tasks",
+    test: askedTest,
+    ids: ["tasks.capability.requestor-respects", "tasks.capability.undeclared-no-tasks"]
+  },
+  {
+    name: "a question is asked as a task in a revision without tasks",
+    file: "packages/core/src/request/ClientInput.ts",
+    from: "!revision.rules.tasks || !runsAsTask(capabilities, method)",
+    to: "!runsAsTask(capabilities, method)",
+    test: askedTest
+  },
+  {
+    name: "a client does not name the task in a header",
+    file: "packages/client/src/tasks/Wire.ts",
+    from: 'const nameParam = "taskId"',
+    to: 'const nameParam = "none"',
+    test: "packages/tasks/test/client/Calls.test.ts",
+    ids: ["tasks-extension.http.name"]
+  },
+  ...coreFaults,
+  ...serverFaults,
+  {
+    name: "A task is shown to another caller",
+    file,
+    from: "if (row === undefined || row.input.owner !== owner) return undefined",
+    to: "if (row === undefined) return undefined",
+    test
+  },
+  {
+    name: "A write under an older epoch is taken",
+    file,
+    from: "return row?.epoch === epoch && row.node !== undefined ? row : undefined",
+    to: "return row?.node !== undefined && epoch > 0 ? row : undefined",
+    test
+  },
+  {
+    name: "A second record of a key replaces the first",
+    file,
+    from: "if (known !== undefined) return Effect.succeed(known)",
+    to: "if (known !== undefined && known._tag === entry._tag) return Effect.succeed(known)",
+    test
+  },
+  {
+    name: "A question is answered twice",
+    file,
+    from: "        questions.delete(key)\n",
+    to: "",
+    test
+  },
+  {
+    name: "A cancel replaces the outcome of a task that has ended",
+    file,
+    from: 'if (row.task.outcome === undefined) this.end(row, { _tag: "Cancelled" }, message)',
+    to: 'this.end(row, { _tag: "Cancelled" }, message)',
+    test
+  },
+  {
+    name: "A claim takes a task that is leased",
+    file,
+    from: "(row.node === undefined ? row.wakeAt <= now : row.leaseUntil <= now)",
+    to: "(row.node === undefined ? row.wakeAt <= now : row.leaseUntil <= now + 5000)",
+    test
+  },
+  {
+    name: "A parked task is not due once it is answered",
+    file,
+    from: "if (row.node === undefined) this.wakeUp(row, this.now)",
+    to: "if (row.node === undefined) this.wakeUp(row, Infinity)",
+    test
+  },
+  {
+    name: "A task that is parked while its answer comes in is not due",
+    file,
+    from: "answers.some((key) => !row.task.questions.has(key)) ? this.now : at",
+    to: "answers.length > this.rows.size ? this.now : at",
+    test
+  },
+  {
+    name: "A task that has ended counts as open",
+    file,
+    from: "    this.count(row.input.owner, -1)\n",
+    to: "",
+    test
+  },
+  {
+    name: "A list leaves out the last task of a page",
+    file,
+    from: "const page = rows.slice(0, size)",
+    to: "const page = rows.slice(0, size - (rows.length > size ? 1 : 0))",
+    test
+  },
+  {
+    name: "A task is parked whose sleep ends soon",
+    file: "packages/tasks/src/run/Waits.ts",
+    from: "at - now < look * looks",
+    to: "at - now < 0",
+    test: resuming
+  },
+  {
+    name: "A task is parked beside a fiber that works",
+    file: "packages/tasks/src/run/Waits.ts",
+    from: "this.isActive || this.steps > 0",
+    to: "this.steps > 0",
+    test: resuming
+  },
+  {
+    name: "A step begins while the node shuts down",
+    file: "packages/tasks/src/run/Waits.ts",
+    from: "if (this.isDraining) return Effect.never",
+    to: "if (this.steps < 0) return Effect.never",
+    test: resuming
+  },
+  {
+    name: "A node that cannot renew goes on with its tasks",
+    file: "packages/tasks/src/run/TaskSupervisor.ts",
+    from: "onNone: () => [...runs.values()],",
+    to: "onNone: () => [],",
+    test: resuming
+  },
+  {
+    name: "A task that kills its node is tried for ever",
+    file: "packages/tasks/src/run/TaskSupervisor.ts",
+    from: "claimed.attempts > maxAttempts",
+    to: "claimed.attempts > maxAttempts * 10",
+    test: resuming
+  },
+  {
+    name: "All claims of a principal are stored",
+    file: "packages/tasks/src/run/ClientFacts.ts",
+    from: 'filter(([name]) => name === "iss" || claims.includes(name))',
+    to: "filter(([name]) => name !== claims[-1])",
+    test: resuming
+  }
+]

@@ -1,0 +1,418 @@
+/** Faults in tasks of 2025-11-25 at a server. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+const methods = "packages/tasks/test/server/CoreMethods.test.ts"
+const routes = "packages/tasks/test/server/Routes.test.ts"
+const source = (name: string): string => `packages/tasks/src/${name}.ts`
+
+const row = (
+  name: string,
+  file: string,
+  from: string,
+  to: string,
+  test: string,
+  ...ids: NonNullable<Fault["ids"]>
+): Fault => ({ name: `core tasks: ${name}`, file, from, to, test, ids })
+
+const wire = source("model/Wire2025")
+const core = source("server/CoreMethods")
+const creation = source("server/Creation")
+const routing = source("server/Routes")
+const service = source("server/Service")
+const memory = source("store/memory")
+
+export const coreFaults: ReadonlyArray<Fault> = [
+  // ---- a task and its creation
+  row(
+    "the answer to the call has content",
+    creation,
+    "{ task: Wire2025.write(task) }",
+    "{ task: Wire2025.write(task), content: [] }",
+    methods,
+    "tasks.create.result"
+  ),
+  row(
+    "the answer to the call waits for its handler",
+    creation,
+    "    yield* supervisor.run(made.lease, waits === undefined ? attempt : { ...attempt, waits })\n",
+    '    const run = yield* supervisor.run(made.lease, attempt)\n    if (name === "slow") yield* Effect.interruptible(Fiber.await(run))\n',
+    methods,
+    "tasks.create.at-once"
+  ),
+  row(
+    "a new task is completed",
+    wire,
+    'state : "working",',
+    'state : "completed",',
+    methods,
+    "tasks.status.starts-working"
+  ),
+  row(
+    "the time of creation is a number",
+    wire,
+    "createdAt: time(task.createdAt)",
+    "createdAt: `${task.createdAt}`",
+    methods,
+    "tasks.fields.created-at"
+  ),
+  row(
+    "the time of the last update is a number",
+    wire,
+    "lastUpdatedAt: time(task.updatedAt)",
+    "lastUpdatedAt: `${task.updatedAt}`",
+    methods,
+    "tasks.fields.last-updated-at"
+  ),
+  row("the time to live is not said", wire, "ttl: task.ttl,", "ttl: null,", methods, "tasks.fields.ttl"),
+  row(
+    "the id of a task is chosen by its client",
+    wire,
+    "taskId: task.id,",
+    'taskId: "mine",',
+    methods,
+    "tasks.id.by-receiver"
+  ),
+  row("the id of a task is a number", wire, "taskId: task.id,", "taskId: 1 as never,", methods, "tasks.id.string"),
+  row(
+    "all tasks have one id",
+    source("store/Row"),
+    "crypto.getRandomValues(new Uint8Array(32))",
+    "new Uint8Array(32)",
+    methods,
+    "tasks.id.unique"
+  ),
+  row(
+    "an id has 64 random bits",
+    source("store/Row"),
+    "new Uint8Array(32)",
+    "new Uint8Array(8)",
+    methods,
+    "tasks.security.id-entropy"
+  ),
+  row(
+    "a task in a result has metadata of the task",
+    "packages/server/src/dispatch/OwnMethods.ts",
+    'EncodedResult.core("complete", wire)',
+    'EncodedResult.core("complete", { _meta: { related: "" }, ...wire })',
+    methods,
+    "tasks.related.not-in-results"
+  ),
+  row(
+    "refusals have another code",
+    creation,
+    "code: McpError.MethodNotFound, message })",
+    "code: McpError.InvalidParams, message })",
+    methods,
+    "tasks.tool.forbidden-error",
+    "tasks.tool.required-error"
+  ),
+  row(
+    "`task` is checked where tasks are not declared",
+    "packages/protocol/src/model/Tool.ts",
+    "  arguments: Schema.optionalKey(JsonObject)\n})\nexport type CallToolParams",
+    "  arguments: Schema.optionalKey(JsonObject), task: Schema.optionalKey(JsonObject)\n})\nexport type CallToolParams",
+    methods,
+    "tasks.undeclared.ignored",
+    "tasks.capability.undeclared-no-tasks"
+  ),
+  // ---- results
+  row(
+    "a result has no content",
+    core,
+    "return { ...result, _meta:",
+    "return { ...result, content: [], _meta:",
+    methods,
+    "tasks.result.exact",
+    "tasks.result.terminal",
+    "tasks.result.same-response"
+  ),
+  row(
+    "a result does not say which task it is of",
+    core,
+    ", ...Wire2025.related(id) } }",
+    " } }",
+    methods,
+    "tasks.related.in-result",
+    "tasks.related.key"
+  ),
+  row(
+    "an error of a task is an internal one",
+    core,
+    "new McpError.McpError({ code,",
+    "new McpError.McpError({ code: McpError.InternalError + 0 * code,",
+    methods,
+    "tasks.failed.same-error"
+  ),
+  row(
+    "tasks/result answers while the task runs",
+    core,
+    "    if (isEnded(task)) return yield* answerOf(task)\n",
+    "    if (task.id !== caller) return yield* answerOf(task)\n",
+    methods,
+    "tasks.result.blocks"
+  ),
+  row(
+    "a failed task says not why",
+    wire,
+    'if (outcome?._tag === "Error") return outcome.message',
+    'if (outcome?._tag === "Error") return undefined',
+    methods,
+    "tasks.failed.status-message"
+  ),
+  row(
+    "a defect is the fault of the caller",
+    source("run/TaskSupervisor"),
+    ": McpErrors.internalError())",
+    ': McpErrors.invalidParams("It died"))',
+    methods,
+    "tasks.error.internal"
+  ),
+  // ---- cancels
+  row(
+    "tasks/cancel is answered before the task is cancelled",
+    core,
+    "const after = yield* found(store.cancel(taskId, caller))",
+    "const after = before\n    yield* Effect.forkDetach(store.cancel(taskId, caller))",
+    methods,
+    "tasks.cancel.status-first"
+  ),
+  row(
+    "a cancelled task runs on",
+    source("run/TaskSupervisor"),
+    'Effect.map(journal.lost(lease), ({ reason }) => ({ _tag: "Stopped", reason: reasons[reason] })),',
+    "Effect.never,",
+    methods,
+    "tasks.cancel.stops"
+  ),
+  row(
+    "a task that was cancelled is completed later",
+    memory,
+    "    row.node = undefined\n    row.endedAt",
+    "    row.endedAt",
+    methods,
+    "tasks.cancel.stays",
+    "tasks.status.terminal"
+  ),
+  row(
+    "a task that has ended is cancelled",
+    core,
+    "if (isEnded(before)) return yield* refuse(before)",
+    "if (isEnded(before)) return Wire2025.write(before)",
+    methods,
+    "tasks.cancel.terminal-rejected"
+  ),
+  // ---- ids and callers
+  row(
+    "an unknown task is an internal error",
+    service,
+    'McpError.invalidParams("Unknown task")',
+    'McpError.internalError("Unknown task")',
+    methods,
+    "tasks.error.unknown-id"
+  ),
+  row(
+    "an unknown task is an error without a reason",
+    service,
+    'McpError.invalidParams("Unknown task")',
+    'McpError.invalidParams("")',
+    methods,
+    "tasks.error.informative"
+  ),
+  row(
+    "the metadata of a request says which task is meant",
+    "packages/server/src/dispatch/OwnMethods.ts",
+    "  const { _meta, ...own } = params\n",
+    '  const { _meta, ...others } = params\n  const own = { ...others, ...(_meta as any)?.["io.modelcontextprotocol/related-task"] }\n',
+    methods,
+    "tasks.related.param-is-truth",
+    "tasks.related.ignored-in-requests"
+  ),
+  row(
+    "a task is shown to another caller",
+    memory,
+    "if (row === undefined || row.input.owner !== owner) return undefined",
+    "if (row === undefined) return undefined",
+    methods,
+    "tasks.security.bound",
+    "tasks.security.foreign-rejected"
+  ),
+  row(
+    "a list has tasks of all callers",
+    memory,
+    "row.input.owner === owner && row.order > after",
+    "row.order > after",
+    methods,
+    "tasks.security.list-own-only"
+  ),
+  // ---- capabilities and lists
+  row(
+    "calls of tools are not declared",
+    core,
+    "requests: { tools: { call: {} } }",
+    "requests: {}",
+    methods,
+    "tasks.capability.declared"
+  ),
+  row(
+    "lists are declared to callers without a name",
+    core,
+    "...(principal.subject !== undefined || (duplex && !store.outlives) ? {",
+    "...(duplex || !store.outlives ? {",
+    methods,
+    "tasks.security.list-undeclared"
+  ),
+  row("a list has one page", core, "const pageSize = 50", "const pageSize = 5000", methods, "tasks.list.paginated"),
+  row("a list does not say how it goes on", core, "{ nextCursor: next }", "{}", methods, "tasks.list.next-cursor"),
+  row(
+    "a list leaves out the last task of a page",
+    memory,
+    "const page = rows.slice(0, size)",
+    "const page = rows.slice(0, size - 1)",
+    methods,
+    "tasks.list.complete"
+  ),
+  row(
+    "an unknown cursor is an internal error",
+    core,
+    'McpError.invalidParams("Unknown cursor")',
+    'McpError.internalError("Unknown cursor")',
+    methods,
+    "tasks.error.invalid-cursor"
+  ),
+  // ---- bounds
+  row(
+    "a client gets any time to live",
+    creation,
+    "Math.min(Math.max(asked ?? maxTtl, minTtl), maxTtl)",
+    "Math.max(asked ?? maxTtl, minTtl)",
+    methods,
+    "tasks.limits.ttl"
+  ),
+  row(
+    "tasks are kept for ever",
+    memory,
+    "    if (endedAt === undefined) return false\n",
+    "    if (endedAt === undefined || endedAt > 0) return false\n",
+    methods,
+    "tasks.limits.expired-removed"
+  ),
+  row("one more task is let in", memory, ">= perOwner)", "> perOwner)", methods, "tasks.limits.concurrent"),
+  row(
+    "any number of requests may wait for results",
+    source("server/ResultWaits"),
+    ">= this.max)",
+    "> this.max * 2)",
+    methods
+  ),
+  // ---- what a task sends
+  row(
+    "a question does not say of which task it is",
+    routing,
+    ", ...Wire2025.related(taskId) }",
+    " }",
+    routes,
+    "tasks.input.related-task",
+    "tasks.related.key"
+  ),
+  row(
+    "a question names another task",
+    routing,
+    "...Wire2025.related(taskId) }",
+    '...Wire2025.related("other") }',
+    routes,
+    "tasks.related.same-id"
+  ),
+  row(
+    "a task that asks is working",
+    wire,
+    'state === "input_required" ? state : "working"',
+    '"working"',
+    routes,
+    "tasks.input.status"
+  ),
+  row(
+    "a task that was answered waits for input",
+    memory,
+    "        questions.delete(key)\n",
+    "",
+    routes,
+    "tasks.input.leaves",
+    "tasks.status.transitions"
+  ),
+  row(
+    "progress has another token",
+    routing,
+    "      token,\n",
+    '      token: "other",\n',
+    routes,
+    "tasks.progress.token-lives-on"
+  ),
+  row(
+    "a handler that ends late goes on to report",
+    routing,
+    "if (this.ended || this.silent || clock",
+    "if (this.ended || clock",
+    routes,
+    "tasks.progress.stops"
+  ),
+  row(
+    "progress goes on after the time to live",
+    routing,
+    "clock.currentTimeMillisUnsafe() >= this.expiresAt",
+    "clock.currentTimeMillisUnsafe() < 0",
+    routes,
+    "tasks.progress.stops"
+  ),
+  row(
+    "a status has the metadata of its task",
+    routing,
+    "outlet.notify(method, wire)",
+    "outlet.notify(method, relatedTo(this.id, { ...wire }))",
+    routes,
+    "tasks.related.not-in-status"
+  ),
+  row(
+    "tasks/get is answered by a stream",
+    core,
+    "    const session = yield* Outlet.ofSession\n",
+    '    const session = yield* Outlet.ofSession\n    ;(yield* RequestContext).outbound.notify("notifications/progress", {})\n',
+    routes,
+    "tasks.http.get-not-streamed",
+    "tasks.http.transport-rules"
+  ),
+  row(
+    "a task speaks before its client knows it",
+    creation,
+    "const answering = Effect.forkDetach(Deferred.succeed(answered, undefined))",
+    "const answering = Deferred.succeed(answered, undefined)",
+    routes
+  ),
+  row(
+    "a question stays on a stream that its client has left",
+    routing,
+    "Effect.raceFirst(Deferred.await(route.closed), this.lost(route))",
+    "Deferred.await(route.closed)",
+    routes
+  ),
+  row(
+    "a question is sent to a session that reads nothing",
+    routing,
+    "this.session?.isRead === true ? this.session",
+    "this.session !== undefined ? this.session",
+    routes
+  ),
+  row(
+    "a tool that runs only as a task is listed for all",
+    source("server/Visible"),
+    "list.tools.filter((tool) => !isRequired(tool))",
+    "list.tools",
+    "packages/tasks/test/server/Visible.test.ts"
+  ),
+  row(
+    "a list that depends on a declaration is public",
+    source("server/Visible"),
+    'cacheScope: "private" as const',
+    'cacheScope: "public" as const',
+    "packages/tasks/test/server/Visible.test.ts"
+  )
+]

@@ -1,0 +1,257 @@
+/** Faults in what a server with tasks answers. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+const creation = "packages/tasks/test/server/Creation.test.ts"
+const methods = "packages/tasks/test/server/Methods.test.ts"
+
+export const serverFaults: ReadonlyArray<Fault> = [
+  {
+    name: "A refusal is not in the audit log of tasks",
+    file: "packages/tasks/src/run/Audit.ts",
+    from: ': refused("it is unknown to its caller", { id, owner })',
+    to: ": Effect.void",
+    test: "packages/tasks/test/server/Audit.test.ts"
+  },
+  {
+    name: "A task as an answer has another type of result",
+    file: "packages/tasks/src/extension/TasksExtension.ts",
+    from: 'export const resultType = "task"',
+    to: 'export const resultType = "tasks"',
+    test: creation,
+    ids: ["tasks-extension.result-type.task"]
+  },
+  {
+    name: "The answer to tasks/get has the type of a task",
+    file: "packages/server/src/dispatch/OwnMethods.ts",
+    from: 'EncodedResult.core("complete", wire)',
+    to: 'EncodedResult.core(method === "tasks/get" ? ("task" as "complete") : "complete", wire)',
+    test: creation,
+    ids: ["tasks-extension.result-type.others", "tasks-extension.get.result-type"]
+  },
+  {
+    name: "An acknowledgement has the type of a task",
+    file: "packages/server/src/dispatch/OwnMethods.ts",
+    from: 'EncodedResult.core("complete", wire)',
+    to: 'EncodedResult.core(method === "tasks/get" ? "complete" : ("task" as "complete"), wire)',
+    test: methods,
+    ids: ["tasks-extension.update.result-type", "tasks-extension.cancel.result-type"]
+  },
+  {
+    name: "A client gets the id of a task that is not stored",
+    file: "packages/tasks/src/server/Creation.ts",
+    from: "Wire2026.created(task)",
+    to: "Wire2026.created({ ...task, id: crypto.randomUUID() })",
+    test: creation,
+    ids: ["tasks-extension.creation.durable"]
+  },
+  {
+    name: "A completed task has another result than the call",
+    file: "packages/tasks/src/server/Service.ts",
+    from: "Wire2026.write(task, result))",
+    to: "Wire2026.write(task, {}))",
+    test: creation,
+    ids: ["tasks-extension.get.completed", "tasks-extension.execution.same-result"]
+  },
+  {
+    name: "The id of a task has 64 random bits",
+    file: "packages/tasks/src/store/Row.ts",
+    from: "crypto.getRandomValues(new Uint8Array(32))",
+    to: "crypto.getRandomValues(new Uint8Array(8))",
+    test: creation,
+    ids: ["tasks-extension.security.unguessable"]
+  },
+  {
+    name: "A call becomes a task wherever the revision has tasks",
+    file: "packages/tasks/src/server/Creation.ts",
+    from: "Extension.settingsIn(TasksExtension, revision, clientCapabilities) !== undefined",
+    to: "Extension.isIn(TasksExtension, revision)",
+    test: creation,
+    ids: ["tasks-extension.declared.per-request"]
+  },
+  {
+    name: "The error for a tool that runs only as a task names the capability of 2025-11-25",
+    file: "packages/tasks/src/server/Creation.ts",
+    from: "Extension.declarationOf(TasksExtension, revision, {})",
+    to: "{ tasks: {} }",
+    test: creation,
+    ids: ["tasks-extension.declared.required"]
+  },
+  {
+    name: "A task asks again what its request was answered",
+    file: "packages/tasks/src/server/Creation.ts",
+    from: "input.recorded?.() ?? nothing",
+    to: "nothing",
+    test: creation,
+    ids: ["tasks-extension.creation.after-rounds"]
+  },
+  {
+    name: "A tool that is hidden from the caller becomes a task",
+    file: "packages/server/src/features/ToolRegistry.ts",
+    from: "return entry !== undefined && visible(entry, principal) ? entry : undefined",
+    to: "return entry",
+    test: creation
+  },
+  {
+    name: "A running task is completed",
+    file: "packages/tasks/src/model/Wire2026.ts",
+    from: ': { ...base(task), status: "working" }',
+    to: ': { ...base(task), status: "completed", result: {} }',
+    test: methods,
+    ids: ["tasks-extension.get.working", "tasks-extension.get.status"]
+  },
+  {
+    name: "A failed task is cancelled",
+    file: "packages/tasks/src/model/Wire2026.ts",
+    from: '    status: "failed",\n',
+    to: '    status: "cancelled",\n',
+    test: methods,
+    ids: ["tasks-extension.get.failed"]
+  },
+  {
+    name: "The error of a task is another than that of the call",
+    file: "packages/tasks/src/model/Wire2026.ts",
+    from: "error: { code, message,",
+    to: "error: { code: -32603, message,",
+    test: methods,
+    ids: ["tasks-extension.execution.error", "tasks-extension.execution.same-error"]
+  },
+  {
+    name: "A failed task has no message",
+    file: "packages/tasks/src/model/Wire2026.ts",
+    from: "statusMessage: task.message ?? message,",
+    to: 'statusMessage: task.message ?? "",',
+    test: methods,
+    ids: ["tasks-extension.execution.message"]
+  },
+  {
+    name: "A tool's failure makes a task failed",
+    file: "packages/tasks/src/model/Wire2026.ts",
+    from: 'if (outcome._tag === "Result") return',
+    to: 'if (outcome._tag === "Result" && outcome.result["isError"] !== true) return',
+    test: methods,
+    ids: ["tasks-extension.status.failed", "tasks-extension.execution.tool-error"]
+  },
+  {
+    name: "A task that waits is shown as running",
+    file: "packages/tasks/src/model/Wire2026.ts",
+    from: 'stateOf(task) === "input_required"',
+    to: 'stateOf(task) === "done"',
+    test: methods,
+    ids: ["tasks-extension.get.input-required"]
+  },
+  {
+    name: "A task shows only the first of its questions",
+    file: "packages/tasks/src/model/Wire2026.ts",
+    from: "Object.fromEntries(questions)",
+    to: "Object.fromEntries([...questions].slice(0, 1))",
+    test: methods,
+    ids: ["tasks-extension.get.all-questions"]
+  },
+  {
+    name: "An update that was taken is answered by an error",
+    file: "packages/tasks/src/server/Methods.ts",
+    from: "Effect.as(answered, {})",
+    to: "Effect.andThen(answered, Effect.fail(unknownTask))",
+    test: methods,
+    ids: ["tasks-extension.update.acknowledged"]
+  },
+  {
+    name: "An update with an unknown key is refused",
+    file: "packages/tasks/src/server/Methods.ts",
+    from: "Effect.as(answered, {})",
+    to: "Effect.flatMap(answered, (keys) => (keys.length < answers.length ? Effect.fail(unknownTask) : Effect.succeed({})))",
+    test: methods,
+    ids: ["tasks-extension.update.unknown-keys"]
+  },
+  {
+    name: "A question that is asked again has the key of the first",
+    file: "packages/tasks/src/run/TaskInput.ts",
+    from: "return count === 1 ? name : `${name}#${count}`",
+    to: "return name",
+    test: methods,
+    ids: [
+      "tasks-extension.update.unique-keys",
+      "tasks-extension.update.key-after-answer",
+      "tasks-extension.update.key-of-one"
+    ]
+  },
+  {
+    name: "A cancel leaves the task as it is",
+    file: "packages/tasks/src/server/Methods.ts",
+    from: "service.store.cancel(taskId, owner)",
+    to: "service.store.get(taskId, owner)",
+    test: methods,
+    ids: ["tasks-extension.get.cancelled"]
+  },
+  {
+    name: "A cancel of a task that has ended is an error",
+    file: "packages/tasks/src/server/Methods.ts",
+    from: "service.store.cancel(taskId, owner)",
+    to: "Effect.map(service.store.cancel(taskId, owner), Option.filter(({ outcome }) => outcome === undefined))",
+    test: methods,
+    ids: ["tasks-extension.cancel.acknowledged"]
+  },
+  {
+    name: "Requests about tasks are served to clients that did not declare the extension",
+    file: "packages/tasks/src/extension/TasksExtension.ts",
+    from: '  revisions: ["2026-07-28"],\n',
+    to: '  revisions: ["2026-07-28"],\n  undeclared: "served",\n',
+    test: methods,
+    ids: [
+      "tasks-extension.errors.undeclared",
+      "tasks-extension.listen.undeclared",
+      "tasks-extension.errors.listen-undeclared"
+    ]
+  },
+  {
+    name: "An unknown task is an internal error",
+    file: "packages/tasks/src/server/Service.ts",
+    from: 'McpError.invalidParams("Unknown task")',
+    to: 'McpError.internalError("Unknown task")',
+    test: methods,
+    ids: [
+      "tasks-extension.errors.unknown-get",
+      "tasks-extension.errors.unknown-others",
+      "tasks-extension.errors.standard"
+    ]
+  },
+  {
+    name: "Updates and cancels of unknown tasks are acknowledged",
+    file: "packages/tasks/src/server/Service.ts",
+    from: ": Effect.fail(unknownTask)",
+    to: ": Effect.succeed({} as never)",
+    test: methods,
+    ids: ["tasks-extension.update.unknown-task", "tasks-extension.cancel.unknown-task"]
+  },
+  {
+    name: "All principals own the same tasks",
+    file: "packages/tasks/src/server/Owner.ts",
+    from: "return `principal ${caller}`",
+    to: 'return "principal"',
+    test: methods,
+    ids: ["tasks-extension.security.authorized"]
+  },
+  {
+    name: "A task sends a log message",
+    file: "packages/tasks/src/server/Creation.ts",
+    from: "    yield* supervisor.run(",
+    to: '    ;(yield* RequestContext).outbound.connection?.notify("notifications/message", { level: "error", data: "lost" })\n    yield* supervisor.run(',
+    test: methods,
+    ids: ["tasks-extension.listen.no-progress"]
+  },
+  {
+    name: "The error for an undeclared extension does not name it",
+    file: "packages/server/src/dispatch/OwnMethods.ts",
+    from: "needs a client that declares the extension ${extension.id}",
+    to: "needs a client that declares an extension",
+    test: methods,
+    ids: ["tasks-extension.errors.informative"]
+  },
+  {
+    name: "A subscription is granted for tasks of others",
+    file: "packages/tasks/src/server/Methods.ts",
+    from: ".slice(0, maxFollowed), isOwn)",
+    to: ".slice(0, maxFollowed), () => Effect.succeed(true))",
+    test: methods
+  }
+]

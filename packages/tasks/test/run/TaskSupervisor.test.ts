@@ -1,0 +1,130 @@
+import * as CancelReason from "@effect-mcp/core/CancelReason"
+import { McpError } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Option, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import type { Task } from "../../src/model/Task.ts"
+import * as TaskSupervisor from "../../src/run/TaskSupervisor.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import * as Memory from "../../src/store/memory.ts"
+import { Waits } from "../../src/run/Waits.ts"
+import { TaskStore } from "../../src/store/TaskStore.ts"
+
+const input = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
+
+/** A task whose handler runs under a supervisor of its own scope. */
+const start = Effect.fnUntraced(function* (
+  handler: Effect.Effect<{ readonly [key: string]: unknown }, McpError.McpError>
+) {
+  const store = yield* TaskStore
+  const scope = yield* Scope.make()
+  const supervisor = yield* Scope.provide(TaskSupervisor.make, scope)
+  const { lease, task } = yield* store.create(input, supervisor.node)
+  const fiber = yield* supervisor.run(lease, { handler, waits: new Waits() })
+  const seen = Effect.map(store.get(task.id, "ada"), Option.getOrThrow)
+  return { fiber, lease, scope, seen, store, supervisor, task }
+})
+
+/** A handler that waits until it is interrupted, and the reason that its finalizer saw. */
+const waiting = Effect.map(Deferred.make<string | undefined>(), (reason) => ({
+  reason: Deferred.await(reason),
+  handler: Effect.onExit(Effect.never, (exit) =>
+    Deferred.succeed(reason, Exit.isFailure(exit) ? CancelReason.of(exit.cause) : "no interruption")
+  )
+}))
+
+const outcome = ({ outcome }: Task) => outcome
+
+describe("a task under a supervisor", () => {
+  it.effect("ends with the result of its handler and is then forgotten by the supervisor", () =>
+    Effect.gen(function* () {
+      const { fiber, seen, supervisor } = yield* start(Effect.succeed({ content: [] }))
+      yield* Fiber.await(fiber)
+      assert.deepStrictEqual(outcome(yield* seen), { _tag: "Result", result: { content: [] } })
+      assert.strictEqual(supervisor.running(), 0)
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("ends with the error of its handler, and with -32603 without details where the handler dies", () =>
+    Effect.gen(function* () {
+      const failed = yield* start(Effect.fail(McpError.invalidParams("No such city")))
+      yield* Fiber.await(failed.fiber)
+      assert.deepStrictEqual(outcome(yield* failed.seen), { _tag: "Error", code: -32602, message: "No such city" })
+      const died = yield* start(Effect.die(new Error("secret")))
+      yield* Fiber.await(died.fiber)
+      assert.deepStrictEqual(outcome(yield* died.seen), { _tag: "Error", code: -32603, message: "Internal error" })
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("that is cancelled is interrupted with that reason and stays cancelled", () =>
+    Effect.gen(function* () {
+      const { handler, reason } = yield* waiting
+      const { fiber, seen, store, task } = yield* start(handler)
+      yield* store.cancel(task.id, "ada")
+      assert.strictEqual(yield* reason, "The task was cancelled")
+      yield* Fiber.await(fiber)
+      assert.deepStrictEqual(outcome(yield* seen), { _tag: "Cancelled" })
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("that is past its time to live is interrupted by the next sweep with that reason", () =>
+    Effect.gen(function* () {
+      const { handler, reason } = yield* waiting
+      const { fiber, seen } = yield* start(handler)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* reason, "The task did not end within its time to live")
+      yield* Fiber.await(fiber)
+      assert.strictEqual((yield* seen).outcome?._tag, "Error")
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("is interrupted by the shutdown of its server, and another node continues it at once", () =>
+    Effect.gen(function* () {
+      const { handler, reason } = yield* waiting
+      const { lease, scope, seen } = yield* start(handler)
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual(yield* reason, "The server is shutting down")
+      assert.isUndefined((yield* seen).outcome)
+      const journal = yield* Journal
+      const [claimed] = yield* journal.claim("other", ["tool"], 1)
+      assert.strictEqual(claimed?.lease.task, lease.task)
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("keeps its lease while it runs, and is interrupted where another node has taken it over", () =>
+    Effect.gen(function* () {
+      const { handler, reason } = yield* waiting
+      const journal = yield* Journal
+      const kept = yield* start(Effect.never)
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(yield* journal.claim("other", ["tool"], 1), [])
+      yield* Scope.close(kept.scope, Exit.void)
+      yield* kept.store.cancel(kept.task.id, "ada")
+      const frozen = { ...journal, renew: () => Effect.succeed([]) }
+      const { fiber, seen } = yield* Effect.provideService(start(handler), Journal, frozen)
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* journal.claim("other", ["tool"], 1)).length, 1)
+      assert.strictEqual(yield* reason, "Another node has taken the task over")
+      yield* Fiber.await(fiber)
+      assert.isUndefined((yield* seen).outcome)
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("writes at most one message a second, the latest", () =>
+    Effect.gen(function* () {
+      const { lease, seen, supervisor } = yield* start(Effect.never)
+      const written: Array<string | undefined> = []
+      const note = Effect.map(seen, ({ message }) => written.push(message))
+      supervisor.message(lease, "one")
+      yield* TestClock.adjust(1)
+      yield* note
+      supervisor.message(lease, "two")
+      supervisor.message(lease, "three")
+      yield* TestClock.adjust(500)
+      yield* note
+      yield* TestClock.adjust(500)
+      yield* note
+      assert.deepStrictEqual(written, ["one", "one", "three"])
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+})

@@ -1,0 +1,92 @@
+/** The audit log of tasks: which lines the loggers of a server get, and that no client gets any. */
+import type { Principal } from "@effect-mcp/core/Principal"
+import { quiesce } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Layer, Logger, References } from "effect"
+import { TestClock } from "effect/testing"
+import * as Tasks from "../../src/Tasks.ts"
+import * as Client from "../support/client.ts"
+import * as Session from "../support/session.ts"
+import { tool } from "../support/tools.ts"
+
+const ada: Principal["Service"] = { subject: "ada", scopes: [], claims: { iss: "issuer", token: "secret" } }
+const owner = 'principal ["issuer","ada"]'
+
+/** The lines of tasks that loggers get, and a layer that has them. */
+const recording = () => {
+  const lines: Array<readonly [message: string, annotations: { readonly [name: string]: unknown }]> = []
+  const logger = Logger.make(({ fiber, message }) => {
+    const text = Array.isArray(message) ? message.join(" ") : String(message)
+    if (/^(A task|Tasks)/.test(text)) lines.push([text, { ...fiber.getRef(References.CurrentLogAnnotations) }])
+  })
+  const layer = Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, "Debug"))
+  return { layer, take: () => lines.splice(0) }
+}
+const wait = tool("wait", "optional", () => Effect.never)
+
+describe("The audit log of tasks", () => {
+  it.effect("has creation, reading, end and refusal of tasks of 2026-07-28, with their owners", () =>
+    Effect.gen(function* () {
+      const { layer, take } = recording()
+      const go = yield* Deferred.make<void>()
+      const done = tool("done", "optional", () => Effect.as(Deferred.await(go), "secret result"))
+      const features = Layer.mergeAll(wait, done, Tasks.layer({ perOwner: 2, ttl: "1 hour" }))
+      const server = yield* Effect.provide(Client.serve(features), layer)
+      const client = yield* Client.connect(server, { principal: ada })
+      const id = (yield* client.call("done", { word: "secret argument" }))["taskId"]
+      const made = { "mcp.task.id": id, "mcp.task.owner": owner }
+      assert.deepStrictEqual(take(), [["A task was created", { ...made, "mcp.task.tool": "done" }]])
+      yield* client.get(id)
+      assert.deepStrictEqual(take(), [["A task was read", made]])
+      yield* Deferred.succeed(go, undefined)
+      yield* quiesce
+      assert.deepStrictEqual(take(), [["A task has ended", { ...made, "mcp.task.end": "result" }]])
+
+      const stranger = yield* Client.connect(server)
+      yield* stranger.refused("tasks/get", { taskId: id })
+      const [[message, { "mcp.task.owner": by, ...rest }] = ["", {}]] = take()
+      assert.strictEqual(message, "A task was refused: it is unknown to its caller")
+      assert.match(String(by), /^connection \w+$/)
+      assert.deepStrictEqual(rest, { "mcp.task.id": id })
+
+      const waiting = (yield* client.call("wait"))["taskId"]
+      const expiring = (yield* client.call("wait"))["taskId"]
+      take()
+      yield* client.refused("tools/call", { name: "wait", arguments: {} })
+      assert.deepStrictEqual(
+        take().map(([message, { "mcp.task.owner": by }]) => [message.slice(0, 18), by]),
+        [["A task was refused", owner]]
+      )
+      yield* client.request("tasks/cancel", { taskId: waiting })
+      yield* quiesce
+      assert.deepStrictEqual(take(), [["A task was cancelled", { ...made, "mcp.task.id": waiting }]])
+      yield* TestClock.adjust("2 hours")
+      yield* quiesce
+      assert.deepStrictEqual(take(), [
+        ["A task has ended", { ...made, "mcp.task.id": expiring, "mcp.task.end": "expired" }]
+      ])
+    })
+  )
+
+  it.effect("has those of 2025-11-25, whose client gets no line", () =>
+    Effect.gen(function* () {
+      const { layer, take } = recording()
+      const done = tool("done", "optional", () => Effect.succeed("done"))
+      const server = yield* Effect.provide(Client.serve(Layer.mergeAll(done, Tasks.layer())), layer)
+      const client = yield* Session.connect(server, { principal: ada })
+      const { taskId } = yield* client.start("done")
+      yield* client.get(taskId)
+      yield* client.request("tasks/list")
+      yield* client.result(taskId)
+      yield* quiesce
+      assert.deepStrictEqual(
+        take().map(([message]) => message),
+        ["A task was created", "A task has ended", "A task was read", "Tasks were listed", "A task was read"]
+      )
+      assert.deepStrictEqual(
+        client.notes.filter(({ method }) => method === "notifications/message"),
+        []
+      )
+    })
+  )
+})

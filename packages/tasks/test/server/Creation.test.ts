@@ -1,0 +1,285 @@
+/** When a call becomes a task, and what the client gets then. */
+import { CancelReason, Elicitation, Once, Progress, RequestContext, Tools } from "@effect-mcp/core"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { McpTest, quiesce } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Layer, Schema, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import * as Tasks from "../../src/Tasks.ts"
+import { connect, declared, id, serve, session, undeclared } from "../support/client.ts"
+import { tool } from "../support/tools.ts"
+
+const withTasks = (features: Parameters<typeof serve>[0], options?: Parameters<typeof Tasks.layer>[0]) =>
+  Layer.merge(features, Tasks.layer(options))
+const hello = tool("hello", "optional", () => Effect.succeed("Hello"))
+const text = (result: { readonly [key: string]: any }) => result["content"][0].text
+
+describe("a call that becomes a task", () => {
+  it.effect(
+    "is answered by a flat task, which can be read at once and ends with the result of the call",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* session(withTasks(hello))
+        const { createdAt, lastUpdatedAt, taskId, ...task } = yield* client.call("hello")
+        assert.deepStrictEqual(task, { resultType: "task", status: "working", ttlMs: 86_400_000, pollIntervalMs: 1000 })
+        assert.deepStrictEqual([createdAt, lastUpdatedAt], ["1970-01-01T00:00:00.000Z", "1970-01-01T00:00:00.000Z"])
+        const seen = yield* client.get(taskId)
+        const inline = yield* client.call("hello", {}, undeclared)
+        assert.strictEqual(seen["resultType"], "complete")
+        assert.strictEqual(seen["status"], "completed")
+        assert.deepStrictEqual({ ...seen["result"], resultType: "complete" }, inline)
+      }),
+    verifies(
+      "tasks-extension.result-type.task",
+      "tasks-extension.result-type.others",
+      "tasks-extension.creation.durable",
+      "tasks-extension.get.completed",
+      "tasks-extension.get.result-type",
+      "tasks-extension.execution.same-result"
+    )
+  )
+
+  it.effect(
+    "has an id of 256 random bits",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* session(withTasks(hello))
+        const ids = yield* Effect.replicateEffect(
+          Effect.map(client.call("hello"), ({ taskId }) => taskId),
+          20
+        )
+        for (const taskId of ids) assert.match(taskId, /^[\w-]{43}$/)
+        assert.strictEqual(new Set(ids).size, 20)
+        assert.strictEqual(new Set(ids.map((taskId) => taskId.slice(0, 8))).size, 20)
+      }),
+    verifies("tasks-extension.security.unguessable")
+  )
+
+  it.effect("has the time to live and the interval of the options", () =>
+    Effect.gen(function* () {
+      const client = yield* session(withTasks(hello, { ttl: "1 minute", pollInterval: "5 seconds" }))
+      assert.deepInclude(yield* client.call("hello"), { ttlMs: 60_000, pollIntervalMs: 5000 })
+    })
+  )
+
+  it.effect("is refused by -31429 beyond the limit of tasks of one caller, until one of them has ended", () =>
+    Effect.gen(function* () {
+      const client = yield* session(
+        withTasks(
+          tool("wait", "optional", () => Effect.never),
+          { perOwner: 2 }
+        )
+      )
+      const { taskId } = yield* client.call("wait")
+      yield* client.call("wait")
+      const refused = yield* client.refused("tools/call", { name: "wait" })
+      assert.strictEqual(refused.code, McpError.LimitExceeded)
+      yield* client.request("tasks/cancel", { taskId })
+      assert.strictEqual((yield* client.call("wait"))["resultType"], "task")
+    })
+  )
+
+  it.effect(
+    "runs without the wire of its request: its context says what is known, and its progress is the message",
+    () =>
+      Effect.gen(function* () {
+        const seen = yield* Deferred.make<string>()
+        const work = tool("work", "optional", () =>
+          Effect.gen(function* () {
+            const { clientInfo, http, method, outbound, revision } = yield* RequestContext.RequestContext
+            yield* Progress.report(1, { message: "half way" })
+            outbound.notify("notifications/message", { level: "error", data: "lost" })
+            yield* Deferred.succeed(seen, `${clientInfo?.name} ${method} ${revision.version} ${http === undefined}`)
+            return yield* Effect.never
+          })
+        )
+        const client = yield* session(withTasks(work))
+        const { taskId } = yield* client.call("work")
+        assert.strictEqual(yield* Deferred.await(seen), "test tools/call 2026-07-28 true")
+        yield* TestClock.adjust("1 second")
+        assert.deepInclude(yield* client.get(taskId), { status: "working", statusMessage: "half way" })
+        assert.deepStrictEqual(client.notifications, [])
+      })
+  )
+})
+
+describe("a call stays a request", () => {
+  it.effect(
+    "to a client that did not declare the extension in it, whatever it declared before",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* session(withTasks(hello))
+        assert.strictEqual((yield* client.call("hello"))["resultType"], "task")
+        const result = yield* client.call("hello", {}, { ...undeclared, tasks: { requests: { tools: { call: {} } } } })
+        assert.strictEqual(result["resultType"], "complete")
+        assert.strictEqual(text(result), "Hello")
+      }),
+    verifies("tasks-extension.declared.per-request")
+  )
+
+  it.effect("of a tool without `task`, and of a name that is unknown", () =>
+    Effect.gen(function* () {
+      const client = yield* session(withTasks(tool("plain", undefined, () => Effect.succeed("Plain"))))
+      assert.strictEqual(text(yield* client.call("plain")), "Plain")
+      assert.strictEqual((yield* client.refused("tools/call", { name: "none" })).code, McpError.InvalidParams)
+    })
+  )
+
+  it.effect("and a tool that is not visible to the caller makes no task", () =>
+    Effect.gen(function* () {
+      const hidden = tool("hidden", "required", () => Effect.succeed("Secret"), { visible: () => false })
+      const client = yield* session(withTasks(hidden))
+      assert.strictEqual((yield* client.refused("tools/call", { name: "hidden" })).code, McpError.InvalidParams)
+    })
+  )
+
+  it.effect(
+    "or is refused by -32021 with the extension, where its tool runs only as a task",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* session(withTasks(tool("only", "required", () => Effect.succeed("Done"))))
+        const { code, data } = yield* client.refused("tools/call", { name: "only" }, undeclared)
+        assert.strictEqual(code, McpError.MissingClientCapability)
+        assert.deepStrictEqual(data, { requiredCapabilities: { extensions: { [id]: {} } } })
+        assert.strictEqual((yield* client.call("only", {}, declared))["resultType"], "task")
+      }),
+    verifies("tasks-extension.declared.required")
+  )
+
+  for (const version of ["2025-06-18", "2025-11-25"] as const) {
+    it.effect(`in ${version}, where a tool that runs only as a task is refused by -32601`, () =>
+      Effect.gen(function* () {
+        const only = tool("only", "required", () => Effect.succeed("Done"))
+        const client = yield* McpTest.connect(withTasks(Layer.merge(hello, only)), version)
+        const result = yield* client.request("tools/call", { name: "hello" })
+        assert.deepStrictEqual(result.content, [{ type: "text", text: "Hello" }])
+        const refused = yield* Effect.flip(client.request("tools/call", { name: "only" }))
+        assert.propertyVal(refused, "code", McpError.MethodNotFound)
+      })
+    )
+  }
+})
+
+describe("a handler that begins its task", () => {
+  const Name = Schema.Struct({ name: Schema.String })
+  const answer = { name: { action: "accept", content: { name: "Ada" } } }
+
+  it.effect(
+    "asks within the request first, and continues as the task with those answers and steps",
+    () =>
+      Effect.gen(function* () {
+        let steps = 0
+        const greet = tool(
+          "greet",
+          "required",
+          () =>
+            Effect.gen(function* () {
+              const step = Effect.sync(() => ++steps)
+              const count = yield* Once.run("step", Schema.Int, step)
+              const { name } = yield* Elicitation.form("Your name?", Name, { key: "name" })
+              yield* Tasks.begin
+              const { name: other } = yield* Elicitation.form("Your name?", Name, { key: "name" })
+              return `${name} and ${other} after ${count} step`
+            }),
+          { beginsTask: true }
+        )
+        const client = yield* session(withTasks(greet))
+        const asked = yield* client.call("greet")
+        assert.strictEqual(asked["resultType"], "input_required")
+        assert.deepStrictEqual(Object.keys(asked["inputRequests"]), ["name"])
+        const { requestState } = asked
+        const { resultType, taskId } = yield* client.request("tools/call", {
+          name: "greet",
+          arguments: {},
+          inputResponses: answer,
+          requestState
+        })
+        assert.strictEqual(resultType, "task")
+        const open = yield* client.get(taskId)
+        assert.deepStrictEqual(Object.keys(open["inputRequests"]), ["name"])
+        yield* client.update(taskId, { name: { action: "accept", content: { name: "Bob" } } })
+        yield* quiesce
+        assert.strictEqual(text((yield* client.get(taskId))["result"]), "Ada and Bob after 1 step")
+        assert.strictEqual(steps, 1)
+      }),
+    verifies("tasks-extension.creation.after-rounds")
+  )
+
+  it.effect("is answered within the request where it ends before, fails before, or the client has no tasks", () =>
+    Effect.gen(function* () {
+      const early = tool("early", "optional", () => Effect.succeed("Early"), { beginsTask: true })
+      const failing = tool("failing", "optional", () => McpError.invalidParams("No"), { beginsTask: true })
+      const begins = tool("begins", "optional", () => Effect.as(Tasks.begin, "Inline"), { beginsTask: true })
+      const client = yield* session(withTasks(Layer.mergeAll(early, failing, begins)))
+      assert.strictEqual(text(yield* client.call("early")), "Early")
+      assert.strictEqual((yield* client.refused("tools/call", { name: "failing" })).message, "No")
+      assert.strictEqual(text(yield* client.call("begins", {}, undeclared)), "Inline")
+    })
+  )
+
+  it.effect("is interrupted in the request with the reason, by `begin` and by a cancel", () =>
+    Effect.gen(function* () {
+      const reasons: Array<string | undefined> = []
+      const noted = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+        Effect.onExit(effect, (exit) =>
+          Effect.sync(() => void (Exit.isFailure(exit) && reasons.push(CancelReason.of(exit.cause))))
+        )
+      const begins = tool("begins", "optional", () => noted(Effect.as(Tasks.begin, "Done")), { beginsTask: true })
+      const waits = tool("waits", "optional", () => noted(Effect.never), { beginsTask: true })
+      const client = yield* session(withTasks(Layer.merge(begins, waits)))
+      const { taskId } = yield* client.call("begins")
+      yield* quiesce
+      assert.strictEqual(text((yield* client.get(taskId))["result"]), "Done")
+      const call = yield* Effect.forkChild(client.call("waits"), { startImmediately: true })
+      yield* quiesce
+      call.interruptUnsafe(undefined, CancelReason.annotation("The window was closed"))
+      yield* quiesce
+      assert.deepStrictEqual(reasons, ["The call continues as a task", "The window was closed"])
+    })
+  )
+})
+
+it.effect("A server that stops interrupts its tasks with that reason, and does not wait for the tools' calls", () =>
+  Effect.gen(function* () {
+    const reason = yield* Deferred.make<string | undefined>()
+    const wait = tool("wait", "optional", () =>
+      Effect.onExit(Effect.never, (exit) =>
+        Deferred.succeed(reason, Exit.isFailure(exit) ? CancelReason.of(exit.cause) : "no interruption")
+      )
+    )
+    const scope = yield* Scope.make()
+    const server = yield* Scope.provide(serve(withTasks(wait)), scope)
+    const client = yield* connect(server)
+    yield* client.call("wait")
+    yield* Scope.close(scope, Exit.void)
+    assert.strictEqual(yield* Deferred.await(reason), "The server is shutting down")
+  })
+)
+
+it.effect("A tool says in the revision that has a member for it whether its calls may become tasks", () =>
+  Effect.gen(function* () {
+    for (const [version, support] of [
+      ["2025-06-18", undefined],
+      ["2025-11-25", "optional"],
+      ["2026-07-28", undefined]
+    ] as const) {
+      const client = yield* McpTest.connect(withTasks(hello), version)
+      const { tools } = yield* client.request("tools/list", {})
+      assert.strictEqual(tools[0]?.execution?.taskSupport, support, version)
+    }
+  })
+)
+
+it.effect("A tool without a server with tasks answers within the request", () =>
+  Effect.gen(function* () {
+    const client = yield* session(
+      Layer.merge(
+        hello,
+        tool("fails", "optional", () => new Tools.ToolFailure({ message: "No" }))
+      )
+    )
+    assert.strictEqual(text(yield* client.call("hello")), "Hello")
+    assert.strictEqual((yield* client.call("fails"))["isError"], true)
+  })
+)

@@ -1,0 +1,65 @@
+/** Tasks over HTTP: the header that names a task, statuses, and the tasks of callers without a name. */
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import * as Tasks from "../../src/Tasks.ts"
+import { declared, undeclared } from "../support/client.ts"
+import { tool } from "../support/tools.ts"
+
+const version = "2026-07-28"
+const features = Layer.merge(
+  tool("hello", "optional", () => Effect.succeed("Hello")),
+  Tasks.layer()
+)
+
+/** Sends one request to a fetch handler; gives its status and answer. */
+const client = Effect.gen(function* () {
+  const { dispose, handler } = McpServer.toWebHandler(
+    Layer.fresh(McpServer.layer({ name: "test", version: "1.0.0", features })),
+    { path: "/mcp" }
+  )
+  yield* Effect.addFinalizer(() => Effect.promise(dispose))
+  return (method: string, params: object, name: string, capabilities: object = declared) =>
+    Effect.promise(async () => {
+      const _meta = {
+        [Meta.protocolVersion]: version,
+        [Meta.clientInfo]: { name: "test", version: "0" },
+        [Meta.clientCapabilities]: capabilities
+      }
+      const response = await handler(
+        new Request("http://localhost:3000/mcp", {
+          method: "POST",
+          headers: {
+            "content-type": "application/json",
+            accept: "application/json, text/event-stream",
+            "mcp-protocol-version": version,
+            "mcp-method": method,
+            "mcp-name": name
+          },
+          body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta } })
+        })
+      )
+      const { error, result }: { readonly error?: { readonly code: number }; readonly result?: any } =
+        await response.json()
+      return { status: response.status, code: error?.code, result }
+    })
+})
+
+it.live("A task over HTTP is read by all that know its id, and the header Mcp-Name must name it", () =>
+  Effect.gen(function* () {
+    const send = yield* client
+    const { result } = yield* send("tools/call", { name: "hello", arguments: {} }, "hello")
+    const { taskId } = result
+    const read = yield* send("tasks/get", { taskId }, taskId)
+    assert.deepInclude(read.result, { taskId, status: "completed", resultType: "complete" })
+    const other = yield* send("tasks/get", { taskId }, "other")
+    assert.deepStrictEqual([other.status, other.code], [400, -32_020])
+    const unknown = yield* send("tasks/cancel", { taskId: "other" }, "other")
+    assert.deepStrictEqual([unknown.status, unknown.code], [200, -32_602])
+    const lacking = yield* send("tasks/get", { taskId }, taskId, undeclared)
+    assert.deepStrictEqual([lacking.status, lacking.code], [400, -32_021])
+    const legacy = yield* send("tasks/result", { taskId }, taskId)
+    assert.deepStrictEqual([legacy.status, legacy.code], [404, -32_601])
+  }).pipe(Effect.scoped)
+)

@@ -1,0 +1,389 @@
+/** Where the questions and notifications of a task leave in a session. */
+import { Elicitation, Extension, Extensions, Progress } from "@effect-mcp/core"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Schemas from "effect/Schema"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { quiesce } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Latch, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import * as Tasks from "../../src/Tasks.ts"
+import { serve } from "../support/client.ts"
+import { connect, inMemory, overHttp, transports } from "../support/session.ts"
+import { tool } from "../support/tools.ts"
+
+const relatedKey = "io.modelcontextprotocol/related-task"
+const withTasks = (features: Parameters<typeof serve>[0], options?: Parameters<typeof Tasks.layer>[0]) =>
+  Layer.merge(features, Tasks.layer(options))
+const Name = Schemas.Struct({ name: Schemas.String })
+const ask = Effect.map(Elicitation.form("Your name?", Name), ({ name }) => name)
+const asking = tool("asking", "optional", () => Effect.map(ask, (name) => `Hello ${name}`))
+const accept = (name: string) => ({ action: "accept", content: { name } })
+const text = (result: { readonly [key: string]: any }) => result["content"][0].text
+const related = (taskId: unknown) => ({ [relatedKey]: { taskId } })
+/** Starts a request that waits. */
+const begin = <A, E>(effect: Effect.Effect<A, E>) =>
+  Effect.tap(Effect.forkChild(effect, { startImmediately: true }), () => quiesce)
+
+describe("a question of a task", () => {
+  for (const { name, open } of transports) {
+    it.effect(
+      `goes to an open tasks/result, with its task in _meta; the task is input_required until it is answered (${name})`,
+      () =>
+        Effect.gen(function* () {
+          const latch = yield* Latch.make()
+          const later = tool("later", "optional", () => Effect.andThen(latch.await, Effect.andThen(ask, Effect.never)))
+          const client = yield* open(withTasks(later))
+          const { taskId } = yield* client.start("later")
+          yield* begin(client.result(taskId))
+          yield* latch.open
+          const asked = yield* client.nextAsked
+          assert.strictEqual(asked.via, name === "in memory" ? "wire" : "tasks/result")
+          assert.strictEqual(asked.method, "elicitation/create")
+          assert.deepStrictEqual(asked.params._meta, related(taskId))
+          assert.strictEqual((yield* client.get(taskId))["status"], "input_required")
+          yield* asked.answer(accept("Ada"))
+          yield* quiesce
+          assert.strictEqual((yield* client.get(taskId))["status"], "working")
+          assert.lengthOf(client.asked, 1)
+          // A server that stops waits for requests that are open.
+          yield* client.request("tasks/cancel", { taskId })
+        }),
+      verifies(
+        "tasks.input.related-task",
+        "tasks.related.same-id",
+        "tasks.related.key",
+        "tasks.input.status",
+        "tasks.input.leaves",
+        "tasks.status.transitions"
+      )
+    )
+
+    it.effect(`is sent on the stream of the session where no request waits for the result (${name})`, () =>
+      Effect.gen(function* () {
+        const client = yield* open(withTasks(asking))
+        yield* client.open
+        const { taskId } = yield* client.start("asking")
+        const asked = yield* client.nextAsked
+        assert.strictEqual(asked.via, name === "in memory" ? "wire" : "get")
+        assert.deepStrictEqual(asked.params._meta, related(taskId))
+        yield* asked.answer(accept("Ada"))
+        assert.strictEqual(text(yield* client.result(taskId)), "Hello Ada")
+        assert.lengthOf(client.asked, 1)
+      })
+    )
+
+    it.effect(`is not asked again by requests that wait for the result later (${name})`, () =>
+      Effect.gen(function* () {
+        const client = yield* open(withTasks(asking))
+        yield* client.open
+        const { taskId } = yield* client.start("asking")
+        const asked = yield* client.nextAsked
+        const results = yield* Effect.all([begin(client.result(taskId)), begin(client.result(taskId))])
+        assert.lengthOf(client.asked, 1)
+        yield* asked.answer(accept("Ada"))
+        for (const result of results) assert.strictEqual(text(yield* Fiber.join(result)), "Hello Ada")
+      })
+    )
+
+    it.effect(`is asked again, with another id, when the request that it went on was given up (${name})`, () =>
+      Effect.gen(function* () {
+        const latch = yield* Latch.make()
+        const later = tool("later", "optional", () => Effect.andThen(latch.await, ask))
+        const client = yield* open(withTasks(later))
+        const { taskId } = yield* client.start("later")
+        const first = yield* begin(client.result(taskId))
+        yield* latch.open
+        const asked = yield* client.nextAsked
+        yield* Fiber.interrupt(first)
+        const second = yield* begin(client.result(taskId))
+        const again = yield* client.nextAsked
+        assert.notStrictEqual(again.id, asked.id)
+        assert.deepStrictEqual(again.params, asked.params)
+        yield* again.answer(accept("Bob"))
+        yield* asked.answer(accept("Ada"))
+        assert.strictEqual(text(yield* Fiber.join(second)), "Bob")
+      })
+    )
+
+    it.effect(`that the client refuses fails in the handler, as in a request (${name})`, () =>
+      Effect.gen(function* () {
+        const client = yield* open(withTasks(asking))
+        yield* client.open
+        for (const [code, message, failed] of [
+          [-1, "Not now", { code: undefined, isError: true }],
+          [McpError.InternalError, "No window", { code: McpError.InternalError, isError: undefined }]
+        ] as const) {
+          const { taskId } = yield* client.start("asking")
+          yield* Effect.flatMap(client.nextAsked, ({ refuse }) => refuse(code, message))
+          const { error, result } = yield* Effect.match(client.result(taskId), {
+            onFailure: (error) => ({ error, result: undefined }),
+            onSuccess: (result) => ({ error: undefined, result })
+          })
+          assert.strictEqual(error instanceof McpError.McpError ? error.code : undefined, failed.code)
+          assert.strictEqual(result?.["isError"], failed.isError)
+          assert.strictEqual((yield* client.get(taskId))["status"], "failed")
+        }
+      })
+    )
+  }
+
+  it.effect("waits over HTTP until the client opens the stream of its session, or waits for the result", () =>
+    Effect.gen(function* () {
+      const client = yield* overHttp(withTasks(asking))
+      const one = yield* client.start("asking")
+      yield* quiesce
+      assert.strictEqual((yield* client.get(one["taskId"]))["status"], "input_required")
+      assert.lengthOf(client.asked, 0)
+      const result = yield* begin(client.result(one["taskId"]))
+      const asked = yield* client.nextAsked
+      assert.strictEqual(asked.via, "tasks/result")
+      yield* asked.answer(accept("Ada"))
+      assert.strictEqual(text(yield* Fiber.join(result)), "Hello Ada")
+      const two = yield* client.start("asking")
+      yield* quiesce
+      assert.lengthOf(client.asked, 1)
+      yield* client.open
+      const other = yield* client.nextAsked
+      assert.deepStrictEqual([other.via, other.params._meta], ["get", related(two["taskId"])])
+    })
+  )
+
+  it.effect("goes over HTTP to the newest of the requests that wait, else to the one before", () =>
+    Effect.gen(function* () {
+      const latch = yield* Latch.make()
+      const later = tool("later", "optional", () => Effect.andThen(latch.await, ask))
+      const client = yield* overHttp(withTasks(later))
+      const other = yield* client.again
+      const { taskId } = yield* client.start("later")
+      const mine = yield* begin(client.result(taskId))
+      const theirs = yield* begin(other.result(taskId))
+      yield* latch.open
+      const asked = yield* other.nextAsked
+      assert.lengthOf(client.asked, 0)
+      yield* Fiber.interrupt(theirs)
+      const again = yield* client.nextAsked
+      assert.deepStrictEqual(again.params, asked.params)
+      yield* again.answer(accept("Ada"))
+      assert.strictEqual(text(yield* Fiber.join(mine)), "Ada")
+    })
+  )
+
+  it.effect("that went on a stream which its client has closed is asked again by the next tasks/result", () =>
+    Effect.gen(function* () {
+      const client = yield* overHttp(withTasks(asking))
+      const close = yield* client.listen
+      const { taskId } = yield* client.start("asking")
+      assert.strictEqual((yield* client.nextAsked).via, "get")
+      yield* close
+      yield* quiesce
+      const result = yield* begin(client.result(taskId))
+      const again = yield* client.nextAsked
+      assert.strictEqual(again.via, "tasks/result")
+      yield* again.answer(accept("Ada"))
+      assert.strictEqual(text(yield* Fiber.join(result)), "Hello Ada")
+    })
+  )
+
+  it.effect("goes to a client that came back in another session, as soon as it reads the task", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(withTasks(asking))
+      const principal = { subject: "ada", scopes: [], claims: {} }
+      const { taskId } = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const first = yield* connect(server, { principal })
+          const { taskId } = yield* first.start("asking")
+          yield* first.nextAsked
+          return { taskId }
+        })
+      )
+      const again = yield* connect(server, { principal })
+      yield* quiesce
+      assert.lengthOf(again.asked, 0)
+      assert.strictEqual((yield* again.get(taskId))["status"], "input_required")
+      const asked = yield* again.nextAsked
+      yield* asked.answer(accept("Ada"))
+      assert.strictEqual(text(yield* again.result(taskId)), "Hello Ada")
+      assert.lengthOf(again.asked, 1)
+    })
+  )
+
+  it.effect(
+    "goes over HTTP to a client that came back in another session while the first is kept, and is not read",
+    () =>
+      Effect.gen(function* () {
+        const first = yield* overHttp(withTasks(asking))
+        const hangUp = yield* first.listen
+        const { taskId } = yield* first.start("asking")
+        yield* first.nextAsked
+        const again = yield* first.again
+        yield* again.open
+        yield* again.get(taskId)
+        yield* quiesce
+        assert.lengthOf(again.asked, 0)
+        yield* hangUp
+        yield* quiesce
+        yield* again.get(taskId)
+        const asked = yield* again.nextAsked
+        yield* asked.answer(accept("Ada"))
+        assert.strictEqual(text(yield* again.result(taskId)), "Hello Ada")
+        assert.lengthOf(first.asked, 1)
+      })
+  )
+
+  it.effect("is withdrawn when the task is cancelled", () =>
+    Effect.gen(function* () {
+      const client = yield* inMemory(withTasks(asking))
+      const { taskId } = yield* client.start("asking")
+      const { id } = yield* client.nextAsked
+      yield* client.request("tasks/cancel", { taskId })
+      yield* quiesce
+      const [cancelled] = client.notes.filter(({ method }) => method === "notifications/cancelled")
+      assert.strictEqual(cancelled?.params.requestId, id)
+      assert.lengthOf(client.asked, 1)
+    })
+  )
+
+  it.effect("of an extension travels as those of MCP do", () =>
+    Effect.gen(function* () {
+      const id = "com.example/notes"
+      const Notes = Extension.make(id, {
+        questions: { pick: Extension.question("com.example/notes/pick", { result: { id: Schemas.Int } }) }
+      })
+      const picking = tool("picking", "optional", () =>
+        Effect.map(Effect.orDie(Extensions.ask(Notes.questions.pick, {})), ({ id }) => `Note ${id}`)
+      )
+      const client = yield* inMemory(withTasks(picking), { capabilities: { experimental: { [id]: {} } } })
+      const { taskId } = yield* client.start("picking")
+      const asked = yield* client.nextAsked
+      assert.strictEqual(asked.method, "com.example/notes/pick")
+      assert.deepStrictEqual(asked.params._meta, related(taskId))
+      yield* asked.answer({ id: 7 })
+      assert.strictEqual(text(yield* client.result(taskId)), "Note 7")
+    })
+  )
+})
+
+describe("progress of a task", () => {
+  const reports = tool("reports", "optional", () =>
+    Effect.gen(function* () {
+      yield* Progress.report(1, { total: 2, message: "half" })
+      yield* ask
+      yield* Effect.onInterrupt(Progress.report(2), () => Progress.report(3))
+      return yield* Effect.onInterrupt(Effect.never, () => Progress.report(4))
+    })
+  )
+  const progressOf = (client: { readonly notes: ReadonlyArray<{ readonly method: string; readonly params?: any }> }) =>
+    client.notes.flatMap(({ method, params }) => (method === "notifications/progress" ? [params] : []))
+
+  for (const { name, open } of transports) {
+    it.effect(
+      `uses the token of its call after the answer, with its task in _meta, and ends with the task (${name})`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* open(withTasks(reports))
+          yield* client.open
+          const { taskId } = yield* client.start("reports", {}, { progressToken: "p" })
+          const asked = yield* client.nextAsked
+          const half = { progressToken: "p", progress: 1, total: 2, message: "half", _meta: related(taskId) }
+          assert.deepStrictEqual(progressOf(client), [half])
+          yield* asked.answer(accept("Ada"))
+          yield* quiesce
+          assert.deepStrictEqual(progressOf(client)[1], { progressToken: "p", progress: 2, _meta: related(taskId) })
+          yield* client.request("tasks/cancel", { taskId })
+          yield* quiesce
+          assert.lengthOf(progressOf(client), 2)
+        }),
+      verifies("tasks.progress.token-lives-on", "tasks.progress.stops", "tasks.related.key")
+    )
+  }
+
+  it.effect("is not sent without a token, nor where the client reads nothing", () =>
+    Effect.gen(function* () {
+      const silent = yield* inMemory(withTasks(reports))
+      yield* silent.start("reports")
+      yield* silent.nextAsked
+      assert.deepStrictEqual(progressOf(silent), [])
+      const absent = yield* overHttp(withTasks(reports))
+      yield* absent.start("reports", {}, { progressToken: "p" })
+      yield* quiesce
+      yield* absent.open
+      yield* absent.nextAsked
+      yield* quiesce
+      assert.deepStrictEqual(progressOf(absent), [])
+    })
+  )
+
+  it.effect(
+    "ends with the time to live",
+    () =>
+      Effect.gen(function* () {
+        const ticks = tool("ticks", "optional", () =>
+          Effect.forEach(
+            Array.from({ length: 100 }, (_, i) => i + 1),
+            (n) => Effect.andThen(Progress.report(n), Effect.sleep("700 millis"))
+          ).pipe(Effect.as("Done"))
+        )
+        const client = yield* inMemory(withTasks(ticks))
+        yield* client.start("ticks", { ttl: 2500 }, { progressToken: "p" })
+        yield* TestClock.adjust("20 seconds")
+        assert.deepStrictEqual(
+          progressOf(client).map(({ progress }) => progress),
+          [1, 2, 3, 4]
+        )
+      }),
+    verifies("tasks.progress.stops")
+  )
+})
+
+describe("the status of a task", () => {
+  for (const { name, open } of transports) {
+    it.effect(
+      `is told when it changes, as tasks/get gives it and without its task in _meta (${name})`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* open(withTasks(asking))
+          yield* client.open
+          const { taskId } = yield* client.start("asking")
+          const asked = yield* client.nextAsked
+          yield* quiesce
+          const waiting = yield* client.get(taskId)
+          yield* asked.answer(accept("Ada"))
+          yield* quiesce
+          const told = client.notes.filter(({ method }) => method === "notifications/tasks/status")
+          assert.deepStrictEqual(told[0]?.params, waiting)
+          assert.deepStrictEqual(told.at(-1)?.params, yield* client.get(taskId))
+          assert.deepStrictEqual(
+            told.map(({ params }) => params.status).filter((status) => status !== "working"),
+            ["input_required", "completed"]
+          )
+        }),
+      verifies("tasks.related.not-in-status")
+    )
+  }
+
+  it.effect(
+    "is read without a stream, whatever else is said of the task",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* overHttp(withTasks(asking))
+        const { taskId } = yield* client.start("asking")
+        yield* quiesce
+        yield* client.get(taskId)
+        assert.include(client.types["tasks/get"], "application/json")
+        assert.include(client.types["tools/call"], "application/json")
+      }),
+    verifies("tasks.http.get-not-streamed", "tasks.http.transport-rules")
+  )
+})
+
+it.effect("The task says nothing before its client knows it", () =>
+  Effect.gen(function* () {
+    const eager = tool("eager", "optional", () => Effect.andThen(Progress.report(1), ask))
+    const client = yield* inMemory(withTasks(eager))
+    yield* client.start("eager", {}, { progressToken: "p" })
+    yield* client.nextAsked
+    assert.deepStrictEqual(client.order.slice(0, 2), ["answer", "answer"])
+    assert.include(client.order, "notifications/progress")
+  })
+)

@@ -1,0 +1,79 @@
+/** What remains of the routes of a task when its session, its last reader or the task itself ends. */
+import * as ClientInput from "@effect-mcp/core/ClientInput"
+import type { Connection } from "@effect-mcp/core/RequestContext"
+import { quiesce } from "@effect-mcp/testing"
+import { assert, it } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import type { Outlet } from "../../src/server/Outlet.ts"
+import { Routes } from "../../src/server/Routes.ts"
+import * as Memory from "../../src/store/memory.ts"
+import { TaskStore } from "../../src/store/TaskStore.ts"
+
+const owner = "ada"
+
+/** A store with one task, the routes of it, and a session. */
+const make = Effect.gen(function* () {
+  const store = Context.get(yield* Layer.build(Memory.layer()), TaskStore)
+  const routes = yield* Routes.make(store)
+  const { task } = yield* store.create(
+    { owner, tool: "wait", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 },
+    "node"
+  )
+  const scope = yield* Scope.make()
+  const input = ClientInput.unavailable("No question is asked")
+  const wire = { notify: () => {}, ready: Effect.void, isRead: () => true, left: Effect.never }
+  const connection: Connection = { ...wire, scope, read: Effect.void, input, rootsChanges: undefined }
+  const outlet: Outlet = { ...wire, input, connection }
+  const join = routes.join(task, owner, outlet, "token", Effect.void)
+  return { store, routes, task, scope, outlet, join }
+})
+
+it.effect("The routes of a task end with the task", () =>
+  Effect.gen(function* () {
+    const { join, routes, store, task } = yield* make
+    yield* join
+    assert.strictEqual(routes.size, 1)
+    yield* store.cancel(task.id, owner)
+    yield* quiesce
+    assert.strictEqual(routes.size, 0)
+  })
+)
+
+it.effect("The routes of a task end with its session, where no request waits for the result", () =>
+  Effect.gen(function* () {
+    const { join, outlet, routes, scope, task } = yield* make
+    yield* join
+    const waiting = yield* Effect.forkChild(routes.during(task, owner, outlet, Effect.never), {
+      startImmediately: true
+    })
+    yield* Scope.close(scope, Exit.void)
+    assert.strictEqual(routes.size, 1)
+    yield* Fiber.interrupt(waiting)
+    assert.strictEqual(routes.size, 0)
+  })
+)
+
+it.effect("The routes of a task that has ended before they are made are not kept", () =>
+  Effect.gen(function* () {
+    const { join, routes, store, task } = yield* make
+    yield* store.cancel(task.id, owner)
+    yield* join
+    yield* quiesce
+    assert.strictEqual(routes.size, 0)
+  })
+)
+
+it.effect("The routes of a task that joins a session after its end are not kept", () =>
+  Effect.gen(function* () {
+    const { join, outlet, routes, scope, store, task } = yield* make
+    yield* join
+    yield* Scope.close(scope, Exit.void)
+    const { task: late } = yield* store.create(
+      { owner, tool: "wait", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 },
+      "node"
+    )
+    yield* routes.join(task, owner, outlet, undefined, Effect.void)
+    yield* routes.join(late, owner, outlet, undefined, Effect.void)
+    assert.strictEqual(routes.size, 0)
+  })
+)

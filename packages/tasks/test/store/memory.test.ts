@@ -1,0 +1,166 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Option, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import * as TaskLaws from "../../src/laws/TaskLaws.ts"
+import { stateOf } from "../../src/model/Task.ts"
+import * as Memory from "../../src/store/memory.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { TaskStore } from "../../src/store/TaskStore.ts"
+
+const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
+const result = (result: { readonly [key: string]: unknown }) => ({ _tag: "Result" as const, result })
+const question = { method: "roots/list", params: {} }
+
+describe("tasks in memory", () => {
+  it.effect.prop(
+    "keep the laws of a store in random histories of two nodes and two callers",
+    { history: TaskLaws.histories },
+    ({ history }) => Effect.provide(TaskLaws.run(history), Memory.layer({ perOwner: 100 }), { local: true }),
+    { arbitrary: { runs: 500, size: 40 } }
+  )
+
+  it.effect("a stream of changes has the newest state, ends with the outcome, and is empty for another owner", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      const journal = yield* Journal
+      const { lease, task: made } = yield* store.create(task, "a")
+      const states = yield* Effect.forkChild(Stream.runCollect(Stream.map(store.changes(made.id, "ada"), stateOf)), {
+        startImmediately: true
+      })
+      yield* journal.record(lease, { _tag: "Question", key: "q", question })
+      yield* TestClock.adjust(1)
+      yield* store.answer(made.id, "ada", { q: result({ roots: [] }) })
+      yield* TestClock.adjust(1)
+      yield* journal.settle(lease, { _tag: "Result", result: {} })
+      assert.deepStrictEqual(yield* Fiber.join(states), ["working", "input_required", "working", "done"])
+      assert.deepStrictEqual(yield* Stream.runCollect(store.changes(made.id, "eve")), [])
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("an answer reaches the fiber that waits for it, once", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      const journal = yield* Journal
+      const { lease, task: made } = yield* store.create(task, "a")
+      yield* journal.record(lease, { _tag: "Question", key: "q", question })
+      const waiting = yield* Effect.forkChild(journal.answer(lease, "q"), { startImmediately: true })
+      assert.deepStrictEqual(
+        yield* store.answer(made.id, "ada", { q: result({ n: 1 }), unknown: result({}) }),
+        Option.some(["q"])
+      )
+      assert.deepStrictEqual(yield* store.answer(made.id, "ada", { q: result({ n: 2 }) }), Option.some([]))
+      assert.deepStrictEqual(yield* Fiber.join(waiting), result({ n: 1 }))
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("a node that lost its lease by time cannot record, and learns that it is lost", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      const journal = yield* Journal
+      const { lease } = yield* store.create(task, "a")
+      const lost = yield* Effect.forkChild(journal.lost(lease), { startImmediately: true })
+      yield* TestClock.adjust("9 seconds")
+      assert.deepStrictEqual(yield* journal.renew("a", [lease]), [])
+      yield* TestClock.adjust("9 seconds")
+      assert.deepStrictEqual(yield* journal.claim("b", ["tool"], 10), [])
+      yield* TestClock.adjust("1 second")
+      const [claimed] = yield* journal.claim("b", ["tool"], 10)
+      assert.strictEqual(claimed?.lease.epoch, 2)
+      assert.strictEqual((yield* Effect.flip(journal.settle(lease, { _tag: "Cancelled" })))._tag, "Lost")
+      assert.strictEqual((yield* Fiber.join(lost))._tag, "Lost")
+      assert.deepStrictEqual(yield* journal.renew("a", [lease]), [lease])
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("a task that is parked while its answer comes in is due at once, else at its time or with an answer", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      const journal = yield* Journal
+      const claims = Effect.map(journal.claim("b", ["tool"], 10), (claimed) => claimed.map(({ lease }) => lease))
+      const { lease, task: made } = yield* store.create(task, "a")
+      yield* journal.record(lease, { _tag: "Question", key: "q", question })
+      yield* journal.park(lease, { at: 20_000, answers: ["q"] })
+      assert.deepStrictEqual(yield* claims, [])
+      yield* TestClock.adjust("20 seconds")
+      const [second] = yield* claims
+      assert.isDefined(second)
+      yield* store.answer(made.id, "ada", { q: result({ n: 1 }) })
+      yield* journal.park(second, { at: undefined, answers: ["q"] })
+      const [third] = yield* claims
+      assert.isDefined(third)
+      yield* journal.record(third, { _tag: "Question", key: "r", question })
+      yield* journal.park(third, { at: undefined, answers: ["r"] })
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(yield* claims, [])
+      yield* store.answer(made.id, "ada", { r: result({ n: 2 }) })
+      assert.strictEqual((yield* claims).length, 1)
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("a task that is past its ttl has failed, is kept for a while, and is then unknown", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      const journal = yield* Journal
+      const { task: made } = yield* store.create(task, "a")
+      yield* TestClock.adjust("1 minute")
+      const late = Option.getOrThrow(yield* store.get(made.id, "ada"))
+      assert.strictEqual(late.outcome?._tag === "Error" ? late.outcome.code : undefined, -31504)
+      assert.strictEqual(yield* journal.sweep, 0)
+      yield* TestClock.adjust("10 minutes")
+      assert.isTrue(Option.isNone(yield* store.get(made.id, "ada")))
+      assert.strictEqual(yield* journal.sweep, 1)
+      assert.deepStrictEqual((yield* store.list("ada", undefined, 10)).tasks, [])
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("bounds are refused with their reason, and a task that ended makes room", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      const journal = yield* Journal
+      const { lease, task: made } = yield* store.create(task, "a")
+      assert.include((yield* Effect.flip(store.create(task, "a"))).message, "this caller")
+      yield* store.create({ ...task, owner: "bob" }, "a")
+      assert.include((yield* Effect.flip(store.create({ ...task, owner: "eve" }, "a"))).message, "this server")
+      const entry = { _tag: "Step" as const, key: "big", value: "x".repeat(100) }
+      assert.strictEqual((yield* Effect.flip(journal.record(lease, entry)))._tag, "JournalFull")
+      yield* store.cancel(made.id, "ada")
+      yield* store.create(task, "a")
+      const long = { ...task, owner: "ada", input: { text: "x".repeat(100) } }
+      yield* store.cancel((yield* store.list("bob", undefined, 1)).tasks[0]!.id, "bob")
+      assert.include((yield* Effect.flip(store.create({ ...long, owner: "bob" }, "a"))).message, "arguments")
+    }).pipe(Effect.provide(Memory.layer({ perOwner: 1, total: 2, inputBytes: 50, entryBytes: 80 })))
+  )
+
+  it.effect(
+    "of more than `kept` tasks that have ended, the first of the same owner is forgotten, else the first of all",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* TaskStore
+        const ended = Effect.fnUntraced(function* (owner: string) {
+          const { task: made } = yield* store.create({ ...task, owner }, "a")
+          yield* store.cancel(made.id, owner)
+          return made.id
+        })
+        const kept = Effect.map(
+          Effect.forEach(["ada", "bob", "eve"], (owner) => store.list(owner, undefined, 10)),
+          (pages) => pages.map(({ tasks }) => tasks.map(({ id }) => id))
+        )
+        const bob = yield* ended("bob")
+        yield* ended("ada")
+        yield* ended("ada")
+        const ada = yield* ended("ada")
+        assert.deepStrictEqual(yield* kept, [[ada], [bob], []])
+        assert.isTrue(Option.isSome(yield* store.get(ada, "ada")))
+        const eve = yield* ended("eve")
+        assert.deepStrictEqual(yield* kept, [[ada], [], [eve]])
+        assert.isTrue(Option.isNone(yield* store.get(bob, "bob")))
+      }).pipe(Effect.provide(Memory.layer({ kept: 2 })))
+  )
+
+  it.effect("a cursor of no page is refused", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      assert.strictEqual((yield* Effect.flip(store.list("ada", "next", 10)))._tag, "UnknownCursor")
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+})

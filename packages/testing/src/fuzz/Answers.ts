@@ -1,0 +1,55 @@
+/** What the client of a conversation declares, and how it answers the server's questions. */
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import { example } from "./generator/example.ts"
+import { at, type Model } from "./model/Model.ts"
+import type { Answering, Command } from "./model/Script.ts"
+
+/** What a client declares that has the capability. */
+export const capabilities: { readonly [name: string]: JsonObject } = {
+  roots: { listChanged: true },
+  sampling: {},
+  elicitation: {}
+}
+
+const answers: { readonly [method: string]: (params: JsonObject) => JsonObject } = {
+  "roots/list": () => ({ roots: [{ uri: "file:///fuzz", name: "fuzz" }] }),
+  "sampling/createMessage": () => ({ role: "assistant", content: { type: "text", text: "fuzz" }, model: "fuzz" }),
+  "elicitation/create": ({ requestedSchema }) => ({ action: "accept", content: example(requestedSchema) })
+}
+
+/** The client's answer to a question, as a result; an error where it cannot answer. */
+export const answerTo = (method: string, params: JsonObject, how: Answering): JsonObject | undefined => {
+  if (how === "malformed") return { nonsense: true }
+  if (how === "decline" && method === "elicitation/create") return { action: "decline" }
+  return how === "accept" ? answers[method]?.(params) : undefined
+}
+
+/** 2026-07-28: the newest request that was answered with questions, with answers; undefined where there is none. */
+export const nextRound = (
+  model: Model,
+  how: Extract<Command, { readonly _tag: "Resume" }>["how"],
+  client: Answering
+): { readonly method: string; readonly params: JsonObject } | undefined => {
+  const asking = model.newest(
+    ({ answer }) => answer?._tag === "Result" && at(answer.result, "resultType") === "input_required"
+  )
+  if (asking?.answer?._tag !== "Result" || !isJsonObject(asking.params)) return undefined
+  const { inputRequests, requestState } = Object(asking.answer.result)
+  const questions = isJsonObject(inputRequests) ? Object.entries(inputRequests) : []
+  const answering = how === "wrong" ? "malformed" : client
+  const responses = Object.fromEntries(
+    questions.flatMap(([key, question]) => {
+      const params = at(question, "params")
+      const answer = answerTo(String(at(question, "method")), isJsonObject(params) ? params : {}, answering)
+      return answer === undefined ? [] : [[key, answer]]
+    })
+  )
+  const state: unknown = how === "tamper" && typeof requestState === "string" ? `${requestState}x` : requestState
+  const params = Object.assign(
+    {},
+    asking.params,
+    how === "omit" ? {} : { inputResponses: responses },
+    state === undefined ? {} : { requestState: state }
+  )
+  return { method: asking.method, params }
+}

@@ -1,0 +1,84 @@
+/**
+ * Property tests of any MCP server: conversations are generated from a model of the specification and from what the server offers,
+ * everything that comes back is held against rules that cite the specification, and what breaks one is shrunk to the shortest conversation.
+ */
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import type { McpServer } from "@effect-mcp/server/McpServer"
+import type * as Revision from "@effect-mcp/protocol/Revision"
+import { keyOf } from "./model/Rule.ts"
+import { play, type Played } from "./Player.ts"
+import * as Report from "./Report.ts"
+import { all } from "./rules/all.ts"
+import * as Search from "./Search.ts"
+import { survey } from "./Surveyor.ts"
+import type { Target, TargetError } from "./target/Target.ts"
+import { memory } from "./target/memory.ts"
+
+export * as Generator from "./generator/Generator.ts"
+export * as Values from "./generator/Values.ts"
+export * as Report from "./Report.ts"
+export { toolResult } from "./rules/ofTool.ts"
+export { all as rules } from "./rules/all.ts"
+export { command } from "./target/command.ts"
+export { http } from "./target/http.ts"
+export { memory } from "./target/memory.ts"
+export { search } from "./Search.ts"
+export { survey } from "./Surveyor.ts"
+export { shrink } from "./Shrinker.ts"
+export { play } from "./Player.ts"
+export type { Command, Script } from "./model/Script.ts"
+export type { Survey } from "./model/Survey.ts"
+export type { Rule, Verdict, Violation } from "./model/Rule.ts"
+export type { HttpTarget, LineTarget, Target, TargetError } from "./target/Target.ts"
+export { confirmations, type Finding, type Progress, type Report as FuzzReport } from "./Search.ts"
+
+export interface Options extends Search.Options {
+  /** Default: every revision that the server speaks. */
+  readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
+}
+
+/** The server breaks rules; the message is the report. */
+export class RulesBroken extends Data.TaggedError("RulesBroken")<{
+  readonly message: string
+  readonly report: Search.Report
+}> {}
+
+/** Surveys a server and searches it for faults. */
+export const run = (target: Target, options: Options = {}): Effect.Effect<Search.Report, TargetError> =>
+  Effect.flatMap(survey(target, options), (surveys) => Search.search(target, surveys, options))
+
+/** `run` against a server of this process, as a test: fails with the report if the server breaks a rule. */
+export const check = <E, R>(
+  server: Layer.Layer<McpServer, E, R>,
+  options: Options = {}
+): Effect.Effect<Search.Report, TargetError | RulesBroken, R> =>
+  Effect.gen(function* () {
+    const report = yield* run(yield* memory(server), options)
+    return Report.fails(report) ? yield* new RulesBroken({ message: Report.text(report), report }) : report
+  })
+
+/** What became of a recording that was played again. */
+export interface Replayed {
+  /** How often it happened, of `Search.confirmations` times. */
+  readonly again: number
+  readonly last: Played
+}
+
+/** Plays a recorded finding again. */
+export const replay = (
+  target: Target,
+  { key, script, survey }: Report.Recording,
+  options: Pick<Options, "patience" | "rules"> = {}
+): Effect.Effect<Replayed, TargetError> =>
+  Effect.gen(function* () {
+    const rules = [...all, ...(options.rules ?? [])]
+    const first = yield* play(target, survey, script, { ...options, rules })
+    const others = yield* Effect.forEach(Array.from({ length: Search.confirmations - 1 }), () =>
+      play(target, survey, script, { ...options, rules })
+    )
+    const shows = (played: Played) => played.found.some((found) => keyOf(found) === key)
+    const played = [first, ...others]
+    return { again: played.filter(shows).length, last: played.findLast(shows) ?? first }
+  })

@@ -1,0 +1,397 @@
+/**
+ * Plays a conversation against a target, holds all that is observed against the rules, and writes down what crossed the wire.
+ */
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { answerTo, capabilities, nextRound } from "./Answers.ts"
+import { Dialogue } from "./Dialogue.ts"
+import { isStream } from "./model/Call.ts"
+import { at, isWaiting, Model } from "./model/Model.ts"
+import type { Exchange, Observation, Question } from "./model/Observation.ts"
+import { type Count, type Found, holdsIn, Judge, type Rule } from "./model/Rule.ts"
+import type { Answering, Command, Deviation, Request, Script } from "./model/Script.ts"
+import type { Survey } from "./model/Survey.ts"
+import { reachesHandler } from "./rules/judge.ts"
+import { type HttpWire, type Target, TargetError, type Wire, type WireEvent } from "./target/Target.ts"
+import { Waiting } from "./Waiting.ts"
+
+/** One line that crossed the wire. */
+export interface Line {
+  readonly from: "client" | "server"
+  readonly text: string
+  /** Whether it belongs to another client beside. */
+  readonly beside?: true | undefined
+  /** Milliseconds since the conversation began. */
+  readonly at: number
+}
+
+/** What became of a conversation. */
+export interface Played {
+  readonly script: Script
+  readonly found: ReadonlyArray<Found>
+  readonly counts: ReadonlyMap<string, Count>
+  readonly lines: ReadonlyArray<Line>
+  /** How the server ended, where it did so by itself or with its input. */
+  readonly ended: string | undefined
+  /** What is known of the server afterwards. */
+  readonly survey: () => Survey
+  /** The version that the server chose; undefined where it was not asked. */
+  readonly agreed: string | undefined
+}
+
+export interface Options {
+  readonly rules: ReadonlyArray<Rule>
+  /** How long a request may take before it counts as never answered, in milliseconds. Default 5000. */
+  readonly patience?: number | undefined
+  /** How long the server may take to exit once its input has ended, in milliseconds. Default 5000. */
+  readonly exitPatience?: number | undefined
+  /** Whether an exchange is worth waiting for. Default: all are. */
+  readonly hopeful?: ((exchange: Exchange) => boolean) | undefined
+  /** Whether to see if the server exits when its input ends, which can take the patience. Default true. */
+  readonly closing?: boolean | undefined
+}
+
+/** How long code of the server's own may take: a call is then cancelled, and counts as no violation. */
+const handlerPatience = 1000
+/** A process may take long to start, in milliseconds. */
+const startPatience = 20_000
+/** How often the rest of streams is asked for while the client waits. */
+const mostPolls = 5
+/** The longest time that is waited because of a `retry`, in milliseconds. */
+const longestRetry = 1000
+
+class Player {
+  readonly model: Model
+  readonly judge: Judge
+  readonly lines: Array<Line> = []
+  ended = false
+  how: string | undefined
+  private wire: Wire | undefined
+  private dialogue: Dialogue | undefined
+  private closed = false
+  private readonly late = new Set<Exchange>()
+  private readonly waiting: Waiting
+  private answering: Answering = "accept"
+  private declares: JsonObject = {}
+  private next = 0
+  private readonly survey: Survey
+  private readonly script: Script
+  private readonly target: Target
+  private readonly options: Options
+  private readonly now: () => number
+  private readonly patience: number
+  /** For what may take as long as it likes. */
+  private readonly short: number
+
+  constructor(target: Target, survey: Survey, script: Script, options: Options, now: () => number) {
+    this.target = target
+    this.survey = survey
+    this.script = script
+    this.options = options
+    this.now = now
+    this.patience = options.patience ?? 5000
+    this.short = Math.min(handlerPatience, this.patience)
+    this.model = new Model({ ...survey, revision: script.revision })
+    const { settle, transport } = target
+    this.waiting = new Waiting({ settle, outside: this.model.revision.era === "stateless" })
+    const rules = options.rules.filter(
+      (rule) => holdsIn(rule, script.revision) && (rule.transport === undefined || rule.transport === transport)
+    )
+    this.judge = new Judge(rules, this.model)
+  }
+
+  /** Plays the whole conversation. */
+  readonly play: Effect.Effect<void, TargetError, Scope.Scope> = Effect.suspend(() => this.conversation)
+
+  private readonly conversation = Effect.gen({ self: this }, function* () {
+    const { target } = this
+    if (target.transport === "http") this.dialogue = this.speak(yield* target.open)
+    else this.wire = yield* target.open(this.receive)
+    for (const [index, command] of this.script.commands.entries()) {
+      if (this.ended) break
+      this.model.command = index
+      yield* this.run(command)
+    }
+    this.model.command = this.script.commands.length
+    yield* this.finish
+    const unreachable = this.ended && this.dialogue?.calls.every(({ status }) => status === undefined) === true
+    const message = `Cannot reach ${this.target.name}: ${this.how ?? ""}`
+    yield* unreachable ? Effect.fail(new TargetError({ message })) : Effect.void
+  })
+
+  private speak(wire: HttpWire): Dialogue {
+    return new Dialogue(wire, this.model, {
+      observe: (observation) => {
+        this.observe(observation)
+        this.waiting.tell()
+      },
+      hear: (text, carrier) => this.hear(text, carrier),
+      note: (from, text) => void this.lines.push({ from, text, at: this.now() }),
+      lost: (why) => (why === "" ? this.waiting.tell() : this.receive({ _tag: "Ended", how: why }))
+    })
+  }
+
+  /** Called by the wire. */
+  private readonly receive = (event: WireEvent): void => {
+    if (event._tag === "Line") return this.hear(event.text)
+    this.ended = true
+    this.how = event.how
+    if (!this.closed) this.observe({ _tag: "Gone", how: event.how })
+    this.waiting.tell()
+  }
+
+  private hear(text: string, carrier?: Exchange): void {
+    this.lines.push({ from: "server", text, at: this.now() })
+    for (const observation of this.model.received(text, carrier)) this.observe(observation)
+    this.waiting.tell()
+  }
+
+  private observe(observation: Observation): void {
+    this.judge.judge(observation)
+    this.model.learn(observation)
+    if (observation._tag === "Asked") this.answer(observation.question)
+  }
+
+  private answer({ id, method, params }: Question): void {
+    if (method === "ping") return this.send({ jsonrpc: "2.0", id, result: {} })
+    if (this.answering === "never") return
+    const result = answerTo(method, params, this.answering)
+    if (result !== undefined) return this.send({ jsonrpc: "2.0", id, result })
+    this.send({ jsonrpc: "2.0", id, error: { code: -1, message: "The client does not answer this" } })
+  }
+
+  private send(message: unknown, deviation?: Deviation): void {
+    this.sendText(JSON.stringify(message), deviation)
+  }
+
+  private sendText(text: string, deviation?: Deviation): void {
+    if (this.ended) return
+    if (this.dialogue !== undefined) return this.dialogue.post(text, deviation)
+    this.lines.push({ from: "client", text, at: this.now() })
+    this.model.sent(text)
+    this.wire?.send(text)
+  }
+
+  /** Waits until it is so, the server is gone, or as long as the patience lasts. */
+  private until(isDone: () => boolean, patience = this.patience): Effect.Effect<void> {
+    return this.waiting.until(() => this.ended || isDone(), patience)
+  }
+
+  /** Waits for all that is worth it. What is late by then is not waited for again. */
+  private readonly settle: Effect.Effect<void> = Effect.suspend(() => {
+    const { hopeful = () => true } = this.options
+    const isHopeful = (exchange: Exchange) => isWaiting(exchange) && !this.late.has(exchange) && hopeful(exchange)
+    const open = (slow: boolean) => () =>
+      !this.model.exchanges.some((exchange) => isHopeful(exchange) && (slow || !reachesHandler(exchange, this.model)))
+    const begun = this.until(() => this.dialogue?.isPending !== true)
+    const answered =
+      this.dialogue === undefined ? this.until(open(true), this.short) : this.poll(this.dialogue, open(true))
+    return Effect.map(Effect.all([begun, answered, this.until(open(false))]), () => {
+      for (const exchange of this.model.exchanges) if (isWaiting(exchange)) this.late.add(exchange)
+    })
+  })
+
+  /** Asks for the rest of streams whose connection the server closed before their end. */
+  private readonly poll = Effect.fnUntraced(function* (this: Player, dialogue: Dialogue, isDone: () => boolean) {
+    for (let round = 0; round < mostPolls; round++) {
+      yield* this.until(() => isDone() || dialogue.unfinished.length > 0, this.short)
+      const [call] = dialogue.unfinished
+      if (call === undefined) return
+      yield* Effect.sleep(Math.min(call.retry ?? 0, longestRetry))
+      dialogue.reconnect(call)
+    }
+  })
+
+  private meta(): JsonObject {
+    return {
+      [Meta.protocolVersion]: this.script.revision,
+      [Meta.clientInfo]: { name: "effect-mcp fuzz", version: "0.1.0" },
+      [Meta.clientCapabilities]: this.declares
+    }
+  }
+
+  private message({ bare, id, method, params }: Request): JsonObject {
+    const named = { jsonrpc: "2.0", id: id === undefined ? `r${++this.next}` : id, method }
+    const stateless = this.model.revision.era === "stateless" && bare !== true
+    if (stateless && (params === undefined || isJsonObject(params))) {
+      const meta: JsonObject = Object.assign(this.meta(), at(params, "_meta"))
+      return { ...named, params: Object.assign({}, params, { _meta: meta }) }
+    }
+    return params === undefined ? named : { ...named, params }
+  }
+
+  private notification(method: string, params: unknown): JsonObject {
+    return params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params }
+  }
+
+  private open(command: Extract<Command, { readonly _tag: "Open" }>): Effect.Effect<void> {
+    this.answering = command.answers ?? "accept"
+    this.declares = Object.fromEntries((command.declares ?? []).map((name) => [name, capabilities[name] ?? {}]))
+    if (this.model.revision.era === "stateless") return Effect.void
+    const params = {
+      protocolVersion: command.offer ?? this.script.revision,
+      capabilities: this.declares,
+      clientInfo: { name: "effect-mcp fuzz", version: "0.1.0" }
+    }
+    this.send({ jsonrpc: "2.0", id: `r${++this.next}`, method: "initialize", params })
+    const exchange = this.model.exchanges.at(-1)
+    const opened = this.until(
+      () => exchange === undefined || !isWaiting(exchange),
+      Math.max(this.patience, startPatience)
+    )
+    return Effect.flatMap(opened, () => {
+      if (exchange?.answer?._tag !== "Result" || command.silent === true) return Effect.void
+      this.send(this.notification("notifications/initialized", undefined))
+      return this.until(() => this.dialogue?.isPending !== true)
+    })
+  }
+
+  private cancel(which: "newest" | "oldest" | "answered"): void {
+    const open = this.model.exchanges.filter((exchange) => isWaiting(exchange) && exchange.method !== "initialize")
+    const answered = this.model.newest(({ answer }) => answer !== undefined)
+    const exchange = which === "answered" ? answered : which === "newest" ? open.at(-1) : open[0]
+    if (exchange !== undefined) this.giveUp(exchange)
+  }
+
+  private giveUp(exchange: Exchange): void {
+    const { dialogue } = this
+    if (dialogue !== undefined && this.model.revision.era === "stateless") {
+      return dialogue.cut(dialogue.calls.find((call) => call.exchange === exchange))
+    }
+    this.send(this.notification("notifications/cancelled", { requestId: exchange.id, reason: "fuzz" }))
+  }
+
+  private run(command: Command): Effect.Effect<void, TargetError> {
+    switch (command._tag) {
+      case "Open":
+        return this.open(command)
+      case "Wait":
+        return this.settle
+      case "Beside":
+        return this.dialogue === undefined ? Effect.void : this.beside(command.commands)
+      case "Delete":
+        this.dialogue?.remove(command.http)
+        return this.until(() => this.dialogue?.isPending !== true)
+      default:
+        return Effect.sync(() => this.act(command))
+    }
+  }
+
+  /** Another client has a conversation with the same server, while this one stays open. */
+  private readonly beside = Effect.fnUntraced(function* (this: Player, commands: Script["commands"]) {
+    const script = { revision: this.script.revision, commands }
+    const other = new Player(this.target, this.survey, script, this.options, this.now)
+    yield* Effect.scoped(other.play)
+    this.lines.push(...other.lines.map((line): Line => ({ ...line, beside: true })))
+    this.judge.include(other.judge, this.model.command)
+    if (other.ended) this.receive({ _tag: "Ended", how: other.how ?? "" })
+  })
+
+  private act(command: Exclude<Command, { readonly _tag: "Open" | "Wait" | "Beside" | "Delete" }>): void {
+    switch (command._tag) {
+      case "Request":
+        return this.send(this.message(command), command.http)
+      case "Notify":
+        return this.send(this.notification(command.method, command.params), command.http)
+      case "Listen":
+        return this.dialogue?.listen(command.http)
+      case "Cut":
+        return this.dialogue?.cut()
+      case "Reconnect":
+        return this.dialogue?.reconnect()
+      case "Raw":
+        return this.sendText(command.text)
+      case "Cancel":
+        return this.cancel(command.which)
+      case "NextPage": {
+        const cursor = this.model.next.get(command.method)
+        if (cursor === undefined) return
+        return this.send(this.message({ _tag: "Request", method: command.method, params: { cursor } }))
+      }
+      case "Batch":
+        return this.send(
+          command.members.map((member) =>
+            member._tag === "Request" ? this.message(member) : this.notification(member.method, member.params)
+          )
+        )
+      case "Resume":
+        return this.resume(command.how)
+    }
+  }
+
+  /** Sends the newest request that was answered with questions again. */
+  private resume(how: Extract<Command, { readonly _tag: "Resume" }>["how"]): void {
+    const again = nextRound(this.model, how, this.answering)
+    if (again !== undefined) this.send({ jsonrpc: "2.0", id: `r${++this.next}`, ...again })
+  }
+
+  /** The end of the conversation: all is answered or given up, the server still answers, and exits with its input. */
+  readonly finish: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
+    yield* this.settle
+    const late = this.model.exchanges.filter((exchange) => isWaiting(exchange))
+    if (!this.ended) {
+      for (const exchange of late) this.observe({ _tag: "Unanswered", exchange })
+      for (const exchange of late) this.giveUp(exchange)
+      yield* this.alive
+    }
+    yield* this.dialogue === undefined ? this.end : this.leave(this.dialogue)
+  })
+
+  private readonly end = Effect.gen({ self: this }, function* () {
+    const spoke = this.lines.some(({ from }) => from === "server")
+    if (this.ended || !spoke || this.target.transport !== "stdio" || this.options.closing === false) return
+    this.closed = true
+    if (this.wire !== undefined) yield* this.wire.end
+    yield* this.until(() => this.ended, this.options.exitPatience ?? 5000)
+    this.observe({ _tag: "Closed", exited: this.ended })
+  })
+
+  /** Streams whose request is answered have ended by now; sessions are ended. */
+  private readonly leave = Effect.fnUntraced(function* (this: Player, dialogue: Dialogue) {
+    const running = () =>
+      dialogue.calls.filter(
+        (call) => call.ended === undefined && isStream(call) && call.exchange?.answer !== undefined && call.right
+      )
+    yield* this.until(() => running().length === 0, this.short)
+    for (const call of running()) this.observe({ _tag: "Running", call })
+    dialogue.leave()
+    yield* this.until(() => !dialogue.isPending, this.short)
+  })
+
+  private readonly alive = Effect.gen({ self: this }, function* () {
+    if (this.model.phase !== "ready" || this.dialogue?.isEnded === true) return
+    const stateless = this.model.revision.era === "stateless"
+    this.send(this.message({ _tag: "Request", method: stateless ? "server/discover" : "ping" }))
+    const last = this.model.exchanges.at(-1)
+    yield* this.until(() => last === undefined || !isWaiting(last), this.patience)
+    if (!this.ended) this.observe({ _tag: "Alive", answered: last?.answer !== undefined })
+  })
+}
+
+/** Plays a script against a fresh connection. `survey` is what is known of the server in this revision. */
+export const play = (
+  target: Target,
+  survey: Survey,
+  script: Script,
+  options: Options
+): Effect.Effect<Played, TargetError> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const start = clock.currentTimeMillisUnsafe()
+      const player = new Player(target, survey, script, options, () => clock.currentTimeMillisUnsafe() - start)
+      yield* player.play
+      return {
+        script,
+        found: player.judge.found,
+        counts: player.judge.counts,
+        lines: player.lines,
+        survey: () => player.model.survey(),
+        agreed: player.model.agreed,
+        ended: player.how
+      }
+    })
+  )

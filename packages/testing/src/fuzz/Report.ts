@@ -1,0 +1,194 @@
+/**
+ * What a search found, for people and for machines: text, JSON, JUnit, and Markdown for the summary of a job.
+ */
+import * as Schema from "effect/Schema"
+import { Script } from "./model/Script.ts"
+import { Survey } from "./model/Survey.ts"
+import type { Rule } from "./model/Rule.ts"
+import type { Line } from "./Player.ts"
+import { confirmations, type Finding, type Report } from "./Search.ts"
+
+/** A finding as a file: all that is needed to play it again. */
+export const Recording = Schema.Struct({
+  /** What tells the finding from others. */
+  key: Schema.String,
+  detail: Schema.String,
+  /** The server that showed it, as people recognise it. */
+  target: Schema.String,
+  script: Script,
+  /** What was known of the server. */
+  survey: Survey
+})
+export type Recording = typeof Recording.Type
+
+export const recording = (report: Report, { detail, key, script }: Finding): Recording | undefined => {
+  const survey = report.surveys.find(({ revision }) => revision === script.revision)
+  return survey && { key, detail, target: report.target, script, survey }
+}
+
+/** A name for the file of a recording. */
+export const fileName = ({ key }: Pick<Recording, "key">): string =>
+  `${key.replace(/[^A-Za-z0-9]+/g, "-").slice(0, 80)}.json`
+
+/** Whether a search found what a run of CI should fail for: by default every confirmed violation. */
+export const fails = (report: Report, level: "MUST" | "SHOULD" | "robustness" = "robustness"): boolean => {
+  const order = ["MUST", "SHOULD", "robustness"]
+  return (
+    report.lost !== undefined || report.findings.some((finding) => order.indexOf(finding.level) <= order.indexOf(level))
+  )
+}
+
+const shown = 240
+const cut = (text: string): string =>
+  text.length > shown ? `${text.slice(0, shown)}… (${text.length} characters)` : text
+
+/** A conversation, one line of the wire per line. Control characters are escaped. */
+export const conversation = (lines: ReadonlyArray<Line>): string =>
+  lines
+    .map(({ beside, from, text }) => `${(from === "client" ? ">" : "<").repeat(beside ? 2 : 1)} ${safe(cut(text))}`)
+    .join("\n")
+
+// What a server writes must not change the terminal.
+const safe = (text: string): string =>
+  text.replace(/[\p{Cc}\u2028\u2029]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)
+
+const url = (section: string, version: string): string => {
+  const [page = "", anchor] = section.split("#")
+  return `https://modelcontextprotocol.io/specification/${version}/${page}${anchor === undefined ? "" : `#${anchor}`}`
+}
+
+const reference = ({ requirement, section }: Rule, version: string): string =>
+  requirement === undefined ? "" : `${requirement}${section === undefined ? "" : `, ${url(section, version)}`}`
+
+const often = (again: number): string =>
+  again === confirmations ? "each time" : `sometimes (${again} of ${confirmations} times)`
+
+const indent = (text: string, by: string): string => text.replace(/^/gm, by)
+
+const finding = (found: Finding): string => {
+  const { detail, key, level, lines, rule, script } = found
+  const cited = reference(rule, script.revision)
+  return [
+    `${level === "robustness" ? "robustness" : level}  ${key}  (${script.revision})`,
+    indent(
+      [
+        rule.text,
+        ...(cited === "" ? [] : [cited]),
+        safe(detail),
+        `Happened ${often(found.again)}. The shortest conversation:`
+      ].join("\n"),
+      "  "
+    ),
+    indent(conversation(lines), "    ")
+  ].join("\n")
+}
+
+const of = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
+
+const names = (report: Report): string => {
+  const [survey] = report.surveys
+  const server = survey?.server
+  const versions = report.surveys.map(({ revision }) => revision).join(", ")
+  return `${server === undefined ? report.target : `${safe(server.name)} ${safe(server.version)}`} in ${versions}`
+}
+
+const summary = (report: Report): string => {
+  const found = report.findings
+  const count = (level: string) => found.filter((finding) => finding.level === level).length
+  const exercised = report.rules.filter(({ broken, kept }) => broken + kept > 0)
+  const per = `${of(report.conversations, "conversation")} in ${(report.milliseconds / 1000).toFixed(1)} s, seed ${report.seed}`
+  return `${per}: ${count("MUST")} MUST, ${count("SHOULD")} SHOULD, ${count("robustness")} robustness; ${exercised.length} of ${report.rules.length} rules exercised`
+}
+
+/** For people. */
+export const text = (report: Report): string => {
+  const idle = report.rules.filter(({ broken, kept }) => broken + kept === 0).map(({ rule }) => rule.name)
+  return [
+    names(report),
+    ...report.findings.map(finding),
+    summary(report),
+    ...(report.lost === undefined ? [] : [`The search ended early: ${safe(report.lost)}`]),
+    ...(idle.length === 0 ? [] : [`Not exercised: ${idle.join(", ")}`])
+  ].join("\n\n")
+}
+
+/** For machines. */
+export const json = (report: Report): unknown => ({
+  target: report.target,
+  seed: report.seed,
+  conversations: report.conversations,
+  milliseconds: report.milliseconds,
+  servers: report.surveys.map(({ capabilities, revision, server }) => ({ revision, server, capabilities })),
+  findings: report.findings.map((found) => ({
+    key: found.key,
+    level: found.level,
+    requirement: found.rule.requirement,
+    revision: found.script.revision,
+    text: found.rule.text,
+    detail: found.detail,
+    again: found.again,
+    confirmations,
+    conversation: found.conversation,
+    lines: found.lines,
+    recording: recording(report, found)
+  })),
+  rules: report.rules.map(({ broken, kept, rule: { level, name, requirement } }) => ({
+    name,
+    level,
+    requirement,
+    kept,
+    broken
+  }))
+})
+
+const xml = (text: string): string =>
+  safe(text).replace(/[<>&"]/g, (c) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;" })[c] ?? "&quot;")
+
+/** A test case per rule: kept, broken with its findings, or skipped where it was not exercised. */
+export const junit = (report: Report): string => {
+  const found = report.findings
+  const cases = report.rules.map(({ broken, kept, rule }) => {
+    const open = `    <testcase classname="${xml(rule.level)}" name="${xml(`${rule.name}: ${rule.text}`)}"`
+    const failures = found.filter((finding) => finding.rule.name === rule.name)
+    if (failures.length > 0) {
+      const told = failures.map(
+        ({ detail, key, lines }) =>
+          `<failure message="${xml(`${key}: ${detail}`)}">${conversation(lines).split("\n").map(xml).join("\n")}</failure>`
+      )
+      return `${open}>${told.join("")}</testcase>`
+    }
+    return broken + kept > 0 ? `${open}/>` : `${open}><skipped/></testcase>`
+  })
+  const failed = new Set(found.map(({ rule }) => rule.name)).size
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    "<testsuites>",
+    `  <testsuite name="${xml(`effect-mcp fuzz ${report.target}`)}" tests="${report.rules.length}" failures="${failed}" time="${report.milliseconds / 1000}">`,
+    ...cases,
+    "  </testsuite>",
+    "</testsuites>",
+    ""
+  ].join("\n")
+}
+
+const cell = (text: string): string => safe(text).replace(/[|<>&\\`*_[\]]/g, (c) => `&#${c.charCodeAt(0)};`)
+
+/** Markdown for the summary of a job of GitHub. */
+export const markdown = (report: Report): string =>
+  [
+    `### effect-mcp fuzz: ${cell(names(report))}`,
+    "",
+    summary(report),
+    "",
+    ...(report.findings.length === 0
+      ? []
+      : [
+          "| level | finding | revision | what | happened |",
+          "| --- | --- | --- | --- | --- |",
+          ...report.findings.map(
+            ({ again, detail, key, level, script }) =>
+              `| ${level} | ${cell(key)} | ${script.revision} | ${cell(cut(detail))} | ${often(again)} |`
+          ),
+          ""
+        ])
+  ].join("\n")

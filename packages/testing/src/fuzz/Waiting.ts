@@ -1,0 +1,73 @@
+/** Waits for what a server does: as long as time allows, or, in memory, until nothing more happens by itself. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+
+/** How long work outside of the scheduler may take in memory, in milliseconds: the state of a round is encrypted there. */
+const outsidePatience = 250
+
+/** Real time passes, whatever the clock of the context is. */
+const outside = Effect.fnUntraced(function* (isDone: () => boolean, settle: Effect.Effect<void>) {
+  const end = performance.now() + outsidePatience
+  while (!isDone() && performance.now() < end) {
+    yield* Effect.callback<void>((resume) => {
+      const timer = setTimeout(() => resume(Effect.void), 2)
+      return Effect.sync(() => clearTimeout(timer))
+    })
+    yield* settle
+  }
+})
+
+/** Under a TestClock time passes only when nothing else can happen. */
+const pass = Effect.fnUntraced(function* (isDone: () => boolean, patience: number, settle: Effect.Effect<void>) {
+  for (let step = 0; step < 4 && !isDone(); step++) {
+    yield* TestClock.adjust(patience / 4)
+    yield* settle
+  }
+})
+
+export interface Options {
+  /** Completes when nothing more happens by itself; undefined where only time tells. */
+  readonly settle: Effect.Effect<void> | undefined
+  /** Whether the server works outside of the scheduler. */
+  readonly outside: boolean
+}
+
+export class Waiting {
+  private readonly checks = new Set<() => void>()
+  private readonly options: Options
+
+  constructor(options: Options) {
+    this.options = options
+  }
+
+  /** Called when anything has happened. */
+  readonly tell = (): void => {
+    for (const check of Array.from(this.checks)) check()
+  }
+
+  /** Waits until it is so, or as long as the patience lasts, in milliseconds. */
+  until(isDone: () => boolean, patience: number): Effect.Effect<void> {
+    const { settle } = this.options
+    const told = Effect.callback<void>((resume) => {
+      const check = () => {
+        if (!isDone()) return
+        this.checks.delete(check)
+        resume(Effect.void)
+      }
+      this.checks.add(check)
+      check()
+      return Effect.sync(() => this.checks.delete(check))
+    })
+    const timed = Effect.asVoid(Effect.timeoutOption(told, patience))
+    if (settle === undefined) return Effect.suspend(() => (isDone() ? Effect.void : timed))
+    const works = this.options.outside
+    return Effect.gen(function* () {
+      yield* settle
+      if (!isDone() && works) yield* outside(isDone, settle)
+      if (isDone()) return
+      const clock = yield* Clock.Clock
+      yield* "adjust" in clock ? pass(isDone, patience, settle) : timed
+    })
+  }
+}

@@ -1,0 +1,125 @@
+/** What a client does over HTTP beside its messages: streams and sessions, right and wrong headers, another client beside. */
+import { parse as headerParams } from "@effect-mcp/protocol/HeaderParams"
+import * as Headers from "@effect-mcp/protocol/Headers"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Base64 from "effect/encoding/Base64"
+import type { Command, Deviation, Request } from "../model/Script.ts"
+import type { Survey } from "../model/Survey.ts"
+import type { Move } from "./Move.ts"
+import { oneOf } from "./Values.ts"
+
+/** Each is wrong or odd for a message of any revision. */
+const odd: ReadonlyArray<Deviation> = [
+  { headers: { origin: "https://fuzz.invalid" } },
+  { headers: { origin: "null" } },
+  { headers: { accept: "application/json" } },
+  { headers: { accept: "text/plain" } },
+  { headers: { "content-type": "text/plain" } },
+  { headers: { "content-type": null } },
+  { headers: { "x-fuzz": "x".repeat(2000) } }
+]
+
+const versions: ReadonlyArray<Deviation> = [
+  { headers: { "mcp-protocol-version": "1999-01-01" } },
+  { headers: { "mcp-protocol-version": "nonsense" } },
+  { headers: { "mcp-protocol-version": null } }
+]
+
+const ofSessions: ReadonlyArray<Deviation> = [{ session: "none" }, { session: "unknown" }, ...versions, ...odd]
+
+const mirrored: ReadonlyArray<Deviation> = [
+  ...versions,
+  { headers: { "mcp-protocol-version": "2025-11-25" } },
+  { headers: { "mcp-method": null } },
+  { headers: { "mcp-method": "ping" } },
+  { headers: { "mcp-method": "TOOLS/LIST" } },
+  { headers: { "mcp-session-id": "fuzz" } },
+  { headers: { "last-event-id": "7" } },
+  ...odd
+]
+
+const base64 = (text: string): string => `=?base64?${Base64.encode(text)}?=`
+
+const names = (name: string): ReadonlyArray<Deviation> => [
+  { headers: { "mcp-name": null } },
+  { headers: { "mcp-name": "fuzz-other" } },
+  { headers: { "mcp-name": base64(name) } },
+  { headers: { "mcp-name": base64("fuzz-other") } },
+  { headers: { "mcp-name": "=?base64?%%%?=" } }
+]
+
+const request = (method: string, params?: Request["params"]): Request =>
+  params === undefined ? { _tag: "Request", method } : { _tag: "Request", method, params }
+
+/** A request that every server answers with a result. */
+const plain = (survey: Survey): Request => request(survey.revision >= "2026" ? "server/discover" : "ping")
+
+const listsOf = ({ capabilities }: Survey): ReadonlyArray<Request> =>
+  Object.entries(MethodInfo.clientRequests).flatMap(([method, info]: readonly [string, MethodInfo.ClientRequestInfo]) =>
+    info.paginated === true && capabilities[info.capability ?? ""] !== undefined ? [request(method)] : []
+  )
+
+/** Requests that name what the server has, with headers that say so or not. */
+const named = (survey: Survey): ReadonlyArray<Command> => {
+  const [uri] = survey.resources
+  const tool = survey.tools.find(({ annotations }) => annotations?.destructiveHint !== true)
+  const requests = [
+    ...(uri === undefined ? [] : [[request("resources/read", { uri }), uri] as const]),
+    // Its arguments are missing: a wrong header is noticed before them, and nothing is done by a server that does not.
+    ...(tool === undefined ? [] : [[request("tools/call", { name: tool.name, arguments: {} }), tool.name] as const])
+  ]
+  return requests.flatMap(([request, name]) => names(name).map((http): Command => ({ ...request, http })))
+}
+
+/** Calls whose headers do not say what their arguments say. */
+const mirrors = ({ tools }: Survey): ReadonlyArray<Command> =>
+  tools.flatMap(({ annotations, inputSchema, name }) => {
+    const param = headerParams(inputSchema).params.find(({ path, type }) => path.length === 1 && type === "string")
+    const [key] = param?.path ?? []
+    if (param === undefined || key === undefined || annotations?.destructiveHint === true) return []
+    const header = `${Headers.paramPrefix}${param.name.toLowerCase()}`
+    return [null, "fuzz-other", "=?base64?%%%?="].map((value): Command => ({
+      ...request("tools/call", { name, arguments: { [key]: "fuzz" } }),
+      http: { headers: { [header]: value } }
+    }))
+  })
+
+const beside = (survey: Survey): ReadonlyArray<Command> => {
+  return [plain(survey), ...listsOf(survey)].map((request): Command => ({
+    _tag: "Beside",
+    // The ids of both clients are the same: each counts its own.
+    commands: [{ _tag: "Open" }, request, { _tag: "Wait" }]
+  }))
+}
+
+/** Moves over HTTP. */
+export const http = (survey: Survey): ReadonlyArray<Move> => {
+  const isStateless = survey.revision >= "2026"
+  const requests = [plain(survey), ...listsOf(survey)]
+  const deviations = isStateless ? mirrored : ofSessions
+  const deviating = Arbitrary.map(
+    Arbitrary.all([oneOf(...requests), oneOf(...deviations)]),
+    ([request, http]): Command => ({ ...request, http })
+  )
+  const streams: ReadonlyArray<Command> = [{ _tag: "Listen" }, { _tag: "Cut" }, { _tag: "Reconnect" }]
+  const both: ReadonlyArray<Move> = [
+    [4, deviating],
+    [2, oneOf(...beside(survey))],
+    [1, oneOf<Command>({ _tag: "Notify", method: "notifications/fuzz", http: { headers: { "mcp-method": null } } })]
+  ]
+  if (isStateless) {
+    const wrong = [...named(survey), ...mirrors(survey)]
+    return [
+      ...both,
+      [1, oneOf<Command>({ _tag: "Cut" })],
+      ...(wrong.length === 0 ? [] : [[4, oneOf(...wrong)] as const])
+    ]
+  }
+  const removes: ReadonlyArray<Command> = [
+    { _tag: "Delete" },
+    { _tag: "Delete" },
+    { _tag: "Delete", http: { session: "unknown" } }
+  ]
+  return [...both, [5, oneOf(...streams)], [1, oneOf(...removes)]]
+}

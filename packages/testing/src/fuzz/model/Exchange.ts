@@ -1,0 +1,46 @@
+/** A request of either side and its response. */
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+
+/** The content of a response. */
+export type Answer =
+  | { readonly _tag: "Result"; readonly result: unknown }
+  | { readonly _tag: "Error"; readonly code: number; readonly message: string; readonly data: unknown }
+
+/** A request of the client, and what became of it. */
+export interface Exchange {
+  /** As sent: any JSON. */
+  readonly id: unknown
+  readonly method: string
+  /** As sent: any JSON; undefined where absent. */
+  readonly params: unknown
+  /** Whether it is a valid JSON-RPC request by the rules of MCP. Another one may be answered by an error without its id. */
+  readonly wellFormed: boolean
+  /** Whether the conversation was open when it was sent: `initialize` answered, or in 2026-07-28 always. */
+  readonly open: boolean
+  /** The client's declaration that is valid for it. */
+  readonly declares: JsonObject
+  readonly token: string | number | undefined
+  /** The place in the script of the command that sent it. */
+  readonly command: number
+  /** Whether no other request has been open at the same time so far: what it sees is not in the middle of a change. */
+  alone: boolean
+  answer: Answer | undefined
+  cancelled: boolean
+  /** Whether it was sent in a batch (2025-03-26). */
+  readonly inBatch: boolean
+  /** Whether HTTP refused it without a response of its own. */
+  refused: boolean
+  /** The newest progress that was reported. */
+  progress: number | undefined
+  /** How many more requests were sent with its id while it was open. */
+  copies: number
+  /** 2026-07-28: whether a `subscriptions/listen` was acknowledged. */
+  acknowledged: boolean
+}
+
+/** A request of the server. */
+export interface Question {
+  readonly id: string | number
+  readonly method: string
+  readonly params: JsonObject
+}

@@ -1,0 +1,307 @@
+/**
+ * The model of one conversation: what the client has sent, what it may expect, and what the server has said of itself.
+ *
+ * `sent` and `received` turn texts into observations and never judge; rules judge. The model knows no transport and no clock.
+ */
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Schema from "effect/Schema"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import type { Answer, Exchange, Observation } from "./Observation.ts"
+import * as Survey from "./Survey.ts"
+
+const none: JsonObject = {}
+
+/** The member of a JSON object; undefined for anything else. */
+export const at = (json: unknown, ...path: ReadonlyArray<string>): unknown =>
+  path.reduce<unknown>(
+    (value, key) => (isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+    json
+  )
+
+const objectAt = (json: unknown, ...path: ReadonlyArray<string>): JsonObject => {
+  const value = at(json, ...path)
+  return isJsonObject(value) ? value : none
+}
+
+const keyOf = (id: unknown): string => JSON.stringify(id)
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const answerOf = (response: JsonRpc.Response): Answer =>
+  "error" in response
+    ? { _tag: "Error", code: response.error.code, message: response.error.message, data: response.error.data }
+    : { _tag: "Result", result: response.result }
+
+const isTool = Schema.is(Survey.Tool)
+const isPrompt = Schema.is(Survey.Prompt)
+const isResource = Schema.is(Survey.Resource)
+const isTemplate = Schema.is(Survey.Template)
+const listOf = <A>(json: unknown, is: (u: unknown) => u is A): ReadonlyArray<A> =>
+  Array.isArray(json) ? json.filter(is) : []
+
+/** The notification that opens a subscription. */
+export const acknowledged = "notifications/subscriptions/acknowledged"
+
+export class Model {
+  readonly revision: Revision.Revision
+  readonly exchanges: Array<Exchange> = []
+  private readonly byId = new Map<string, Exchange>()
+  readonly tokens = new Map<string, Exchange>()
+  /** Tokens that two requests had at the same time: their progress cannot be told apart. */
+  readonly ambiguous = new Set<string>()
+  /** The ids of the server's requests. */
+  readonly asked = new Set<string>()
+  phase: "new" | "opening" | "open" | "ready" = "new"
+  /** What `initialize` or `server/discover` said. */
+  capabilities: JsonObject
+  declares: JsonObject = none
+  server: Survey.Survey["server"]
+  /** The version that the server chose; undefined before. */
+  agreed: string | undefined
+  /** The version that the server is known to speak, because it chose it before. */
+  readonly known: string | undefined
+  level: string | undefined
+  /** Whether a resource was ever subscribed to. */
+  subscribed = false
+  /** The cursor of the newest page by method, and all that were ever handed out. */
+  readonly next = new Map<string, string>()
+  readonly cursors = new Set<string>()
+  readonly tools = new Map<string, Survey.Tool>()
+  readonly prompts = new Map<string, Survey.Prompt>()
+  readonly resources = new Set<string>()
+  readonly templates = new Set<string>()
+  /** The place in the script of the command that runs. */
+  command = 0
+  /** Texts that were sent and may be answered by an error without an id. */
+  unreadable = 0
+
+  constructor(survey: Survey.Survey) {
+    // The schema of a survey admits known versions only.
+    this.revision = Revision.get(survey.revision) ?? Revision.latestStateful
+    this.capabilities = this.revision.era === "stateless" ? survey.capabilities : none
+    if (this.revision.era === "stateless") this.phase = "ready"
+    this.known = survey.server === undefined ? undefined : survey.revision
+    for (const tool of survey.tools) this.tools.set(tool.name, tool)
+    for (const prompt of survey.prompts) this.prompts.set(prompt.name, prompt)
+    for (const uri of survey.resources) this.resources.add(uri)
+    for (const template of survey.templates) this.templates.add(template)
+  }
+
+  /** What was learnt, for later conversations. */
+  survey(): Survey.Survey {
+    return {
+      revision: this.revision.version,
+      ...(this.server === undefined ? undefined : { server: this.server }),
+      // Parsed JSON holds JSON values only.
+      capabilities: JSON.parse(JSON.stringify(this.capabilities)),
+      tools: [...this.tools.values()],
+      prompts: [...this.prompts.values()],
+      resources: [...this.resources],
+      templates: [...this.templates]
+    }
+  }
+
+  /** The newest exchange that satisfies the predicate. */
+  newest(predicate: (exchange: Exchange) => boolean): Exchange | undefined {
+    return this.exchanges.findLast(predicate)
+  }
+
+  /** `right`: whether it is sent as the transport wants it. */
+  sent(text: string, right = true): void {
+    const json = parse(text)
+    if (this.revision.rules.batches && Array.isArray(json) && json.length > 0) {
+      const before = this.exchanges.length
+      for (const member of json) this.sentOne(member, right, true)
+      if (this.agreed === this.revision.version) return
+      // Another revision is agreed on, or none yet: the server may refuse the array as a whole.
+      this.unreadable++
+      for (const exchange of this.exchanges.slice(before)) exchange.cancelled = true
+    } else this.sentOne(json, right, false)
+  }
+
+  private sentOne(json: unknown, right: boolean, inBatch: boolean): void {
+    const message = JsonRpc.classify(json)
+    const invalid = JsonRpc.isInvalid(message)
+    const method = at(json, "method")
+    // A server may answer it without the id, which it did not read.
+    if (invalid) this.unreadable++
+    if (!invalid && !JsonRpc.isRequest(message)) {
+      if (typeof method === "string") this.sentNotification(method, at(json, "params"))
+      return
+    }
+    if (at(json, "id") === undefined) return
+    const params = at(json, "params")
+    const token = at(params, "_meta", "progressToken")
+    const stateless = this.revision.era === "stateless"
+    const others = this.exchanges.filter((exchange) => isOpen(exchange))
+    for (const other of others) other.alone = false
+    const exchange: Exchange = {
+      id: at(json, "id"),
+      method: typeof method === "string" ? method : "",
+      params,
+      wellFormed: !invalid,
+      open: right && (stateless || this.phase === "open" || this.phase === "ready"),
+      declares: stateless ? objectAt(params, "_meta", Meta.clientCapabilities) : this.declares,
+      token: JsonRpc.isId(token) ? token : undefined,
+      command: this.command,
+      alone: others.length === 0,
+      answer: undefined,
+      cancelled: false,
+      inBatch,
+      refused: false,
+      progress: undefined,
+      copies: 0,
+      acknowledged: false
+    }
+    this.exchanges.push(exchange)
+    // The second request with the id of an open one breaks the rules itself: only the first is followed.
+    const before = this.byId.get(keyOf(exchange.id))
+    if (before === undefined || !isOpen(before)) this.byId.set(keyOf(exchange.id), exchange)
+    else {
+      before.copies++
+      exchange.cancelled = true
+    }
+    if (exchange.token !== undefined) this.learnToken(keyOf(exchange.token), exchange)
+    if (method === "initialize" && this.phase === "new") {
+      this.phase = "opening"
+      this.declares = objectAt(params, "capabilities")
+    }
+    if (method === "resources/subscribe") this.subscribed = true
+  }
+
+  private learnToken(token: string, exchange: Exchange): void {
+    const other = this.tokens.get(token)
+    if (other !== undefined && other.answer === undefined) this.ambiguous.add(token)
+    this.tokens.set(token, exchange)
+  }
+
+  private sentNotification(method: string, params: unknown): void {
+    if (method === "notifications/initialized" && this.phase === "open") this.phase = "ready"
+    if (method !== "notifications/cancelled") return
+    const exchange = this.byId.get(keyOf(at(params, "requestId") ?? null))
+    if (exchange !== undefined && exchange.answer === undefined) exchange.cancelled = true
+  }
+
+  /**
+   * What a text of the server is; `learn` takes over what it changes, once it is judged. `carrier`: the request on whose own stream it
+   * came, where requests have one.
+   */
+  received(text: string, carrier?: Exchange): ReadonlyArray<Observation> {
+    const json = parse(text)
+    if (json === undefined) return [{ _tag: "Unreadable", text }]
+    if (!Array.isArray(json)) return [this.receivedOne(json, carrier)]
+    if (!this.revision.rules.batches || json.length === 0) {
+      return [{ _tag: "Invalid", json, reason: "An array is no message in this revision" }]
+    }
+    return [{ _tag: "Batch", members: json.length }, ...json.map((member) => this.receivedOne(member, carrier))]
+  }
+
+  private receivedOne(json: unknown, carrier: Exchange | undefined): Observation {
+    const message = JsonRpc.classify(json)
+    if (JsonRpc.isInvalid(message)) return { _tag: "Invalid", json, reason: message.reason }
+    if (JsonRpc.isRequest(message)) {
+      return { _tag: "Asked", question: { ...message, params: message.params ?? none } }
+    }
+    if (JsonRpc.isNotification(message)) return { _tag: "Told", method: message.method, params: message.params ?? none }
+    const answer = answerOf(message)
+    const id = keyOf(message.id ?? null)
+    const exchange = carrier !== undefined && keyOf(carrier.id) === id ? carrier : this.byId.get(id)
+    const isAnonymous = answer._tag === "Error" && (message.id === undefined || message.id === null)
+    if (exchange === undefined || (isAnonymous && exchange.answer !== undefined)) {
+      if (isAnonymous) {
+        return { _tag: "Anonymous", code: answer.code, expected: this.unreadable }
+      }
+      return { _tag: "Stray", id: message.id, answer }
+    }
+    if (exchange.answer === undefined) return { _tag: "Answered", exchange, answer }
+    return { _tag: "AnsweredAgain", exchange, answer, expected: exchange.copies-- > 0 }
+  }
+
+  /** Takes over what an observation changes. */
+  learn(observation: Observation): void {
+    switch (observation._tag) {
+      case "Answered":
+        observation.exchange.answer = observation.answer
+        if (!observation.exchange.wellFormed) this.unreadable--
+        if (observation.answer._tag === "Result") this.learnResult(observation.exchange, observation.answer.result)
+        return
+      case "Anonymous":
+        this.learnAnonymous()
+        return
+      case "Asked":
+        this.asked.add(keyOf(observation.question.id))
+        return
+      case "Told":
+        return this.learnNotification(observation.method, observation.params)
+      default:
+    }
+  }
+
+  /** The error is taken for the oldest request that was malformed. */
+  private learnAnonymous(): void {
+    this.unreadable--
+    const exchange = this.exchanges.find((exchange) => !exchange.wellFormed && isOpen(exchange))
+    if (exchange !== undefined) exchange.cancelled = true
+  }
+
+  private learnNotification(method: string, params: JsonObject): void {
+    const progress = at(params, "progress")
+    const exchange = this.tokens.get(keyOf(at(params, "progressToken") ?? null))
+    if (method === "notifications/progress" && exchange !== undefined && typeof progress === "number") {
+      exchange.progress = progress
+    }
+    const subscription = this.subscription(params)
+    if (method === acknowledged && subscription !== undefined) subscription.acknowledged = true
+  }
+
+  /** The request that opened the subscription which a notification names. */
+  subscription(params: JsonObject): Exchange | undefined {
+    return this.byId.get(keyOf(at(params, "_meta", Meta.subscriptionId) ?? null))
+  }
+
+  private learnResult({ method, params }: Exchange, result: unknown): void {
+    if (method === "initialize" && this.phase === "opening") {
+      this.phase = "open"
+      this.capabilities = objectAt(result, "capabilities")
+      const version = at(result, "protocolVersion")
+      this.agreed = typeof version === "string" ? version : undefined
+      this.learnServer(at(result, "serverInfo"))
+    }
+    if (method === "server/discover") {
+      this.capabilities = objectAt(result, "capabilities")
+      this.learnServer(at(result, "_meta", Meta.serverInfo))
+    }
+    const level = at(params, "level")
+    if (method === "logging/setLevel" && typeof level === "string") this.level = level
+    for (const tool of listOf(at(result, "tools"), isTool)) this.tools.set(tool.name, tool)
+    for (const prompt of listOf(at(result, "prompts"), isPrompt)) this.prompts.set(prompt.name, prompt)
+    for (const { uri } of listOf(at(result, "resources"), isResource)) this.resources.add(uri)
+    for (const { uriTemplate } of listOf(at(result, "resourceTemplates"), isTemplate)) this.templates.add(uriTemplate)
+    const cursor = at(result, "nextCursor")
+    if (typeof cursor === "string") {
+      this.next.set(method, cursor)
+      this.cursors.add(cursor)
+    } else this.next.delete(method)
+  }
+
+  private learnServer(info: unknown): void {
+    const [name, version] = [at(info, "name"), at(info, "version")]
+    if (typeof name === "string" && typeof version === "string") this.server = { name, version }
+  }
+}
+
+const isOpen = ({ answer, cancelled, refused }: Exchange): boolean => answer === undefined && !cancelled && !refused
+
+/** Whether the client still waits for its answer. A subscription is answered when it ends, and acknowledged before. */
+export const isWaiting = (exchange: Exchange): boolean =>
+  isOpen(exchange) &&
+  !exchange.acknowledged &&
+  (exchange.wellFormed || (exchange.method !== "" && JsonRpc.isId(exchange.id)))

@@ -1,0 +1,136 @@
+/**
+ * Rules: statements about a server that every observation is held against.
+ *
+ * A rule judges what is observed, never what the generator meant: it holds for conversations of any origin. It cites the statement of the
+ * specification that it checks by its id in the ledger of requirements; one without such an id is about robustness.
+ */
+import type { Version } from "@effect-mcp/protocol/Revision"
+import type { Model } from "./Model.ts"
+import type { Name, Observation, Observations } from "./Observation.ts"
+
+/** `robustness`: no statement of the specification, but a server that does this breaks its callers. */
+export type Level = "MUST" | "SHOULD" | "robustness"
+
+/** `pass`: the rule was exercised and kept. */
+export interface Violation {
+  /** What was observed, in one sentence. */
+  readonly detail: string
+  /** What tells this violation from others of the same rule: a method, a tool. */
+  readonly about?: string | undefined
+}
+
+/** Undefined: the rule was not exercised. */
+export type Verdict = "pass" | Violation | undefined
+
+/** What a rule says of each observation that concerns it. The model is as it was before the observation. */
+export type Handlers = {
+  readonly [N in Name]?: (observation: Observations[N], model: Model) => Verdict
+}
+
+export interface Rule {
+  /** Names the rule in reports and in lists of known violations. */
+  readonly name: string
+  readonly level: Level
+  /** The id in the ledger of requirements; undefined for robustness and for rules of users. */
+  readonly requirement?: string | undefined
+  /** The section of the specification, such as `server/tools#error-handling`. */
+  readonly section?: string | undefined
+  /** What a server that keeps the rule does. */
+  readonly text: string
+  /** Where it holds. Default: every revision. */
+  readonly since?: Version | undefined
+  readonly until?: Version | undefined
+  /** The newest revision in which a MUST is only a SHOULD. */
+  readonly softerUntil?: Version | undefined
+  /** Where it can be observed. Default: every transport. */
+  readonly transport?: "stdio" | "http" | undefined
+  readonly on: Handlers
+}
+
+/** Whether the rule holds in this revision. Versions are dates, so they compare as texts. */
+export const holdsIn = ({ since, until }: Rule, version: Version): boolean =>
+  (since === undefined || since <= version) && (until === undefined || version <= until)
+
+/** The level of the rule in this revision. */
+export const levelIn = ({ level, softerUntil }: Rule, version: Version): Level =>
+  softerUntil !== undefined && version <= softerUntil ? "SHOULD" : level
+
+/** How often a rule was kept and broken; neither where it was not exercised. */
+export interface Count {
+  kept: number
+  broken: number
+}
+
+/** A violation, with the rule that says so. */
+export interface Found extends Violation {
+  readonly rule: Rule
+  /** The place in the script of the command that it comes from, most likely. */
+  readonly command: number
+}
+
+/** What tells violations apart: the name of the rule, and what it is about. */
+export const keyOf = ({ about, rule }: Found): string => (about === undefined ? rule.name : `${rule.name} ${about}`)
+
+/** Holds observations of one conversation against rules. */
+export class Judge {
+  readonly counts = new Map<string, Count>()
+  readonly found: Array<Found> = []
+  private readonly rules: ReadonlyArray<Rule>
+  /** The rules that concern an observation, by its name. */
+  private readonly concerned = new Map<Name, ReadonlyArray<Rule>>()
+  private readonly model: Model
+
+  constructor(rules: ReadonlyArray<Rule>, model: Model) {
+    this.rules = rules
+    this.model = model
+  }
+
+  private of(name: Name): ReadonlyArray<Rule> {
+    const known = this.concerned.get(name)
+    if (known !== undefined) return known
+    const rules = this.rules.filter(({ on }) => on[name] !== undefined)
+    this.concerned.set(name, rules)
+    return rules
+  }
+
+  judge(observation: Observation): void {
+    for (const rule of this.of(observation._tag)) {
+      const verdict = verdictOf(rule.on, observation, this.model)
+      if (verdict === undefined) continue
+      const counted = count(this.counts, rule.name)
+      if (verdict === "pass") counted.kept++
+      else {
+        counted.broken++
+        const command = "exchange" in observation ? observation.exchange.command : this.model.command
+        this.found.push({ ...verdict, rule, command })
+      }
+    }
+  }
+
+  /** Takes over what was found in a part of the conversation: all of it comes from this command. */
+  include({ counts, found }: Judge, command: number): void {
+    for (const [name, { broken, kept }] of counts) {
+      const counted = count(this.counts, name)
+      counted.broken += broken
+      counted.kept += kept
+    }
+    this.found.push(...found.map((each) => ({ ...each, command })))
+  }
+}
+
+const count = (counts: Map<string, Count>, name: string): Count => {
+  const known = counts.get(name)
+  if (known !== undefined) return known
+  const made = { kept: 0, broken: 0 }
+  counts.set(name, made)
+  return made
+}
+
+const verdictOf = <N extends Name>(
+  handlers: Handlers,
+  observation: { readonly _tag: N } & Observations[N],
+  model: Model
+): Verdict => {
+  const handler: Handlers[N] = handlers[observation._tag]
+  return handler?.(observation, model)
+}

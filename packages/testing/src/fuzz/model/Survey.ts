@@ -1,0 +1,52 @@
+/**
+ * What a server says of itself: its capabilities and what it lists. Conversations are generated from it.
+ */
+import { all } from "@effect-mcp/protocol/Revision"
+import * as Schema from "effect/Schema"
+
+const Named = Schema.Struct({ name: Schema.String })
+
+/** The fields of a tool that conversations are made of. */
+export const Tool = Schema.Struct({
+  name: Schema.String,
+  inputSchema: Schema.Record(Schema.String, Schema.Json),
+  outputSchema: Schema.optionalKey(Schema.Json),
+  annotations: Schema.optionalKey(Schema.Struct({ destructiveHint: Schema.optionalKey(Schema.Boolean) }))
+})
+export type Tool = typeof Tool.Type
+
+export const Prompt = Schema.Struct({
+  name: Schema.String,
+  arguments: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ name: Schema.String, required: Schema.optionalKey(Schema.Boolean) }))
+  )
+})
+export type Prompt = typeof Prompt.Type
+
+export const Resource = Schema.Struct({ uri: Schema.String })
+export const Template = Schema.Struct({ uriTemplate: Schema.String })
+
+/** A server in one revision. */
+export const Survey = Schema.Struct({
+  revision: Schema.Literals(all.map(({ version }) => version)),
+  /** Absent where the server does not say its name. */
+  server: Schema.optionalKey(Schema.Struct({ ...Named.fields, version: Schema.String })),
+  capabilities: Schema.Record(Schema.String, Schema.Json),
+  tools: Schema.Array(Tool),
+  prompts: Schema.Array(Prompt),
+  /** Their URIs. */
+  resources: Schema.Array(Schema.String),
+  /** URI templates. */
+  templates: Schema.Array(Schema.String)
+})
+export type Survey = typeof Survey.Type
+
+/** A server of which nothing is known yet. */
+export const unknown = (revision: Survey["revision"]): Survey => ({
+  revision,
+  capabilities: {},
+  tools: [],
+  prompts: [],
+  resources: [],
+  templates: []
+})

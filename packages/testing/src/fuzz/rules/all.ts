@@ -1,0 +1,23 @@
+/** Every rule of the fuzzer. */
+import type { Rule } from "../model/Rule.ts"
+import { features } from "./features.ts"
+import { http } from "./http.ts"
+import { httpHeaders } from "./httpHeaders.ts"
+import { httpSessions } from "./httpSessions.ts"
+import { lifecycle } from "./lifecycle.ts"
+import { messages } from "./messages.ts"
+import { progressRules } from "./progress.ts"
+import { stateless } from "./stateless.ts"
+import { subscriptions } from "./subscriptions.ts"
+
+export const all: ReadonlyArray<Rule> = [
+  ...messages,
+  ...lifecycle,
+  ...progressRules,
+  ...features,
+  ...stateless,
+  ...subscriptions,
+  ...http,
+  ...httpSessions,
+  ...httpHeaders
+]

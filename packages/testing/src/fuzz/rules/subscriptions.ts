@@ -1,0 +1,133 @@
+/** Rules of `subscriptions/listen` (2026-07-28): the acknowledgement, and what a stream carries. */
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import { acknowledged, at, type Model } from "../model/Model.ts"
+import type { Exchange } from "../model/Observation.ts"
+import type { Handlers, Rule, Verdict } from "../model/Rule.ts"
+import { declares, show, violated } from "./judge.ts"
+
+const since = "2026-07-28"
+const page = "basic/patterns/subscriptions"
+const updated = "notifications/resources/updated"
+
+export const isListen = ({ method }: Exchange): boolean => method === "subscriptions/listen"
+
+/** The field of the filter that asks for a notification; undefined for those that need none. */
+const fields = new Map([
+  ["notifications/tools/list_changed", "toolsListChanged"],
+  ["notifications/prompts/list_changed", "promptsListChanged"],
+  ["notifications/resources/list_changed", "resourcesListChanged"],
+  [updated, "resourceSubscriptions"]
+])
+
+const filterOf = ({ params }: Exchange): unknown => at(params, "notifications")
+
+/** A server may send updates of resources that lie below the one that was asked for. */
+const covers = (filter: unknown, method: string): boolean => {
+  const value = at(filter, fields.get(method) ?? "")
+  return method === updated ? Array.isArray(value) && value.length > 0 : value === true
+}
+
+/** Notifications that only a subscription delivers. */
+const delivered = (check: (method: string, params: JsonObject, model: Model) => Verdict): Handlers => ({
+  Told: ({ method, params }, model) => (fields.has(method) ? check(method, params, model) : undefined)
+})
+
+/** Why an acknowledgement is more than what was asked for, or than what the server declares. */
+const excess = (honoured: JsonObject, filter: unknown, { capabilities }: Model): string | undefined => {
+  for (const [method, field] of fields) {
+    const value = honoured[field]
+    if (value === undefined || value === false || (Array.isArray(value) && value.length === 0)) continue
+    const capability = MethodInfo.ofServerNotification(method)?.capability
+    if (capability !== undefined && !declares(capabilities, capability)) return `${field}, without ${capability}`
+    if (!covers(filter, method)) return `${field}, which was not asked for`
+    const asked = at(filter, field)
+    const other = Array.isArray(value) && Array.isArray(asked) ? value.find((uri) => !asked.includes(uri)) : undefined
+    if (other !== undefined) return `${show(other)}, which was not asked for`
+  }
+  return undefined
+}
+
+export const subscriptions: ReadonlyArray<Rule> = [
+  {
+    name: "listen-acknowledged",
+    level: "MUST",
+    requirement: "subscriptions.acknowledged.first",
+    section: `${page}#acknowledgment`,
+    text: "The first message with the id of a subscription is its acknowledgement.",
+    since,
+    on: {
+      Unanswered: ({ exchange }) =>
+        isListen(exchange) && exchange.wellFormed && isJsonObject(filterOf(exchange))
+          ? violated(`A subscription with ${show(filterOf(exchange))} is never acknowledged`)
+          : undefined,
+      Answered: ({ answer, exchange }) =>
+        isListen(exchange) && answer._tag === "Result" && !exchange.acknowledged
+          ? violated(`A subscription ends with ${show(answer.result)} before it is acknowledged`)
+          : undefined,
+      Told: ({ method }) => (method === acknowledged ? "pass" : undefined)
+    }
+  },
+  {
+    name: "listen-nothing-before",
+    level: "MUST",
+    requirement: "subscriptions.acknowledged.nothing-before",
+    section: `${page}#acknowledgment`,
+    text: "No notification of a subscription precedes its acknowledgement.",
+    since,
+    on: delivered((method, params, model) => {
+      const exchange = model.subscription(params)
+      if (exchange === undefined) return undefined
+      return exchange.acknowledged ? "pass" : violated(`${method} comes before the acknowledgement`)
+    })
+  },
+  {
+    name: "listen-only-requested",
+    level: "MUST",
+    requirement: "subscriptions.filter.only-requested",
+    section: `${page}#opening-a-stream`,
+    text: "A server sends no notifications but those asked for.",
+    since,
+    on: delivered((method, params, model) => {
+      const named = model.subscription(params)
+      const asked = named === undefined ? model.exchanges.filter(isListen) : [named]
+      return asked.some((exchange) => covers(filterOf(exchange), method))
+        ? "pass"
+        : violated(`The server sends ${method}, which no subscription asked for`, method)
+    })
+  },
+  {
+    name: "listen-honest",
+    level: "MUST",
+    requirement: "subscriptions.acknowledged.subset",
+    section: `${page}#acknowledgment`,
+    text: "The acknowledgement names the part of the filter that is honoured, without what the server does not support.",
+    since,
+    on: {
+      Told: ({ method, params }, model) => {
+        const exchange = model.subscription(params)
+        const honoured = at(params, "notifications")
+        if (method !== acknowledged || exchange === undefined || !isJsonObject(honoured)) return undefined
+        const wrong = excess(honoured, filterOf(exchange), model)
+        return wrong === undefined ? "pass" : violated(`The acknowledgement has ${wrong}`)
+      }
+    }
+  },
+  {
+    name: "listen-end-named",
+    level: "MUST",
+    requirement: "subscriptions.end.id",
+    section: `${page}#graceful-closure`,
+    text: "The answer to a subscription names it in `_meta`.",
+    since,
+    on: {
+      Answered: ({ answer, exchange }) =>
+        !isListen(exchange) || answer._tag === "Error"
+          ? undefined
+          : at(answer.result, "_meta", Meta.subscriptionId) === exchange.id
+            ? "pass"
+            : violated(`The subscription ${show(exchange.id)} ends with ${show(answer.result)}`)
+    }
+  }
+]

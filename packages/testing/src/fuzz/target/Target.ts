@@ -1,0 +1,74 @@
+/**
+ * What is fuzzed: a server that can be opened again and again, and the wire to it.
+ */
+import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { Event, Headers } from "../model/Call.ts"
+
+/** The server could not be started or reached, which is no fault of its conversation. */
+export class TargetError extends Data.TaggedError("TargetError")<{ readonly message: string }> {}
+
+/** What comes from a server. */
+export type WireEvent =
+  | { readonly _tag: "Line"; readonly text: string }
+  /** The server ended the conversation; says how. */
+  | { readonly _tag: "Ended"; readonly how: string }
+
+/** One HTTP request. */
+export interface HttpRequest {
+  readonly method: "POST" | "GET" | "DELETE"
+  readonly headers: Headers
+  readonly body: string | undefined
+}
+
+/** What comes in response to an HTTP request, in this order. */
+export type HttpEvent =
+  | { readonly _tag: "Head"; readonly status: number; readonly headers: Headers }
+  | { readonly _tag: "Event"; readonly event: Event }
+  | { readonly _tag: "Retry"; readonly milliseconds: number }
+  /** The end; with the text of a body that is no stream of events. */
+  | { readonly _tag: "End"; readonly body: string }
+  /** There was no response, or it broke off. */
+  | { readonly _tag: "Failed"; readonly why: string }
+
+/** Sends an HTTP request; never waits. Gives what closes its connection, after which nothing comes any more. */
+export type Begin = (request: HttpRequest, listener: (event: HttpEvent) => void) => () => void
+
+/** One connection. */
+export interface Wire {
+  /** Sends one line; never waits. */
+  readonly send: (line: string) => void
+  /** Ends the input of the server. */
+  readonly end: Effect.Effect<void>
+}
+
+/** A server that is reached by HTTP requests. */
+export interface HttpWire {
+  readonly begin: Begin
+  /** Whether the session id was never given before. */
+  readonly isNewId: (id: string) => boolean
+}
+
+/** A server to talk to by lines. */
+export interface LineTarget {
+  /** How people recognise it: a command line, a URL. */
+  readonly name: string
+  readonly transport: "stdio" | "memory"
+  /** Opens a connection to a fresh server. `receive` is called for all that comes. */
+  readonly open: (receive: (event: WireEvent) => void) => Effect.Effect<Wire, TargetError, Scope.Scope>
+  /** Completes when nothing more happens by itself. Default: only time tells. */
+  readonly settle?: Effect.Effect<void> | undefined
+}
+
+/** A server to talk to by HTTP requests. All conversations are with the same one. */
+export interface HttpTarget {
+  /** Its URL. */
+  readonly name: string
+  readonly transport: "http"
+  readonly open: Effect.Effect<HttpWire, never, Scope.Scope>
+  readonly settle?: undefined
+}
+
+/** A server to talk to. */
+export type Target = LineTarget | HttpTarget

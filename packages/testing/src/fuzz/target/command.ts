@@ -1,0 +1,82 @@
+/**
+ * A server that is a program, spoken to line by line over its stdin and stdout. Each conversation has a process of its own.
+ */
+import { inheritedEnvironment } from "@effect-mcp/client/Stdio"
+import type * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as ChildProcess from "effect/process/ChildProcess"
+import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import { type LineTarget, TargetError, type Wire } from "./Target.ts"
+
+export interface Options {
+  readonly command: string
+  readonly args?: ReadonlyArray<string> | undefined
+  /** Beside the few variables that servers inherit. */
+  readonly env?: { readonly [name: string]: string } | undefined
+  readonly cwd?: string | undefined
+  /** Called with the server's stderr. Default: it is dropped. */
+  readonly stderr?: ((text: string) => void) | undefined
+}
+
+/** The longest line that is kept, in characters: a server that writes without an end is a fault, not a reason to fail. */
+const longestLine = 16 * 1024 * 1024
+
+const lines = (receive: (line: string) => void) => {
+  let open = ""
+  return (text: string): void => {
+    const parts = (open + text).split("\n")
+    open = (parts.pop() ?? "").slice(0, longestLine)
+    for (const line of parts) if (line.trim() !== "") receive(line)
+  }
+}
+
+/** A program that is started anew for each conversation and ended with it. */
+export const command = (options: Options): Effect.Effect<LineTarget, never, ChildProcessSpawner> =>
+  Effect.map(ChildProcessSpawner, (spawner): LineTarget => {
+    const { args = [], cwd, env, stderr } = options
+    const name = [options.command, ...args].join(" ")
+    const child = ChildProcess.make(options.command, args, {
+      env: { ...inheritedEnvironment(), ...env },
+      ...(cwd === undefined ? undefined : { cwd }),
+      stderr: stderr === undefined ? "ignore" : "pipe",
+      killSignal: "SIGKILL"
+    })
+    return {
+      name,
+      transport: "stdio",
+      open: Effect.fnUntraced(function* (receive) {
+        const handle = yield* Effect.mapError(
+          spawner.spawn(child),
+          (cause) => new TargetError({ message: `Cannot start ${name}: ${cause.message}` })
+        )
+        const outgoing = yield* Queue.unbounded<string, Cause.Done>()
+        const background = <E>(effect: Effect.Effect<void, E>) =>
+          Effect.forkScoped(Effect.ignore(effect), { startImmediately: true })
+        yield* background(Stream.run(Stream.encodeText(Stream.fromQueue(outgoing)), handle.stdin))
+        const feed = lines((text) => receive({ _tag: "Line", text }))
+        const output = Stream.runForEach(Stream.decodeText(handle.stdout), (text) => Effect.sync(() => feed(text)))
+        const ended = Effect.match(handle.exitCode, {
+          onSuccess: (code) => `it exited with code ${code}`,
+          onFailure: ({ message }) => message
+        })
+        yield* background(
+          Effect.andThen(
+            Effect.ignore(output),
+            Effect.map(ended, (how) => receive({ _tag: "Ended", how }))
+          )
+        )
+        if (stderr !== undefined) {
+          yield* background(
+            Stream.runForEach(Stream.decodeText(handle.stderr), (text) => Effect.sync(() => stderr(text)))
+          )
+        }
+        const wire: Wire = {
+          send: (line) => void Queue.offerUnsafe(outgoing, `${line}\n`),
+          end: Effect.asVoid(Queue.end(outgoing))
+        }
+        return wire
+      })
+    }
+  })

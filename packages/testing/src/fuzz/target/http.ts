@@ -1,0 +1,106 @@
+/**
+ * A server at a URL. All conversations are with the same server; each has a session of its own, where the server has sessions.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Sse from "effect/encoding/Sse"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { isStream } from "../model/Call.ts"
+import type { HttpEvent, HttpRequest, HttpTarget } from "./Target.ts"
+
+export interface Options {
+  readonly url: string
+  /** Sent with every request, such as credentials. */
+  readonly headers?: { readonly [name: string]: string } | undefined
+}
+
+/** The longest body or event that is kept, in characters. */
+const longest = 16 * 1024 * 1024
+
+/** Session ids that are remembered, of a server that gives a new one to every client. */
+const mostIds = 100_000
+
+const body = Effect.fnUntraced(function* (response: HttpClientResponse, tell: (event: HttpEvent) => void) {
+  const { headers, status } = response
+  tell({ _tag: "Head", status, headers })
+  const decoder = new TextDecoder()
+  let text = ""
+  const parser = Sse.makeParser(
+    (event) =>
+      event._tag === "Retry"
+        ? tell({ _tag: "Retry", milliseconds: Duration.toMillis(event.duration) })
+        : tell({ _tag: "Event", event: { id: event.id, event: event.event, data: event.data } }),
+    { maxEventSize: longest, dispatchEmptyNamedEvents: true }
+  )
+  const streams = isStream({ answered: headers })
+  const read = Stream.runForEach(response.stream, (chunk) =>
+    Effect.sync(() => {
+      const part = decoder.decode(chunk, { stream: true })
+      if (streams) parser.feed(part)
+      else if (text.length < longest) text += part
+    })
+  )
+  const whole = Effect.sync(() => tell({ _tag: "End", body: text }))
+  yield* Effect.catch(Effect.andThen(read, whole), (error) =>
+    error.reason._tag === "EmptyBodyError" ? whole : Effect.sync(() => tell({ _tag: "Failed", why: error.message }))
+  )
+})
+
+/** A server at a URL. Redirects are not followed: nothing leaves the server. */
+export const http = ({ headers = {}, url }: Options): Effect.Effect<HttpTarget, never, HttpClient.HttpClient> =>
+  Effect.gen(function* () {
+    const client = yield* HttpClient.HttpClient
+    const init = yield* Effect.serviceOption(FetchHttpClient.RequestInit)
+    const seen = new Set<string>()
+    const isNewId = (id: string): boolean => {
+      const isNew = !seen.has(id)
+      if (seen.size < mostIds) seen.add(id)
+      return isNew
+    }
+    const exchange = (request: HttpRequest, tell: (event: HttpEvent) => void) => {
+      const made = HttpClientRequest.make(request.method)(url).pipe(
+        HttpClientRequest.setHeaders({ ...headers, ...request.headers }),
+        request.body === undefined
+          ? (same) => same
+          : HttpClientRequest.bodyText(request.body, request.headers["content-type"])
+      )
+      return client.execute(made).pipe(
+        Effect.flatMap((response) => body(response, tell)),
+        Effect.catchTag("HttpClientError", ({ message }) => Effect.sync(() => tell({ _tag: "Failed", why: message }))),
+        Effect.provideService(HttpClient.TracerPropagationEnabled, false),
+        Effect.provideService(FetchHttpClient.RequestInit, {
+          ...(init._tag === "Some" ? init.value : undefined),
+          redirect: "manual"
+        })
+      )
+    }
+    return {
+      name: url,
+      transport: "http",
+      open: Effect.gen(function* () {
+        const scope = yield* Effect.scope
+        const run = Effect.runForkWith(yield* Effect.context<never>())
+        return {
+          isNewId,
+          begin: (request, listener) => {
+            let isCut = false
+            const told = (event: HttpEvent) => {
+              if (!isCut) listener(event)
+            }
+            const fiber = run(exchange(request, told))
+            const cut = () => {
+              isCut = true
+              fiber.interruptUnsafe()
+            }
+            run(Scope.addFinalizer(scope, Effect.sync(cut)))
+            return cut
+          }
+        }
+      })
+    }
+  })

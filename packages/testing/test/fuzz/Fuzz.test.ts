@@ -1,0 +1,84 @@
+import * as Fuzz from "@effect-mcp/testing/Fuzz"
+import { scaled } from "@effect-mcp/spec/Scale"
+import { Revision } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { mutants, tapped } from "./mutants.ts"
+import { server } from "./server.ts"
+
+describe("The fuzzer in memory", () => {
+  it.effect.each(Revision.all)("finds nothing in a right server ($version)", (revision) =>
+    Effect.gen(function* () {
+      const report = yield* Fuzz.check(server, {
+        revisions: [revision],
+        runs: scaled(25, 2000),
+        time: "1 day",
+        patience: 1000
+      })
+      assert.deepStrictEqual(report.unconfirmed, [])
+      assert.strictEqual(report.conversations, scaled(25, 2000))
+    })
+  )
+
+  it.effect("takes errors without an id for those of different requests", () =>
+    Effect.gen(function* () {
+      const target = yield* Fuzz.memory(server)
+      const surveys = yield* Fuzz.survey(target, { revisions: [Revision.latestStateful] })
+      assert.lengthOf(surveys, 1)
+      const commands = [null, 1.5].map((id): Fuzz.Command => ({ _tag: "Request", method: "ping", id }))
+      for (const survey of surveys) {
+        const { found } = yield* Fuzz.play(target, survey, { revision: "2025-11-25", commands }, { rules: Fuzz.rules })
+        assert.deepStrictEqual(found, [])
+      }
+    })
+  )
+
+  it.effect("plays the same conversations for the same seed", () =>
+    Effect.gen(function* () {
+      const target = yield* Fuzz.memory(server)
+      const scripts = (seed: string) =>
+        Effect.gen(function* () {
+          const seen: Array<unknown> = []
+          const watched: Fuzz.LineTarget = {
+            ...target,
+            open: (receive) =>
+              Effect.map(target.open(receive), (wire) => ({
+                ...wire,
+                send: (line: string) => {
+                  seen.push(line)
+                  wire.send(line)
+                }
+              }))
+          }
+          yield* Fuzz.run(watched, { runs: 10, time: "1 day", seed, revisions: [Revision.latestStateful] })
+          return seen
+        })
+      const first = yield* scripts("a")
+      assert.deepStrictEqual(yield* scripts("a"), first)
+      assert.notDeepEqual(yield* scripts("b"), first)
+    })
+  )
+})
+
+/** Each takes up to a second: `npm test` tries every third, `npm run test:nightly` all. */
+const tried = mutants.filter((_, i) => i % scaled(3, 1) === 0)
+
+describe("A server with one fault", () => {
+  it.effect.each(tried)("is found: it $name", ({ finds, revision = "2025-11-25", tap }) =>
+    Effect.gen(function* () {
+      const target = tapped(yield* Fuzz.memory(server), tap)
+      const report = yield* Fuzz.run(target, {
+        revisions: Revision.all.filter(({ version }) => version === revision),
+        only: [finds.split(" ")[0] ?? finds],
+        runs: scaled(600, 2000),
+        time: "1 day",
+        findings: 1,
+        patience: 200
+      })
+      const found = report.findings.find(({ key, rule }) => key === finds || rule.name === finds)
+      assert.isDefined(found, Fuzz.Report.text(report))
+      const messages = found?.lines.filter(({ from }) => from === "client") ?? []
+      assert.isAtMost(messages.length, 8, Fuzz.Report.conversation(found?.lines ?? []))
+    })
+  )
+})

@@ -1,0 +1,62 @@
+/** The small server over HTTP, in memory: right, and with a fault in what lies between it and its clients. */
+import { McpServer } from "@effect-mcp/server"
+import * as Fuzz from "@effect-mcp/testing/Fuzz"
+import { Effect } from "effect"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import { server } from "./server.ts"
+
+export type Json = any
+
+/** One HTTP request on its way to the server. */
+export interface Passing {
+  readonly request: Request
+  /** The message in its body; undefined where there is none. */
+  readonly message: Json
+  /** What the server answers; with other headers, where they are given: null takes one out. */
+  readonly next: (headers?: { readonly [name: string]: string | null }) => Promise<Response>
+}
+
+/** What lies between; new for each server. */
+export type Between = () => (passing: Passing) => Promise<Response> | undefined
+
+export const path = "http://127.0.0.1/mcp"
+
+const parsed = (text: string): Json => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The small server as a target over HTTP. */
+export const target = Effect.fnUntraced(function* (between?: Between) {
+  const { handler } = yield* Effect.acquireRelease(
+    Effect.sync(() => McpServer.toWebHandler(server, { path: "/mcp" })),
+    ({ dispose }) => Effect.promise(() => dispose())
+  )
+  const pass = between?.()
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init)
+    if (pass === undefined) return handler(request)
+    const body = request.method === "POST" ? await request.clone().text() : undefined
+    const next: Passing["next"] = (changes = {}) => {
+      const headers = new Headers(request.headers)
+      for (const [name, value] of Object.entries(changes)) {
+        if (value === null) headers.delete(name)
+        else headers.set(name, value)
+      }
+      return handler(
+        new Request(request.url, { method: request.method, headers, body: body ?? null, signal: request.signal })
+      )
+    }
+    return pass({ request, message: body === undefined ? undefined : parsed(body), next }) ?? next()
+  }
+  return yield* Fuzz.http({ url: path }).pipe(
+    Effect.provide(FetchHttpClient.layer),
+    Effect.map((target): Fuzz.HttpTarget => ({
+      ...target,
+      open: Effect.provideService(target.open, FetchHttpClient.Fetch, fetch)
+    }))
+  )
+})
