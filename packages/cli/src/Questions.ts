@@ -6,6 +6,7 @@
  * the user typed is consent in itself; roots and sampling are asked about before they leave, unless `--yes` or no terminal.
  */
 import type { Action, Policy } from "@effect-mcp/client/Consent"
+import { Requester } from "@effect-mcp/client/Requester"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import { isBlocks } from "@effect-mcp/protocol/model/Content"
 import type * as Model from "@effect-mcp/protocol/model/Elicitation"
@@ -29,6 +30,8 @@ export interface Options {
   readonly server: string
   readonly settings: Pick<Settings, "accept" | "answers" | "decline" | "yes">
   readonly output: Output["Service"]
+  /** Whether tasks are left to another command, which answers their questions. */
+  readonly leavesTasks?: boolean | undefined
 }
 
 const declined: Answer = { action: "decline" }
@@ -180,13 +183,21 @@ const page =
 export const elicitation = (
   options: Options
 ): Layer.Layer<Elicitation.Elicitation, never, Prompt.Environment> | undefined => {
-  const { output, settings } = options
+  const { leavesTasks, output, settings } = options
+  /** The question of a task that is left has no answer here: the server asks it again, on the connection of the next command. */
+  const answering =
+    <Params, R>(answer: (params: Params) => Effect.Effect<Answer, never, R>) =>
+    (params: Params): Effect.Effect<Answer, never, R> =>
+      leavesTasks === true
+        ? Effect.flatMap(Requester, (requester) => (requester?.task === undefined ? answer(params) : Effect.never))
+        : answer(params)
   if (settings.decline) {
-    const decline = () => Effect.succeed(declined)
+    const decline = answering(() => Effect.succeed(declined))
     return Elicitation.layer({ form: decline, url: decline })
   }
-  if (output.canAsk) return Elicitation.layer({ form: form(options), url: page(options) })
-  return settings.accept || settings.answers.length > 0 ? Elicitation.layer({ form: form(options) }) : undefined
+  const forms = answering(form(options))
+  if (output.canAsk) return Elicitation.layer({ form: forms, url: answering(page(options)) })
+  return settings.accept || settings.answers.length > 0 ? Elicitation.layer({ form: forms }) : undefined
 }
 
 /** What the server would get, and what it says it needs it for. */

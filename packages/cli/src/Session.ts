@@ -98,8 +98,11 @@ const offered = Effect.fnUntraced(function* (options: Questions.Options & { read
   )
 })
 
-/** Runs `body` with a connected client, which ends with it. */
-export const use = <A, E, R>(body: (session: Session) => Effect.Effect<A, E, R>) =>
+/** Runs `body` with a connected client, which ends with it. `leavesTasks`: the questions of tasks are left to another command. */
+export const use = <A, E, R>(
+  body: (session: Session) => Effect.Effect<A, E, R>,
+  { leavesTasks }: Pick<Questions.Options, "leavesTasks"> = {}
+) =>
   Effect.scoped(
     Effect.gen(function* () {
       const settings = yield* readSettings
@@ -144,7 +147,7 @@ export const use = <A, E, R>(body: (session: Session) => Effect.Effect<A, E, R>)
           // Shown before it is judged: see `call`.
           validateOutput: false,
           dropped
-        }).pipe(Effect.provide(yield* offered({ output, server: target.name, settings })))
+        }).pipe(Effect.provide(yield* offered({ output, server: target.name, settings, leavesTasks })))
         yield* listen(client.logs, (log) => logLine(log, output.noteStyle))
         if (settings.logLevel !== undefined) yield* client.setLogLevel(settings.logLevel)
         const patient = settings.timeout ?? (output.canAsk ? Duration.infinity : undefined)

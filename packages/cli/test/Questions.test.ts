@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Requester } from "@effect-mcp/client/Requester"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import type { ElicitParams } from "@effect-mcp/protocol/model/Elicitation"
 import { verifies } from "@effect-mcp/spec/verifies"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Exit, Layer } from "effect"
 import * as Form from "@effect-mcp/cli/Form"
 import * as Output from "@effect-mcp/cli/Output"
 import * as Questions from "@effect-mcp/cli/Questions"
@@ -48,6 +49,30 @@ const url: ElicitParams = {
   url: "https://login.example.com/a?state=1%202#x",
   elicitationId: "1"
 }
+
+describe("A question of a task that is left to another command", () => {
+  const asked = (task: string | undefined) =>
+    Effect.gen(function* () {
+      const { output } = nobody()
+      const options = { server: "node tables.js", settings: { ...settings, decline: true }, output, leavesTasks: true }
+      const service = yield* Layer.build(Questions.elicitation(options) ?? Layer.empty)
+      const fiber = yield* Effect.forkChild(
+        Effect.provideService(Context.getUnsafe(service, Elicitation).elicit(form), Requester, {
+          server: { name: "tables", version: "1" },
+          ...(task === undefined ? undefined : { task })
+        }),
+        { startImmediately: true }
+      )
+      return fiber.pollUnsafe()
+    }).pipe(Effect.provide(person([]).layer), Effect.scoped)
+
+  it.effect("is not answered, and the question of a request is", () =>
+    Effect.gen(function* () {
+      assert.isUndefined(yield* asked("t1"))
+      assert.deepStrictEqual(yield* asked(undefined), Exit.succeed({ action: "decline" }))
+    })
+  )
+})
 
 describe("Questions at a terminal", () => {
   it.effect(

@@ -21,7 +21,7 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
       const begun = yield* run("call", "slow_compute", "seconds=2", "label=it", "--detach")
       assert.strictEqual(begun.code, 0, begun.stderr)
       const id = begun.stdout.trim()
-      assert.match(id, /^[\w-]{43}$/)
+      assert.match(id, /^t[\w-]{43}$/)
       const got = JSON.parse((yield* run("tasks", "get", id, "--json")).stdout)
       assert.deepInclude(got, { taskId: id, statusMessage: "Computing it" })
       assert.include((yield* run("tasks", "get", id)).stdout, "Message  Computing it")
@@ -33,9 +33,10 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
   it.live("tasks result answers the questions of a task", () =>
     Effect.gen(function* () {
       const run = yield* overHttp
-      const id = (yield* run("call", "confirm_delete", "filename=x", "--detach", "--accept")).stdout.trim()
-      const { code, stdout } = yield* run("tasks", "result", id, "--answer", "confirm=true")
-      assert.deepStrictEqual([code, stdout], [0, "Deleted x\n"])
+      const begun = yield* run("call", "confirm_delete", "filename=x", "--detach", "--accept")
+      assert.strictEqual(begun.code, 0, begun.stderr)
+      const ended = yield* run("tasks", "result", begun.stdout.trim(), "--answer", "confirm=true")
+      assert.deepStrictEqual(ended, { code: 0, stdout: "Deleted x\n", stderr: "" })
     }).pipe(Effect.scoped)
   )
 
@@ -44,7 +45,8 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
       const url = yield* served
       const run = (...words: ReadonlyArray<string>) => runHere([...words, "--revision", revision, "--", url])
       const id = (yield* run("call", "slow_compute", "seconds=600", "--detach")).stdout.trim()
-      assert.strictEqual((yield* run("tasks", "cancel", id)).stdout, `Cancelled ${id}\n`)
+      const cancelled = yield* run("tasks", "cancel", id)
+      assert.deepStrictEqual(cancelled, { code: 0, stdout: `Cancelled ${id}\n`, stderr: "" })
       assert.include((yield* run("tasks", "get", id)).stdout, "cancelled")
       const { code, stderr } = yield* run("tasks", "result", id)
       assert.deepStrictEqual([code, stderr], [1, "error: The task was cancelled: Cancelled by the client\n"])

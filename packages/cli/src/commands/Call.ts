@@ -69,14 +69,13 @@ const begin = Effect.fnUntraced(function* (
   input: JsonObject
 ) {
   const { client, output, patient, settings } = session
-  const task = yield* client.startByName(name, input, patient)
+  const task = yield* client.startByName(name, input, { ...patient, follow: false })
   if (task.id === undefined) {
     yield* output.note(output.noteStyle.dim("[answered] The server has answered without a task"))
     const result = yield* task.result
     yield* Calling.print(session, shown, result)
     return result
   }
-  yield* task.detach
   yield* output.line(settings.json ? json({ taskId: task.id }) : safeLine(task.id))
   return undefined
 })
@@ -114,7 +113,8 @@ export const call = Command.make(
         if (result === undefined) return
         yield* promised(tool, result)
         yield* Calling.failing(result)
-      })
+      }),
+      { leavesTasks: detach }
     )
 ).pipe(
   Command.withDescription("Call a tool; what you type here is taken as your consent to it"),

@@ -32,7 +32,8 @@ const list = Command.make("list", {}, () =>
       const { listTasks, revision } = session.client
       const tasks = revision.era === "stateless" ? yield* noList(revision.version) : yield* all(listTasks)
       yield* print(session, tasks, (view) => Render.list(view, tasks))
-    })
+    }),
+    { leavesTasks: true }
   )
 ).pipe(
   Command.withDescription("The tasks of this caller, where the server lists them (2025-11-25)"),
@@ -48,7 +49,8 @@ const get = Command.make("get", { id }, ({ id }) =>
           ? yield* request(Tasks.extension.requests.get, { taskId: id })
           : yield* request(Tasks.core.requests.get, { taskId: id })
       yield* print(session, task, (view) => Render.task(view, task))
-    })
+    }),
+    { leavesTasks: true }
   )
 ).pipe(
   Command.withDescription("What a task does now, and what it asks"),
@@ -103,7 +105,8 @@ const cancel = Command.make("cancel", { id }, ({ id }) =>
           ? yield* request(Tasks.extension.requests.cancel, { taskId: id })
           : yield* request(Tasks.core.requests.cancel, { taskId: id })
       yield* output.line(settings.json ? json(answer) : `Cancelled ${safeLine(id)}`)
-    })
+    }),
+    { leavesTasks: true }
   )
 ).pipe(
   Command.withDescription("Cancel a task"),

@@ -12,6 +12,8 @@ export interface RequesterInfo {
   readonly server: Implementation
   /** The id of the request that asks, where the wire says so (Streamable HTTP, sessions): see `CallOptions.onSend`. */
   readonly relatedTo?: JsonRpc.Id | undefined
+  /** The id of the task that asks (2025-11-25). */
+  readonly task?: string | undefined
   /** The server's key of the question (2026-07-28). */
   readonly key?: string | undefined
   /** Sends progress of the answer, where the server asked for it. Never waits: progress is dropped while the transport is full. */

@@ -169,12 +169,22 @@ const progressOf =
       ...(message === undefined || !revision.rules.progressMessage ? undefined : { message })
     })
 
-const requesterOf = (id: JsonRpc.Id, token: unknown, conversation: Conversation): RequesterInfo => ({
-  server: conversation.server,
-  relatedTo: conversation.relatedTo,
-  ...(token === undefined ? undefined : { progress: progressOf(token, conversation) }),
-  ...(conversation.revision.era === "stateless" ? { key: String(id) } : undefined)
-})
+/** The task that a message belongs to, as its server wrote it (2025-11-25: tasks, related task metadata). */
+const taskOf = (params: JsonRpc.Params | undefined, { revision: { era } }: Conversation): unknown =>
+  era === "stateful" && isJsonObject(params?._meta) ? params._meta[Meta.relatedTask] : undefined
+
+/** Which server asks by a request, and how to report progress to it. */
+export const requester = ({ id, params }: JsonRpc.Request, conversation: Conversation): RequesterInfo => {
+  const { token } = withoutToken(params)
+  const task = taskOf(params, conversation)
+  return {
+    server: conversation.server,
+    relatedTo: conversation.relatedTo,
+    ...(token === undefined ? undefined : { progress: progressOf(token, conversation) }),
+    ...(isJsonObject(task) && typeof task["taskId"] === "string" ? { task: task["taskId"] } : undefined),
+    ...(conversation.revision.era === "stateless" ? { key: String(id) } : undefined)
+  }
+}
 
 /**
  * A failure that a question declares is an error of its own in a session. `inputResponses` have no errors: there it is an answer with the
@@ -190,29 +200,26 @@ const failureInRound = (
     : Effect.fail(error)
 }
 
-/** Which server asks by a request, and how to report progress to it. */
-export const requester = ({ id, params }: JsonRpc.Request, conversation: Conversation): RequesterInfo =>
-  requesterOf(id, withoutToken(params).token, conversation)
-
 /** Answers a question of an extension; the question of any other is refused. */
-const answerOwn = ({ id, method, params }: JsonRpc.Request, conversation: Conversation) => {
+const answerOwn = (request: JsonRpc.Request, conversation: Conversation) => {
+  const { method, params } = request
   const question = conversation.inUse?.question(method)
   if (question === undefined) return Effect.fail(refuse(McpError.methodNotFound(method)))
-  const { asked, token } = withoutToken(params)
+  const { asked } = withoutToken(params)
   return question.request.params.decode(asked ?? {}).pipe(
     Effect.mapError(({ message }) => refuse(McpError.invalidParams(`Invalid params for ${method}: ${message}`))),
     Effect.flatMap((params) => Effect.catch(question.answer(params), (error) => failureInRound(error, conversation))),
-    Effect.provideService(Requester, requesterOf(id, token, conversation))
+    Effect.provideService(Requester, requester(request, conversation))
   )
 }
 
 /** The answer with the task that its question names (2025-11-25: tasks, related task metadata). */
 export const relating = <E>(
   { params }: JsonRpc.Request,
-  { revision: { era } }: Conversation,
+  conversation: Conversation,
   answer: Effect.Effect<unknown, E>
 ): Effect.Effect<unknown, E> => {
-  const task = era === "stateful" && isJsonObject(params?._meta) ? params._meta[Meta.relatedTask] : undefined
+  const task = taskOf(params, conversation)
   return task === undefined
     ? answer
     : Effect.map(answer, (result) =>
@@ -239,7 +246,7 @@ export const make = (
       const codec = conversation.revision.serverRequests[method]
       if (handler === undefined || codec === undefined) return Effect.fail(refuse(McpError.methodNotFound(method)))
       const { params, result } = Codecs.coders(codec)
-      const { asked, token } = withoutToken(request.params)
+      const { asked } = withoutToken(request.params)
       return params.decode(asked).pipe(
         Effect.mapError((message) => refuse(McpError.invalidParams(`Invalid params for ${method}: ${message}`))),
         Effect.flatMap((decoded) => {
@@ -253,7 +260,7 @@ export const make = (
             McpError.internalError(`The answer cannot be encoded in this revision: ${message}`)
           )
         ),
-        Effect.provideService(Requester, requesterOf(request.id, token, conversation))
+        Effect.provideService(Requester, requester(request, conversation))
       )
     })
   const dispatch = (request: JsonRpc.Request, conversation: Conversation) => {

@@ -13,7 +13,7 @@ import { type ClientError, Closed } from "../ClientError.ts"
 import type { Exchange } from "../extension/ClientExtension.ts"
 import { Hub } from "../internal/Hub.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
-import { type Created, CurrentAttendance } from "../tasks/Attendance.ts"
+import { type Created, CurrentAttendance, notFollowed } from "../tasks/Attendance.ts"
 import type { StartOptions, TaskHandle, TaskMembers } from "../tasks/TaskHandle.ts"
 import type { TaskState } from "../tasks/TaskState.ts"
 import type { Calls } from "./Calls.ts"
@@ -34,7 +34,7 @@ const capacity = 64
 /** Runs a call in a scope; returns when it has become a task or has succeeded. */
 const started = <A, E>(
   call: Effect.Effect<A, E>,
-  { ttl }: StartOptions,
+  { follow, ttl }: StartOptions,
   scope: Scope.Scope
 ): Effect.Effect<TaskHandle<A, E | ClientError>, E | ClientError> =>
   Effect.gen(function* () {
@@ -46,6 +46,7 @@ const started = <A, E>(
     const attendance = {
       asks: false,
       prefers: true,
+      follows: follow,
       keeps: () => isKept,
       ttl: ttl === undefined ? undefined : Duration.toMillis(Duration.fromInputUnsafe(ttl)),
       created: (task: Created) => Deferred.doneUnsafe(created, Effect.succeed(task)),
@@ -60,9 +61,7 @@ const started = <A, E>(
     fiber.addObserver(() => hub.close(Exit.void))
     const result = Effect.flatMap(Fiber.await(fiber), (exit): Effect.Effect<A, E | ClientError> => {
       if (Exit.isSuccess(exit) || !Cause.hasInterruptsOnly(exit.cause)) return exit
-      return Effect.fail(
-        new Closed({ message: isDetached ? "The task is not followed any more" : "The client is closed" })
-      )
+      return Effect.fail(isDetached ? notFollowed() : new Closed({ message: "The client is closed" }))
     })
     const task = yield* Effect.raceFirst(Deferred.await(created), Effect.as(result, undefined)).pipe(
       Effect.onInterrupt(() => {

@@ -9,7 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { CallOptions } from "../CallOptions.ts"
-import type { ClientError } from "../ClientError.ts"
+import { type ClientError, Closed } from "../ClientError.ts"
 import type { TaskState } from "./TaskState.ts"
 
 /** The task of the call, once the server has made it. */
@@ -32,6 +32,8 @@ export interface Attendance {
   readonly prefers?: boolean | undefined
   /** Whether the task lives on when the call ends before it; otherwise it is cancelled. */
   readonly keeps?: (() => boolean) | undefined
+  /** False: the task is left to the server as soon as it is known. Default: true. */
+  readonly follows?: boolean | undefined
   /** Makes what follows the task interruptible, where the request was not. */
   readonly restore?: Restore | undefined
   readonly created?: ((task: Created) => void) | undefined
@@ -42,6 +44,9 @@ export interface Attendance {
 export const CurrentAttendance = Context.Reference<Attendance>("@effect-mcp/client/CurrentAttendance", {
   defaultValue: () => ({ asks: false })
 })
+
+/** The error of a call whose task is left to the server. */
+export const notFollowed = (): Closed => new Closed({ message: "The task is not followed any more" })
 
 /** How long the interruption of a call waits until its task is known and cancelled. */
 const patience = "5 seconds"

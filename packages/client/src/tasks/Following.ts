@@ -14,7 +14,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { ClientError } from "../ClientError.ts"
 import type { Exchange } from "../extension/ClientExtension.ts"
-import { type Attendance, CurrentAttendance, type Restore } from "./Attendance.ts"
+import { type Attendance, CurrentAttendance, notFollowed, type Restore } from "./Attendance.ts"
 import { type Generation, invalid, type Seen } from "./Generation.ts"
 import { isTerminal, type TaskState } from "./TaskState.ts"
 
@@ -161,8 +161,9 @@ export const follow = (
     const { id } = first.state
     yield* Effect.logDebug(`The task ${excerpt(id)} of the call is followed`)
     attendance.created?.({ id, cancel: follower.cancel })
-    const { restore: interruptible = restore } = attendance
-    return yield* Effect.onExit(interruptible(follower.follow(first, teller(exchange, attendance))), ({ _tag }) =>
+    const { follows = true, restore: interruptible = restore } = attendance
+    const following = follows ? follower.follow(first, teller(exchange, attendance)) : Effect.fail(notFollowed())
+    return yield* Effect.onExit(interruptible(following), ({ _tag }) =>
       Effect.andThen(
         attendance.keeps?.() === true ? Effect.void : Effect.ignore(Effect.timeout(follower.cancel, cancelTimeout)),
         Effect.logDebug(`The task ${excerpt(id)} is not followed any more: ${_tag}`)

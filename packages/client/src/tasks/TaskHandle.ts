@@ -29,6 +29,11 @@ export interface TaskHandle<A, E = ClientError> {
 export interface StartOptions extends CallOptions {
   /** How long the server should keep the task (2025-11-25). Default: as the server likes. */
   readonly ttl?: Duration.Input | undefined
+  /**
+   * Whether the task is followed, and its questions are answered. With false the task is left to the server as soon as it is made, and
+   * `result` fails with `Closed`: another client may take it up by its id. Default: true.
+   */
+  readonly follow?: boolean | undefined
 }
 
 export interface TaskMembers {

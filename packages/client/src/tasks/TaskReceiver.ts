@@ -51,8 +51,8 @@ const pageSize = 50
 const millis = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
 const time = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
 
-/** 256 random bits. */
-const randomId = (): string => Base64Url.encode(crypto.getRandomValues(new Uint8Array(32)))
+/** 256 random bits, after a letter: an id that begins with "-" is a flag on a command line. */
+const randomId = (): string => `t${Base64Url.encode(crypto.getRandomValues(new Uint8Array(32)))}`
 
 const unknown = McpError.invalidParams("Unknown task")
 

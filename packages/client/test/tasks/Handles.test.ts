@@ -112,6 +112,21 @@ describe.each(generations)("a call in the background in %s", (version) => {
     version === "2025-11-25" ? verifies("tasks.cancel.not-retained") : {}
   )
 
+  it.effect("that is not followed is left to the server: no question is answered, and no state is read", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* serving({ version, states: [["input_required"]] })
+      const call = yield* client.start(Add, { a: 1 }, { follow: false })
+      assert.strictEqual(call.id, "t1")
+      assert.instanceOf(yield* Effect.flip(call.result), Closed)
+      yield* TestClock.adjust("1 minute")
+      yield* quiesce
+      assert.deepStrictEqual(
+        Modern.methods(server).filter((method) => method.startsWith("tasks/") || method.startsWith("subscriptions/")),
+        []
+      )
+    })
+  )
+
   it.effect("is left to the server when it is detached, and when its client ends", () =>
     Effect.gen(function* () {
       const { client, server } = yield* serving({ version, states: [working] })

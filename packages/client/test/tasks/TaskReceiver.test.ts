@@ -84,7 +84,7 @@ describe("a client with a receiver of tasks in 2025-11-25", () => {
         yield* TestClock.setTime(Date.UTC(2026, 0, 1))
         const { answer, created, request } = yield* receiving()
         const { taskId, ...task } = yield* created({ ttl: 60_000 })
-        assert.match(String(taskId), /^[\w-]{43}$/)
+        assert.match(String(taskId), /^t[\w-]{43}$/)
         assert.deepStrictEqual(task, {
           status: "working",
           createdAt: "2026-01-01T00:00:00.000Z",

@@ -1,4 +1,5 @@
 /** A task as a store holds it: its row in memory, and what all stores count and name alike. */
+import * as Base64Url from "effect/encoding/Base64Url"
 import type * as Deferred from "effect/Deferred"
 import type { NewTask, Task } from "../model/Task.ts"
 import type { Entry } from "./Journal.ts"
@@ -38,9 +39,8 @@ export const hasRoom = (
   return more <= limits.entryBytes && bytes + more <= limits.journalBytes && entries.size < limits.entries
 }
 
-/** The id of a new task, 256 random bits in base64url: to an anonymous caller it is the right to use the task. */
-export const newId = (): string =>
-  btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "")
+/**
+ * The id of a new task, 256 random bits in base64url: to an anonymous caller it is the right to use the task. It begins with a letter, since
+ * an id that begins with "-" is a flag on a command line.
+ */
+export const newId = (): string => `t${Base64Url.encode(crypto.getRandomValues(new Uint8Array(32)))}`

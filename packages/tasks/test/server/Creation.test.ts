@@ -49,7 +49,7 @@ describe("a call that becomes a task", () => {
           Effect.map(client.call("hello"), ({ taskId }) => taskId),
           20
         )
-        for (const taskId of ids) assert.match(taskId, /^[\w-]{43}$/)
+        for (const taskId of ids) assert.match(taskId, /^t[\w-]{43}$/)
         assert.strictEqual(new Set(ids).size, 20)
         assert.strictEqual(new Set(ids.map((taskId) => taskId.slice(0, 8))).size, 20)
       }),

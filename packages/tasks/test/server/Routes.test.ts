@@ -185,6 +185,21 @@ describe("a question of a task", () => {
     })
   )
 
+  it.effect(
+    "is asked again where the next client is, if the client that was asked ends while the question is open",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* connect(yield* serve(withTasks(asking)))
+        const { taskId } = yield* client.start("asking")
+        const first = yield* client.nextAsked
+        yield* first.refuse(McpError.Interrupted, "The connection is closing")
+        const result = yield* begin(client.result(taskId))
+        const again = yield* client.nextAsked
+        yield* again.answer(accept("Ada"))
+        assert.strictEqual(text(yield* Fiber.join(result)), "Hello Ada")
+      })
+  )
+
   it.effect("goes to a client that came back in another session, as soon as it reads the task", () =>
     Effect.gen(function* () {
       const server = yield* serve(withTasks(asking))
