@@ -53,7 +53,7 @@ const answerOf = (exit: Exit.Exit<unknown, AskError | McpError.McpError>): Answe
   const error = exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
   if (error === undefined || error._tag === "Closed" || error._tag === "CapabilityMissing") return undefined
   if (error._tag === "Declined") return { _tag: "Error", code: McpError.UserRejected, message: error.message }
-  // The answer of a client of ours that ends while the question is open.
+  // A client of this project answers so when it ends while the question is open.
   if (error._tag === "McpError" && error.code === McpError.Interrupted) return undefined
   if (error._tag === "Timeout") return { _tag: "Error", code: McpError.Interrupted, message: error.message }
   const { code, data, message } = error
