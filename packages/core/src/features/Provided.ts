@@ -5,11 +5,11 @@
  * A request makes each of them at most once, in its Scope. Without markers nothing here runs.
  */
 import type { McpError } from "@effect-mcp/protocol/McpError"
-import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import type { RequestServices } from "../request/RequestContext.ts"
 
 /** How a request makes one service. */
@@ -59,9 +59,10 @@ class Made {
   readonly provision: Provision
   /** That of another provision. */
   readonly next: Made | undefined
-  isBeingMade = false
-  /** How making it ended; undefined where it is being made, or has to be made again. */
+  /** How making it ended. A fiber that is interrupted leaves it undefined: another one makes it again. */
   exit: Exit.Exit<unknown, McpError> | undefined = undefined
+  /** The fiber that makes it. */
+  private maker: Fiber.Fiber<unknown, unknown> | undefined = undefined
   /** Completes when it is no longer being made; made by the first fiber that waits. */
   private ended: Deferred.Deferred<void> | undefined = undefined
 
@@ -70,16 +71,25 @@ class Made {
     this.next = next
   }
 
-  get isEnded(): Effect.Effect<void> {
-    return Deferred.await((this.ended ??= Deferred.makeUnsafe()))
+  /** Whether this fiber is to make it: no other fiber is, or the one that was has ended between two steps. */
+  claim(fiber: Fiber.Fiber<unknown, unknown>): boolean {
+    const { maker } = this
+    if (maker !== undefined && maker !== fiber && maker.pollUnsafe() === undefined) return false
+    this.maker = fiber
+    return true
   }
 
-  /** An interruption belongs to the fiber that made it: another one makes it again. */
+  /** Completes when it is no longer being made. */
+  get isEnded(): Effect.Effect<unknown> {
+    const { maker } = this
+    const ended = Deferred.await((this.ended ??= Deferred.makeUnsafe()))
+    return maker === undefined ? Effect.void : Effect.raceFirst(ended, Fiber.await(maker))
+  }
+
   end(exit: Exit.Exit<unknown, McpError>): void {
     const { ended } = this
-    this.isBeingMade = false
-    this.ended = undefined
-    if (Exit.isSuccess(exit) || !Cause.hasInterrupts(exit.cause)) this.exit = exit
+    this.exit = exit
+    this.maker = undefined
     if (ended !== undefined) Deferred.doneUnsafe(ended, Effect.void)
   }
 }
@@ -94,46 +104,55 @@ export class ProvidedServices {
   }
 }
 
-const requestOf = ({ mapUnsafe }: Context.Context<never>): ProvidedServices => {
-  const provided = mapUnsafe.get(Provided.key)
+const requestOf = (fiber: Fiber.Fiber<unknown, unknown>): ProvidedServices =>
   // Outside of a server there is no request: each handler makes its own.
-  return provided instanceof ProvidedServices ? provided : new ProvidedServices()
-}
+  Context.getOrUndefined(fiber.context, Provided) ?? new ProvidedServices()
 
 /**
- * The service, made by the first fiber of the request that asks; a fiber that comes meanwhile waits, and makes it where that one was
- * interrupted. It runs in the context of a handler.
+ * What `use` gives with the service, which the first fiber of the request that asks makes; a fiber that comes meanwhile waits, and makes it
+ * where that one was interrupted. It runs in the context of a handler.
  */
-export const made = (provision: Provision): Effect.Effect<unknown, McpError> => {
-  let mine: Made | undefined
-  const obtain = (context: Context.Context<never>): Effect.Effect<unknown, McpError> => {
-    const service = requestOf(context).of(provision)
-    if (service.exit !== undefined) return service.exit
-    if (service.isBeingMade) return Effect.flatMap(service.isEnded, () => obtain(context))
-    service.isBeingMade = true
-    mine = service
+const using = <A, E, R>(
+  provision: Provision,
+  use: (service: unknown) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | McpError, R> =>
+  Effect.withFiber((fiber): Effect.Effect<A, E | McpError, R> => {
+    const service = requestOf(fiber).of(provision)
+    const { exit } = service
+    if (exit !== undefined) return Exit.isSuccess(exit) ? use(exit.value) : Exit.failCause(exit.cause)
+    if (!service.claim(fiber)) return Effect.flatMap(service.isEnded, () => using(provision, use))
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the services of a request are in the context of every handler
-    return provision.make as Effect.Effect<unknown, McpError>
-  }
-  // It is claimed inside of `onExit`: a fiber may be interrupted between any two steps.
-  return Effect.onExitPrimitive(Effect.contextWith(obtain), (exit) => {
-    mine?.end(exit)
-    return undefined
+    return Effect.matchCauseEffect(provision.make as Effect.Effect<unknown, McpError>, {
+      onFailure: (cause) => {
+        const exit = Exit.failCause(cause)
+        service.end(exit)
+        return exit
+      },
+      onSuccess: (value) => {
+        service.end(Exit.succeed(value))
+        return use(value)
+      }
+    })
   })
-}
+
+/** The service of the request. It runs in the context of a handler. */
+export const made = (provision: Provision): Effect.Effect<unknown, McpError> => using(provision, Effect.succeed)
+
+type Above<R> = (context: Context.Context<R>) => Context.Context<R>
 
 /** What `handle` gives, once these services are made, and with them. It runs in the context of its handler. */
 export const within = <A, E, R>(
   wanted: ReadonlyArray<Provision>,
   handle: () => Effect.Effect<A, E, R>,
-  index = 0
+  index = 0,
+  above?: Above<R>
 ): Effect.Effect<A, E | McpError, R> => {
   const provision = wanted[index]
-  if (provision === undefined) return handle()
-  // Effect puts the service above those of the context, without a copy, and keeps what it caches of them.
-  return Effect.flatMap(made(provision), (service) =>
-    Effect.updateContext(within(wanted, handle, index + 1), (context: Context.Context<R>) =>
-      Context.addUnsafe<R, never, unknown>(context, provision.key, service)
+  if (provision === undefined) return above === undefined ? handle() : Effect.updateContext(handle(), above)
+  return using(provision, (service) =>
+    // Effect puts the service above those of the context, without a copy, and keeps what it caches of them.
+    within(wanted, handle, index + 1, (context) =>
+      Context.addUnsafe<R, never, unknown>(above === undefined ? context : above(context), provision.key, service)
     )
   )
 }

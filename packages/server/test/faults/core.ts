@@ -174,15 +174,22 @@ export const coreFaults: ReadonlyArray<Fault> = [
   {
     name: "a service of the request is made for each handler that needs it",
     file: provided,
-    from: "return provided instanceof ProvidedServices ? provided",
-    to: "return false ? provided",
+    from: "Context.getOrUndefined(fiber.context, Provided) ?? ",
+    to: "",
     test: provideTest
+  },
+  {
+    name: "a service of the request is not made again after its fiber was interrupted between two steps",
+    file: provided,
+    from: " && maker.pollUnsafe() === undefined",
+    to: "",
+    test: "packages/core/test/features/Provided.test.ts"
   },
   {
     name: "a fiber that waits for a service of the request is left alone where its maker was interrupted",
     file: provided,
-    from: "if (Exit.isSuccess(exit) || !Cause.hasInterrupts(exit.cause)) this.exit = exit",
-    to: "this.exit = exit",
+    from: "Effect.raceFirst(ended, Fiber.await(maker))",
+    to: "ended",
     test: "packages/core/test/features/Provided.test.ts"
   },
   {
