@@ -6,7 +6,7 @@ import * as Stream from "effect/Stream"
 import type { CallOptions } from "../CallOptions.ts"
 import { CapabilityMissing, type ClientError } from "../ClientError.ts"
 import type { Exchange } from "../extension/ClientExtension.ts"
-import { cancelled, type Generation, type Seen } from "./Generation.ts"
+import { cancelled, type Generation, ofTask, type Seen } from "./Generation.ts"
 import { type CoreTask, CoreTasks, stateOf } from "./Wire.ts"
 
 const seen = (task: CoreTask): Seen => ({ state: stateOf(task), wire: task })
@@ -19,7 +19,8 @@ const grace = "10 seconds"
 const key = "tasks/result"
 
 export const make = (taskId: string, exchange: Exchange, options: CallOptions): Effect.Effect<Generation> => {
-  const get = Effect.map(exchange.request(CoreTasks.requests.get, { taskId }, options), seen)
+  const own = (task: CoreTask) => ofTask(taskId, seen(task))
+  const get = Effect.flatMap(exchange.request(CoreTasks.requests.get, { taskId }, options), own)
   const fetched = (bounds: CallOptions) =>
     Effect.catchTag(
       exchange.raw.request(
@@ -53,7 +54,7 @@ export const make = (taskId: string, exchange: Exchange, options: CallOptions): 
         ? Effect.fail(
             new CapabilityMissing({ capability: "tasks.cancel", message: "The server did not declare tasks.cancel" })
           )
-        : Effect.map(exchange.request(CoreTasks.requests.cancel, { taskId }, options), seen)
+        : Effect.flatMap(exchange.request(CoreTasks.requests.cancel, { taskId }, options), own)
     ),
     news: exchange.notifications(CoreTasks.notifications.changed).pipe(
       Stream.filter((task) => task.taskId === taskId),

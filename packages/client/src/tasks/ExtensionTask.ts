@@ -6,7 +6,7 @@ import * as Stream from "effect/Stream"
 import type { CallOptions } from "../CallOptions.ts"
 import type { ClientError } from "../ClientError.ts"
 import type { Exchange } from "../extension/ClientExtension.ts"
-import { cancelled, type Generation, invalid, type Seen } from "./Generation.ts"
+import { cancelled, type Generation, invalid, ofTask, type Seen } from "./Generation.ts"
 import { type DetailedTask, stateOf, Tasks } from "./Wire.ts"
 
 const seen = (task: DetailedTask): Seen => ({ state: stateOf(task), wire: task })
@@ -60,7 +60,9 @@ export const make = (taskId: string, exchange: Exchange, options: CallOptions): 
       times: resends
     })
   return {
-    get: Effect.map(exchange.request(Tasks.requests.get, { taskId }, options), seen),
+    get: Effect.flatMap(exchange.request(Tasks.requests.get, { taskId }, options), (task) =>
+      ofTask(taskId, seen(task))
+    ),
     cancel: Effect.as(exchange.request(Tasks.requests.cancel, { taskId }, options), undefined),
     news: changes(taskId, exchange),
     outcome,

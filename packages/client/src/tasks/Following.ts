@@ -6,11 +6,14 @@
  * before its task cancels it, by `tasks/cancel`.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import type { ClientError } from "../ClientError.ts"
 import type { Exchange } from "../extension/ClientExtension.ts"
@@ -26,8 +29,9 @@ const usual = 1000
 const announced = 60_000
 /** How often in a row a read may time out. */
 const maxTimeouts = 3
-/** Questions that one task may ask. */
+/** Questions that one task may ask, and those of them that are asked at once. */
 const maxQuestions = 1000
+const maxAsked = 16
 /** How long the end of a call waits for the server to take its cancel. */
 const cancelTimeout = "5 seconds"
 
@@ -45,8 +49,18 @@ const teller = ({ options: { onProgress } }: Exchange, { observed, progress }: A
   }
 }
 
+/** How long a server that limits the rate of reads wants to be left alone, in milliseconds; undefined for any other error. */
+const refusedFor = (error: ClientError): number | undefined => {
+  if (!(error instanceof McpError.McpError) || error.code !== McpError.LimitExceeded) return undefined
+  const after = isJsonObject(error.data) ? error.data["retryAfterMs"] : undefined
+  return typeof after === "number" ? after : undefined
+}
+
 class Follower {
   private readonly generation: Generation
+  private readonly asking = Semaphore.makeUnsafe(maxAsked)
+  /** The keys of what the last state asks. */
+  private open: ReadonlySet<string> = new Set()
   /** States that were read or announced, and not looked at yet. */
   private readonly news: Queue.Queue<Seen>
   /** The end of the call for another reason than a state: its result has come, a question has no answer, the task cannot be read. */
@@ -56,6 +70,8 @@ class Follower {
   /** Whether the server announces changes, and one read since then has shown what changed before. */
   private announcing: "no" | "begun" | "complete" = "no"
   private timeouts = 0
+  /** How long the server refuses to be read, in milliseconds. */
+  private refused = 0
   private isOver = false
 
   constructor(generation: Generation, news: Queue.Queue<Seen>) {
@@ -87,32 +103,44 @@ class Follower {
     )
   )
 
-  /** Reads the task again and again. A server that is slow to answer is asked once more. */
+  /** Reads the task again and again. A server that is slow to answer is asked once more, one that limits the rate when it allows. */
   private readonly read: Effect.Effect<never, ClientError> = Effect.suspend(() => {
     const least = this.announcing === "complete" ? announced : shortest
-    return Effect.sleep(Math.min(longest, Math.max(least, this.pollInterval)))
+    return Effect.sleep(Math.min(longest, Math.max(least, this.pollInterval, this.refused)))
   }).pipe(
     Effect.andThen(Effect.suspend(() => this.generation.get)),
     Effect.tap((seen) => {
       this.timeouts = 0
+      this.refused = 0
       if (this.announcing === "begun") this.announcing = "complete"
       return Queue.offer(this.news, seen)
     }),
-    Effect.retry({ while: ({ _tag }) => _tag === "Timeout" && ++this.timeouts < maxTimeouts }),
+    Effect.retry({
+      while: (error) => {
+        this.refused = refusedFor(error) ?? 0
+        return this.refused > 0 || (error._tag === "Timeout" && ++this.timeouts < maxTimeouts)
+      }
+    }),
     Effect.forever
   )
 
   /** Answers in the background what a state asks, each key once. */
   private ask(seen: Seen): Effect.Effect<void, ClientError, Scope.Scope> {
-    const asked = this.generation.asked(seen).filter(({ key }) => !this.met.has(key))
+    const all = this.generation.asked(seen)
+    const asked = all.filter(({ key }) => !this.met.has(key))
+    this.open = new Set(all.map(({ key }) => key))
     for (const { key } of asked) this.met.add(key)
     if (this.met.size > maxQuestions) {
       return Effect.fail(invalid(`The task asked more than ${maxQuestions} questions`, seen.wire))
     }
-    const answered = asked.map(({ answer }) =>
-      Effect.flatMap(answer, (end) => (end === undefined ? Effect.void : Deferred.succeed(this.ended, end)))
+    const answered = asked.map(({ answer, key }) =>
+      // It waited for its turn: the task may not ask it any more.
+      Effect.flatMap(
+        Effect.suspend(() => (this.open.has(key) ? answer : Effect.undefined)),
+        (end) => (end === undefined ? Effect.void : Deferred.succeed(this.ended, end))
+      )
     )
-    return Effect.forEach(answered, (answer) => this.fork(answer), { discard: true })
+    return Effect.forEach(answered, (answer) => this.fork(this.asking.withPermit(answer)), { discard: true })
   }
 
   /** Asks the server to cancel the task, unless it is known to have ended. */

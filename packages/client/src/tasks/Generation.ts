@@ -1,6 +1,7 @@
 /** What differs between the two generations of tasks, for what follows one task. */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import { type ClientError, InvalidResult, TaskCancelled } from "../ClientError.ts"
 import type { TaskState } from "./TaskState.ts"
@@ -28,6 +29,14 @@ export interface Generation {
   /** What a state asks for; a key that was met before is left alone. */
   readonly asked: (seen: Seen) => ReadonlyArray<Need>
 }
+
+/** The answer to a request about a task, which must be that task. */
+export const ofTask = (taskId: string, seen: Seen): Effect.Effect<Seen, ClientError> =>
+  seen.state.id === taskId
+    ? Effect.succeed(seen)
+    : Effect.fail(
+        invalid(`The server was asked for the task ${excerpt(taskId)} and gave ${excerpt(seen.state.id)}`, seen.wire)
+      )
 
 export const cancelled = ({ id, message = "The task was cancelled" }: TaskState): TaskCancelled =>
   new TaskCancelled({ task: id, message })

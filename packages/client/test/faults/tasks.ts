@@ -11,16 +11,37 @@ export const tasks: ReadonlyArray<Fault> = [
   {
     name: "a task is read more often than the server says",
     file: following,
-    from: "Math.max(least, this.pollInterval)",
-    to: "least",
+    from: "Math.max(least, this.pollInterval, this.refused)",
+    to: "Math.max(least, this.refused)",
     test: `${test}/Calls.test.ts`,
     ids: ["tasks.get.poll-interval", "tasks-extension.polling.interval"]
   },
   {
+    name: "a refusal by the rate of reads ends the call",
+    file: following,
+    from: "this.refused > 0 ||",
+    to: "",
+    test: `${test}/Calls.test.ts`
+  },
+  {
+    name: "all questions of a task are asked at once",
+    file: following,
+    from: "const maxAsked = 16",
+    to: "const maxAsked = 1000",
+    test: `${test}/Questions.test.ts`
+  },
+  {
+    name: "the state of another task is taken for that of the call",
+    file: `${src}/tasks/Generation.ts`,
+    from: "seen.state.id === taskId",
+    to: "taskId.length > 0",
+    test: `${test}/Calls.test.ts`
+  },
+  {
     name: "a task is read once",
     file: following,
-    from: "++this.timeouts < maxTimeouts }),\n    Effect.forever",
-    to: "++this.timeouts < maxTimeouts }),\n    Effect.andThen(Effect.never)",
+    from: "    Effect.forever\n  )",
+    to: "    Effect.andThen(Effect.never)\n  )",
     test: `${test}/Calls.test.ts`,
     ids: ["tasks.get.until-terminal", "tasks-extension.polling.until-terminal", "tasks.get.beside-result"]
   },

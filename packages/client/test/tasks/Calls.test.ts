@@ -10,8 +10,10 @@ import { TestClock } from "effect/testing"
 import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { fork } from "../support/recovering.ts"
-import { answer, created, ended, generations, serving, state, sum } from "../support/tasks.ts"
+import { answer, created, ended, generations, serving, state, sum, type Version } from "../support/tasks.ts"
 
+/** What a completed task comes with. */
+const resultOf = (version: Version) => (version === "2025-11-25" ? {} : { result: sum })
 const Add = Tool.make("add", { description: "Adds", input: { a: Schema.Int }, output: { sum: Schema.Int } })
 
 describe.each(generations)("a call that is answered by a task in %s", (version) => {
@@ -264,7 +266,47 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
         yield* invalid({ result, states: [["completed", { result }]] })
       }
       yield* invalid({ states: [["asleep"]] })
+      // The state of another task.
+      yield* invalid({ states: [["completed", { taskId: "t2", result: sum }]] })
       if (version === "2026-07-28") yield* invalid({ states: [["completed"]] })
+    })
+  )
+
+  it.effect("is read again when a server that limits the rate of reads allows it", () =>
+    Effect.gen(function* () {
+      const tooMany = McpError.limitExceeded("Too many requests", { retryAfterMs: 3000 })
+      let reads = 0
+      const { client } = yield* serving({
+        version,
+        answers: {
+          "tasks/get": () =>
+            ++reads < 3 ? Effect.fail(tooMany) : answer(version, state(version, "completed", resultOf(version), 500))
+        }
+      })
+      const call = yield* fork(client.callToolByName("add"))
+      const readsAfter = Effect.fnUntraced(function* (millis: number) {
+        yield* quiesce
+        yield* TestClock.adjust(millis)
+        yield* quiesce
+        return reads
+      })
+      assert.deepStrictEqual(
+        [yield* readsAfter(500), yield* readsAfter(2999), yield* readsAfter(1), yield* readsAfter(2999)],
+        [1, 1, 2, 2]
+      )
+      assert.isUndefined(call.pollUnsafe())
+      yield* readsAfter(1)
+      assert.deepStrictEqual((yield* ended(call)).structuredContent, { sum: 3 })
+      assert.strictEqual(reads, 3)
+    })
+  )
+
+  it.effect("fails where a read is refused for another limit", () =>
+    Effect.gen(function* () {
+      const full = McpError.limitExceeded("The server is full")
+      const { client } = yield* serving({ version, answers: { "tasks/get": () => Effect.fail(full) } })
+      const call = yield* fork(Effect.flip(client.callToolByName("add")))
+      assert.deepInclude(yield* ended(call), { code: McpError.LimitExceeded, message: "The server is full" })
     })
   )
 

@@ -60,6 +60,27 @@ describe("a task of 2026-07-28 that asks", () => {
     )
   )
 
+  it.effect("asks sixteen questions at once, and none that it does not ask any more", () => {
+    const asked: Array<string> = []
+    const one = Deferred.makeUnsafe<void>()
+    const names = Array.from({ length: 40 }, (_, n) => `q${n}`)
+    return Effect.gen(function* () {
+      const states = [asks(...names), asks(...names.slice(0, 17), "q39"), completed] as const
+      const { client } = yield* serving({ version, states })
+      const call = yield* fork(client.callToolByName("add"))
+      yield* quiesce
+      yield* TestClock.adjust(500)
+      yield* quiesce
+      assert.deepStrictEqual(asked, names.slice(0, 16))
+      yield* TestClock.adjust(500)
+      yield* quiesce
+      yield* Deferred.succeed(one, undefined)
+      yield* quiesce
+      assert.deepStrictEqual(asked, [...names.slice(0, 17), "q39"])
+      yield* ended(call)
+    }).pipe(user(asked, Deferred.await(one)))
+  })
+
   it.effect("is read on while its user thinks, and the question ends with it", () => {
     const asked: Array<string> = []
     return Effect.gen(function* () {

@@ -60,7 +60,13 @@ type SettingsMember<SS> = {} extends SS ? { readonly settings?: Settings<SS> } :
 export type Handlers<X extends Any> = Member<"requests", RequestHandlers<X["requests"]>> &
   Member<"notifications", NotificationHandlers<X["notifications"]>> &
   Member<"subscriptions", SubscriptionHandlers<X["subscriptions"]>> &
-  SettingsMember<SettingsOf<X>>
+  SettingsMember<SettingsOf<X>> & {
+    /**
+     * Requests per second and caller of each of its methods that the option `rateLimit` of the server does not name; twice as many may come
+     * in one burst. Default: not limited.
+     */
+    readonly rateLimit?: number | undefined
+  }
 
 export type SettingsOf<X extends Any> = X["serverSettings"] extends { readonly decode: (wire: unknown) => infer D }
   ? D extends Effect.Effect<infer SS, infer _E, infer _R>
@@ -72,7 +78,7 @@ export type SettingsOf<X extends Any> = X["serverSettings"] extends { readonly d
 export type NoOthers<H, X extends Any> = {
   readonly [M in keyof H]: M extends "requests" | "notifications" | "subscriptions"
     ? { readonly [K in keyof H[M]]: K extends keyof X[M] ? H[M][K] : never }
-    : M extends "settings"
+    : M extends "settings" | "rateLimit"
       ? H[M]
       : never
 }

@@ -68,6 +68,8 @@ export interface ExtensionEntry extends Identity {
   readonly isSameForAll: boolean
   /** What is declared to a caller; undefined where it is not offered. */
   readonly settings: (caller: Caller) => Effect.Effect<JsonObject | undefined>
+  /** Requests per second and caller of each of its methods; undefined: not limited. The server may say otherwise. */
+  readonly rateLimit?: number | undefined
   readonly methods: ReadonlyArray<MethodEntry>
   readonly notifications: ReadonlyArray<NotificationEntry>
   readonly subscriptions: ReadonlyArray<SubscriptionEntry>
@@ -126,6 +128,7 @@ type Handler = (value: any) => Effect.Effect<any, any, any>
 /** Handlers without their types, which `layer` has checked. */
 interface Parts {
   readonly settings?: unknown
+  readonly rateLimit?: number | undefined
   readonly requests?: HandlersByName
   readonly notifications?: HandlersByName
   readonly subscriptions?: HandlersByName
@@ -164,6 +167,7 @@ const entryOf = <R>(extension: Any, parts: Parts, context: HandlerContext<R>): E
     capability,
     undeclared,
     contract: extension,
+    rateLimit: parts.rateLimit,
     offered: (caller) => settingsOf(caller) !== undefined,
     isSameForAll: typeof settings !== "function",
     settings: (caller) =>

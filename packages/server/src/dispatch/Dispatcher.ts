@@ -63,7 +63,8 @@ export class Dispatcher {
     if (own === undefined) return this.unknown(method)
     const known = this.ownOperations.get(own)
     if (known !== undefined) return known
-    const made = OwnMethods.operationOf(features.extensions, own, revision, rateLimit.ruleOf(method))
+    const rule = rateLimit.ruleOf(method, own.extension.rateLimit)
+    const made = OwnMethods.operationOf(features.extensions, own, revision, rule)
     this.ownOperations.set(own, made)
     return made
   }

@@ -13,7 +13,8 @@ import { type Buckets, TokenBucket } from "../internal/TokenBucket.ts"
 
 /**
  * Requests per second and caller, by method, those of extensions included; twice as many may come in one burst. Methods left out are not
- * limited.
+ * limited, but for those of an extension with a limit of its own (`rateLimit` of `Extensions.layer`): that holds unless the method is named
+ * here, with undefined for no limit.
  *
  * A request that asks its client in rounds (2026-07-28) counts once, in its first round. Later rounds have a budget of ten times as
  * many, which bounds a client that sends one state again and again.
@@ -72,24 +73,34 @@ const excess = ({ method }: Rule, resumed: boolean, perSecond: number, retryAfte
 
 /** Counts requests by the clock of the server. */
 export class RateLimit {
-  private readonly rules: ReadonlyMap<string, Rule>
+  private readonly rules = new Map<string, Rule | undefined>()
+  private readonly isOff: boolean
+  /** The rules of extensions, by method and limit. */
+  private readonly usual = new Map<string, Rule>()
+  private made = 0
   private readonly clock: Clock.Clock
   private readonly named = new Map<string, Buckets>()
   private sweepAt = callersKept
 
   constructor(options: Options | false, clock: Clock.Clock) {
-    const limits = Object.entries(options === false ? {} : options)
-    this.rules = new Map(
-      limits.flatMap(([method, perSecond], n) =>
-        perSecond === undefined ? [] : [[method, { method, index: 2 * n, perSecond }]]
-      )
-    )
+    this.isOff = options === false
     this.clock = clock
+    for (const [method, perSecond] of Object.entries(options === false ? {} : options)) {
+      this.rules.set(method, perSecond === undefined ? undefined : this.rule(method, perSecond))
+    }
   }
 
-  /** Undefined for a method that is not limited. */
-  ruleOf(method: string): Rule | undefined {
-    return this.rules.get(method)
+  private rule(method: string, perSecond: number): Rule {
+    return { method, index: 2 * this.made++, perSecond }
+  }
+
+  /** Undefined for a method that is not limited. `usual`: the limit of a method that the options do not name. */
+  ruleOf(method: string, usual?: number): Rule | undefined {
+    if (this.isOff || usual === undefined || this.rules.has(method)) return this.rules.get(method)
+    const key = `${method} ${usual}`
+    const rule = this.usual.get(key) ?? this.rule(method, usual)
+    this.usual.set(key, rule)
+    return rule
   }
 
   /** Counts a request. The error to refuse it with, or undefined where it may run. */

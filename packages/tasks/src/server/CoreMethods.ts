@@ -99,6 +99,7 @@ const capabilities = ({ store }: Service, { duplex, principal }: Caller): TaskCa
 export const layer = (service: Service): Layer.Layer<never, never, ExtensionRegistry> =>
   Extensions.layer(CoreTasks, {
     settings: (caller) => capabilities(service, caller),
+    rateLimit: service.rateLimit,
     requests: {
       get: (params) => get(service, params),
       result: (params) => result(service, params),

@@ -68,6 +68,7 @@ export const listen = ({ store }: Service, ids: ReadonlyArray<string>) =>
 /** Offers the extension. */
 export const layer = (service: Service): Layer.Layer<never, never, ExtensionRegistry> =>
   Extensions.layer(TasksExtension, {
+    rateLimit: service.rateLimit,
     requests: {
       get: (params) => get(service, params),
       update: (params) => update(service, params),

@@ -29,6 +29,8 @@ export interface Service {
   /** The longest time to live that a client may ask for, in milliseconds. */
   readonly maxTtl: number
   readonly pollInterval: number
+  /** Requests per second and caller of each method for tasks. */
+  readonly rateLimit: number
 }
 
 /** The error for a task that is unknown, has expired or belongs to another caller: which of them is not said. */

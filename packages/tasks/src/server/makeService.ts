@@ -26,6 +26,11 @@ export interface Options {
   readonly claims?: ReadonlyArray<string> | undefined
 }
 
+/** Requests per second and caller of each method for tasks, at least. */
+const leastRate = 1000
+/** Tasks that one caller may read as often as four times in `pollInterval`. */
+const readAtOnce = 64
+
 /** A whole number of milliseconds, at least one. */
 const millis = (duration: Duration.Input): number =>
   Math.max(1, Math.round(Duration.toMillis(Duration.fromInputUnsafe(duration))))
@@ -40,6 +45,7 @@ export const makeService = ({
 }: Options): Effect.Effect<Service, never, TaskStore | Journal | Scope.Scope> =>
   Effect.gen(function* () {
     const stored = yield* TaskStore
+    const interval = millis(pollInterval)
     const { journal, store } = yield* Audit.make(stored, yield* Journal)
     return {
       store,
@@ -50,6 +56,7 @@ export const makeService = ({
       claims,
       ttl: millis(ttl),
       maxTtl: Math.max(millis(ttl), millis(maxTtl)),
-      pollInterval: millis(pollInterval)
+      pollInterval: interval,
+      rateLimit: Math.max(leastRate, Math.ceil((4 * readAtOnce * 1000) / interval))
     }
   })

@@ -12,6 +12,52 @@ export const serverFaults: ReadonlyArray<Fault> = [
     to: ": Effect.void",
     test: "packages/tasks/test/server/Audit.test.ts"
   },
+  ...(["A task was created", "A task has ended", "A task was read"] as const).map((line) => ({
+    name: `The audit log of tasks lacks: ${line}`,
+    file: "packages/tasks/src/run/Audit.ts",
+    from: `"${line}"`,
+    to: '"Nothing"',
+    test: "packages/tasks/test/server/Audit.test.ts",
+    ids: ["tasks.audit.receiver" as const]
+  })),
+  {
+    name: "The audit log of tasks does not name the caller",
+    file: "packages/tasks/src/run/Audit.ts",
+    from: '"mcp.task.owner": nameOf(owner)',
+    to: '"mcp.task.owner": "caller"',
+    test: "packages/tasks/test/server/Audit.test.ts",
+    ids: ["tasks.audit.context"]
+  },
+  {
+    name: "Requests about tasks are not limited in 2025-11-25",
+    file: "packages/tasks/src/server/CoreMethods.ts",
+    from: "    rateLimit: service.rateLimit,\n",
+    to: "",
+    test: "packages/tasks/test/server/Rate.test.ts",
+    ids: ["tasks.security.rate-limited"]
+  },
+  {
+    name: "Requests about tasks are not limited in 2026-07-28",
+    file: "packages/tasks/src/server/Methods.ts",
+    from: "    rateLimit: service.rateLimit,\n",
+    to: "",
+    test: "packages/tasks/test/server/Rate.test.ts"
+  },
+  {
+    name: "A limit of requests about tasks refuses clients that keep to the interval",
+    file: "packages/tasks/src/server/makeService.ts",
+    from: "Math.max(leastRate, Math.ceil((4 * readAtOnce * 1000) / interval))",
+    to: "leastRate",
+    test: "packages/tasks/test/server/Rate.test.ts"
+  },
+  {
+    name: "A client gets a task before the store has it for good",
+    file: "packages/tasks/src/server/Creation.ts",
+    from: "store.create(task, supervisor.node), (",
+    to: "Effect.raceFirst(store.create(task, supervisor.node), Effect.succeed({ lease: { task: 'x', epoch: 1 }, task: { ...task, id: 'x', createdAt: 0, updatedAt: 0, message: undefined, questions: new Map(), outcome: undefined } })), (",
+    test: creation,
+    ids: ["tasks-extension.creation.consistent"]
+  },
   {
     name: "A task as an answer has another type of result",
     file: "packages/tasks/src/extension/TasksExtension.ts",

@@ -1,5 +1,6 @@
 /** The audit log of tasks: which lines the loggers of a server get, and that no client gets any. */
 import type { Principal } from "@effect-mcp/core/Principal"
+import { verifies } from "@effect-mcp/spec/verifies"
 import { quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Layer, Logger, References } from "effect"
@@ -68,25 +69,30 @@ describe("The audit log of tasks", () => {
     })
   )
 
-  it.effect("has those of 2025-11-25, whose client gets no line", () =>
-    Effect.gen(function* () {
-      const { layer, take } = recording()
-      const done = tool("done", "optional", () => Effect.succeed("done"))
-      const server = yield* Effect.provide(Client.serve(Layer.mergeAll(done, Tasks.layer())), layer)
-      const client = yield* Session.connect(server, { principal: ada })
-      const { taskId } = yield* client.start("done")
-      yield* client.get(taskId)
-      yield* client.request("tasks/list")
-      yield* client.result(taskId)
-      yield* quiesce
-      assert.deepStrictEqual(
-        take().map(([message]) => message),
-        ["A task was created", "A task has ended", "A task was read", "Tasks were listed", "A task was read"]
-      )
-      assert.deepStrictEqual(
-        client.notes.filter(({ method }) => method === "notifications/message"),
-        []
-      )
-    })
+  it.effect(
+    "has those of 2025-11-25, whose client gets no line",
+    () =>
+      Effect.gen(function* () {
+        const { layer, take } = recording()
+        const done = tool("done", "optional", () => Effect.succeed("done"))
+        const server = yield* Effect.provide(Client.serve(Layer.mergeAll(done, Tasks.layer())), layer)
+        const client = yield* Session.connect(server, { principal: ada })
+        const { taskId } = yield* client.start("done")
+        yield* client.get(taskId)
+        yield* client.request("tasks/list")
+        yield* client.result(taskId)
+        yield* quiesce
+        const lines = take()
+        assert.deepStrictEqual(
+          lines.map(([message]) => message),
+          ["A task was created", "A task has ended", "A task was read", "Tasks were listed", "A task was read"]
+        )
+        assert.deepStrictEqual(new Set(lines.map(([, annotations]) => annotations["mcp.task.owner"])), new Set([owner]))
+        assert.deepStrictEqual(
+          client.notes.filter(({ method }) => method === "notifications/message"),
+          []
+        )
+      }),
+    verifies("tasks.audit.receiver", "tasks.audit.context")
   )
 })

@@ -4,8 +4,10 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { McpTest, quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Layer, Schema, Scope } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Schema, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import * as Memory from "../../src/store/memory.ts"
+import { TaskStore } from "../../src/store/TaskStore.ts"
 import * as Tasks from "../../src/Tasks.ts"
 import { connect, declared, id, serve, session, undeclared } from "../support/client.ts"
 import { tool } from "../support/tools.ts"
@@ -38,6 +40,31 @@ describe("a call that becomes a task", () => {
       "tasks-extension.get.result-type",
       "tasks-extension.execution.same-result"
     )
+  )
+
+  it.effect(
+    "is answered when its store has the task for good, however long that takes",
+    () =>
+      Effect.gen(function* () {
+        const stored = yield* Deferred.make<void>()
+        const slow = Layer.effectContext(
+          Effect.map(Layer.build(Memory.layer()), (context) => {
+            const store = Context.get(context, TaskStore)
+            const create: typeof store.create = (...task) =>
+              Effect.andThen(Deferred.await(stored), store.create(...task))
+            return Context.add(context, TaskStore, { ...store, create })
+          })
+        )
+        const client = yield* session(Layer.merge(hello, Layer.provide(Tasks.layerStore(), slow)))
+        const call = yield* Effect.forkChild(client.call("hello"), { startImmediately: true })
+        yield* quiesce
+        yield* TestClock.adjust("1 minute")
+        assert.isUndefined(call.pollUnsafe())
+        yield* Deferred.succeed(stored, undefined)
+        const { taskId } = yield* Fiber.join(call)
+        assert.strictEqual((yield* client.get(taskId))["taskId"], taskId)
+      }),
+    verifies("tasks-extension.creation.consistent")
   )
 
   it.effect(
