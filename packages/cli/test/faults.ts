@@ -5,8 +5,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "call --detach follows the task to its end",
     file: "packages/cli/src/commands/Call.ts",
-    from: "  yield* task.detach\n",
-    to: "  yield* task.result\n",
+    from: "  if (task.id === undefined) {",
+    to: '  if (task.id !== "") {',
     test: "packages/cli/test/Tasks.test.ts"
   },
   {
