@@ -8,6 +8,7 @@ import type { TaskStore } from "@effect-mcp/tasks/TaskStore"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqliteOptions } from "./sqlite/layer.ts"
 import type { Options } from "./store/Tables.ts"
 
@@ -15,7 +16,8 @@ export type { SqliteOptions } from "./sqlite/layer.ts"
 export type { Options } from "./store/Tables.ts"
 
 /**
- * Tasks in a SQLite file, by `node:sqlite`.
+ * Tasks in a SQLite file, by `node:sqlite`. Its `SqlClient` is for tables of your own in that file, and for `Once.transaction`; their names
+ * must not begin with `mcp_`.
  *
  * @example
  * ```ts
@@ -26,7 +28,7 @@ export type { Options } from "./store/Tables.ts"
  * export const tasks = Layer.provide(Tasks.layerStore(), Durable.layerSqlite({ file: "tasks.db" }))
  * ```
  */
-export const layerSqlite = (options: SqliteOptions): Layer.Layer<TaskStore | Journal> =>
+export const layerSqlite = (options: SqliteOptions): Layer.Layer<TaskStore | Journal | SqlClient> =>
   Layer.unwrap(
     Effect.map(
       Effect.promise(() => import("./sqlite/layer.ts")),

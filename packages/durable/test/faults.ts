@@ -85,6 +85,34 @@ export const faults: ReadonlyArray<Fault> = [
     test: postgres
   },
   {
+    name: "A step in a transaction is recorded outside of it",
+    file: "packages/durable/src/store/SqlJournal.ts",
+    from: "retried(together(whole))",
+    to: "retried(whole)",
+    test: "packages/durable/test/store/transaction.test.ts"
+  },
+  {
+    name: "A step in a transaction runs again though it is recorded",
+    file: "packages/durable/src/store/SqlJournal.ts",
+    from: 'return known ?? (yield* this.record(lease, { _tag: "Step", key, value: yield* step }))',
+    to: 'const value = yield* step\n      return known ?? (yield* this.record(lease, { _tag: "Step", key, value }))',
+    test: "packages/durable/test/store/transaction.test.ts"
+  },
+  {
+    name: "A journal takes the transaction of another client",
+    file: "packages/durable/src/store/SqlJournal.ts",
+    from: "transactionService === dialect.sql.transactionService",
+    to: "transactionService !== undefined",
+    test: "packages/durable/test/store/transaction.test.ts"
+  },
+  {
+    name: "A transaction on Postgres keeps its locks while its node is frozen",
+    file: "packages/durable/src/postgres/layer.ts",
+    from: "idle_in_transaction_session_timeout = ${Math.ceil(millis)}",
+    to: "idle_in_transaction_session_timeout = ${Math.ceil(millis) * 0}",
+    test: postgres
+  },
+  {
     name: "A node on Postgres does not listen",
     file: "packages/durable/src/postgres/layer.ts",
     from: "({ payload }) => changes.changed(payload)",

@@ -17,6 +17,8 @@ import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import type { InvalidValue } from "../contract/ValueCodec.ts"
 import { canonicalJson, digest } from "../internal/digest.ts"
 import { type Closed, type Peer, type ReceivedRequest, Timeout } from "../peer/Peer.ts"
@@ -103,12 +105,21 @@ export const questionKey = (
   return { text, key: n === undefined ? text : `${text}#${n}` }
 }
 
+/** Runs a step in a transaction of a database, and records its value in the same one. */
+export type OnceInTransaction = <A, E, R>(
+  name: string,
+  schema: Schema.Codec<A, unknown>,
+  effect: Effect.Effect<A, E, R>
+) => Effect.Effect<A, E | SqlError, R>
+
 /** What the handler of a task has beside questions and steps. */
 export interface TaskInput {
   /** The id of the task: the same in every attempt to run it. */
   readonly id: string
   /** Sleeps once: a later attempt sleeps what is left. `millis` is the whole duration. */
   readonly sleep: (name: string, millis: number) => Effect.Effect<void>
+  /** Undefined where the task is recorded elsewhere than in the database of the client. */
+  readonly transaction: (sql: SqlClient) => OnceInTransaction | undefined
 }
 
 /** The client of the running request. */

@@ -6,9 +6,12 @@
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { ClientInput } from "./ClientInput.ts"
 
 /** The name of the running step. */
@@ -97,3 +100,53 @@ export const key: Effect.Effect<string, never, ClientInput> = Effect.gen(functio
   const { task } = yield* ClientInput
   return task === undefined ? crypto.randomUUID() : `${task.id}/${step}`
 })
+
+/** What the request records is not in the database of the transaction, so neither could commit with the other. The step did not run. */
+export class NoTransaction extends Data.TaggedError("NoTransaction")<{ readonly message: string }> {}
+
+/**
+ * Runs a step in a transaction of `sql`, and records its value in the same transaction: both are in the database, or neither. What it writes
+ * by `sql` is there exactly once, without a key, however often the task is continued; anything else that it does is at least once, as in
+ * `run`. `sql` is the client that the tasks are stored by: of `Durable.layerSqlite`, or the one that `Durable.layerPostgres` was given.
+ *
+ * Fails with `NoTransaction` where the tasks are stored elsewhere, and in a request that is replayed. A request that is neither replayed nor
+ * a task records nothing: there it is a transaction. The step holds a connection, on SQLite the only one, so it should be short; on Postgres a
+ * transaction that is idle for longer than a lease is ended. After a failure that may pass, such as a deadlock, it runs again.
+ *
+ * @example
+ * ```ts
+ * import { Once } from "@effect-mcp/core"
+ * import { Effect, Schema } from "effect"
+ * import { SqlClient } from "effect/sql"
+ *
+ * export const transfer = Effect.fn("transfer")(function* (from: string, to: string, cents: number) {
+ *   const sql = yield* SqlClient.SqlClient
+ *   const moved = Effect.gen(function* () {
+ *     yield* sql`UPDATE account SET cents = cents - ${cents} WHERE id = ${from}`
+ *     yield* sql`UPDATE account SET cents = cents + ${cents} WHERE id = ${to}`
+ *     return cents
+ *   })
+ *   return yield* Once.transaction(sql)("transfer", Schema.Int, moved)
+ * })
+ * ```
+ */
+export const transaction =
+  (sql: SqlClient) =>
+  <A, E, R>(
+    name: string,
+    schema: Schema.Codec<A, unknown>,
+    effect: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E | SqlError | NoTransaction, R | ClientInput> =>
+    Effect.flatMap(ClientInput, ({ recorded, task }): Effect.Effect<A, E | SqlError | NoTransaction, R> => {
+      const step = Effect.provideService(effect, Step, name)
+      if (task === undefined && recorded === undefined) return sql.withTransaction(step)
+      const once = task?.transaction(sql)
+      if (once !== undefined) return once(name, schema, step)
+      const where =
+        task === undefined
+          ? 'a request that is replayed records nothing in a database: give the tool `task: "required"`'
+          : "the tasks of this server are stored elsewhere: give `Durable` the SQL client of the transaction"
+      return Effect.fail(
+        new NoTransaction({ message: `The step ${name} cannot be recorded in its transaction: ${where}` })
+      )
+    })

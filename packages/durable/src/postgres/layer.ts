@@ -69,6 +69,7 @@ export const dialectOf = (sql: PgClient, node: string): Dialect => ({
   lock: { share: " FOR SHARE", update: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED" },
   exclusively: (migrations) =>
     sql.withTransaction(Effect.andThen(sql.unsafe(`SELECT pg_advisory_xact_lock(${lockClass})`), migrations)),
+  bounded: (millis) => sql.unsafe(`SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(millis)}`),
   sight: sightOf(sql, node),
   hint: (node, task) => (node.startsWith(prefix) ? sql.notify(channelOf(node), task) : Effect.void)
 })

@@ -44,9 +44,12 @@ const failed = (cause: unknown): SqlError => {
   return new SqlError({ reason: classifySqliteError({ code, cause }, { message, operation: "execute" }) })
 }
 
-/** Statements of this package bind texts, numbers and null. */
-const bound = (value: unknown): SQLInputValue =>
-  typeof value === "string" || typeof value === "number" || value === null ? value : JSON.stringify(value)
+const bound = (value: unknown): SQLInputValue => {
+  if (typeof value === "boolean") return value ? 1 : 0
+  const isPlain = typeof value === "string" || typeof value === "number" || typeof value === "bigint"
+  if (isPlain || value === null || value instanceof Uint8Array) return value
+  throw new TypeError(`SQLite keeps texts, numbers, bytes and null, not ${typeof value}: encode the parameter`)
+}
 
 class Database {
   readonly db: DatabaseSync
@@ -87,7 +90,7 @@ const connectionOf = ({ rows, values }: Database): Connection => ({
   executeValues: values,
   executeValuesUnprepared: values,
   executeUnprepared: rows,
-  executeStream: () => Stream.die("Statements of the store are not streamed")
+  executeStream: (sql, params) => Stream.fromIterableEffect(rows(sql, params))
 })
 
 /** Opens the file; the scope closes it. A file that cannot be opened is a defect with its path. */

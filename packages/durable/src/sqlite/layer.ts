@@ -7,9 +7,10 @@
 import type { Journal } from "@effect-mcp/tasks/Journal"
 import type { TaskStore } from "@effect-mcp/tasks/TaskStore"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type * as SqlClient from "effect/sql/SqlClient"
+import * as SqlClient from "effect/sql/SqlClient"
 import { readlinkSync } from "node:fs"
 import { hostname } from "node:os"
 import { Changes } from "../store/Changes.ts"
@@ -75,6 +76,8 @@ const dialectOf = (sql: SqlClient.SqlClient, node: string): Dialect => {
     // A transaction has the file to itself.
     lock: { share: "", update: "", skip: "" },
     exclusively: (migrations) => sql.withTransaction(migrations),
+    // Another node on the file waits until the transaction of a frozen process ends.
+    bounded: () => Effect.void,
     sight: Effect.map(sql.unsafe<{ readonly node: string | null; readonly due: number }>(due), (rows) => {
       const nodes = new Set(rows.flatMap(({ node }) => (node === null ? [] : [node])))
       return { due: rows.some(({ due }) => due === 1), gone: [...nodes].filter(isGone) }
@@ -83,7 +86,11 @@ const dialectOf = (sql: SqlClient.SqlClient, node: string): Dialect => {
   }
 }
 
-export const layer = ({ file, survives = "kill", ...options }: SqliteOptions): Layer.Layer<TaskStore | Journal> =>
+export const layer = ({
+  file,
+  survives = "kill",
+  ...options
+}: SqliteOptions): Layer.Layer<TaskStore | Journal | SqlClient.SqlClient> =>
   Layer.effectContext(
     Effect.gen(function* () {
       const node = place + crypto.randomUUID()
@@ -102,6 +109,7 @@ export const layer = ({ file, survives = "kill", ...options }: SqliteOptions): L
         changes.woken()
         return true
       })
-      return yield* Store.make(dialectOf(sql, node), changes, { look, others }, options)
+      const store = yield* Store.make(dialectOf(sql, node), changes, { look, others }, options)
+      return Context.add(store, SqlClient.SqlClient, sql)
     })
   )

@@ -31,6 +31,8 @@ export interface Dialect {
   readonly lock: { readonly share: string; readonly update: string; readonly skip: string }
   /** Runs the migrations of one node at a time. */
   readonly exclusively: (migrations: Effect.Effect<void, SqlError>) => Effect.Effect<void, SqlError>
+  /** Ends the running transaction when it is idle for so long, in milliseconds: a node that was frozen in it keeps no locks. */
+  readonly bounded: (millis: number) => Effect.Effect<unknown, SqlError>
   readonly sight: Effect.Effect<Sight, SqlError>
   /** Tells the node of a task that the task has changed. May be lost: each node looks itself, later. */
   readonly hint: (node: string, task: string) => Effect.Effect<void, SqlError>

@@ -7,6 +7,7 @@ import {
   JournalFull,
   type Lease,
   Lost,
+  type RecordInTransaction,
   type Wake
 } from "@effect-mcp/tasks/Journal"
 import type { Answer, Outcome } from "@effect-mcp/tasks/Task"
@@ -112,6 +113,19 @@ class SqlJournal {
     })
   }
 
+  /** The step and its record in one transaction; tried again whole where a failure may pass. */
+  readonly transaction: RecordInTransaction = (lease, key, step) => {
+    const { dialect, lease: time, retried, together } = this.tables
+    const whole = Effect.gen({ self: this }, function* () {
+      yield* dialect.bounded(time)
+      // The answer to a commit may be lost: what is recorded is not done again.
+      const known = yield* this.known(lease, { key })
+      return known ?? (yield* this.record(lease, { _tag: "Step", key, value: yield* step }))
+    })
+    // What was rolled back is not counted.
+    return Effect.onError(retried(together(whole)), () => Effect.sync(() => this.sizes.delete(lease.task)))
+  }
+
   private insert({ epoch, task }: Lease, entry: Entry, bytes: number): Effect.Effect<boolean, SqlError> {
     const answer = entry._tag === "Question" && entry.answer !== undefined ? jsonOf(entry.answer) : null
     const params = [task, entry.key, entry._tag, valueOf(entry), answer, bytes, task, epoch]
@@ -119,18 +133,18 @@ class SqlJournal {
   }
 
   private ask(lease: Lease, entry: Entry, bytes: number): Effect.Effect<boolean, SqlError> {
-    const { changes, dialect, statements } = this.tables
+    const { changes, statements, together } = this.tables
     const asked = Effect.gen({ self: this }, function* () {
       yield* this.tables.query(statements.lockHeld, [lease.task, lease.epoch])
       const recorded = yield* this.insert(lease, entry, bytes)
       if (recorded) yield* this.tables.query(statements.asked, [lease.task])
       return recorded
     })
-    return Effect.tap(dialect.sql.withTransaction(asked), () => Effect.sync(() => changes.changed(lease.task)))
+    return Effect.tap(together(asked), () => Effect.sync(() => changes.changed(lease.task)))
   }
 
   /** What is recorded under the key already; undefined where nothing is, or the lease is not valid. */
-  private known({ epoch, task }: Lease, { key }: Entry): Effect.Effect<Entry | undefined, SqlError> {
+  private known({ epoch, task }: Lease, { key }: Pick<Entry, "key">): Effect.Effect<Entry | undefined, SqlError> {
     const { statements } = this.tables
     return Effect.flatMap(this.tables.first<Watch>(statements.watch, [epoch, key, task]), (watch) =>
       watch?.held === 1
@@ -211,7 +225,7 @@ class SqlJournal {
   }
 
   park(lease: Lease, wake: Wake | undefined): Effect.Effect<void, Lost> {
-    const { changes, dialect, statements } = this.tables
+    const { changes, dialect, patient, statements, together } = this.tables
     const { epoch, task } = lease
     const parked = Effect.gen({ self: this }, function* () {
       const held = yield* this.tables.query(statements.lockHeld, [task, epoch])
@@ -228,7 +242,7 @@ class SqlJournal {
       yield* this.tables.query(isDue ? statements.parkDue : statements.park, isDue ? [task] : [at ?? null, task])
       return isDue
     })
-    return Effect.map(this.tables.together<boolean, Lost>(parked), (isDue) => {
+    return Effect.map(patient<boolean, Lost>(together(parked)), (isDue) => {
       this.sizes.delete(task)
       changes.changed(task)
       if (isDue) changes.woken()
@@ -236,7 +250,7 @@ class SqlJournal {
   }
 
   get sweep(): Effect.Effect<number, SqlError> {
-    const { dialect, limits, statements } = this.tables
+    const { limits, statements, together } = this.tables
     return Effect.gen({ self: this }, function* () {
       const late = yield* this.tables.query<TaskRow>(statements.late, [maxSwept])
       for (const row of late) if (yield* this.tables.expire(row)) yield* this.tables.hint(row)
@@ -248,7 +262,7 @@ class SqlJournal {
         yield* this.tables.query(statements.forgetEntries, [jsonOf(gone.map(({ id }) => id))])
         return gone
       })
-      const gone = yield* dialect.sql.withTransaction(forget)
+      const gone = yield* together(forget)
       for (const { id } of gone) this.tables.changes.changed(id)
       return late.length + gone.length
     })
@@ -266,6 +280,8 @@ export const make = (tables: Tables): Journal["Service"] => {
     claim: (node, tools, max) => Effect.orDie(journal.claim(node, tools, max)),
     renew: (node, leases) => Effect.orDie(journal.renew(node, leases)),
     record: (lease, entry) => patient<Entry, Lost | JournalFull>(journal.record(lease, entry)),
+    transaction: ({ transactionService }) =>
+      transactionService === dialect.sql.transactionService ? journal.transaction : undefined,
     answer: (lease, key) => journal.answer(lease, key),
     message: (lease, message) => patient<void, Lost>(journal.message(lease, message)),
     park: (lease, wake) => journal.park(lease, wake),

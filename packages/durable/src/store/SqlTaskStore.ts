@@ -38,7 +38,7 @@ const create = (tables: Tables, task: NewTask, node: string) => {
 const cursorOf = ({ createdAt, id }: Task): string => `${createdAt}.${id}`
 
 const list = (tables: Tables, owner: string, cursor: string | undefined, size: number) => {
-  const after = cursor === undefined ? ["", "-1", ""] : /^(\d{1,16})\.([\w-]{43})$/.exec(cursor)
+  const after = cursor === undefined ? ["", "-1", ""] : /^(\d{1,16})\.([\w-]{1,64})$/.exec(cursor)
   if (after === null) return Effect.fail(new UnknownCursor())
   const created = Number(after[1])
   const params = [owner, tables.limits.keptAfterEnd, created, created, after[2], size + 1]
@@ -87,7 +87,7 @@ const answer = (tables: Tables, id: string, owner: string, answers: Answers) => 
     return row && { row, keys: yield* answered(tables, row, answers) }
   })
   type Taken = { readonly row: TaskRow; readonly keys: ReadonlyArray<string> } | undefined
-  return Effect.flatMap(tables.together<Taken, LimitReached>(taken), (taken) => {
+  return Effect.flatMap(tables.patient<Taken, LimitReached>(tables.together(taken)), (taken) => {
     if (taken === undefined) return Effect.succeedNone
     const { keys, row } = taken
     if (keys.length > 0 && row.node === null) tables.changes.woken()

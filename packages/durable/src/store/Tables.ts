@@ -75,15 +75,18 @@ export class Tables {
     return Effect.map(this.query<A>(statement, params), ([row]) => row)
   }
 
+  readonly retried = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.retry(effect, { while: mayPass, schedule: again })
+
   /** Tries again what may pass; any other failure of the database is a defect. */
   readonly patient = <A, E = never>(effect: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E> =>
-    Effect.catch(Effect.retry(effect, { while: mayPass, schedule: again }), (error) =>
-      isSqlError(error) ? Effect.die(error) : Effect.fail(error)
-    )
+    Effect.catch(this.retried(effect), (error) => (isSqlError(error) ? Effect.die(error) : Effect.fail(error)))
 
-  /** In one transaction, tried again whole. */
-  readonly together = <A, E = never>(effect: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E> =>
-    this.patient<A, E>(this.dialect.sql.withTransaction(effect))
+  /** In one transaction. The defect of a connection that was cut, and cannot be told to roll back, is the failure that it is. */
+  readonly together = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
+    Effect.catchDefect(this.dialect.sql.withTransaction(effect), (defect) =>
+      isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect)
+    )
 
   /** The rows as tasks, with their open questions. */
   tasks(rows: ReadonlyArray<TaskRow>): Effect.Effect<ReadonlyArray<Task>, SqlError> {

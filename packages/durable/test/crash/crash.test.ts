@@ -1,9 +1,11 @@
 /** A node dies at every point of a task: the result is the same, a body runs twice at most, and an effect with a key once. */
 import { Elicitation, Once, Progress } from "@effect-mcp/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import * as Memory from "../../../tasks/src/store/memory.ts"
-import { file, open, services } from "../support/sqlite.ts"
+import { Journal } from "@effect-mcp/tasks/Journal"
+import { TaskStore } from "@effect-mcp/tasks/TaskStore"
+import { file, open } from "../support/sqlite.ts"
 import { forAll } from "./CrashPoints.ts"
 
 /** A handler with every kind of record, and what it does outside: bodies that ran, and a service that does a thing once per key. */
@@ -36,7 +38,13 @@ const make = () => {
 }
 
 const stores = [
-  { name: "in memory", open: Effect.map(Layer.build(Layer.fresh(Memory.layer())), services) },
+  {
+    name: "in memory",
+    open: Effect.map(Layer.build(Layer.fresh(Memory.layer())), (context) => ({
+      store: Context.get(context, TaskStore),
+      journal: Context.get(context, Journal)
+    }))
+  },
   { name: "on SQLite", open: Effect.flatMap(file, (file) => open({ file })) }
 ]
 

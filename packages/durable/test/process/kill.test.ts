@@ -1,8 +1,10 @@
 /** Real processes that are killed, frozen and stopped while a task runs: another process continues it. */
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, type Scope } from "effect"
-import { missing, schema } from "../support/postgres.ts"
+import { Durable } from "@effect-mcp/durable"
+import { Effect, type Layer, type Scope } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { clientOf, missing, schema } from "../support/postgres.ts"
 import { call, ended, type Process, start } from "../support/process.ts"
 import { file } from "../support/sqlite.ts"
 
@@ -10,11 +12,13 @@ interface Kind {
   readonly kind: string
   readonly missing: string | undefined
   readonly place: Effect.Effect<string, never, Scope.Scope>
+  /** A client of the tables there. */
+  readonly client: (place: string) => Layer.Layer<SqlClient>
 }
 
 const kinds: ReadonlyArray<Kind> = [
-  { kind: "sqlite", missing: undefined, place: file },
-  { kind: "postgres", missing, place: schema }
+  { kind: "sqlite", missing: undefined, place: file, client: (file) => Durable.layerSqlite({ file }) },
+  { kind: "postgres", missing, place: schema, client: clientOf }
 ]
 
 const values = ["0", "1", "2", "3", "4", "5"]
@@ -31,7 +35,7 @@ const bodies = (...servers: ReadonlyArray<Process>) =>
 /** The keys that a service saw which does a thing once per key. */
 const keys = (lines: ReadonlyArray<string>) => new Set(lines.map((line) => line.split(" ").slice(2).join(" ")))
 
-for (const { kind, missing, place } of kinds) {
+for (const { client, kind, missing, place } of kinds) {
   describe(`a task on ${kind}`, needs(missing === undefined, missing ?? ""), () => {
     it.live("whose process is killed ends right in a process that starts later, each keyed effect once", () =>
       Effect.gen(function* () {
@@ -47,6 +51,33 @@ for (const { kind, missing, place } of kinds) {
         const begun = bodies(a, b)
         assert.isAtMost(begun.length, values.length + 1)
         assert.strictEqual(keys(begun).size, values.length)
+      })
+    )
+
+    it.live("whose process is killed between a write of `Once.transaction` and its record has each write once", () =>
+      Effect.gen(function* () {
+        const where = yield* place
+        const a = yield* start(kind, where)
+        const taskId = yield* call(a, { count: values.length, millis: 50, write: true })
+        yield* a.line("wrote 1")
+        yield* a.signal("SIGKILL")
+        yield* a.exited
+        const b = yield* start(kind, where)
+        yield* b.line("recorded 3")
+        yield* b.signal("SIGKILL")
+        yield* b.exited
+        const c = yield* start(kind, where)
+        const task = yield* ended(c, taskId)
+        assert.deepStrictEqual(task["result"]?.structuredContent, { values })
+        const wrote = [a, b, c].flatMap(({ lines }) => lines.filter((line) => line.startsWith("wrote 1")))
+        assert.strictEqual(wrote.length, 2)
+        const ledger = yield* Effect.flatMap(SqlClient, (sql) => sql<{ step: number }>`SELECT step FROM ledger`).pipe(
+          Effect.provide(client(where))
+        )
+        assert.deepStrictEqual(
+          ledger.map(({ step }) => String(step)),
+          values
+        )
       })
     )
 

@@ -36,6 +36,19 @@ for (const { missing, name, place, runs } of databases) {
       { arbitrary: { runs: scaled(runs, 300), size: 40 } }
     )
 
+    it.effect("are listed page by page, each once", () =>
+      Effect.gen(function* () {
+        const { store } = yield* (yield* place)(limits)
+        const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
+        const made = yield* Effect.replicateEffect(store.create(task, "a"), 3)
+        const first = yield* store.list("ada", undefined, 2)
+        const rest = yield* store.list("ada", first.next, 2)
+        const ids = [...first.tasks, ...rest.tasks].map(({ id }) => id)
+        assert.deepStrictEqual(ids.toSorted(), made.map(({ task }) => task.id).toSorted())
+        assert.isUndefined(rest.next)
+      }).pipe(Effect.scoped)
+    )
+
     it.effect("take every text of a caller or handler: one with NUL in it is an unknown id, or is kept", () =>
       Effect.gen(function* () {
         const { journal, store } = yield* (yield* place)(limits)

@@ -68,6 +68,29 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
+  it.live("run a step in a transaction again whose connection was cut, and do not let an idle one keep its locks", () =>
+    Effect.gen(function* () {
+      const name = yield* schema
+      const { journal, sql, store } = yield* open(name, { lease: 300 })
+      const { lease } = yield* store.create(task, journal.node)
+      const record = journal.transaction(sql)
+      assert.isDefined(record)
+      yield* sql`CREATE TABLE ledger (n integer)`
+      let attempts = 0
+      const cut = Effect.gen(function* () {
+        yield* sql`INSERT INTO ledger (n) VALUES (1)`
+        if (++attempts === 1) yield* sql`SELECT pg_terminate_backend(pg_backend_pid())`
+        return 1
+      })
+      assert.deepStrictEqual(yield* record(lease, "one", cut), stepOf("one"))
+      assert.strictEqual(attempts, 2)
+      assert.deepStrictEqual(yield* sql`SELECT n FROM ledger`, [{ n: 1 }])
+      const idle = Effect.andThen(sql`INSERT INTO ledger (n) VALUES (2)`, Effect.sleep("1 second"))
+      assert.include(yield* Effect.flip(record(lease, "two", idle)), { _tag: "SqlError" })
+      assert.deepStrictEqual(yield* sql`SELECT n FROM ledger`, [{ n: 1 }])
+    }).pipe(Effect.scoped)
+  )
+
   it.live("are claimed once each by nodes that claim at once", () =>
     Effect.gen(function* () {
       const name = yield* schema

@@ -37,4 +37,4 @@ export const clientOf = (name: string) =>
   Layer.orDie(client({ applicationName: name, startupParameters: { search_path: name } }))
 
 export const open = (name: string, options?: Durable.Options) =>
-  Effect.map(Layer.build(Layer.provide(Durable.layerPostgres(options), Layer.fresh(clientOf(name)))), services)
+  Effect.map(Layer.build(Layer.provideMerge(Durable.layerPostgres(options), Layer.fresh(clientOf(name)))), services)

@@ -9,6 +9,7 @@ import { McpServer } from "@effect-mcp/server"
 import { Tasks } from "@effect-mcp/tasks"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Logger, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { writeSync } from "node:fs"
 
 const [kind, place = "", lease = "10000"] = process.argv.slice(2)
@@ -16,7 +17,12 @@ const say = (...words: ReadonlyArray<string | number>) => Effect.sync(() => void
 
 const Steps = Tool.make("steps", {
   description: "Runs steps, each of which says its key",
-  input: { count: Schema.Int, millis: Schema.Int, ask: Schema.optionalKey(Schema.Boolean) },
+  input: {
+    count: Schema.Int,
+    millis: Schema.Int,
+    ask: Schema.optionalKey(Schema.Boolean),
+    write: Schema.optionalKey(Schema.Boolean)
+  },
   output: { values: Schema.Array(Schema.String) },
   task: "required"
 })
@@ -24,8 +30,10 @@ const Steps = Tool.make("steps", {
 const steps = Tools.layer(
   Steps,
   Effect.fnUntraced(
-    function* ({ ask = false, count, millis }) {
+    function* ({ ask = false, count, millis, write = false }) {
       yield* say("start", process.pid)
+      const sql = yield* SqlClient
+      if (write) yield* Effect.orDie(sql`CREATE TABLE IF NOT EXISTS ledger (step integer)`)
       const values: Array<string> = []
       for (let index = 0; index < count; index++) {
         if (ask && index === 1) {
@@ -34,11 +42,14 @@ const steps = Tools.layer(
         }
         const body = Effect.gen(function* () {
           yield* say("begin", index, yield* Once.key)
+          if (write) yield* Effect.orDie(sql`INSERT INTO ledger (step) VALUES (${index})`)
+          if (write) yield* say("wrote", index)
           yield* Effect.sleep(millis)
           yield* say("end", index)
           return `${index}`
         })
-        values.push(yield* Once.run(`step ${index}`, Schema.String, body))
+        const once = write ? Once.transaction(sql) : Once.run
+        values.push(yield* Effect.orDie(once(`step ${index}`, Schema.String, body)))
         yield* say("recorded", index, process.pid)
       }
       yield* say("done", process.pid)
@@ -51,7 +62,7 @@ const steps = Tools.layer(
 const options = { lease: Number(lease) }
 const store =
   kind === "postgres"
-    ? Layer.provide(
+    ? Layer.provideMerge(
         Durable.layerPostgres(options),
         Layer.orDie(
           PgClient.layer({
@@ -64,7 +75,7 @@ const store =
       )
     : Durable.layerSqlite({ ...options, file: place })
 
-const features = Layer.merge(steps, Layer.provide(Tasks.layerStore(), store))
+const features = Layer.provide(Layer.merge(steps, Tasks.layerStore()), store)
 const server = McpServer.layer({ name: "killed", version: "1.0.0", features })
 
 McpServer.runStdio(server).pipe(Effect.provide(Logger.layer([])), NodeRuntime.runMain)

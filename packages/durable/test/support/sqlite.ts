@@ -3,6 +3,7 @@ import { Durable } from "@effect-mcp/durable"
 import { Context, Effect, Layer } from "effect"
 import { Journal } from "@effect-mcp/tasks/Journal"
 import { TaskStore } from "@effect-mcp/tasks/TaskStore"
+import { SqlClient } from "effect/sql/SqlClient"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -19,8 +20,9 @@ export const file = Effect.map(
 /** A store of its own on a file, as another process has one. */
 export const open = (options: Durable.SqliteOptions) => Effect.map(Layer.build(Durable.layerSqlite(options)), services)
 
-export const services = (context: Context.Context<TaskStore | Journal>) => ({
+export const services = (context: Context.Context<TaskStore | Journal | SqlClient>) => ({
   context,
+  sql: Context.get(context, SqlClient),
   store: Context.get(context, TaskStore),
   journal: Context.get(context, Journal)
 })

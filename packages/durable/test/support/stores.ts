@@ -2,12 +2,15 @@
 import type { Durable } from "@effect-mcp/durable"
 import type { Journal } from "@effect-mcp/tasks/Journal"
 import type { TaskStore } from "@effect-mcp/tasks/TaskStore"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { type Context, Effect, type Scope } from "effect"
 import * as Postgres from "./postgres.ts"
 import * as Sqlite from "./sqlite.ts"
 
 export interface Opened {
   readonly context: Context.Context<TaskStore | Journal>
+  /** The client of the database. */
+  readonly sql: SqlClient
   readonly store: TaskStore["Service"]
   readonly journal: Journal["Service"]
 }

@@ -94,6 +94,7 @@ export const make = (
           ),
         renew: (node, leases) => journal.renew(node, leases),
         record: (lease, entry) => journal.record(lease, entry),
+        transaction: (sql) => journal.transaction(sql),
         answer: (lease, key) => journal.answer(lease, key),
         message: (lease, message) => journal.message(lease, message),
         park: (lease, wake) => Effect.ensuring(journal.park(lease, wake), forgotten(lease)),

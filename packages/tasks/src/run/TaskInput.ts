@@ -18,8 +18,9 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { Answer } from "../model/Task.ts"
-import type { Entry, Journal, JournalFull, Lease, Lost } from "../store/Journal.ts"
+import { type Entry, type Journal, JournalFull, type Lease, Lost } from "../store/Journal.ts"
 import { Waits } from "./Waits.ts"
 
 /** How often a question is asked whose answer does not decode. */
@@ -55,6 +56,9 @@ const failing = <A>(effect: Effect.Effect<A, McpError.McpError>): Effect.Effect<
 
 const mismatch = (name: string, message: string): McpError.McpError =>
   McpError.internalError(`Journal mismatch: what the step ${name} recorded does not fit its schema: ${message}`)
+
+const decoded = <A>(name: string, codec: Schema.Codec<A, unknown>, value: unknown): Effect.Effect<A> =>
+  failing(Effect.mapError(Schema.decodeUnknownEffect(codec)(value), ({ message }) => mismatch(name, message)))
 
 const mustNotAsk = Effect.fail(McpError.internalError("A step must not ask: ask before it"))
 
@@ -182,23 +186,51 @@ class TaskInput {
     schema: Schema.Codec<A, unknown>,
     effect: Effect.Effect<A, E, R>
   ): Effect.Effect<A, E, R> {
+    const { journal, lease } = this.options
+    return this.stepOf(name, schema, (codec, key) =>
+      Effect.tap(Effect.provideService(effect, InStep, true), (value) =>
+        Effect.flatMap(Effect.orDie(Schema.encodeEffect(codec)(value)), (encoded) =>
+          failing(Effect.catch(journal.record(lease, { _tag: "Step", key, value: encoded }), stopped))
+        )
+      )
+    )
+  }
+
+  transaction(sql: SqlClient): ClientInput.OnceInTransaction | undefined {
+    const { journal, lease } = this.options
+    const record = journal.transaction(sql)
+    if (record === undefined) return undefined
+    return (name, schema, effect) =>
+      this.stepOf(name, schema, (codec, key) => {
+        const step = Effect.flatMap(Effect.provideService(effect, InStep, true), (value) =>
+          Effect.orDie(Schema.encodeEffect(codec)(value))
+        )
+        // The lease may be lost: that is waited for outside of the transaction, which has been rolled back.
+        const recorded = Effect.catch(record(lease, key, step), (error) =>
+          error instanceof Lost || error instanceof JournalFull ? failing(stopped(error)) : Effect.fail(error)
+        )
+        return Effect.flatMap(recorded, (entry) =>
+          decoded(name, codec, entry._tag === "Step" ? entry.value : undefined)
+        )
+      })
+  }
+
+  /** The value that the step recorded; else runs it. */
+  private stepOf<A, E, R>(
+    name: string,
+    schema: Schema.Codec<A, unknown>,
+    run: (codec: Schema.Codec<A, unknown>, key: string) => Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
       this.use(name)
       const codec = JsonSchema.codec(schema)
       const key = stepKey(name)
       if (this.steps.has(key)) {
         this.met.add(key)
-        const decoded = Schema.decodeUnknownEffect(codec)(this.steps.get(key))
-        return failing(Effect.mapError(decoded, ({ message }) => mismatch(name, message)))
+        return decoded(name, codec, this.steps.get(key))
       }
-      const { journal, lease } = this.options
-      const ran = Effect.tap(Effect.provideService(effect, InStep, true), (value) =>
-        Effect.flatMap(Effect.orDie(Schema.encodeEffect(codec)(value)), (encoded) =>
-          failing(Effect.catch(journal.record(lease, { _tag: "Step", key, value: encoded }), stopped))
-        )
-      )
       // A step that failed may be tried again under its name.
-      return Effect.tapError(this.waits.step(ran), () => Effect.sync(() => this.used.delete(name)))
+      return Effect.tapError(this.waits.step(run(codec, key)), () => Effect.sync(() => this.used.delete(name)))
     })
   }
 
@@ -254,7 +286,11 @@ export const make = (options: Options): TaskClient => {
     ask: (method, params, options) => input.ask(method, params, options),
     askOwn: (question, options) => input.askOwn(question, options),
     once: (name, schema, effect) => input.once(name, schema, effect),
-    task: { id, sleep: (name, millis) => input.sleep(name, millis) },
+    task: {
+      id,
+      sleep: (name, millis) => input.sleep(name, millis),
+      transaction: (sql) => input.transaction(sql)
+    },
     waits: input.waits,
     unmet: () => input.unmet()
   }

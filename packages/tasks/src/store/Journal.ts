@@ -7,6 +7,8 @@
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import type { Answer, NewTask, Outcome, Question, Task } from "../model/Task.ts"
 
 /** The right to run a task, until another claim. */
@@ -43,6 +45,16 @@ export interface Claimed {
   readonly attempts: number
 }
 
+/**
+ * Runs a step that gives the value of the entry, and records it, in one transaction. Where the key is recorded already the step does not run.
+ * A refused record rolls back what the step wrote.
+ */
+export type RecordInTransaction = <E, R>(
+  lease: Lease,
+  key: string,
+  step: Effect.Effect<unknown, E, R>
+) => Effect.Effect<Entry, E | Lost | JournalFull | SqlError, R>
+
 /** When a parked task is due again. */
 export interface Wake {
   /** At this time, in milliseconds since the epoch; undefined: only by an answer. */
@@ -67,6 +79,8 @@ export class Journal extends Context.Service<
     readonly renew: (node: string, leases: ReadonlyArray<Lease>) => Effect.Effect<ReadonlyArray<Lease>>
     /** Records an entry; gives the one that is there, where its key is recorded already. */
     readonly record: (lease: Lease, entry: Entry) => Effect.Effect<Entry, Lost | JournalFull>
+    /** Undefined where the journal is not in the database of the client. */
+    readonly transaction: (sql: SqlClient) => RecordInTransaction | undefined
     /** The answer to a question, once there is one. */
     readonly answer: (lease: Lease, key: string) => Effect.Effect<Answer, Lost>
     /** Replaces the message of the task. */

@@ -387,6 +387,7 @@ export const layer = (options: Options = {}): Layer.Layer<TaskStore | Journal> =
           claim: (node, tools, max) => memory.claim(node, tools, max),
           renew: (node, leases) => memory.renew(node, leases),
           record: (lease, entry) => memory.record(lease, entry),
+          transaction: () => undefined,
           answer: (lease, key) => memory.answerOf(lease, key),
           message: (lease, message) => memory.message(lease, message),
           park: (lease, wake) => memory.park(lease, wake),

@@ -1,0 +1,30 @@
+import { Once, Tool, Tools } from "@effect-mcp/core"
+import { Durable } from "@effect-mcp/durable"
+import { Tasks } from "@effect-mcp/tasks"
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+
+const Book = Tool.make("book", {
+  description: "Books a seat",
+  input: { seat: Schema.String },
+  output: { seat: Schema.String },
+  task: "required"
+})
+
+const book = Tools.layer(
+  Book,
+  Effect.fn("book")(function* ({ seat }) {
+    const sql = yield* SqlClient.SqlClient
+    const booked = Effect.as(sql`INSERT INTO booking (seat) VALUES (${seat})`, seat)
+    return { seat: yield* Effect.orDie(Once.transaction(sql)("book", Schema.String, booked)) }
+  })
+)
+const table = Layer.effectDiscard(
+  Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE TABLE IF NOT EXISTS booking (seat text PRIMARY KEY)`)
+)
+
+// The `SqlClient` of the tasks is that of the handler; on Postgres the one that `layerPostgres` was given.
+export const features = Layer.mergeAll(book, Tasks.layerStore()).pipe(
+  Layer.provide(table),
+  Layer.provide(Durable.layerSqlite({ file: "tasks.db" }))
+)
