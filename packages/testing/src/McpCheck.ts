@@ -1,8 +1,9 @@
 /**
- * Whether a handler does the same in every era: with questions over the open connection, and run again for every answer.
+ * Whether a handler does the same in every era: with questions over the open connection, run again for every answer, and as a task.
  *
- * Runs it with a server and a client in memory, three times: in a session (remote), in the stateless revision (replay), and there with each
- * round that asks played twice (strict). Compares how the handler ended, what it asked, and which `Once` steps ran.
+ * Runs it with a server and a client in memory: in a session (remote), in the stateless revision (replay), and there with each round that
+ * asks played twice (strict). With a layer of tasks also as a task of both generations, and as one that begins where the handler says so.
+ * Compares how the handler ended, what it asked, and which `Once` steps ran.
  */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import * as Memory from "@effect-mcp/core/Memory"
@@ -17,19 +18,26 @@ import * as Features from "@effect-mcp/server/internal/Features"
 import { isSuspension } from "@effect-mcp/server/internal/Replay"
 import type * as McpServer from "@effect-mcp/server/McpServer"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as McpTest from "./McpTest.ts"
+import { quiesce } from "./Quiesce.ts"
+
+/** How a handler runs; `begun` is a task that begins at `Tasks.begin`, and no task where the handler does not say so. */
+export type Interpreter = "remote" | "replay" | "strict" | "task 2025-11-25" | "task 2026-07-28" | "begun"
 
 /** One run of a handler. */
 export interface Run<A, E> {
-  readonly interpreter: "remote" | "replay" | "strict"
+  readonly interpreter: Interpreter
+  /** Of a handler that a cancel has ended: an interruption. */
   readonly exit: Exit.Exit<A, E>
   /** The names of the `Once` steps that ran, in order. */
   readonly steps: ReadonlyArray<string>
@@ -46,16 +54,33 @@ export class Mismatch extends Data.TaggedError("Mismatch")<{
 }> {}
 
 /** Options of a check. */
-export interface Options {
+export interface Options<W = never> {
   /** Options of the servers, such as limits. */
   readonly server?: McpTest.Options["server"]
+  /** Makes tasks of calls, such as `Tasks.layer()` of the package tasks. Without it the handler does not run as a task. */
+  readonly tasks?: Layer.Layer<never, never, McpServer.Registries> | undefined
+  /** The caller cancels the call when this completes, such as a latch of the world that its `Elicitation` opens. Default: never. */
+  readonly cancel?: Effect.Effect<unknown, never, W> | undefined
 }
 
-const Check = Tool.make("check", { description: "Runs the handler." })
+/** What happened to a handler while it ran. */
+interface Observed<A, E> {
+  exit: Exit.Exit<A, E>
+  readonly steps: Array<string>
+  rounds: number
+  /** Runs that have not ended. */
+  running: number
+  difference: string | undefined
+}
+
+/** How long the handler may take to end after its call was cancelled, in milliseconds of the wall clock. */
+const patience = 5000
 
 /**
  * Runs `handler` under every interpreter, each time in a fresh `world`: the services that it needs, and the client's `Elicitation`,
  * `Sampling` and `Roots`. Fails with `Mismatch` unless all runs end the same and run the same steps, none of them twice.
+ *
+ * Where `cancel` completes the caller interrupts its call, which must end the handler within 5 seconds under each interpreter.
  *
  * @example
  * ```ts
@@ -75,22 +100,50 @@ const Check = Tool.make("check", { description: "Runs the handler." })
  * // => replay 2
  * // => strict 3
  * ```
+ *
+ * The same as a task of both generations, which `begin` makes of it where the server may decide:
+ *
+ * @example
+ * ```ts
+ * import { Elicitation } from "@effect-mcp/core"
+ * import { Tasks } from "@effect-mcp/tasks"
+ * import { McpCheck } from "@effect-mcp/testing"
+ * import { Effect, References } from "effect"
+ *
+ * const publish = Effect.gen(function* () {
+ *   yield* Elicitation.confirm("Publish the site?")
+ *   yield* Tasks.begin
+ *   return "published"
+ * })
+ *
+ * // Tasks log their audit trail at the level Info.
+ * const runs = await McpCheck.interpreters(publish, Elicitation.layerAccept(), { tasks: Tasks.layer() }).pipe(
+ *   Effect.provideService(References.MinimumLogLevel, "Warn"),
+ *   Effect.runPromise
+ * )
+ * console.log(runs.map(({ interpreter, rounds }) => `${interpreter}: ${rounds}`).join(", "))
+ * // => remote: 1, replay: 2, strict: 3, task 2025-11-25: 1, task 2026-07-28: 1, begun: 3
+ * ```
  */
 export const interpreters = <A, E, W, LE = never, LR = never>(
   handler: Effect.Effect<A, E, RequestServices | NoInfer<W>>,
   world: Layer.Layer<W, LE, LR>,
-  options: Options = {}
+  options: Options<NoInfer<W>> = {}
 ): Effect.Effect<ReadonlyArray<Run<A, E>>, Mismatch | LE | McpTest.ConnectError, LR> =>
   Effect.gen(function* () {
-    const run = (interpreter: Run<A, E>["interpreter"]) => interpret(interpreter, handler, world, options)
+    const run = (interpreter: Interpreter) => interpret(interpreter, handler, world, options)
     const remote = yield* run("remote")
-    const runs = [remote, yield* run("replay"), yield* run("strict")]
+    const others: ReadonlyArray<Interpreter> = [...rounds, ...(options.tasks === undefined ? [] : asTask)]
+    const runs = [remote, ...(yield* Effect.forEach(others, run))]
     for (const other of runs) {
       const message = other.difference ?? differs(remote, other)
       if (message !== undefined) return yield* new Mismatch({ message: `${message} (${other.interpreter})`, runs })
     }
     return runs
   })
+
+const rounds: ReadonlyArray<Interpreter> = ["replay", "strict"]
+const asTask: ReadonlyArray<Interpreter> = ["task 2025-11-25", "task 2026-07-28", "begun"]
 
 const differs = (remote: Run<unknown, unknown>, other: Run<unknown, unknown>): string | undefined => {
   const twice = other.steps.find((name, i) => other.steps.indexOf(name) < i)
@@ -117,63 +170,128 @@ export const call = <I, O, F, H, E, R>(
     return yield* tools.call({ name: tool.name, arguments: isJsonObject(args) ? args : {} })
   })
 
+/** The handler as that of a tool, watched. */
+const watched = <A, E, R>(
+  handler: Effect.Effect<A, E, R>,
+  observed: Observed<A, E>,
+  known: Map<string, unknown> | undefined
+): Effect.Effect<A, E, R | ClientInput> =>
+  Effect.onExit(
+    Effect.suspend(() => {
+      observed.rounds++
+      observed.running++
+      return Effect.andThen(watchSteps(observed.steps, known), handler)
+    }),
+    (exit) =>
+      Effect.sync(() => {
+        observed.running--
+        if (Exit.isSuccess(exit) || !isSuspension(exit.cause)) observed.exit = exit
+      })
+  )
+
+/** The features of a server whose one tool is the handler. A tool that must be a task does not run inline by mistake. */
+const featuresOf = <R>(
+  interpreter: Interpreter,
+  handler: Effect.Effect<unknown, never, R>,
+  tasks: Options["tasks"] = Layer.empty
+) => {
+  const isTask = asTask.includes(interpreter)
+  const tool = Tool.make("check", { description: "Runs the handler.", task: isTask ? "required" : undefined })
+  const features = Tools.layer(tool, () => Effect.as(handler, "done"), { beginsTask: interpreter === "begun" })
+  return { tool, features: isTask ? Layer.merge(features, Layer.fresh(tasks)) : features }
+}
+
+/** Says what does not hold of a call that has ended: its handler has ended, too, and its answer has come. */
+const afterwards = (observed: Observed<unknown, unknown>, called: Exit.Exit<unknown, unknown>, cancelled: boolean) =>
+  Effect.map(
+    Effect.promise(() => until(() => observed.running === 0, patience)),
+    (ended) => {
+      if (!ended) return `The handler runs ${patience} ms after the end of its call`
+      return Exit.isSuccess(observed.exit) && Exit.isFailure(called) && !cancelled
+        ? `Succeeded, but its call failed with ${Cause.pretty(called.cause)}`
+        : undefined
+    }
+  )
+
+/** A client reads its tasks from time to time, also where the clock of a test does not advance. */
+const wallClock = Clock.Clock.defaultValue()
+
+const until = async (holds: () => boolean, millis: number): Promise<boolean> => {
+  for (const end = performance.now() + millis; !holds();) {
+    if (performance.now() > end) return false
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return true
+}
+
 const interpret = <A, E, W, LE, LR>(
-  interpreter: Run<A, E>["interpreter"],
+  interpreter: Interpreter,
   handler: Effect.Effect<A, E, RequestServices | W>,
   world: Layer.Layer<W, LE, LR>,
-  options: Options
+  { cancel = Effect.never, server, tasks }: Options<W>
 ): Effect.Effect<Run<A, E>, LE | McpTest.ConnectError, LR> => {
-  const steps: Array<string> = []
-  const strict = interpreter === "strict"
-  const known = strict ? new Map<string, unknown>() : undefined
-  let exit: Exit.Exit<A, E> = Exit.die(new Error("The handler never ran"))
-  let rounds = 0
-  let difference: string | undefined
-  const ended = (now: Exit.Exit<A, E>): void => {
-    if (Exit.isSuccess(now) || !isSuspension(now.cause)) exit = now
+  const observed: Observed<A, E> = {
+    exit: Exit.die(new Error("The handler never ran")),
+    steps: [],
+    rounds: 0,
+    running: 0,
+    difference: undefined
   }
-  const watched = Effect.onExit(
-    Effect.suspend(() => {
-      rounds++
-      return Effect.updateService(handler, ClientInput, (input) => watchSteps(input, steps, known))
-    }),
-    (exit) => Effect.sync(() => ended(exit))
-  )
-  const features = Tools.layer(Check, () => Effect.as(Effect.ignore(watched), "done"))
-  const wire = strict ? twice((message) => (difference ??= message)) : Memory.pair()
-  const connected = McpTest.connect(features, interpreter === "remote" ? "2025-11-25" : "2026-07-28", {
-    wire,
-    server: options.server
-  })
+  const strict = interpreter === "strict"
+  const wire = strict ? twice((message) => (observed.difference ??= message)) : Memory.pair()
   // The handler's own exit is compared, not the result that the client gets.
-  const called = Effect.flatMap(connected, (client) => Effect.exit(client.callTool(Check, {})))
-  const run = Effect.map(called, (): Run<A, E> => ({ interpreter, exit, steps, rounds, difference }))
+  const ignored = Effect.ignore(watched(handler, observed, strict ? new Map() : undefined))
+  const { features, tool } = featuresOf(interpreter, ignored, tasks)
+  const revision = interpreter === "remote" || interpreter === "task 2025-11-25" ? "2025-11-25" : "2026-07-28"
+  const run = Effect.gen(function* () {
+    const client = yield* McpTest.connect(features, revision, { wire, server })
+    const calling = client.callTool(tool, {})
+    const isTask = asTask.includes(interpreter)
+    const call = yield* Effect.forkChild(isTask ? Effect.provideService(calling, Clock.Clock, wallClock) : calling)
+    // Not before the client knows its task: a task whose answer has not arrived yet is not cancelled.
+    const cancelled = Effect.as(Effect.andThen(cancel, quiesce), undefined)
+    const called = yield* Effect.raceFirst(Fiber.await(call), cancelled)
+    if (called === undefined) {
+      // A handler that waits for the answer of a round has not ended by itself.
+      observed.exit = Exit.interrupt()
+      yield* Fiber.interrupt(call)
+    }
+    const ended = yield* Fiber.await(call)
+    const difference = yield* afterwards(observed, ended, called === undefined)
+    const { exit, rounds, steps } = observed
+    return { interpreter, exit, steps, rounds, difference: observed.difference ?? difference }
+  })
   // What the handler needs beyond its request's services is `W`; the compiler cannot subtract unknown types.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
   const needy = run as Effect.Effect<Run<A, E>, McpTest.ConnectError, W | Scope.Scope>
   return Effect.scoped(Effect.provide(needy, Layer.fresh(world)))
 }
 
-/** Notes the steps that run. The values in `known` were recorded when this round was played for the first time. */
-const watchSteps = (
-  input: ClientInput["Service"],
-  ran: Array<string>,
-  known: Map<string, unknown> | undefined
-): ClientInput["Service"] => ({
-  ...input,
-  once: <A, E, R>(name: string, schema: Schema.Codec<A, unknown>, effect: Effect.Effect<A, E, R>) => {
-    const noted = Effect.tap(effect, (value) =>
-      Effect.sync(() => {
-        ran.push(name)
-        known?.set(name, value)
-      })
-    )
-    // A name is one step, so what is known under it has its type.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
-    const value = Effect.suspend(() => (known?.has(name) === true ? Effect.succeed(known.get(name) as A) : noted))
-    return input.once(name, schema, value)
-  }
-})
+/**
+ * Notes the steps that run. The values in `known` were recorded when this round was played for the first time. Changes the client of this
+ * run instead of giving another one: rounds and `Tasks.begin` know it by its identity.
+ */
+const watchSteps = (ran: Array<string>, known: Map<string, unknown> | undefined) =>
+  Effect.map(ClientInput, (input) => {
+    const { once } = input
+    const watched: typeof once = <A, E, R>(
+      name: string,
+      schema: Schema.Codec<A, unknown>,
+      effect: Effect.Effect<A, E, R>
+    ) => {
+      const noted = Effect.tap(effect, (value) =>
+        Effect.sync(() => {
+          ran.push(name)
+          known?.set(name, value)
+        })
+      )
+      // A name is one step, so what is known under it has its type.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+      const value = Effect.suspend(() => (known?.has(name) === true ? Effect.succeed(known.get(name) as A) : noted))
+      return once(name, schema, value)
+    }
+    Object.assign(input, { once: watched })
+  })
 
 /** Plays every call twice that is answered with questions: the second try leaves once the first is answered, and its answer counts. */
 const twice = (
@@ -182,10 +300,24 @@ const twice = (
   Effect.map(Memory.pair(), ([near, far]) => {
     const tries = new Map<JsonRpc.Id, { readonly id: JsonRpc.Id; readonly again: () => void }>()
     const questions = new Map<JsonRpc.Id, string>()
+    const firstOf = (id: JsonRpc.Id): string => `first ${id}`
+    /** The try that a cancel is for. */
+    const running = ({ params }: JsonRpc.Notification) => {
+      const id = params?.requestId
+      return JsonRpc.isId(id) && !questions.has(id) && tries.has(firstOf(id)) ? firstOf(id) : id
+    }
     const send: Transport["sink"]["send"] = (message, lane, relatedTo) => {
       const again = () => near.sink.send(message, lane, relatedTo)
-      if (JsonRpc.isBatch(message) || !JsonRpc.isRequest(message) || message.method !== "tools/call") return again()
-      const first = `first ${message.id}`
+      if (JsonRpc.isBatch(message)) return again()
+      if ("method" in message && message.method === "notifications/cancelled") {
+        return near.sink.send(
+          { ...message, params: { ...message.params, requestId: running(message) } },
+          lane,
+          relatedTo
+        )
+      }
+      if (!JsonRpc.isRequest(message) || message.method !== "tools/call") return again()
+      const first = firstOf(message.id)
       tries.set(first, { id: message.id, again })
       near.sink.send({ ...message, id: first }, lane, relatedTo)
     }
@@ -216,8 +348,11 @@ const questionsOf = (response: JsonRpc.Response): string =>
     ? JSON.stringify(response.result.inputRequests)
     : none
 
+/** Of a handler that was interrupted: how many of its fibers say so is no difference. */
 const reasonsOf = (cause: Cause.Cause<unknown>): ReadonlyArray<unknown> =>
-  cause.reasons.map((reason) => (reason._tag === "Fail" ? reason.error : reason._tag))
+  Cause.hasInterruptsOnly(cause)
+    ? ["Interrupt"]
+    : cause.reasons.map((reason) => (reason._tag === "Fail" ? reason.error : reason._tag))
 
 const sameExit = (a: Exit.Exit<unknown, unknown>, b: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isSuccess(a)

@@ -1,5 +1,9 @@
 /** The check of handlers under every interpreter: what it lets pass, and what it finds. */
 import { Elicitation, Once, type RequestContext, Roots, Sampling, Tools } from "@effect-mcp/core"
+import { ClientInput } from "@effect-mcp/core/ClientInput"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import { Tasks } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Ref, Schema } from "effect"
 import * as McpCheck from "../src/McpCheck.ts"
@@ -72,6 +76,55 @@ describe("McpCheck.interpreters", () => {
       }
       const declined = yield* McpCheck.interpreters(booking, Layer.merge(Bookings.layerTest, Elicitation.layerDecline))
       for (const { exit } of declined) assert.isTrue(Exit.isSuccess(exit) && exit.value.isError === true)
+    })
+  )
+
+  it.effect("runs the handler as a task of both generations, and as one that it begins itself", () =>
+    Effect.gen(function* () {
+      const handler = Effect.gen(function* () {
+        const held = yield* step("hold")
+        const name = yield* ask("a")
+        yield* Tasks.begin
+        return [held, name, yield* step("pay")]
+      })
+      const runs = yield* McpCheck.interpreters(handler, world, { tasks: Tasks.layer() })
+      assert.deepStrictEqual(
+        runs.map(({ interpreter, rounds }) => [interpreter, rounds]),
+        [
+          ["remote", 1],
+          ["replay", 2],
+          ["strict", 3],
+          ["task 2025-11-25", 1],
+          ["task 2026-07-28", 1],
+          // Two rounds until it begins, then the task.
+          ["begun", 3]
+        ]
+      )
+      for (const { exit, steps } of runs) {
+        assert.deepStrictEqual(exit, Exit.succeed([1, "a", 2]))
+        assert.deepStrictEqual(steps, ["hold", "pay"])
+      }
+    })
+  )
+
+  it.effect("finds a handler that is another one as a task", () =>
+    Effect.gen(function* () {
+      const handler = Effect.map(ClientInput, ({ task }) => task !== undefined)
+      const found = yield* Effect.flip(McpCheck.interpreters(handler, Layer.empty, { tasks: Tasks.layer() }))
+      assert(found._tag === "Mismatch")
+      assert.match(found.message, /true.*task 2025-11-25/s)
+    })
+  )
+
+  it.effect("finds a server whose tasks lose their results", () =>
+    Effect.gen(function* () {
+      const losing = Middleware.layer((request, next) =>
+        request.method === "tools/call" ? Effect.andThen(next, Effect.fail(McpError.internalError("lost"))) : next
+      )
+      const tasks = Layer.merge(Tasks.layer(), losing)
+      const found = yield* Effect.flip(McpCheck.interpreters(Effect.void, Layer.empty, { tasks }))
+      assert(found._tag === "Mismatch")
+      assert.match(found.message, /call failed.*lost/s)
     })
   )
 
