@@ -62,3 +62,20 @@ export class BusyMap<K, V> {
     return this.alone === undefined ? others : [this.alone[1], ...others]
   }
 }
+
+/** A Set of the same kind; it may change while it is iterated, which goes over a copy. */
+export class BusySet<A> implements Iterable<A> {
+  private readonly entries = new BusyMap<A, A>()
+
+  add(value: A): void {
+    this.entries.set(value, value)
+  }
+
+  delete(value: A): boolean {
+    return this.entries.delete(value)
+  }
+
+  [Symbol.iterator](): Iterator<A> {
+    return this.entries.values()[Symbol.iterator]()
+  }
+}

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
+import { BusyMap, BusySet } from "@effect-mcp/core/internal/BusyMap"
 import { Schema } from "effect"
 
 const Key = Schema.Literals(["a", "b", "c", "d"])
@@ -26,5 +26,21 @@ describe("a BusyMap", () => {
     assert.deepStrictEqual(busy.keys(), [...model.keys()])
     assert.deepStrictEqual(busy.values(), [...model.values()])
     for (const key of model.keys()) assert.isTrue(busy.has(key) && busy.get(key) === model.get(key))
+  })
+})
+
+describe("a BusySet", () => {
+  it("is iterated as it was, and then has what was added and deleted meanwhile", () => {
+    const busy = new BusySet<string>()
+    for (const value of ["a", "b", "b", "c"]) busy.add(value)
+    const seen: Array<string> = []
+    for (const value of busy) {
+      seen.push(value)
+      busy.delete(value)
+      busy.add(`${value}2`)
+    }
+    assert.deepStrictEqual(seen, ["a", "b", "c"])
+    assert.deepStrictEqual([...busy].toSorted(), ["a2", "b2", "c2"])
+    assert.isFalse(busy.delete("a"))
   })
 })

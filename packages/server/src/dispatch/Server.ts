@@ -3,6 +3,7 @@
  *
  * Owns the sessions, which `SessionFactory` makes of transports.
  */
+import { BusySet } from "@effect-mcp/core/internal/BusyMap"
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { Transport } from "@effect-mcp/core/Transport"
@@ -191,7 +192,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const opensSessions = ServerInfo.hasSessions(info)
   const pings = (request: JsonRpc.Request) => opensSessions && !isModern(request)
   let unnamed = 0
-  const waiting = new Set<StatelessRequest>()
+  const waiting = new BusySet<StatelessRequest>()
   const unsubscribe = (session: Session, uri: string) => Subscriptions.unsubscribe(limits, session, uri)
   const requests = new RequestView({ sessions, stateless: waiting, clock, unsubscribe })
   const changed = () => requests.changed()

@@ -1,4 +1,5 @@
 /** Answers a request of a stateless revision without a session: what an HTTP endpoint calls for each POST. */
+import type { BusySet } from "@effect-mcp/core/internal/BusyMap"
 import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
@@ -50,7 +51,7 @@ export interface Options {
   readonly inbound: InboundHooks
   readonly clock: Clock.Clock
   /** The requests that wait. */
-  readonly requests: Set<StatelessRequest>
+  readonly requests: BusySet<StatelessRequest>
   /** Called when one begins to wait, or ends. */
   readonly changed: () => void
   /** Default: nothing observes the requests. */

@@ -52,7 +52,7 @@ export interface Observed {
   /** Those that are open. */
   readonly sessions: ReadonlySet<Session>
   /** Requests without a session that wait. */
-  readonly stateless: ReadonlySet<StatelessRequest>
+  readonly stateless: Iterable<StatelessRequest>
 }
 
 /**

@@ -90,7 +90,7 @@ interface Item {
 export interface Options {
   readonly sessions: ReadonlySet<Session>
   /** The requests without a session that wait. */
-  readonly stateless: ReadonlySet<StatelessRequest>
+  readonly stateless: Iterable<StatelessRequest>
   readonly clock: Clock.Clock
   /** Ends a resource subscription. */
   readonly unsubscribe: (session: Session, uri: string) => Effect.Effect<void>
