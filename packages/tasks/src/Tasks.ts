@@ -37,9 +37,14 @@ export const layerStore = (
     Effect.gen(function* () {
       const service = yield* makeService(options)
       const tools = yield* ToolRegistry
-      yield* Effect.forkScoped(service.supervisor.resume(tools.taskTools, Attempts.again(service, tools)))
+      const executing = { tools, middleware: yield* MiddlewareRegistry }
+      yield* Effect.forkScoped(service.supervisor.resume(tools.taskTools, Attempts.again(service, executing)))
       const calls = registrationLayer(MiddlewareRegistry, (registry, _services: Context.Context<never>) =>
-        registry.register(Creation.middleware(service, tools), { method: "tools/call", innermost: true })
+        registry.register(Creation.middleware(service, executing), {
+          method: "tools/call",
+          innermost: true,
+          when: Creation.mayBeTask(tools)
+        })
       )
       const lists = registrationLayer(MiddlewareRegistry, (registry, _services: Context.Context<never>) =>
         registry.register(Visible.middleware(tools), { method: "tools/list" })

@@ -123,7 +123,9 @@ const unshared = <A extends { readonly cacheScope?: "public" | "private" | undef
 
 const tools = (registry: Tools, annotation: Annotation, auth: Auth["Service"], registered: Registered): Tools => ({
   find: (name, principal) => registry.find(name, principal),
+  call: (params) => registry.call(params),
   taskTools: () => registry.taskTools(),
+  mayBeTask: (name) => registry.mayBeTask(name),
   register: (entry) => {
     registered()
     return registry.register(

@@ -87,8 +87,14 @@ export class ToolRegistry extends Context.Service<
     readonly register: (entry: ToolEntry) => Effect.Effect<void, never, Scope.Scope>
     /** The registered tool of that name, where the caller sees it; mounted tools are not among them. */
     readonly find: (name: string, principal: Principal["Service"]) => ToolEntry | undefined
+    /** Calls the tool of that name as the caller of the context: for code that answers outside of the request. */
+    readonly call: (
+      params: Model.CallToolParams
+    ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices>
     /** The names of the registered tools whose calls may become tasks, for all callers. */
     readonly taskTools: () => ReadonlyArray<string>
+    /** Whether a registered tool has that name whose calls may become tasks. */
+    readonly mayBeTask: (name: string) => boolean
     /**
      * Adds all tools of a source; `prefix` comes before their names. Of two with one name the server's own tool answers, else the source
      * that was mounted first. Without prefixes the lists of several sources are read to find the name.

@@ -104,10 +104,10 @@ export class Dispatcher {
     request: ServerRequest
   ): Effect.Effect<DecodedResult, McpError.McpError, RequestServices> {
     const { middleware } = this.options.features
-    if (middleware.wraps(operation.method)) request.eager = false
-    if (request.eager) return operation.handle(params, request)
     const untyped: unknown = { method: operation.method, params }
     const decoded = untyped as DecodedRequest // the codec of this very method decoded the params
+    if (middleware.wraps(operation.method, decoded)) request.eager = false
+    if (request.eager) return operation.handle(params, request)
     const { callerBinding } = request
     // The handler is looked up when the effect runs: middleware may wait first, or run the effect again.
     return middleware.apply(decoded, ({ params }) => {

@@ -34,7 +34,7 @@ export {
   type OwnRequest
 } from "../request/DecodedRequest.ts"
 export type { Arrival, Inbound } from "./InboundHooks.ts"
-export { type Middleware, MiddlewareRegistry, type Next, type Proceed } from "./MiddlewareRegistry.ts"
+export { type Middleware, MiddlewareRegistry, type Next, type Place, type Proceed } from "./MiddlewareRegistry.ts"
 
 /**
  * How a request, or one round of it, ended: with a result; with a tool's result that has `isError`; with questions to the client, which
@@ -70,9 +70,19 @@ export const isResumed = ({ params }: Request): boolean => {
   return isJsonObject(untyped) && typeof untyped.requestState === "string"
 }
 
+/** Where middleware lies. */
+export interface Options {
+  /**
+   * What it lies around where a call becomes a task. `creation`: the request that makes the task; its principal owns the task. `execution`:
+   * each run of the handler as the task, again after a crash or a long wait, with the services of a request that was answered; it lies inside
+   * of all other middleware, also where the call is answered within its request. Default `creation`.
+   */
+  readonly tasks?: "creation" | "execution" | undefined
+}
+
 /**
  * Puts `middleware` around every request but `initialize` and `ping`, for as long as the layer lives. A failure is the answer; a defect is
- * answered by -32603.
+ * answered by -32603. A call that becomes a task ends for it with the task, unless `options` say otherwise.
  *
  * @example
  * ```ts
@@ -102,8 +112,10 @@ export const isResumed = ({ params }: Request): boolean => {
  * ```
  */
 export const layer = <R>(
-  middleware: Middleware<R>
-): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> => registered(middleware, {})
+  middleware: Middleware<R>,
+  options: Options = {}
+): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
+  registered(middleware, { tasks: options.tasks })
 
 const registered = <R>(
   middleware: Middleware<R>,
@@ -146,9 +158,10 @@ const registered = <R>(
  * ```
  */
 export const observe = <R>(
-  f: (request: Request, outcome: Outcome) => Effect.Effect<void, never, R>
+  f: (request: Request, outcome: Outcome) => Effect.Effect<void, never, R>,
+  options: Options = {}
 ): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
-  layer<R | RequestServices>((request, next) => Effect.onExit(next, (exit) => f(request, outcomeOf(exit))))
+  layer<R | RequestServices>((request, next) => Effect.onExit(next, (exit) => f(request, outcomeOf(exit))), options)
 
 type Requests = Omit<Method.ClientRequests, "initialize" | "ping">
 
@@ -196,10 +209,11 @@ export type NextOf<M extends keyof Requests, R = RequestServices> = Effect.Effec
  */
 export const on = <M extends keyof Requests, R>(
   method: M,
-  middleware: (request: RequestOf<M>, next: NextOf<M>, proceed: (changed: RequestOf<M>) => NextOf<M>) => NextOf<M, R>
+  middleware: (request: RequestOf<M>, next: NextOf<M>, proceed: (changed: RequestOf<M>) => NextOf<M>) => NextOf<M, R>,
+  options: Options = {}
 ): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only requests of this method come here: the registry cannot say so
-  registered(middleware as unknown as Middleware<R>, { method })
+  registered(middleware as unknown as Middleware<R>, { method, tasks: options.tasks })
 
 /**
  * Puts `hook` around every message that arrives, for as long as the layer lives: requests of every method, also `initialize`, `ping` and

@@ -20,6 +20,13 @@ export interface Place {
   readonly method?: string | undefined
   /** Whether it lies inside of all middleware that does not say so. Default false. */
   readonly innermost?: boolean | undefined
+  /** Whether it lies around a request of its method; called for each. Default: around all. */
+  readonly when?: ((request: Request) => boolean) | undefined
+  /**
+   * What it lies around where a call becomes a task: the request that makes the task, or each run of the handler as the task. The latter lies
+   * inside of all other middleware. Default `creation`.
+   */
+  readonly tasks?: "creation" | "execution" | undefined
 }
 
 /** The registry of middleware. */
@@ -27,6 +34,8 @@ export class MiddlewareRegistry extends Context.Service<
   MiddlewareRegistry,
   {
     readonly register: (middleware: Middleware, place?: Place) => Effect.Effect<void, never, Scope.Scope>
+    /** `handle` answers the request of a task, with the middleware around it that lies around the execution of tasks. */
+    readonly inTask: (request: Request, handle: Proceed) => Next
     /** Around every message that arrives. */
     readonly registerInbound: InboundHooks["register"]
   }
@@ -39,8 +48,8 @@ interface Entry extends Place {
 
 /** What the dispatcher runs. */
 export interface MiddlewareSet {
-  /** Whether anything lies around the requests of a method. */
-  readonly wraps: (method: string) => boolean
+  /** Whether anything lies around a request of a method. */
+  readonly wraps: (method: string, request: Request) => boolean
   /** `handle` answers the request, with the middleware around it. */
   readonly apply: (request: Request, handle: Proceed) => Next
   readonly inbound: InboundHooks
@@ -58,21 +67,31 @@ const around =
           )
     return registry.hold(
       key,
-      ({ middleware }) => middleware(request, next, proceed),
+      ({ middleware, when }) => (when?.(request) === false ? next : middleware(request, next, proceed)),
       () => next
     )
   }
 
-/** Which methods have middleware; computed once per change of the registry. */
-const wrappedMethods = (registry: Registry<Entry, never>): ((method: string) => boolean) => {
+/** Whether a request has middleware; what lies around which method is computed once per change of the registry. */
+const wraps = (registry: Registry<Entry, never>): MiddlewareSet["wraps"] => {
   let version = -1
-  let methods: ReadonlySet<string | undefined> = new Set()
-  return (method) => {
+  let byMethod = new Map<string | undefined, ReadonlyArray<Entry>>()
+  const applies = ({ when }: Entry, request: Request): boolean => when === undefined || when(request)
+  return (method, request) => {
     if (registry.isEmpty) return false
-    if (version !== registry.version) methods = new Set(registry.entries.map((entry) => entry.method))
+    if (version !== registry.version) byMethod = Map.groupBy(registry.entries, (entry) => entry.method)
     version = registry.version
-    return methods.has(undefined) || methods.has(method)
+    const some = (entries: ReadonlyArray<Entry> | undefined) => entries?.some((entry) => applies(entry, request))
+    return some(byMethod.get(undefined)) === true || some(byMethod.get(method)) === true
   }
+}
+
+const isExecution = ({ tasks }: Entry): boolean => tasks === "execution"
+
+/** The entries from the outermost to the innermost. */
+const ordered = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> => {
+  const depth = (entry: Entry): number => (isExecution(entry) ? 2 : entry.innermost === true ? 1 : 0)
+  return entries.every((entry) => depth(entry) === 0) ? entries : entries.toSorted((a, b) => depth(a) - depth(b))
 }
 
 /** A new registry: the service for feature layers, and what the dispatcher runs. */
@@ -81,25 +100,21 @@ export const make: Effect.Effect<{
   readonly context: Context.Context<MiddlewareRegistry>
 }> = Effect.gen(function* () {
   const registry = yield* Registry.make<Entry, never>("middleware")
-  const wraps = wrappedMethods(registry)
   const inbound = yield* InboundHooks.make
   let count = 0
-  const apply = (request: Request, handle: Proceed): Next => {
+  const apply = (entries: ReadonlyArray<Entry>, request: Request, handle: Proceed): Next => {
     let run = handle
-    const { entries } = registry
-    const inner = entries.filter(({ innermost }) => innermost === true)
-    const ordered = inner.length === 0 ? entries : [...entries.filter((entry) => !inner.includes(entry)), ...inner]
     const called: string = request.method
-    for (const { key, method } of ordered.toReversed()) {
+    for (const { key, method } of ordered(entries).toReversed()) {
       if (method === undefined || method === called) run = around(registry, key, run)
     }
     return run(request)
   }
   return {
     middleware: {
-      wraps,
+      wraps: wraps(registry),
       inbound,
-      apply: (request, handle) => Effect.suspend(() => apply(request, handle))
+      apply: (request, handle) => Effect.suspend(() => apply(registry.entries, request, handle))
     },
     context: Context.make(MiddlewareRegistry, {
       register: (middleware, place) =>
@@ -107,6 +122,7 @@ export const make: Effect.Effect<{
           const key = `${++count}`
           return registry.register(key, { key, middleware, ...place })
         }),
+      inTask: (request, handle) => Effect.suspend(() => apply(registry.entries.filter(isExecution), request, handle)),
       registerInbound: (hook) => inbound.register(hook)
     })
   }

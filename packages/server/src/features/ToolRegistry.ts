@@ -21,6 +21,9 @@ const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
   changes: source.changes
 })
 
+const mayBeTask = (entry: ToolEntry | undefined): boolean =>
+  (entry?.tool.execution?.taskSupport ?? "forbidden") !== "forbidden"
+
 /** The error for a name that is not registered, or not visible to the caller. */
 export const unknownTool = (name: string): McpError.McpError => McpError.invalidParams(`Unknown tool: ${excerpt(name)}`)
 
@@ -102,10 +105,9 @@ export const make = (
       context: Context.make(ToolRegistry, {
         register: (entry) => registry.register(entry.tool.name, limited(entry)),
         find,
-        taskTools: () =>
-          registry.entries.flatMap(({ tool }) =>
-            (tool.execution?.taskSupport ?? "forbidden") === "forbidden" ? [] : [tool.name]
-          ),
+        call: (params) => call(params),
+        taskTools: () => registry.entries.flatMap((entry) => (mayBeTask(entry) ? [entry.tool.name] : [])),
+        mayBeTask: (name) => mayBeTask(registry.get(name)),
         mount: (source, options) =>
           registry.mount(options?.prefix === undefined ? source : prefixed(source, options.prefix))
       })

@@ -270,6 +270,20 @@ export const coreFaults: ReadonlyArray<Fault> = [
     test: middlewareTest
   },
   {
+    name: "middleware lies around requests that it leaves out",
+    file: "packages/server/src/features/MiddlewareRegistry.ts",
+    from: "when?.(request) === false ? next",
+    to: "when === undefined && request === undefined ? next",
+    test: middlewareTest
+  },
+  {
+    name: "a request takes the path of middleware that leaves it out",
+    file: "packages/server/src/features/MiddlewareRegistry.ts",
+    from: "when === undefined || when(request)",
+    to: "when !== request",
+    test: middlewareTest
+  },
+  {
     name: "middleware swaps the method of a request",
     file: "packages/server/src/features/MiddlewareRegistry.ts",
     from: "changed.method === request.method",

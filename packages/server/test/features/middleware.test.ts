@@ -255,7 +255,8 @@ describe("a middleware of one method", () => {
   it.effect("wraps no request of another method, nor any once its layer is closed", () =>
     Effect.gen(function* () {
       const { context, middleware } = yield* MiddlewareRegistry.make
-      const wrapped = () => ["tools/call", "prompts/get"].map((method) => middleware.wraps(method))
+      const request = { method: "tools/call", params: { name: "t" } } as const
+      const wrapped = () => ["tools/call", "prompts/get"].map((method) => middleware.wraps(method, request))
       const scope = yield* Scope.make()
       const one = Layer.buildWithScope(
         Middleware.on("tools/call", (_, next) => next),
@@ -265,6 +266,48 @@ describe("a middleware of one method", () => {
       assert.deepStrictEqual(wrapped(), [true, false])
       yield* Scope.close(scope, Exit.void)
       assert.deepStrictEqual(wrapped(), [false, false])
+    })
+  )
+
+  it.effect("lies around those alone that it says, as the middleware around it leaves them", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const named = ({ method, params }: Middleware.Request, name: string) =>
+        method === "tools/call" && params.name === name
+      const wrapped: Array<boolean> = []
+      const registered = (middleware: Middleware.Middleware, place?: MiddlewareRegistry.Place) =>
+        Layer.effectDiscard(
+          Effect.flatMap(Middleware.MiddlewareRegistry, ({ register }) => register(middleware, place))
+        )
+      const note: Middleware.Middleware = ({ params }, next) =>
+        Effect.andThen(
+          Effect.sync(() => seen.push(JSON.stringify({ params }))),
+          next
+        )
+      const place = { method: "tools/call", when: (request: Middleware.Request) => named(request, "a") }
+      const tools = ["a", "b", "c"].map((name) =>
+        Tools.layer(Tool.make(name, { description: "" }), () => Effect.succeed(name))
+      )
+      const renaming = registered((request, next, proceed) =>
+        named(request, "c") ? proceed({ method: "tools/call", params: { name: "a" } }) : next
+      )
+      const both = Layer.provideMerge(registered(note, place), renaming)
+      for (const name of ["a", "b", "c"]) {
+        for (const middleware of [registered(note, place), both]) {
+          const client = yield* session(Layer.mergeAll(tools[0]!, tools[1]!, tools[2]!, middleware))
+          yield* client.call(name)
+        }
+      }
+      assert.deepStrictEqual(
+        seen,
+        Array.from({ length: 3 }, () => '{"params":{"name":"a"}}')
+      )
+      const { context, middleware } = yield* MiddlewareRegistry.make
+      yield* Effect.provide(Layer.build(registered(note, place)), context)
+      for (const name of ["a", "b"]) {
+        wrapped.push(middleware.wraps("tools/call", { method: "tools/call", params: { name } }))
+      }
+      assert.deepStrictEqual(wrapped, [true, false])
     })
   )
 })

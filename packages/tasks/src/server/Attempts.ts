@@ -7,6 +7,7 @@ import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import type { ToolRegistry } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { CallToolParams } from "@effect-mcp/protocol/model/Tool"
 import * as Detached from "@effect-mcp/server/Detached"
 import type * as Middleware from "@effect-mcp/server/Middleware"
 import * as Cause from "effect/Cause"
@@ -17,6 +18,12 @@ import * as TaskInput from "../run/TaskInput.ts"
 import type { Attempt } from "../run/TaskSupervisor.ts"
 import type { Claimed, Entry, Lease } from "../store/Journal.ts"
 import type { Service } from "./Service.ts"
+
+/** What a task runs: the tools of its server, with the middleware around them. */
+export interface Executing {
+  readonly tools: ToolRegistry["Service"]
+  readonly middleware: Middleware.MiddlewareRegistry["Service"]
+}
 
 /** The result of a tool, as it is stored. Only a tool gives it: nothing that encodes lies inside of the creation. */
 const stored = (result: Effect.Success<Middleware.Next>): Effect.Effect<JsonObject> =>
@@ -56,23 +63,24 @@ export const attemptOf = (
   return { handler: Effect.onExit(ended, over), waits: input.waits }
 }
 
+/** The call of a tool as the task runs it: nothing of the request that made the task is a part of it. */
+export const execution = ({ middleware, tools }: Executing, params: CallToolParams): Middleware.Next =>
+  middleware.inTask({ method: "tools/call", params }, (request) =>
+    request.method === "tools/call"
+      ? tools.call(request.params)
+      : Effect.die(new Error(`A task runs tools/call, not ${request.method}`))
+  )
+
 /** The run of a task that was claimed, by the tool of its name. */
 export const again =
-  (service: Service, tools: ToolRegistry["Service"]) =>
+  (service: Service, executing: Executing) =>
   ({ entries, input, lease }: Claimed): Effect.Effect<Attempt, McpError.McpError> =>
     Effect.gen(function* () {
       const client = yield* ClientFacts.read(input.client)
-      const entry = tools.find(input.tool, client.facts.principal)
-      if (entry === undefined) {
+      if (executing.tools.find(input.tool, client.facts.principal) === undefined) {
         return yield* McpError.internalError(`The tool ${input.tool} is not there any more for the caller of the task`)
       }
       const { arguments: args } = input.input
       const params = { name: input.tool, arguments: isJsonObject(args) ? args : {} }
-      return attemptOf(
-        service,
-        lease,
-        client,
-        entries,
-        Effect.suspend(() => entry.call(params))
-      )
+      return attemptOf(service, lease, client, entries, execution(executing, params))
     })

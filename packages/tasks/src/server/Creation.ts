@@ -29,7 +29,7 @@ import * as Wire2025 from "../model/Wire2025.ts"
 import * as Wire2026 from "../model/Wire2026.ts"
 import * as ClientFacts from "../run/ClientFacts.ts"
 import type { Waits } from "../run/Waits.ts"
-import { attemptOf } from "./Attempts.ts"
+import { attemptOf, execution, type Executing } from "./Attempts.ts"
 import { onBegin } from "./Begin.ts"
 import * as Outlet from "./Outlet.ts"
 import { owner } from "./Owner.ts"
@@ -72,7 +72,7 @@ export interface Generation {
 export const created = (
   service: Service,
   { arguments: input = {}, name }: CallToolParams,
-  next: Next,
+  handler: Next,
   before: Recorded,
   { answer, join, ttl }: Generation,
   waits?: Waits
@@ -87,7 +87,7 @@ export const created = (
       McpError.limitExceeded(message)
     )
     yield* join(made.task, caller)
-    const attempt = attemptOf(service, made.lease, { facts, before }, [], next)
+    const attempt = attemptOf(service, made.lease, { facts, before }, [], handler)
     yield* supervisor.run(made.lease, waits === undefined ? attempt : { ...attempt, waits })
     return answer(made.task)
   }).pipe(Effect.uninterruptible)
@@ -153,7 +153,8 @@ const coreCall = (
   service: Service,
   params: CallToolParams,
   support: Support,
-  next: Next
+  next: Next,
+  handler: Next
 ): Effect.Effect<Answer, McpError.McpError, RequestServices> =>
   Effect.flatMap(taskOf(params), (task) => {
     if (task === undefined) {
@@ -163,7 +164,7 @@ const coreCall = (
     }
     return support === "forbidden"
       ? asksInVain(params.name)
-      : created(service, params, next, nothing, core(service, task.ttl))
+      : created(service, params, handler, nothing, core(service, task.ttl))
   })
 
 /** Calls of 2026-07-28: the server decides, for clients that declared the extension in the request. */
@@ -171,34 +172,43 @@ const extensionCall = (
   service: Service,
   params: CallToolParams,
   begins: boolean,
-  next: Next
+  next: Next,
+  handler: Next
 ): Effect.Effect<Answer, McpError.McpError, RequestServices> =>
   Effect.gen(function* () {
     const generation = extension(service)
-    if (!begins) return yield* created(service, params, next, nothing, generation)
+    if (!begins) return yield* created(service, params, handler, nothing, generation)
     const answer = yield* untilBegun(next)
     if (answer !== undefined) return answer
     const input = yield* ClientInput
-    return yield* created(service, params, next, input.recorded?.() ?? nothing, generation)
+    return yield* created(service, params, handler, input.recorded?.() ?? nothing, generation)
   })
+
+/** Whether a call may become a task, or asks for one: no other call passes through `middleware`. */
+export const mayBeTask =
+  (tools: ToolRegistry["Service"]) =>
+  (request: Middleware.Request): boolean =>
+    request.method === "tools/call" && ("task" in request.params || tools.mayBeTask(request.params.name))
 
 /** The middleware around calls of tools. */
 export const middleware =
-  (service: Service, tools: ToolRegistry["Service"]): Middleware.Middleware =>
+  (service: Service, executing: Executing): Middleware.Middleware =>
   (request, next) => {
     if (request.method !== "tools/call") return next
     const { params } = request
     return Effect.gen(function* () {
-      const entry = tools.find(params.name, yield* Principal)
+      const entry = executing.tools.find(params.name, yield* Principal)
       // The server of a mounted tool decides.
       if (entry === undefined) return yield* next
       const support = entry.tool.execution?.taskSupport ?? "forbidden"
+      // Not `next`: it keeps the request for as long as the task runs.
+      const handler = execution(executing, params)
       const context = yield* RequestContext
       const { clientCapabilities, revision } = context
-      if (Extension.isIn(CoreTasks, revision)) return yield* coreCall(service, params, support, next)
+      if (Extension.isIn(CoreTasks, revision)) return yield* coreCall(service, params, support, next, handler)
       if (support === "forbidden") return yield* next
       return Extension.settingsIn(TasksExtension, revision, clientCapabilities) !== undefined
-        ? yield* extensionCall(service, params, entry.beginsTask === true, next)
+        ? yield* extensionCall(service, params, entry.beginsTask === true, next, handler)
         : yield* support === "optional" ? next : taskRequired(params.name, context)
     })
   }

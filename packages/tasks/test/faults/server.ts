@@ -12,6 +12,34 @@ export const serverFaults: ReadonlyArray<Fault> = [
     to: ": Effect.void",
     test: "packages/tasks/test/server/Audit.test.ts"
   },
+  {
+    name: "Middleware around the execution of tasks lies around no task",
+    file: "packages/server/src/features/MiddlewareRegistry.ts",
+    from: 'tasks === "execution"',
+    to: 'tasks === undefined && tasks === "execution"',
+    test: "packages/tasks/test/server/Execution.test.ts"
+  },
+  {
+    name: "Each run of a task lies in the middleware of requests",
+    file: "packages/server/src/features/MiddlewareRegistry.ts",
+    from: "registry.entries.filter(isExecution)",
+    to: "registry.entries",
+    test: "packages/tasks/test/server/Execution.test.ts"
+  },
+  {
+    name: "A task keeps the request that made it",
+    file: "packages/tasks/src/server/Creation.ts",
+    from: "const handler = execution(executing, params)",
+    to: "const handler = next",
+    test: "packages/tasks/test/server/Execution.test.ts"
+  },
+  {
+    name: "Each call of a tool takes the path of middleware",
+    file: "packages/tasks/src/Tasks.ts",
+    from: "Creation.mayBeTask(tools)",
+    to: "() => true",
+    test: "packages/tasks/test/server/Execution.test.ts"
+  },
   ...(["A task was created", "A task has ended", "A task was read"] as const).map((line) => ({
     name: `The audit log of tasks lacks: ${line}`,
     file: "packages/tasks/src/run/Audit.ts",

@@ -1,0 +1,151 @@
+/** What lies around a call that becomes a task, what around its execution, and what a task keeps of its request. */
+import { Elicitation, Principal, RequestContext } from "@effect-mcp/core"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import { quiesce } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import * as Tasks from "../../src/Tasks.ts"
+import * as Client from "../support/client.ts"
+import * as Session from "../support/session.ts"
+import { tool } from "../support/tools.ts"
+
+const confirm = Elicitation.form("Sure?", Schema.Struct({ ok: Schema.Boolean }), { key: "sure" })
+const ok = { action: "accept", content: { ok: true } }
+const hello = tool("hello", "optional", () => Effect.succeed("Hello"))
+const plain = tool("plain", undefined, () => Effect.succeed("Plain"))
+
+/** What happens, in its order. */
+const diary = () => {
+  const lines: Array<string> = []
+  const note = (line: string) => Effect.sync(() => void lines.push(line))
+  const around = (name: string, options?: Middleware.Options) =>
+    Middleware.on(
+      "tools/call",
+      (_, next) =>
+        Effect.onExit(Effect.andThen(note(`${name} begins`), next), ({ _tag }) => note(`${name} ends: ${_tag}`)),
+      options
+    )
+  return { around, note, take: () => lines.splice(0) }
+}
+
+/** Calls a tool as a task, in the words of a generation. */
+const calls = {
+  "2025-11-25": (features: Parameters<typeof Client.serve>[0]) =>
+    Effect.map(Session.inMemory(features), (client) => (name: string) => Effect.asVoid(client.start(name))),
+  "2026-07-28": (features: Parameters<typeof Client.serve>[0]) =>
+    Effect.map(Client.session(features), (client) => (name: string) => Effect.asVoid(client.call(name)))
+}
+
+describe.each(["2025-11-25", "2026-07-28"] as const)("middleware in %s", (version) => {
+  it.effect("lies around the creation of a task, or around its execution, inside of all other", () =>
+    Effect.gen(function* () {
+      const { around, note, take } = diary()
+      const work = tool("work", "optional", () => Effect.andThen(note("work"), Effect.as(Effect.sleep(5), "Done")))
+      const inner = around("execution", { tasks: "execution" })
+      const middleware = Layer.provideMerge(around("creation"), inner)
+      const call = yield* calls[version](Layer.mergeAll(work, middleware, Tasks.layer()))
+      yield* call("work")
+      yield* quiesce
+      const begun = take()
+      assert.sameMembers(begun, ["creation begins", "creation ends: Success", "execution begins", "work"])
+      assert.strictEqual(begun[0], "creation begins")
+      assert.isBelow(begun.indexOf("execution begins"), begun.indexOf("work"))
+      yield* TestClock.adjust(5)
+      yield* quiesce
+      assert.deepStrictEqual(take(), ["execution ends: Success"])
+    })
+  )
+
+  it.effect("around the execution sees its principal, and its failure is that of the task", () =>
+    Effect.gen(function* () {
+      const seen: Array<string | undefined> = []
+      const refusing = Middleware.layer(
+        ({ method }, next) =>
+          Effect.flatMap(Effect.all([Principal.Principal, RequestContext.RequestContext]), ([{ subject }]) => {
+            if (method === "tools/call") seen.push(subject)
+            return next
+          }),
+        { tasks: "execution" }
+      )
+      const ada = { principal: { subject: "ada", scopes: [], claims: {} } }
+      const server = yield* Client.serve(Layer.mergeAll(hello, refusing, Tasks.layer()))
+      if (version === "2025-11-25") yield* (yield* Session.connect(server, ada)).start("hello")
+      else yield* (yield* Client.connect(server, ada)).call("hello")
+      yield* quiesce
+      assert.deepStrictEqual(seen, ["ada"])
+    })
+  )
+
+  it.effect("a task keeps nothing of the request that made it", () =>
+    Effect.gen(function* () {
+      setFlagsFromString("--expose-gc")
+      const collect: () => void = runInNewContext("gc")
+      const requests: Array<WeakRef<object>> = []
+      const seeing = Middleware.on("tools/call", (_, next) =>
+        Effect.flatMap(RequestContext.RequestContext, (context) => {
+          requests.push(new WeakRef(context))
+          return next
+        })
+      )
+      const wait = tool("wait", "optional", () => Effect.never)
+      const call = yield* calls[version](Layer.mergeAll(wait, seeing, Tasks.layer()))
+      for (let n = 0; n < 10; n++) yield* call("wait")
+      yield* quiesce
+      // The last request may be on a stack.
+      const kept = () => requests.slice(0, -1).filter((request) => request.deref() !== undefined).length
+      for (let n = 0; n < 20 && kept() > 0; n++) {
+        yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+        collect()
+      }
+      assert.strictEqual(kept(), 0)
+    })
+  )
+})
+
+describe("middleware", () => {
+  it.effect("around the execution lies around each run of a task, and around a call that stays a request", () =>
+    Effect.gen(function* () {
+      const { around, take } = diary()
+      const ask = tool("ask", "optional", () => Effect.map(confirm, ({ ok }) => String(ok)))
+      const client = yield* Client.session(
+        Layer.mergeAll(ask, hello, around("run", { tasks: "execution" }), Tasks.layer())
+      )
+      const { taskId } = yield* client.call("ask")
+      yield* TestClock.adjust("45 seconds")
+      assert.deepStrictEqual(take(), ["run begins", "run ends: Failure"])
+      yield* client.update(taskId, { sure: ok })
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(take(), ["run begins", "run ends: Success"])
+      yield* client.call("hello", {}, Client.undeclared)
+      assert.deepStrictEqual(take(), ["run begins", "run ends: Success"])
+    })
+  )
+
+  it.effect("of tasks lies around no call of a tool without `task`", () =>
+    Effect.gen(function* () {
+      const places: Array<Middleware.Place | undefined> = []
+      const spied = Layer.effect(
+        Middleware.MiddlewareRegistry,
+        Effect.map(Middleware.MiddlewareRegistry, (registry) => ({
+          ...registry,
+          register: (middleware, place) => {
+            places.push(place)
+            return registry.register(middleware, place)
+          }
+        }))
+      )
+      yield* Client.serve(Layer.mergeAll(hello, plain, Layer.provide(Tasks.layer(), spied)))
+      const onCalls = places.filter((place) => place?.method === undefined || place.method === "tools/call")
+      assert.lengthOf(onCalls, 1)
+      const lies = (params: { readonly name: string; readonly task?: object }) =>
+        onCalls[0]?.when?.({ method: "tools/call", params })
+      assert.deepStrictEqual(
+        [lies({ name: "hello" }), lies({ name: "plain" }), lies({ name: "plain", task: {} }), lies({ name: "none" })],
+        [true, false, true, false]
+      )
+    })
+  )
+})
