@@ -97,6 +97,11 @@ describe("top", () => {
       const missing = yield* run(["top", url.replace("/admin", "/nothing"), ...bearer])
       assert.strictEqual(missing.code, 3)
       assert.strictEqual((yield* run(["top", "localhost", ...bearer])).code, 2)
+      for (const host of ["192.0.2.1", "localhost.example.com", "127.0.0.1.example.com"]) {
+        const readable = yield* run(["top", `http://${host}/admin`, ...bearer])
+        assert.strictEqual(readable.code, 2)
+        assert.include(readable.stderr, "ssh -L")
+      }
       assert.strictEqual((yield* run(["top", url, "--interrupt", "1", ...bearer])).code, 2)
     }).pipe(Effect.scoped)
   )

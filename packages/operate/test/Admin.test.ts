@@ -123,19 +123,24 @@ describe.each(Revision.all)("the admin endpoint at a server of $version", ({ ver
 })
 
 describe("the admin endpoint", () => {
-  it.live("refuses callers without the token, other names, pages, and tokens that may only see", () =>
-    Effect.gen(function* () {
-      const { port } = yield* start
-      const statusOf = (asked: Asked) => Effect.map(ask(port, asked), ({ status }) => status)
-      assert.strictEqual(yield* statusOf({ headers: {} }), 401)
-      assert.strictEqual(yield* statusOf({ headers: bearer("token-of-another-program") }), 401)
-      assert.strictEqual(yield* statusOf({ headers: bearer(`${token}x`) }), 401)
-      assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), host: "evil.example" } }), 403)
-      assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), origin: "https://evil.example" } }), 403)
-      assert.strictEqual(yield* statusOf({ headers: bearer(readOnly) }), 200)
-      const { status } = yield* interrupt(port, { key: "1", reason: "no" }, { headers: bearer(readOnly) })
-      assert.strictEqual(status, 403)
-    }).pipe(Effect.scoped)
+  it.live(
+    "refuses callers without the token, other names, pages, what a proxy forwards, and tokens that may only see",
+    () =>
+      Effect.gen(function* () {
+        const { port } = yield* start
+        const statusOf = (asked: Asked) => Effect.map(ask(port, asked), ({ status }) => status)
+        assert.strictEqual(yield* statusOf({ headers: {} }), 401)
+        assert.strictEqual(yield* statusOf({ headers: bearer("token-of-another-program") }), 401)
+        assert.strictEqual(yield* statusOf({ headers: bearer(`${token}x`) }), 401)
+        assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), host: "evil.example" } }), 403)
+        assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), origin: "https://evil.example" } }), 403)
+        for (const name of ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"]) {
+          assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), [name]: "127.0.0.1" } }), 403, name)
+        }
+        assert.strictEqual(yield* statusOf({ headers: bearer(readOnly) }), 200)
+        const { status } = yield* interrupt(port, { key: "1", reason: "no" }, { headers: bearer(readOnly) })
+        assert.strictEqual(status, 403)
+      }).pipe(Effect.scoped)
   )
 
   it.live("does not show the id of a session over HTTP, which admits its holder", () =>

@@ -87,6 +87,65 @@ describe.each(Revision.all)("an audit trail in $version", (revision) => {
   )
 })
 
+describe.each(Revision.all)("an audit trail of a client in $version", (revision) => {
+  it.effect("has its requests and questions with their server and outcome, and its connection", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      yield* Effect.gen(function* () {
+        const client = yield* McpTest.connect(features, revision)
+        yield* client.callTool(Login, { user: "ada", password: "swordfish" })
+        yield* Effect.exit(client.callToolByName("missing"))
+        yield* client.callToolByName("asks")
+        yield* client.readResource("https://user:secret@host/report?token=secret")
+      }).pipe(Effect.scoped, Effect.provide([model, Layer.provide(Audit.layerClient(), Audit.layerArray(lines))]))
+      const all = records(lines)
+      const calls = all.flatMap(({ event, method, outcome, target }) =>
+        event === "client.request" && (method === "tools/call" || method === "resources/read")
+          ? [[target, outcome]]
+          : []
+      )
+      assert.deepStrictEqual(calls, [
+        ["login", "answered"],
+        ["missing", "failed"],
+        ...(revision.era === "stateless" ? [["asks", "asked"]] : []),
+        ["asks", "answered"],
+        ["https://host/report", "answered"]
+      ])
+      const question = all.find(({ event }) => event === "client.question")
+      assert.strictEqual(question?.outcome, revision.era === "stateful" ? "answered" : undefined)
+      assert.includeMembers(
+        all.map(({ event }) => event),
+        ["client.opened", "client.closed"]
+      )
+      const call = all.find(({ target }) => target === "login")
+      assert.strictEqual(call?.details?.["revision"], revision.version)
+      assert.notMatch(lines.join("\n"), /swordfish|secret/)
+      assert.deepInclude(yield* check(lines), { problems: [], closed: true, records: lines.length })
+    })
+  )
+})
+
+describe("details that a program adds", () => {
+  it.effect("do not stop the trail where they have no JSON", () =>
+    Effect.gen(function* () {
+      const circle: { [name: string]: unknown } = {}
+      circle["self"] = circle
+      const all = [{ amount: 10n }, { circle }, { left: "after it" }]
+      // As a program without types gives them.
+      const given: ReadonlyArray<Audit.Entry> = all.map((details) => Object.assign({ event: "app.paid" }, { details }))
+      const lines = yield* trailOf(
+        Effect.flatMap(Audit.Audit, ({ record }) => Effect.forEach(given, record, { discard: true }))
+      )
+      const [first, second, third] = records(lines).flatMap(({ details, event }) =>
+        event === "app.paid" ? [details] : []
+      )
+      assert.deepStrictEqual([first, third], [{ amount: "10" }, { left: "after it" }])
+      assert.include(String(second?.["unreadable"]), "circular")
+      assert.deepInclude(yield* check(lines), { problems: [], closed: true })
+    })
+  )
+})
+
 const three = (options?: Audit.Options) =>
   trailOf(
     Effect.gen(function* () {

@@ -75,7 +75,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "the admin endpoint shows the query of a resource",
     file: "packages/operate/src/admin/Snapshot.ts",
-    from: "? withoutQuery(target) : target,",
+    from: "? withoutSecrets(target) : target,",
     to: "? target : target,",
     test: "packages/operate/test/Admin.test.ts"
   },
@@ -102,7 +102,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "an audit trail has the query of a resource",
-    file: "packages/operate/src/audit/entries.ts",
+    file: "packages/protocol/src/Excerpt.ts",
     from: 'uri.replace(/[?#][^]*$/, "")',
     to: "uri",
     test: "packages/operate/test/Audit.test.ts"
@@ -148,5 +148,40 @@ export const faults: ReadonlyArray<Fault> = [
     from: "defaultValue: () => () => undefined",
     to: "defaultValue: () => (_, args) => JSON.stringify(args)",
     test: "packages/testing/test/Spans.test.ts"
+  },
+  {
+    name: "a span has the user and the query of a resource",
+    file: "packages/core/src/peer/Spans.ts",
+    from: "cut(withoutSecrets(uri))",
+    to: "cut(uri)",
+    test: "packages/testing/test/Spans.test.ts"
+  },
+  {
+    name: "a password with an @ in it stays in a URI",
+    file: "packages/protocol/src/Excerpt.ts",
+    from: "[^/\\\\]*@/",
+    to: "[^/\\\\@]*@/",
+    test: "packages/testing/test/Spans.test.ts"
+  },
+  {
+    name: "the admin endpoint takes what a proxy forwards for local",
+    file: "packages/operate/src/admin/Admin.ts",
+    from: "if (proxied.some((name) => headers[name] !== undefined)) {",
+    to: "if (proxied.every((name) => headers[name] !== undefined)) {",
+    test: "packages/operate/test/Admin.test.ts"
+  },
+  {
+    name: "a bigint stops the audit trail",
+    file: "packages/operate/src/audit/chain.ts",
+    from: "return JSON.stringify({ ...fields, prev }, numbers)",
+    to: "return JSON.stringify({ ...fields, prev })",
+    test: "packages/operate/test/Audit.test.ts"
+  },
+  {
+    name: "the token of top goes to any host in plain text",
+    file: "packages/cli/src/top/Endpoint.ts",
+    from: 'protocol === "https:" ||',
+    to: 'protocol !== "" ||',
+    test: "packages/cli/test/Top.test.ts"
   }
 ]

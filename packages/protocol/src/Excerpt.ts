@@ -47,3 +47,7 @@ export const excerpt = (text: string, limit: number = maxLength): string => {
   }
   return `${shown}…`
 }
+
+/** A URI without the parts that may hold a secret: user and password, query and fragment. */
+export const withoutSecrets = (uri: string): string =>
+  uri.replace(/[?#][^]*$/, "").replace(/^([\w+.-]+:[/\\]{2})[^/\\]*@/, "$1")

@@ -34,13 +34,17 @@ const Dies = Tool.make("dies", { description: "Dies" })
 const Asks = Tool.make("asks", { description: "Asks the user" })
 const Greet = Prompt.make("greet", { description: "Greets" })
 
+/** Two signs of a password, a query, and more than an attribute holds. */
+const secretUri = `https://ada:sword@fish:swordfish@host/${"r".repeat(300)}?token=swordfish`
+
 const features = Layer.mergeAll(
   Tools.layer(Secret, () => Effect.succeed("done")),
   Tools.layer(Fails, () => Effect.fail(new Tools.ToolFailure({ message: "It failed" }))),
   Tools.layer(Dies, () => Effect.die("a bug")),
   Tools.layer(Asks, () => Effect.as(Sampling.createMessage({ maxTokens: 1, messages: [] }), "asked")),
   Prompts.layer(Greet, () => Effect.succeed("Hello")),
-  Resources.layer({ uri: "memo://one", name: "one" }, Effect.succeed("1"))
+  Resources.layer({ uri: "memo://one", name: "one" }, Effect.succeed("1")),
+  Resources.layer({ uri: secretUri, name: "two" }, Effect.succeed("2"))
 )
 
 const model = Sampling.layer(() =>
@@ -55,6 +59,7 @@ describe.each(Revision.all)("a span in $version", (revision) => {
       yield* client.callTool(Secret, { word: "swordfish" })
       yield* client.getPrompt(Greet, {})
       yield* client.readResource("memo://one")
+      yield* client.readResource(secretUri)
       const sent = named("tools/call secret", "client")
       const handled = named("tools/call secret", "server")
       const common = {
@@ -72,7 +77,13 @@ describe.each(Revision.all)("a span in $version", (revision) => {
         ...(revision.era === "stateful" ? { "mcp.session.id": "session-1" } : undefined)
       })
       assert.strictEqual(named("prompts/get greet", "server").attributes.get("gen_ai.prompt.name"), "greet")
-      assert.strictEqual(named("resources/read", "server").attributes.get("mcp.resource.uri"), "memo://one")
+      for (const kind of ["client", "server"]) {
+        const read = spans.filter((span) => span.name === "resources/read" && span.kind === kind)
+        assert.deepStrictEqual(
+          read.map(({ attributes }) => attributes.get("mcp.resource.uri")),
+          ["memo://one", `https://host/${"r".repeat(243)}`]
+        )
+      }
       const texts = spans.flatMap(({ attributes, name }) => [name, ...attributes.values()])
       assert.isFalse(texts.some((text) => String(text).includes("swordfish")))
     }).pipe(Effect.scoped, Effect.provide(layer))

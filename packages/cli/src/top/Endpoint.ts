@@ -25,6 +25,10 @@ const refused = (status: number, reason: unknown): Failure => {
 
 const Interrupted = Schema.Struct({ interrupted: Schema.Boolean })
 
+/** Whether nothing on the way to a URL can read what is sent there. */
+const isPrivate = ({ hostname, protocol }: URL): boolean =>
+  protocol === "https:" || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
+
 /** At `url`, below which its routes are. */
 export const make = Effect.fnUntraced(function* (
   url: string,
@@ -32,6 +36,11 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Endpoint, Failure> {
   if (!URL.canParse(url) || !/^https?:/i.test(url)) {
     return yield* usage(`Not the URL of an admin endpoint: ${url}. Write http://127.0.0.1:9464/admin`)
+  }
+  if (!isPrivate(new URL(url))) {
+    return yield* usage(
+      `The token would be read on its way to ${url}. Use https, or a tunnel: ssh -L 9464:127.0.0.1:9464 HOST, then http://127.0.0.1:9464/admin`
+    )
   }
   const base = url.replace(/\/$/, "")
   const { Snapshot } = yield* Effect.promise(() => import("@effect-mcp/operate/Admin"))

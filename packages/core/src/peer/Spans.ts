@@ -5,6 +5,7 @@
  * Where the program has no tracer there is no span, and no cost. Refuses to record results and headers, and arguments unless `RecordedArguments` asks
  * for them.
  */
+import { withoutSecrets } from "@effect-mcp/protocol/Excerpt"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { McpError } from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -43,6 +44,9 @@ export type Attributes = Readonly<Record<string, string>>
 const longest = 256
 const cut = (text: unknown): string | undefined => (typeof text === "string" ? text.slice(0, longest) : undefined)
 
+/** Of a resource, as attributes name it: its user and its query may be secrets. */
+const resource = (uri: unknown): string | undefined => (typeof uri === "string" ? cut(withoutSecrets(uri)) : undefined)
+
 /** The name of the tool or prompt that a message is about, and the attribute for it. */
 export const targetOf = ({ method, params }: Message): readonly [attribute: string, name: string] | undefined => {
   const name = cut(params?.name)
@@ -66,7 +70,7 @@ const attributesOf = (
   const target = targetOf(message)
   const recorded =
     method === "tools/call" && target && Context.get(context, RecordedArguments)(target[1], params?.arguments)
-  const uri = method.startsWith("resources/") ? cut(params?.uri) : undefined
+  const uri = method.startsWith("resources/") ? resource(params?.uri) : undefined
   return {
     "mcp.method.name": method.slice(0, longest),
     ...(id === undefined ? undefined : { "jsonrpc.request.id": String(id).slice(0, longest) }),

@@ -78,6 +78,9 @@ const rightsOf = Effect.fnUntraced(function* ({ readOnlyToken, token }: Options)
 const unauthorized = respond(401, { error: "Send the token of the admin endpoint" }, { "www-authenticate": "Bearer" })
 const forbidden = (error: string): Response => respond(403, { error })
 
+/** Headers of proxies: behind one on this machine every caller would seem to be local. */
+const proxied = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"]
+
 /** Answers a request with that right, or refuses it. */
 const admitted = <E, R>(
   rights: (authorization: string | undefined) => Effect.Effect<Right | undefined>,
@@ -88,6 +91,9 @@ const admitted = <E, R>(
     const { headers, remoteAddress } = yield* HttpServerRequest.HttpServerRequest
     if (!isLoopback(Option.getOrUndefined(remoteAddress))) {
       return forbidden("The admin endpoint answers this machine only")
+    }
+    if (proxied.some((name) => headers[name] !== undefined)) {
+      return forbidden("The admin endpoint answers this machine only, and nothing that a proxy has forwarded")
     }
     const rebound = DnsRebinding.check(headers, {})
     if (rebound !== undefined) return forbidden(rebound)
@@ -129,7 +135,7 @@ const interrupt = Effect.gen(function* () {
 /**
  * Adds the routes `GET {path}/requests` (a `Snapshot`) and `POST {path}/interrupt` to the router, for `effect-mcp top`. Where the layer is
  * given an `Audit`, each interrupt is an entry of it (`admin.interrupt`). Mount it on a listener
- * of its own, on loopback: behind a proxy on the same machine every caller would seem to be local.
+ * of its own, on loopback. What a proxy has forwarded is refused, for behind it every caller would seem to be local.
  *
  * @example
  * ```ts

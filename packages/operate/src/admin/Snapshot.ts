@@ -1,8 +1,7 @@
 /** What runs at a server at one moment: its sessions, and their requests, subscriptions and questions. */
 import { digest } from "@effect-mcp/core/internal/digest"
-import { beginning } from "@effect-mcp/protocol/Excerpt"
+import { beginning, withoutSecrets } from "@effect-mcp/protocol/Excerpt"
 import * as McpServer from "@effect-mcp/server/McpServer"
-import { withoutQuery } from "../audit/entries.ts"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -88,7 +87,7 @@ const requestRow = (row: McpServer.RequestRow, session: string | undefined): Req
     kind,
     method,
     // The query of a URI is like an argument.
-    target: target !== undefined && method.startsWith("resources/") ? withoutQuery(target) : target,
+    target: target !== undefined && method.startsWith("resources/") ? withoutSecrets(target) : target,
     state,
     since,
     asking,

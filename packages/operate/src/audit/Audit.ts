@@ -2,10 +2,12 @@
  * An audit trail of servers: the actor, method, time and outcome of every request, question, notification and refusal, in a chain of
  * hashes that shows whether a line was changed, left out or put in.
  */
+import * as ClientObserver from "@effect-mcp/client/ClientObserver"
 import { and, Observers } from "@effect-mcp/server/Observer"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as clientEntries from "./clientEntries.ts"
 import * as entries from "./entries.ts"
 import type { Entry } from "./Record.ts"
 import type { Sink, SinkError } from "./Sink.ts"
@@ -68,4 +70,35 @@ export const layer = (options: Options = {}): Layer.Layer<Audit | Observers, Sin
         })
       return Context.make(Audit, { record }).pipe(Context.add(Observers, yield* and(observer)))
     })
+  )
+
+/**
+ * The audit trail of the clients that are given this layer: every request and question with its server, method, target and outcome, and
+ * each connection. Its sink is its own. Clients do not wait for it: beyond `capacity` entries are dropped, and counted.
+ *
+ * @example
+ * ```ts
+ * import { NodeFileSystem } from "@effect/platform-node"
+ * import { McpClient } from "@effect-mcp/client"
+ * import { Audit } from "@effect-mcp/operate"
+ * import { Layer } from "effect"
+ * import { FetchHttpClient } from "effect/http"
+ *
+ * const audit = Audit.layerClient().pipe(
+ *   Layer.provide(Audit.layerFile("/var/log/agent/audit.jsonl")),
+ *   Layer.provide(NodeFileSystem.layer)
+ * )
+ *
+ * export const client = McpClient.layerHttp({ url: "https://mcp.example.com/mcp" }).pipe(
+ *   Layer.provide([audit, FetchHttpClient.layer])
+ * )
+ * ```
+ */
+export const layerClient = (
+  options: Omit<Options, "whenFull"> = {}
+): Layer.Layer<ClientObserver.ClientObservers, SinkError, Sink> =>
+  ClientObserver.layer(
+    Effect.map(Trail.make({ ...options, whenFull: "drop" }), (trail) =>
+      clientEntries.observer((entry) => trail.note(entry), options.arguments)
+    )
   )

@@ -22,7 +22,7 @@ export type Outcome = "answered" | "asked" | "tool_failed" | "failed" | "refused
 export interface Entry {
   /**
    * `request`, `notification`, `question`, `refusal` (an HTTP request that was not let in), `session.opened`, `session.closed`, those of
-   * the trail itself (`audit.opened`, `audit.closed`, `audit.dropped`), or a name of one's own with a dot in it.
+   * clients (`client.request`, `client.question`, `client.opened`, `client.closed`, `client.reconnected`), those of the trail itself (`audit.opened`, `audit.closed`, `audit.dropped`), or a name of one's own with a dot in it.
    */
   readonly event: string
   readonly actor?: Actor | undefined

@@ -3,6 +3,7 @@
  *
  * A key makes it a chain of HMACs: without the key no other chain can be made, either.
  */
+import { beginning } from "@effect-mcp/protocol/Excerpt"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -44,6 +45,18 @@ export const hasherOf = (key: Redacted.Redacted | undefined): Effect.Effect<Hash
   )
 }
 
+const numbers = (_: string, value: unknown): unknown => (typeof value === "bigint" ? `${value}` : value)
+
+/** As JSON. Details are a program's own: a bigint is text, and what has no JSON does not stop the trail. */
+const textOf = (fields: object, prev: string): string => {
+  try {
+    return JSON.stringify({ ...fields, prev }, numbers)
+  } catch (error) {
+    const details = { unreadable: error instanceof Error ? beginning(error.message) : "" }
+    return JSON.stringify({ ...fields, details, prev }, numbers)
+  }
+}
+
 /** The line of a record, without a newline, and where the chain ends with it. `fields` are those of the record before `prev`. */
 export const link = (
   tail: Tail,
@@ -51,7 +64,7 @@ export const link = (
   hash: Hasher
 ): Effect.Effect<{ readonly line: string; readonly tail: Tail }> => {
   const seq = tail.seq + 1
-  const body = JSON.stringify({ seq, ...fields, prev: tail.hash })
+  const body = textOf({ seq, ...fields }, tail.hash)
   return Effect.map(hash(body), (hash) => ({ line: `${body.slice(0, -1)},"hash":"${hash}"}`, tail: { seq, hash } }))
 }
 

@@ -2,7 +2,7 @@
 import { digest } from "@effect-mcp/core/internal/digest"
 import { errorTypeOf } from "@effect-mcp/core/internal/Spans"
 import type { Principal } from "@effect-mcp/core/Principal"
-import { beginning } from "@effect-mcp/protocol/Excerpt"
+import { beginning, withoutSecrets } from "@effect-mcp/protocol/Excerpt"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -49,16 +49,12 @@ const actorOf = (
   }
 }
 
-/** A URI without the parts that may hold a secret. */
-export const withoutQuery = (uri: string): string =>
-  uri.replace(/[?#][^]*$/, "").replace(/^([\w+.-]+:\/\/)[^/@]*@/, "$1")
-
-const targetOf = ({ name, uri }: JsonObject): string | undefined =>
-  typeof name === "string" ? beginning(name) : typeof uri === "string" ? beginning(withoutQuery(uri)) : undefined
+export const targetOf = ({ name, uri }: JsonObject): string | undefined =>
+  typeof name === "string" ? beginning(name) : typeof uri === "string" ? beginning(withoutSecrets(uri)) : undefined
 
 const largest = 16 * 1024
 
-const redacted = (value: unknown, { redact }: Arguments): JsonObject => {
+export const redacted = (value: unknown, { redact }: Arguments): JsonObject => {
   const text = JSON.stringify(value, (key, inner: unknown) => (redact.includes(key) ? "[redacted]" : inner))
   if (text === undefined) return {}
   return { arguments: text.length > largest ? "[too large]" : JSON.parse(text) }
@@ -66,7 +62,7 @@ const redacted = (value: unknown, { redact }: Arguments): JsonObject => {
 
 const refusals = new Set([McpError.Unauthorized, McpError.Forbidden, McpError.LimitExceeded].map(String))
 
-const outcomeOf = (exit: Exit.Exit<unknown, unknown>): { readonly outcome: Outcome; readonly code?: number } => {
+export const outcomeOf = (exit: Exit.Exit<unknown, unknown>): { readonly outcome: Outcome; readonly code?: number } => {
   const error = errorTypeOf(exit)
   if (error === undefined) {
     return { outcome: Exit.isSuccess(exit) && ResultType.isInputRequired(exit.value) ? "asked" : "answered" }
@@ -77,7 +73,7 @@ const outcomeOf = (exit: Exit.Exit<unknown, unknown>): { readonly outcome: Outco
   return { outcome: refusals.has(error) ? "refused" : "failed", ...code }
 }
 
-const rounded = (milliseconds: number): number => Math.round(milliseconds * 1000) / 1000
+export const rounded = (milliseconds: number): number => Math.round(milliseconds * 1000) / 1000
 
 const requestEntry = (
   { duration, envelope, principal, request, session, transport }: RequestEnd,

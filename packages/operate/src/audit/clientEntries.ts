@@ -1,0 +1,47 @@
+/** What happens at a client, as entries of an audit trail: what it asks of servers, and what they ask of it. */
+import type { ClientObserver, ObservedConnection } from "@effect-mcp/client/ClientObserver"
+import { beginning, withoutSecrets } from "@effect-mcp/protocol/Excerpt"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type * as Exit from "effect/Exit"
+import { type Arguments, outcomeOf, redacted, rounded, targetOf } from "./entries.ts"
+import type { Entry } from "./Record.ts"
+
+/** A command line may have secrets among its arguments: its first word is kept. */
+const addressOf = (address: string): string =>
+  beginning(/^https?:/.test(address) ? withoutSecrets(address) : (address.split(" ")[0] ?? ""))
+
+const factsOf = ({ address, revision, server }: ObservedConnection): JsonObject => ({
+  ...(server === undefined ? undefined : { server: beginning(`${server.name} ${server.version}`) }),
+  ...(address === undefined ? undefined : { address: addressOf(address) }),
+  ...(revision === undefined ? undefined : { revision })
+})
+
+/** Notes every event of a client. */
+export const observer = (note: (entry: Entry) => unknown, recorded: Arguments | undefined): ClientObserver => {
+  const exchange = (
+    event: string,
+    connection: ObservedConnection,
+    { method, params = {} }: { readonly method: string; readonly params?: JsonObject | undefined },
+    duration: number,
+    exit: Exit.Exit<unknown, unknown>
+  ): void =>
+    void note({
+      event,
+      method: beginning(method),
+      target: targetOf(params),
+      ...outcomeOf(exit),
+      ms: rounded(duration),
+      details: {
+        ...factsOf(connection),
+        ...(recorded && params["arguments"] !== undefined ? redacted(params["arguments"], recorded) : undefined)
+      }
+    })
+  return {
+    request: (end, exit, connection) => exchange("client.request", connection, end, end.duration, exit),
+    question: (end, exit, connection) => exchange("client.question", connection, end.request, end.duration, exit),
+    opened: (connection) => void note({ event: "client.opened", details: factsOf(connection) }),
+    closed: (connection, duration) =>
+      void note({ event: "client.closed", ms: rounded(duration), details: factsOf(connection) }),
+    reconnected: () => void note({ event: "client.reconnected" })
+  }
+}
