@@ -11,7 +11,7 @@ import { Dialogue } from "./Dialogue.ts"
 import { isStream } from "./model/Call.ts"
 import { at, isWaiting, Model } from "./model/Model.ts"
 import type { Exchange, Observation, Question } from "./model/Observation.ts"
-import { type Count, type Found, holdsIn, Judge, type Rule } from "./model/Rule.ts"
+import { concerned, type Count, type Found, Judge, type Rule } from "./model/Rule.ts"
 import type { Answering, Command, Deviation, Request, Script } from "./model/Script.ts"
 import type { Survey } from "./model/Survey.ts"
 import { reachesHandler } from "./rules/judge.ts"
@@ -97,10 +97,7 @@ class Player {
     this.model = new Model({ ...survey, revision: script.revision })
     const { settle, transport } = target
     this.waiting = new Waiting({ settle, outside: this.model.revision.era === "stateless" })
-    const rules = options.rules.filter(
-      (rule) => holdsIn(rule, script.revision) && (rule.transport === undefined || rule.transport === transport)
-    )
-    this.judge = new Judge(rules, this.model)
+    this.judge = new Judge(concerned(options.rules, script.revision, transport), this.model)
   }
 
   /** Plays the whole conversation. */
@@ -173,6 +170,7 @@ class Player {
     this.lines.push({ from: "client", text, at: this.now() })
     this.model.sent(text)
     this.wire?.send(text)
+    this.waiting.tell()
   }
 
   /** Waits until it is so, the server is gone, or as long as the patience lasts. */

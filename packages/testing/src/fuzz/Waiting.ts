@@ -36,6 +36,8 @@ export interface Options {
 export class Waiting {
   private readonly checks = new Set<() => void>()
   private readonly options: Options
+  /** Whether anything has happened since the server settled: without it, the server has nothing to do. */
+  private moved = true
 
   constructor(options: Options) {
     this.options = options
@@ -43,12 +45,25 @@ export class Waiting {
 
   /** Called when anything has happened. */
   readonly tell = (): void => {
+    this.moved = true
     for (const check of Array.from(this.checks)) check()
   }
 
   /** Waits until it is so, or as long as the patience lasts, in milliseconds. */
   until(isDone: () => boolean, patience: number): Effect.Effect<void> {
     const { settle } = this.options
+    if (settle === undefined) return Effect.suspend(() => (isDone() ? Effect.void : this.timed(isDone, patience)))
+    const settled = Effect.suspend(() => (isDone() ? Effect.void : this.later(isDone, patience, settle)))
+    return Effect.suspend(() => {
+      if (!this.moved) return settled
+      return Effect.flatMap(settle, () => {
+        this.moved = false
+        return settled
+      })
+    })
+  }
+
+  private timed(isDone: () => boolean, patience: number): Effect.Effect<void> {
     const told = Effect.callback<void>((resume) => {
       const check = () => {
         if (!isDone()) return
@@ -59,15 +74,19 @@ export class Waiting {
       check()
       return Effect.sync(() => this.checks.delete(check))
     })
-    const timed = Effect.asVoid(Effect.timeoutOption(told, patience))
-    if (settle === undefined) return Effect.suspend(() => (isDone() ? Effect.void : timed))
-    const works = this.options.outside
-    return Effect.gen(function* () {
-      yield* settle
-      if (!isDone() && works) yield* outside(isDone, settle)
-      if (isDone()) return
-      const clock = yield* Clock.Clock
-      yield* "adjust" in clock ? pass(isDone, patience, settle) : timed
-    })
+    return Effect.asVoid(Effect.timeoutOption(told, patience))
   }
+
+  /** What the server does not do by itself at once: work outside of the scheduler, and what waits for a time. */
+  private readonly later = Effect.fnUntraced(function* (
+    this: Waiting,
+    isDone: () => boolean,
+    patience: number,
+    settle: Effect.Effect<void>
+  ) {
+    if (this.options.outside) yield* outside(isDone, settle)
+    if (isDone()) return
+    const clock = yield* Clock.Clock
+    yield* "adjust" in clock ? pass(isDone, patience, settle) : this.timed(isDone, patience)
+  })
 }

@@ -2,7 +2,8 @@ import * as Fuzz from "@effect-mcp/testing/Fuzz"
 import { scaled } from "@effect-mcp/spec/Scale"
 import { Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import { assertFinds } from "./finds.ts"
 import { mutants, tapped } from "./mutants.ts"
 import { server } from "./server.ts"
 
@@ -17,6 +18,32 @@ describe("The fuzzer in memory", () => {
       })
       assert.deepStrictEqual(report.unconfirmed, [])
       assert.strictEqual(report.conversations, scaled(25, 2000))
+    })
+  )
+
+  it.effect("ends a server with its conversation, though the test has a scope of its own", () =>
+    Effect.gen(function* () {
+      let open = 0
+      const counted = Layer.effectDiscard(
+        Effect.acquireRelease(
+          Effect.sync(() => open++),
+          () => Effect.sync(() => open--)
+        )
+      )
+      const target = yield* Fuzz.memory(Layer.merge(server, counted))
+      yield* Fuzz.run(target, { runs: 5, time: "1 day", revisions: [Revision.latestStateful] })
+      assert.strictEqual(open, 0)
+    })
+  )
+
+  it.effect.each(Revision.all)("has all conversations with one server that is shared ($version)", (revision) =>
+    Effect.gen(function* () {
+      let built = 0
+      const counted = Layer.effectDiscard(Effect.sync(() => built++))
+      const target = yield* Fuzz.memoryShared(Layer.merge(server, counted))
+      const report = yield* Fuzz.run(target, { runs: scaled(25, 2000), time: "1 day", revisions: [revision] })
+      assert.deepStrictEqual([report.findings, report.unconfirmed], [[], []])
+      assert.strictEqual(built, 1)
     })
   )
 
@@ -64,21 +91,7 @@ describe("The fuzzer in memory", () => {
 const tried = mutants.filter((_, i) => i % scaled(3, 1) === 0)
 
 describe("A server with one fault", () => {
-  it.effect.each(tried)("is found: it $name", ({ finds, revision = "2025-11-25", tap }) =>
-    Effect.gen(function* () {
-      const target = tapped(yield* Fuzz.memory(server), tap)
-      const report = yield* Fuzz.run(target, {
-        revisions: Revision.all.filter(({ version }) => version === revision),
-        only: [finds.split(" ")[0] ?? finds],
-        runs: scaled(600, 2000),
-        time: "1 day",
-        findings: 1,
-        patience: 200
-      })
-      const found = report.findings.find(({ key, rule }) => key === finds || rule.name === finds)
-      assert.isDefined(found, Fuzz.Report.text(report))
-      const messages = found?.lines.filter(({ from }) => from === "client") ?? []
-      assert.isAtMost(messages.length, 8, Fuzz.Report.conversation(found?.lines ?? []))
-    })
+  it.effect.each(tried)("is found: it $name", (mutant) =>
+    Effect.flatMap(Fuzz.memory(server), (target) => assertFinds(tapped(target, mutant.tap), mutant))
   )
 })

@@ -1,12 +1,9 @@
 /** Servers over HTTP with one fault each. Each row names the finding that must come of it. */
+import type { Faulty } from "./finds.ts"
 import type { Between, Json, Passing } from "./httpTarget.ts"
 
-export interface HttpMutant {
+export interface HttpMutant extends Faulty {
   readonly name: string
-  /** The key of the finding, or the name of its rule. */
-  readonly finds: string
-  /** Default 2025-11-25. */
-  readonly revision?: "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28"
   readonly between: Between
 }
 

@@ -3,6 +3,7 @@
  */
 import type * as Fuzz from "@effect-mcp/testing/Fuzz"
 import { Effect } from "effect"
+import type { Faulty } from "./finds.ts"
 
 type Json = any
 
@@ -14,12 +15,8 @@ export interface Tap {
   readonly instead?: (message: Json) => ReadonlyArray<Json> | undefined
 }
 
-export interface Mutant {
+export interface Mutant extends Faulty {
   readonly name: string
-  /** The key of the finding, or the name of its rule. */
-  readonly finds: string
-  /** Default 2025-11-25. */
-  readonly revision?: "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28"
   /** New for each conversation. */
   readonly tap: () => Tap
 }

@@ -36,11 +36,12 @@ const count = Tools.layer(
   })
 )
 
+const Guest = Schema.Struct({ name: Schema.String })
 const Greet = Tool.make("greet", { description: "Greets by name." })
 const greet = Tools.layer(
   Greet,
   Effect.fnUntraced(function* () {
-    const { name } = yield* Elicitation.form("Who?", Schema.Struct({ name: Schema.String }))
+    const { name } = yield* Elicitation.form("Who?", Guest)
     return `Hello ${name}`
   })
 )

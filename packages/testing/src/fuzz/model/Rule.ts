@@ -71,30 +71,46 @@ export interface Found extends Violation {
 /** What tells violations apart: the name of the rule, and what it is about. */
 export const keyOf = ({ about, rule }: Found): string => (about === undefined ? rule.name : `${rule.name} ${about}`)
 
+/** The rules that concern an observation, by its name. */
+export type Concerned = ReadonlyMap<string, ReadonlyArray<Rule>>
+
+/** Rules as conversations need them, for every revision and transport: made once for a search. */
+const sorted = new WeakMap<ReadonlyArray<Rule>, Map<string, Concerned>>()
+
+/** The rules that can be observed in this revision over this transport. */
+export const concerned = (
+  rules: ReadonlyArray<Rule>,
+  version: Version,
+  transport: "stdio" | "http" | "memory"
+): Concerned => {
+  const of = sorted.get(rules) ?? new Map<string, Concerned>()
+  sorted.set(rules, of)
+  const key = `${version} ${transport}`
+  const known = of.get(key)
+  if (known !== undefined) return known
+  const made = new Map<string, Array<Rule>>()
+  for (const rule of rules) {
+    if (!holdsIn(rule, version) || (rule.transport ?? transport) !== transport) continue
+    for (const name of Object.keys(rule.on)) made.set(name, [...(made.get(name) ?? []), rule])
+  }
+  of.set(key, made)
+  return made
+}
+
 /** Holds observations of one conversation against rules. */
 export class Judge {
   readonly counts = new Map<string, Count>()
   readonly found: Array<Found> = []
-  private readonly rules: ReadonlyArray<Rule>
-  /** The rules that concern an observation, by its name. */
-  private readonly concerned = new Map<Name, ReadonlyArray<Rule>>()
+  private readonly concerned: Concerned
   private readonly model: Model
 
-  constructor(rules: ReadonlyArray<Rule>, model: Model) {
-    this.rules = rules
+  constructor(concerned: Concerned, model: Model) {
+    this.concerned = concerned
     this.model = model
   }
 
-  private of(name: Name): ReadonlyArray<Rule> {
-    const known = this.concerned.get(name)
-    if (known !== undefined) return known
-    const rules = this.rules.filter(({ on }) => on[name] !== undefined)
-    this.concerned.set(name, rules)
-    return rules
-  }
-
   judge(observation: Observation): void {
-    for (const rule of this.of(observation._tag)) {
+    for (const rule of this.concerned.get(observation._tag) ?? []) {
       const verdict = verdictOf(rule.on, observation, this.model)
       if (verdict === undefined) continue
       const counted = count(this.counts, rule.name)

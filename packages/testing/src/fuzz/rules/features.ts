@@ -108,6 +108,15 @@ const toolNames = (check: (names: ReadonlyArray<string>) => string | undefined) 
     return wrong === undefined ? "pass" : violated(`The name ${show(wrong)}`, wrong.slice(0, 40))
   })
 
+/** A read of a resource that certainly does not exist is answered with this error. */
+const unknownResource = (code: number) =>
+  answered("resources/read", ({ params }, answer, model) => {
+    const uri = at(params, "uri")
+    if (typeof uri !== "string" || !URL.canParse(uri) || mayExist(uri, model) || !declared(model, "resources"))
+      return undefined
+    return refused(answer, code, `The unknown resource ${show(uri)}`)
+  })
+
 export const features: ReadonlyArray<Rule> = [
   declaration("tools"),
   declaration("prompts"),
@@ -233,12 +242,7 @@ export const features: ReadonlyArray<Rule> = [
     section: "server/resources#error-handling",
     text: "Reading an unknown resource is answered with error -32002.",
     until: "2025-11-25",
-    on: answered("resources/read", (exchange, answer, model) => {
-      const uri = at(exchange.params, "uri")
-      if (typeof uri !== "string" || !URL.canParse(uri) || mayExist(uri, model) || !declared(model, "resources"))
-        return undefined
-      return refused(answer, McpError.ResourceNotFound, `The unknown resource ${show(uri)}`)
-    })
+    on: unknownResource(McpError.ResourceNotFound)
   },
   {
     name: "resource-unknown-stateless",
@@ -247,12 +251,7 @@ export const features: ReadonlyArray<Rule> = [
     section: "server/resources#error-handling",
     text: "Reading a resource that does not exist is answered with error -32602.",
     since: "2026-07-28",
-    on: answered("resources/read", (exchange, answer, model) => {
-      const uri = at(exchange.params, "uri")
-      if (typeof uri !== "string" || !URL.canParse(uri) || mayExist(uri, model) || !declared(model, "resources"))
-        return undefined
-      return refused(answer, McpError.InvalidParams, `The unknown resource ${show(uri)}`)
-    })
+    on: unknownResource(McpError.InvalidParams)
   },
   {
     name: "completion-unknown-prompt",

@@ -9,6 +9,7 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
 import { quiesce } from "../../Quiesce.ts"
 import { type LineTarget, TargetError, type Wire, type WireEvent } from "./Target.ts"
 
@@ -45,6 +46,27 @@ const transport = (receive: (event: WireEvent) => void) => {
   return { end, wire }
 }
 
+const build = <E, R>(server: Layer.Layer<McpServer.McpServer, E, R>) =>
+  Effect.mapBoth(Layer.build(Layer.fresh(server)), {
+    onSuccess: (context) => Context.get(context, McpServer.McpServer),
+    onFailure: (error) => new TargetError({ message: `The server cannot be built: ${Cause.pretty(Cause.fail(error))}` })
+  })
+
+const inMemory = (
+  name: string,
+  server: Effect.Effect<McpServer.McpServer["Service"], TargetError, Scope.Scope>
+): LineTarget => ({
+  name,
+  transport: "memory",
+  settle: quiesce,
+  open: (receive) =>
+    Effect.gen(function* () {
+      const { end, wire } = transport(receive)
+      yield* (yield* server).connect(end)
+      return wire
+    })
+})
+
 /**
  * Every conversation has a fresh server of this layer: its state begins anew, as that of a process does. The layer is built once for each,
  * so services that are to be shared are provided outside of it.
@@ -53,20 +75,20 @@ export const memory = <E, R>(
   server: Layer.Layer<McpServer.McpServer, E, R>,
   name = "in memory"
 ): Effect.Effect<LineTarget, never, R> =>
-  Effect.map(Effect.context<R>(), (context) => ({
-    name,
-    transport: "memory",
-    settle: quiesce,
-    open: (receive) =>
-      Effect.gen(function* () {
-        const built = yield* Layer.build(Layer.fresh(server)).pipe(
-          Effect.provide(context),
-          Effect.mapError(
-            (error) => new TargetError({ message: `The server cannot be built: ${Cause.pretty(Cause.fail(error))}` })
-          )
-        )
-        const { end, wire } = transport(receive)
-        yield* Context.get(built, McpServer.McpServer).connect(end)
-        return wire
-      })
-  }))
+  Effect.contextWith((context: Context.Context<R>) => {
+    // The services may hold the scope of a whole test: a server ends with its conversation.
+    const fresh = Effect.flatMap(Effect.scope, (scope) =>
+      Effect.provide(build(server), Context.add(context, Scope.Scope, scope))
+    )
+    return Effect.succeed(inMemory(name, fresh))
+  })
+
+/**
+ * All conversations are with one server of this layer, each in a session of its own, as over HTTP. Two to three times as fast as `memory`,
+ * for servers whose handlers keep no state: they would see what earlier conversations left.
+ */
+export const memoryShared = <E, R>(
+  server: Layer.Layer<McpServer.McpServer, E, R>,
+  name = "in memory"
+): Effect.Effect<LineTarget, TargetError, R | Scope.Scope> =>
+  Effect.map(build(server), (server) => inMemory(name, Effect.succeed(server)))
