@@ -28,6 +28,7 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { describe, sameExit } from "./Exits.ts"
 import * as McpTest from "./McpTest.ts"
 import { quiesce } from "./Quiesce.ts"
 
@@ -347,17 +348,3 @@ const questionsOf = (response: JsonRpc.Response): string =>
   "result" in response && isJsonObject(response.result) && response.result.inputRequests !== undefined
     ? JSON.stringify(response.result.inputRequests)
     : none
-
-/** Of a handler that was interrupted: how many of its fibers say so is no difference. */
-const reasonsOf = (cause: Cause.Cause<unknown>): ReadonlyArray<unknown> =>
-  Cause.hasInterruptsOnly(cause)
-    ? ["Interrupt"]
-    : cause.reasons.map((reason) => (reason._tag === "Fail" ? reason.error : reason._tag))
-
-const sameExit = (a: Exit.Exit<unknown, unknown>, b: Exit.Exit<unknown, unknown>): boolean =>
-  Exit.isSuccess(a)
-    ? Exit.isSuccess(b) && Equal.equals(a.value, b.value)
-    : Exit.isFailure(b) && Equal.equals(reasonsOf(a.cause), reasonsOf(b.cause))
-
-const describe = (exit: Exit.Exit<unknown, unknown>): string =>
-  Exit.isSuccess(exit) ? `Succeeded with ${JSON.stringify(exit.value)}` : `Failed with ${Cause.pretty(exit.cause)}`

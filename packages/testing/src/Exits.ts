@@ -1,0 +1,18 @@
+/** How handlers ended, compared by what a caller can tell. */
+import * as Cause from "effect/Cause"
+import * as Equal from "effect/Equal"
+import * as Exit from "effect/Exit"
+
+/** Of a handler that was interrupted: how many of its fibers say so is no difference. */
+const reasonsOf = (cause: Cause.Cause<unknown>): ReadonlyArray<unknown> =>
+  Cause.hasInterruptsOnly(cause)
+    ? ["Interrupt"]
+    : cause.reasons.map((reason) => (reason._tag === "Fail" ? reason.error : reason._tag))
+
+export const sameExit = (a: Exit.Exit<unknown, unknown>, b: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isSuccess(a)
+    ? Exit.isSuccess(b) && Equal.equals(a.value, b.value)
+    : Exit.isFailure(b) && Equal.equals(reasonsOf(a.cause), reasonsOf(b.cause))
+
+export const describe = (exit: Exit.Exit<unknown, unknown>): string =>
+  Exit.isSuccess(exit) ? `Succeeded with ${JSON.stringify(exit.value)}` : `Failed with ${Cause.pretty(exit.cause)}`
