@@ -14,6 +14,12 @@ import { CurrentCall, type UpstreamCall } from "./UpstreamCall.ts"
 /** How long a question waits for the call of its task. */
 const patience = "10 seconds"
 
+/** A call that questions of a task wait for, each for its own time. */
+interface Awaited {
+  readonly call: Deferred.Deferred<UpstreamCall<unknown>>
+  questions: number
+}
+
 const unknown = McpError.invalidRequest("There is no call in flight that has become this task")
 
 const taskOf = (params: JsonObject | undefined): unknown => {
@@ -30,8 +36,8 @@ export const withoutTask = <P extends { readonly _meta?: JsonObject } | undefine
 
 export class TaskQuestions {
   private readonly calls: ReadonlySet<UpstreamCall<unknown>>
-  /** By the id of the task. */
-  private readonly awaited = new Map<unknown, Deferred.Deferred<UpstreamCall<unknown>>>()
+  /** By the id of the task, for as long as a question waits. */
+  private readonly awaited = new Map<unknown, Awaited>()
 
   constructor(calls: ReadonlySet<UpstreamCall<unknown>>) {
     this.calls = calls
@@ -40,18 +46,21 @@ export class TaskQuestions {
   /** Called when the upstream server has made a task of a call. */
   begun(call: UpstreamCall<unknown>): void {
     const awaited = this.awaited.get(call.taskId)
-    if (awaited !== undefined) Deferred.doneUnsafe(awaited, Effect.succeed(call))
+    if (awaited !== undefined) Deferred.doneUnsafe(awaited.call, Effect.succeed(call))
   }
 
   private callOf(id: unknown): Effect.Effect<UpstreamCall<unknown>, McpError.McpError> {
     return Effect.suspend(() => {
       for (const call of this.calls) if (call.taskId === id) return Effect.succeed(call)
-      const awaited = this.awaited.get(id) ?? Deferred.makeUnsafe<UpstreamCall<unknown>>()
+      const awaited = this.awaited.get(id) ?? { call: Deferred.makeUnsafe(), questions: 0 }
       this.awaited.set(id, awaited)
-      const late = Effect.timeoutOrElse(Deferred.await(awaited), { duration: patience, orElse: () => unknown })
+      awaited.questions++
+      const late = Effect.timeoutOrElse(Deferred.await(awaited.call), { duration: patience, orElse: () => unknown })
       return Effect.ensuring(
         late,
-        Effect.sync(() => this.awaited.delete(id))
+        Effect.sync(() => {
+          if (--awaited.questions === 0) this.awaited.delete(id)
+        })
       )
     })
   }

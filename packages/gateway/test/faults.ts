@@ -3,6 +3,13 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "a question of a task that gives up takes others along that wait for the same task",
+    file: "packages/gateway/src/TaskQuestions.ts",
+    from: "if (--awaited.questions === 0) this",
+    to: "this",
+    test: "packages/gateway/test/task-questions.test.ts"
+  },
+  {
     name: "a question of one task goes to another",
     file: "packages/gateway/src/TaskQuestions.ts",
     from: "Effect.provideService(next, CurrentCall, call)",

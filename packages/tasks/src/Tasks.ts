@@ -93,6 +93,7 @@ export const layer = (
     maxTtl: _maxTtl,
     maxWaits: _maxWaits,
     pollInterval: _pollInterval,
+    resultBytes: _resultBytes,
     ttl: _ttl,
     ...limits
   } = options

@@ -54,9 +54,51 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "tasks that have ended are kept in memory, however many there are",
     file: "packages/tasks/src/store/Kept.ts",
-    from: "rows.size < max ?",
-    to: "rows.size < max + 10 ?",
+    from: "const share = 1 / 2",
+    to: "const share = 100",
     test
+  },
+  {
+    name: "a caller that keeps many tasks loses some whose end it has not read",
+    file: "packages/tasks/src/store/Kept.ts",
+    from: 'first(own?.read) ?? "full"',
+    to: 'first(own?.read) ?? first(own?.unread) ?? "full"',
+    test
+  },
+  {
+    name: "a task whose end its caller has read is kept like any",
+    file: "packages/tasks/src/store/memory.ts",
+    from: "if (row?.endedAt !== undefined) this.kept.read(row)",
+    to: "",
+    test
+  },
+  {
+    name: "a full memory forgets tasks of a caller that keeps few",
+    file: "packages/tasks/src/store/Kept.ts",
+    from: "this.load(holding) > this.load(largest)",
+    to: "this.load(holding) < this.load(largest)",
+    test
+  },
+  {
+    name: "the length of outcomes does not fill the memory",
+    file: "packages/tasks/src/store/Kept.ts",
+    from: "bytes / this.max.bytes",
+    to: "0",
+    test
+  },
+  {
+    name: "a task keeps a result of any length",
+    file: "packages/tasks/src/server/Attempts.ts",
+    from: "return bytes <= most",
+    to: "return bytes > 0",
+    test: "packages/tasks/test/server/Methods.test.ts"
+  },
+  {
+    name: "the end of a waiting tasks/result is not read",
+    file: "packages/tasks/src/server/CoreMethods.ts",
+    from: "found(Effect.map(store.get(taskId, caller), Option.filter(isEnded)))",
+    to: "found(Stream.runHead(Stream.filter(store.changes(taskId, caller), isEnded)))",
+    test: "packages/tasks/test/server/CoreMethods.test.ts"
   },
   {
     name: "a question stays with a session that no client reads",

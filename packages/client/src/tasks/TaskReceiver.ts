@@ -143,7 +143,8 @@ class Memory implements Receiver {
       yield* Effect.logDebug(`The task ${entry.id} of the server begins: ${method}`)
       yield* Effect.forkIn(this.run(entry, answer), this.scope, { startImmediately: true })
       return { task: created }
-    })
+      // An interrupted request leaves no task that never runs, nor ends.
+    }).pipe(Effect.uninterruptible)
   }
 
   private find(params: JsonRpc.Params | undefined): Effect.Effect<Entry, McpError.McpError> {

@@ -17,6 +17,13 @@ export const tasks: ReadonlyArray<Fault> = [
     ids: ["tasks.get.poll-interval", "tasks-extension.polling.interval"]
   },
   {
+    name: "a question that is cancelled leaves a task that nothing runs",
+    file: `${src}/tasks/TaskReceiver.ts`,
+    from: "}).pipe(Effect.uninterruptible)",
+    to: "})",
+    test: `${test}/TaskReceiver.test.ts`
+  },
+  {
     name: "a refusal by the rate of reads ends the call",
     file: following,
     from: "this.refused > 0 ||",

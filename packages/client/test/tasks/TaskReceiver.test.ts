@@ -6,7 +6,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import { all, connected, quiesce } from "../support/connected.ts"
@@ -55,6 +55,28 @@ const receiving = Effect.fnUntraced(function* (options?: TaskReceiver.Options, c
     idOf: Effect.map(created(), ({ taskId }) => String(taskId))
   }
 })
+
+it.effect("A question that is cancelled while its task is made leaves no task that never ends", () =>
+  Effect.gen(function* () {
+    const interrupting = Logger.make(({ fiber, message }) => {
+      if (String(message).includes("of the server begins")) fiber.interruptUnsafe()
+    })
+    const loggers = Layer.merge(Logger.layer([interrupting]), Layer.succeed(References.MinimumLogLevel, "Debug"))
+    const receiver = yield* Effect.provide(
+      Effect.flatMap(TaskReceiver.TaskReceiver, ({ make }) => make),
+      TaskReceiver.layerMemory()
+    )
+    const making = receiver.create("elicitation/create", { ttl: 2000 }, Effect.never)
+    const fiber = yield* Effect.forkChild(Effect.provide(making, loggers), { startImmediately: true })
+    assert.isTrue(Exit.isFailure(yield* Fiber.await(fiber)))
+    const listed = Effect.suspend(
+      () => receiver.receive({ jsonrpc: "2.0", id: 1, method: "tasks/list" }) ?? Effect.die("no list")
+    )
+    assert.include(JSON.stringify(yield* listed), '"status":"working"')
+    yield* TestClock.adjust(2000)
+    assert.deepStrictEqual(yield* listed, { tasks: [] })
+  })
+)
 
 describe("a client with a receiver of tasks in 2025-11-25", () => {
   it.effect(

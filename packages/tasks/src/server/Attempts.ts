@@ -17,6 +17,7 @@ import * as ClientFacts from "../run/ClientFacts.ts"
 import * as TaskInput from "../run/TaskInput.ts"
 import type { Attempt } from "../run/TaskSupervisor.ts"
 import type { Claimed, Entry, Lease } from "../store/Journal.ts"
+import { bytesOf } from "../store/Row.ts"
 import type { Service } from "./Service.ts"
 
 /** What a task runs: the tools of its server, with the middleware around them. */
@@ -29,9 +30,22 @@ export interface Executing {
 const stored = (result: Effect.Success<Middleware.Next>): Effect.Effect<JsonObject> =>
   isEncodedResult(result) ? Effect.die(new Error("A task cannot end with an encoded result")) : Effect.succeed(result)
 
+/** Fails for a result that is longer than a task may keep. */
+const fitting = (result: JsonObject, most: number): Effect.Effect<JsonObject, McpError.McpError> => {
+  const bytes = bytesOf(result)
+  return bytes <= most
+    ? Effect.succeed(result)
+    : McpError.limitExceeded(`The result of the task has ${bytes} bytes, and tasks keep ${most}: return less`)
+}
+
+const withoutLongData = (error: McpError.McpError, most: number): McpError.McpError =>
+  error.data === undefined || bytesOf(error.data) <= most
+    ? error
+    : new McpError.McpError({ code: error.code, message: error.message })
+
 /** A run of the call of a tool as the task of a lease. `entries`: what earlier runs recorded. */
 export const attemptOf = (
-  { journal, routes, supervisor }: Service,
+  { journal, resultBytes, routes, supervisor }: Service,
   lease: Lease,
   { before, facts }: ClientFacts.ClientFacts,
   entries: ReadonlyArray<Entry>,
@@ -59,7 +73,12 @@ export const attemptOf = (
       `The task ${lease.task} recorded what its handler did not come to again: ${unmet.join(", ")}`
     )
   })
-  const ended = Effect.tap(Effect.flatMap(handler, stored), () => changed)
+  const ended = handler.pipe(
+    Effect.flatMap(stored),
+    Effect.tap(() => changed),
+    Effect.mapError((error) => withoutLongData(error, resultBytes)),
+    Effect.flatMap((result) => fitting(result, resultBytes))
+  )
   return { handler: Effect.onExit(ended, over), waits: input.waits }
 }
 

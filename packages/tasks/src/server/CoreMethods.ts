@@ -7,6 +7,7 @@ import type { TaskCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { CoreTasks } from "../extension/CoreTasks.ts"
 import type { Task } from "../model/Task.ts"
@@ -53,7 +54,11 @@ const result = ({ routes, store, waits }: Service, { taskId }: Named) =>
     const caller = yield* owner(store)
     const task = yield* found(store.get(taskId, caller))
     if (isEnded(task)) return yield* answerOf(task)
-    const ended = found(Stream.runHead(Stream.filter(store.changes(taskId, caller), isEnded)))
+    // Read once more at its end: from then on the store knows that its caller has seen it.
+    const ended = Effect.andThen(
+      Stream.runDrain(store.changes(taskId, caller)),
+      found(Effect.map(store.get(taskId, caller), Option.filter(isEnded)))
+    )
     const { sessionId } = yield* RequestContext
     const waiter = caller === anonymous ? `${anonymous} ${sessionId}` : caller
     return yield* Effect.flatMap(

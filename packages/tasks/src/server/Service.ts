@@ -29,6 +29,8 @@ export interface Service {
   /** The longest time to live that a client may ask for, in milliseconds. */
   readonly maxTtl: number
   readonly pollInterval: number
+  /** Bytes of the result of a task, as JSON. */
+  readonly resultBytes: number
   /** Requests per second and caller of each method for tasks. */
   readonly rateLimit: number
 }

@@ -19,6 +19,8 @@ export interface Options {
   readonly pollInterval?: Duration.Input | undefined
   /** Requests `tasks/result` of one caller that wait at once (2025-11-25). Default 64. */
   readonly maxWaits?: number | undefined
+  /** Bytes of the result of a task, as JSON: a task with a longer one fails. Default 16 MiB; tools have limits of their own below it. */
+  readonly resultBytes?: number | undefined
   /**
    * The claims of a principal that its tasks keep, beside subject, issuer and scopes: all that handlers of tasks see. They are stored, and
    * no token belongs among them. Default none.
@@ -41,6 +43,7 @@ export const makeService = ({
   maxTtl = "7 days",
   maxWaits = 64,
   pollInterval = "1 second",
+  resultBytes = 16 * 1024 * 1024,
   ttl = "1 day"
 }: Options): Effect.Effect<Service, never, TaskStore | Journal | Scope.Scope> =>
   Effect.gen(function* () {
@@ -57,6 +60,7 @@ export const makeService = ({
       ttl: millis(ttl),
       maxTtl: Math.max(millis(ttl), millis(maxTtl)),
       pollInterval: interval,
+      resultBytes,
       rateLimit: Math.max(leastRate, Math.ceil((4 * readAtOnce * 1000) / interval))
     }
   })

@@ -1,26 +1,111 @@
-/** The tasks of a memory that have ended: how many of them are kept, and which one is forgotten for another. */
-import type { Row } from "./Row.ts"
+/**
+ * The tasks of a memory that have ended: which are kept, which are forgotten for another, and when there is no room.
+ *
+ * Until its time to live is over, a task is forgotten only where its caller has read its end, or by the caller that keeps the most where
+ * the memory is full for others: a caller that floods the memory neither pushes out tasks of others nor keeps them from new ones.
+ */
+import type { Outcome } from "../model/Task.ts"
+import { bytesOf, type Row } from "./Row.ts"
+
+/** The part of the room that one caller may fill. */
+const share = 1 / 2
+
+/** The tasks of one owner, in the order of their ends. */
+class Holding {
+  readonly unread = new Set<Row>()
+  /** Those whose end the owner has seen. */
+  readonly read = new Set<Row>()
+  bytes = 0
+
+  get count(): number {
+    return this.unread.size + this.read.size
+  }
+}
+
+export interface KeptOptions {
+  /**
+   * Tasks that have ended and are kept, in all; one caller has half of them. Where it keeps so many the first is forgotten whose end it has
+   * read, and without one its new tasks are refused. Default 10 000.
+   */
+  readonly kept?: number | undefined
+  /** Bytes of how they ended, as JSON, with the same rule. Default 256 MiB. */
+  readonly keptBytes?: number | undefined
+}
 
 export class Kept {
-  private readonly max: number
-  /** In the order of their ends. */
-  private readonly rows = new Set<Row>()
+  private readonly max: { readonly count: number; readonly bytes: number }
+  private readonly forget: (row: Row) => void
+  private readonly holdings = new Map<string, Holding>()
+  private readonly all = { count: 0, bytes: 0 }
 
-  constructor(max: number) {
-    this.max = Math.max(1, max)
+  constructor({ kept = 10_000, keptBytes = 256 * 1024 * 1024 }: KeptOptions, forget: (row: Row) => void) {
+    this.max = { count: kept, bytes: keptBytes }
+    this.forget = forget
   }
 
-  /** Keeps a task that has ended, without what only a further run would need; gives the one to forget: of its owner, else of all. */
-  add(row: Row): Row | undefined {
+  /** Keeps a task that has ended, without what only a further run would need. */
+  add(row: Row, outcome: Outcome): void {
     row.entries.clear()
     row.input = { ...row.input, input: {}, client: {} }
-    const { max, rows } = this
-    const all = rows.size < max ? [] : [...rows]
-    rows.add(row)
-    return all.find(({ input }) => input.owner === row.input.owner) ?? all[0]
+    row.bytes = bytesOf(outcome)
+    const { owner } = row.input
+    const holding = this.holdings.get(owner) ?? new Holding()
+    this.holdings.set(owner, holding)
+    holding.unread.add(row)
+    this.weigh(holding, row, 1)
+  }
+
+  private weigh(holding: Holding, { bytes }: Row, sign: 1 | -1): void {
+    holding.bytes += sign * bytes
+    this.all.bytes += sign * bytes
+    this.all.count += sign
+  }
+
+  /** Its owner has seen how the task ended. */
+  read(row: Row): void {
+    const holding = this.holdings.get(row.input.owner)
+    if (holding?.unread.delete(row) === true) holding.read.add(row)
   }
 
   delete(row: Row): void {
-    this.rows.delete(row)
+    const { owner } = row.input
+    const holding = this.holdings.get(owner)
+    if (holding === undefined || !(holding.unread.delete(row) || holding.read.delete(row))) return
+    this.weigh(holding, row, -1)
+    if (holding.count === 0) this.holdings.delete(owner)
+  }
+
+  /** The part of the room that is filled. */
+  private load({ bytes, count }: Pick<Holding, "bytes" | "count">): number {
+    return Math.max(count / this.max.count, bytes / this.max.bytes)
+  }
+
+  private get largest(): Holding | undefined {
+    let largest: Holding | undefined
+    for (const holding of this.holdings.values()) {
+      if (largest === undefined || this.load(holding) > this.load(largest)) largest = holding
+    }
+    return largest
+  }
+
+  /** Forgets tasks until there is room for one more of an owner; false where there is none. */
+  makeRoom(owner: string): boolean {
+    while (true) {
+      const row = this.toForget(owner)
+      if (typeof row === "string") return row === "nothing"
+      this.forget(row)
+    }
+  }
+
+  private toForget(owner: string): "nothing" | "full" | Row {
+    const own = this.holdings.get(owner)
+    const ofOwn = (): "full" | Row => first(own?.read) ?? "full"
+    if (own !== undefined && this.load(own) >= share) return ofOwn()
+    if (this.load(this.all) < 1) return "nothing"
+    const { largest } = this
+    if (largest === undefined) return "nothing"
+    return largest === own ? ofOwn() : (first(largest.read) ?? first(largest.unread) ?? "full")
   }
 }
+
+const first = (rows: ReadonlySet<Row> | undefined): Row | undefined => rows?.values().next().value

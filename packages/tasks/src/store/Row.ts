@@ -12,6 +12,7 @@ export interface Row {
   input: NewTask
   readonly order: number
   readonly entries: Map<string, Entry>
+  /** Of its entries as JSON; of its outcome once it has ended. */
   bytes: number
   epoch: number
   node: string | undefined

@@ -20,22 +20,18 @@ import {
   type Question,
   type Task
 } from "../model/Task.ts"
-import { Kept } from "./Kept.ts"
+import { Kept, type KeptOptions } from "./Kept.ts"
 import { bytesOf, hasRoom, newId, type Row } from "./Row.ts"
 import { type Entry, Journal, JournalFull, type Lease, Lost, type Wake } from "./Journal.ts"
 import { type Answers, defaultLimits, LimitReached, type Limits, TaskStore, UnknownCursor } from "./TaskStore.ts"
 
+const noRoom = "The tasks of this caller that have ended leave no room: read how they ended, or wait until they expire"
 /** How often a claim looks for tasks whose time has come, in milliseconds. */
 const between = 1000
 
-export interface Options extends Partial<Limits> {
+export interface Options extends Partial<Limits>, KeptOptions {
   /** How long a lease is valid without a renewal, in milliseconds. Default 10 seconds. */
   readonly lease?: number
-  /**
-   * Tasks that have ended and are kept, in all. Beyond it the one that ended first is forgotten, before its time to live is over: of the same
-   * owner, else of all. Default 10 000.
-   */
-  readonly kept?: number
 }
 
 class Memory {
@@ -51,9 +47,9 @@ class Memory {
   private openTotal = 0
   private readonly kept: Kept
 
-  constructor(clock: Clock.Clock, { kept = 10_000, lease = 10_000, ...limits }: Options) {
+  constructor(clock: Clock.Clock, { kept, keptBytes, lease = 10_000, ...limits }: Options) {
     this.clock = clock
-    this.kept = new Kept(kept)
+    this.kept = new Kept({ kept, keptBytes }, (row) => this.forget(row))
     this.leaseTime = lease
     this.limits = { ...defaultLimits, ...limits }
   }
@@ -97,9 +93,9 @@ class Memory {
     row.node = undefined
     row.endedAt = this.now
     this.count(row.input.owner, -1)
+    // Before the change: those that wait for it read the end at once.
+    this.kept.add(row, outcome)
     this.change(row, { outcome, questions: new Map(), ...(message === undefined ? undefined : { message }) })
-    const first = this.kept.add(row)
-    if (first !== undefined) this.forget(first)
   }
 
   private forget(row: Row): void {
@@ -112,8 +108,7 @@ class Memory {
   private expire(row: Row): boolean {
     const { createdAt, outcome, ttl } = row.task
     if (outcome !== undefined || this.now < createdAt + ttl) return false
-    const expired = expiredAfter(ttl)
-    this.end(row, expired, expired.message)
+    this.end(row, expiredAfter(ttl), expiredAfter(ttl).message)
     return true
   }
 
@@ -128,6 +123,7 @@ class Memory {
         return full(`More than ${perOwner} tasks of this caller have not ended`)
       }
       if (bytesOf(input.input) > inputBytes) return full(`The arguments are longer than ${inputBytes} bytes`)
+      if (!this.kept.makeRoom(input.owner)) return full(noRoom)
       const { message, pollInterval, ttl } = input
       const { now } = this
       const id = newId()
@@ -161,7 +157,11 @@ class Memory {
   }
 
   get(id: string, owner: string): Effect.Effect<Option.Option<Task>> {
-    return Effect.sync(() => Option.map(Option.fromUndefinedOr(this.find(id, owner)), ({ task }) => task))
+    return Effect.sync(() => {
+      const row = this.find(id, owner)
+      if (row?.endedAt !== undefined) this.kept.read(row)
+      return Option.fromUndefinedOr(row?.task)
+    })
   }
 
   list(owner: string, cursor: string | undefined, size: number) {

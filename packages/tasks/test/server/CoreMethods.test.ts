@@ -410,6 +410,25 @@ describe("bounds", () => {
     verifies("tasks.limits.concurrent")
   )
 
+  it.effect("of tasks that have ended: one more is let in once the result of one was given, waited for or not", () =>
+    Effect.gen(function* () {
+      const { end, layer } = yield* gated("gated")
+      const client = yield* inMemory(withTasks(Layer.merge(hello, layer), { kept: 2 }))
+      const waited = (yield* client.start("gated"))["taskId"]
+      const result = yield* Effect.forkChild(client.result(waited), { startImmediately: true })
+      yield* quiesce
+      yield* end
+      yield* Fiber.join(result)
+      const fetched = (yield* client.start("hello"))["taskId"]
+      yield* quiesce
+      const call = { name: "hello", arguments: {}, task: {} }
+      assert.strictEqual((yield* client.refused("tools/call", call)).code, McpError.LimitExceeded)
+      yield* client.result(fetched)
+      yield* client.start("hello")
+      assert.strictEqual((yield* client.refused("tasks/get", { taskId: waited })).code, McpError.InvalidParams)
+    })
+  )
+
   it.effect("of requests that wait for results: of one caller, until one of them ends", () =>
     Effect.gen(function* () {
       const server = yield* serve(withTasks(wait, { maxWaits: 2 }))

@@ -59,6 +59,30 @@ describe("tasks/get", () => {
   )
 })
 
+it.effect(
+  "A task whose result is longer than tasks keep fails and says so; the data of such an error is left out",
+  () =>
+    Effect.gen(function* () {
+      const long = "x".repeat(1000)
+      const features = Layer.mergeAll(
+        tool("short", "optional", () => Effect.succeed("short")),
+        tool("long", "optional", () => Effect.succeed(long)),
+        tool("failing", "optional", () =>
+          Effect.fail(new McpError.McpError({ code: -32042, message: "No", data: long }))
+        ),
+        Tasks.layer({ resultBytes: 500 })
+      )
+      const client = yield* session(features)
+      const ended = (name: string) => Effect.flatMap(client.call(name), ({ taskId }) => client.get(taskId))
+      assert.strictEqual((yield* ended("short"))["status"], "completed")
+      const { error, status } = yield* ended("long")
+      assert.strictEqual(status, "failed")
+      assert.strictEqual(error.code, McpError.LimitExceeded)
+      assert.match(error.message, /^The result of the task has 10\d\d bytes, and tasks keep 500: return less$/)
+      assert.deepStrictEqual((yield* ended("failing"))["error"], { code: -32_042, message: "No" })
+    })
+)
+
 describe("tasks/update", () => {
   const both = tool("both", "optional", () =>
     Effect.map(Effect.all([ask("a"), ask("b")], { concurrency: "unbounded" }), (people) =>

@@ -131,30 +131,61 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ perOwner: 1, total: 2, inputBytes: 50, entryBytes: 80 })))
   )
 
-  it.effect(
-    "of more than `kept` tasks that have ended, the first of the same owner is forgotten, else the first of all",
-    () =>
-      Effect.gen(function* () {
-        const store = yield* TaskStore
-        const ended = Effect.fnUntraced(function* (owner: string) {
-          const { task: made } = yield* store.create({ ...task, owner }, "a")
-          yield* store.cancel(made.id, owner)
-          return made.id
-        })
-        const kept = Effect.map(
-          Effect.forEach(["ada", "bob", "eve"], (owner) => store.list(owner, undefined, 10)),
-          (pages) => pages.map(({ tasks }) => tasks.map(({ id }) => id))
-        )
-        const bob = yield* ended("bob")
-        yield* ended("ada")
-        yield* ended("ada")
-        const ada = yield* ended("ada")
-        assert.deepStrictEqual(yield* kept, [[ada], [bob], []])
-        assert.isTrue(Option.isSome(yield* store.get(ada, "ada")))
-        const eve = yield* ended("eve")
-        assert.deepStrictEqual(yield* kept, [[ada], [], [eve]])
-        assert.isTrue(Option.isNone(yield* store.get(bob, "bob")))
-      }).pipe(Effect.provide(Memory.layer({ kept: 2 })))
+  /** Makes a task that ends at once, and may be read then. */
+  const ended = Effect.fnUntraced(function* (owner: string, { bytes = 0, read = false } = {}) {
+    const store = yield* TaskStore
+    const journal = yield* Journal
+    const { lease, task: made } = yield* store.create({ ...task, owner, ttl: 86_400_000 }, "a")
+    yield* journal.settle(lease, { _tag: "Result", result: { text: "x".repeat(bytes) } })
+    if (read) yield* store.get(made.id, owner)
+    return made.id
+  })
+  const known = (owner: string) =>
+    Effect.flatMap(TaskStore, (store) =>
+      Effect.map(store.list(owner, undefined, 100), ({ tasks }) => tasks.map(({ id }) => id))
+    )
+
+  it.effect("a caller keeps half of the tasks that have ended: then the first that it has read is forgotten", () =>
+    Effect.gen(function* () {
+      const unread = yield* ended("ada")
+      const read = [yield* ended("ada", { read: true }), yield* ended("ada", { read: true })]
+      const next = yield* ended("ada")
+      assert.deepStrictEqual(yield* known("ada"), [unread, read[1], next])
+      const last = yield* ended("ada")
+      assert.deepStrictEqual(yield* known("ada"), [unread, next, last])
+      // None of them was read.
+      assert.include((yield* Effect.flip(ended("ada"))).message, "leave no room")
+      assert.deepStrictEqual(yield* known("ada"), [unread, next, last])
+      // Others are not in its way.
+      const bob = yield* ended("bob")
+      assert.deepStrictEqual(yield* known("bob"), [bob])
+      yield* TestClock.adjust("1 day")
+      yield* (yield* Journal).sweep
+      yield* ended("ada")
+    }).pipe(Effect.provide(Memory.layer({ kept: 6 })))
+  )
+
+  it.effect("a full memory makes room for a caller at the cost of the one that keeps the most", () =>
+    Effect.gen(function* () {
+      const ada = [yield* ended("ada"), yield* ended("ada")]
+      const bob = yield* ended("bob")
+      const zoe = yield* ended("zoe")
+      const eve = yield* ended("eve")
+      assert.deepStrictEqual(
+        [yield* known("ada"), yield* known("bob"), yield* known("zoe"), yield* known("eve")],
+        [[ada[1]], [bob], [zoe], [eve]]
+      )
+      assert.include((yield* Effect.flip(Effect.andThen(ended("ada"), ended("ada")))).message, "leave no room")
+    }).pipe(Effect.provide(Memory.layer({ kept: 4 })))
+  )
+
+  it.effect("the bytes of how tasks ended fill the memory, too", () =>
+    Effect.gen(function* () {
+      yield* ended("ada", { bytes: 600 })
+      assert.include((yield* Effect.flip(ended("ada"))).message, "leave no room")
+      yield* ended("bob", { bytes: 300 })
+      yield* ended("bob")
+    }).pipe(Effect.provide(Memory.layer({ keptBytes: 1000 })))
   )
 
   it.effect("a cursor of no page is refused", () =>
