@@ -113,6 +113,20 @@ export const faults: ReadonlyArray<Fault> = [
     test: postgres
   },
   {
+    name: "Tasks that have ended are kept without a bound",
+    file: statements,
+    from: "WHERE place > ${integer} OR",
+    to: "WHERE place > 1000 + ${integer} OR",
+    test: laws
+  },
+  {
+    name: "Results of any size are kept",
+    file: statements,
+    from: "OR bytes > ${number}",
+    to: "OR bytes > 1e9 + ${number}",
+    test: laws
+  },
+  {
     name: "A node on Postgres does not listen",
     file: "packages/durable/src/postgres/layer.ts",
     from: "({ payload }) => changes.changed(payload)",

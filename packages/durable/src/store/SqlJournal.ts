@@ -249,22 +249,31 @@ class SqlJournal {
     })
   }
 
+  /** Ends what is late, forgets what is old or too much, in parts: no statement takes long. */
   get sweep(): Effect.Effect<number, SqlError> {
-    const { limits, statements, together } = this.tables
+    const { kept, keptBytes, limits, statements } = this.tables
     return Effect.gen({ self: this }, function* () {
       const late = yield* this.tables.query<TaskRow>(statements.late, [maxSwept])
       for (const row of late) if (yield* this.tables.expire(row)) yield* this.tables.hint(row)
-      const forget = Effect.gen({ self: this }, function* () {
-        const gone = yield* this.tables.query<{ readonly id: string }>(statements.forget, [
-          limits.keptAfterEnd,
-          maxSwept
-        ])
-        yield* this.tables.query(statements.forgetEntries, [jsonOf(gone.map(({ id }) => id))])
-        return gone
-      })
-      const gone = yield* together(forget)
-      for (const { id } of gone) this.tables.changes.changed(id)
-      return late.length + gone.length
+      yield* this.tables.query(statements.forgetEnded, [])
+      const old = yield* this.forget(statements.forget, [limits.keptAfterEnd, maxSwept])
+      const excess = yield* this.forget(statements.forgetExcess, [kept, keptBytes, maxSwept])
+      const swept = late.length + old + excess
+      return Math.max(late.length, old, excess) < maxSwept ? swept : swept + (yield* this.sweep)
+    })
+  }
+
+  /** Deletes tasks with what they recorded; gives how many. */
+  private forget(statement: string, params: ReadonlyArray<unknown>): Effect.Effect<number, SqlError> {
+    const { changes, statements, together } = this.tables
+    const gone = Effect.gen({ self: this }, function* () {
+      const gone = yield* this.tables.query<{ readonly id: string }>(statement, params)
+      if (gone.length > 0) yield* this.tables.query(statements.forgetEntries, [jsonOf(gone.map(({ id }) => id))])
+      return gone
+    })
+    return Effect.map(together(gone), (gone) => {
+      for (const { id } of gone) changes.changed(id)
+      return gone.length
     })
   }
 }

@@ -68,7 +68,7 @@ const entries = ({ among, lock, now, text }: Dialect) => ({
 const writing = ({ among, lock, now, text }: Dialect) => {
   const underLease = `WHERE id = ? AND ${held(now)}`
   const end = `UPDATE mcp_task SET outcome = ${string}, message = coalesce(${string}, message), ended = ${now}, updated = ${now},
-    open = 0, node = NULL, due = NULL, version = version + 1`
+    open = 0, node = NULL, due = NULL, version = version + 1, input = '{}', client = '{}'`
   return {
     /** id, owner, tool, input, client, ttl, poll interval, ttl, message, node, lease, pin, owner, per owner, total */
     create: text(
@@ -132,6 +132,17 @@ const sweeping = ({ among, lock, now, text }: Dialect) => ({
     `DELETE FROM mcp_task WHERE id IN (SELECT id FROM mcp_task WHERE ${forgotten(now)} ORDER BY expires LIMIT ${integer}${lock.skip})
      RETURNING id`
   ),
+  /** kept, bytes, max: those that are too many, first the oldest of the callers that have the most */
+  forgetExcess: text(
+    `DELETE FROM mcp_task WHERE id IN (SELECT id FROM (
+       SELECT id, row_number() OVER (ORDER BY nth, ended DESC, id) AS place,
+         sum(octet_length(outcome)) OVER (ORDER BY nth, ended DESC, id) AS bytes FROM (
+         SELECT id, ended, outcome, row_number() OVER (PARTITION BY owner ORDER BY ended DESC, id) AS nth
+         FROM mcp_task WHERE outcome IS NOT NULL) AS own
+       ) AS ranked WHERE place > ${integer} OR bytes > ${number} ORDER BY place DESC LIMIT ${integer}) RETURNING id`
+  ),
+  /** What tasks recorded that have ended: no run needs it. */
+  forgetEnded: text("DELETE FROM mcp_entry WHERE task IN (SELECT id FROM mcp_task WHERE outcome IS NOT NULL)"),
   /** tasks */
   forgetEntries: text(`DELETE FROM mcp_entry WHERE ${among("task")}`),
   /** tasks */

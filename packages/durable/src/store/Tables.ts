@@ -17,6 +17,13 @@ import * as Statements from "./Statements.ts"
 export interface Options extends Partial<Limits> {
   /** How long a lease is valid without a renewal, in milliseconds. Default 10 seconds. */
   readonly lease?: number | undefined
+  /**
+   * Tasks that have ended and are kept, in all. Beyond it they are forgotten before their time to live is over, within a minute: the oldest of
+   * the caller that has the most. Default 10 000.
+   */
+  readonly kept?: number | undefined
+  /** Bytes of the results of tasks that have ended and are kept, in all. Default 1 GiB. */
+  readonly keptBytes?: number | undefined
   /** The id of the version of the program that runs here. Default: none. */
   readonly deployment?: string | undefined
   /** Whether tasks that are made here are claimed only by nodes of the same `deployment`, until one gives them up at its shutdown. */
@@ -46,16 +53,24 @@ export class Tables {
   readonly statements: Statements.Statements
   readonly limits: Limits
   readonly lease: number
+  readonly kept: number
+  readonly keptBytes: number
   readonly deployment: string | null
   /** The deployment that new tasks are kept to. */
   readonly pin: string | null
 
-  constructor(dialect: Dialect, changes: Changes, { deployment, lease = 10_000, pin = false, ...limits }: Options) {
+  constructor(
+    dialect: Dialect,
+    changes: Changes,
+    { deployment, kept = 10_000, keptBytes = 1024 ** 3, lease = 10_000, pin = false, ...limits }: Options
+  ) {
     this.dialect = dialect
     this.changes = changes
     this.statements = Statements.make(dialect)
     this.limits = { ...defaultLimits, ...limits }
     this.lease = lease
+    this.kept = Math.max(1, kept)
+    this.keptBytes = keptBytes
     this.deployment = deployment ?? null
     this.pin = pin ? this.deployment : null
   }

@@ -36,6 +36,55 @@ for (const { missing, name, place, runs } of databases) {
       { arbitrary: { runs: scaled(runs, 300), size: 40 } }
     )
 
+    it.effect(
+      "that have ended are kept up to a bound: beyond it the oldest of the caller with the most is forgotten",
+      () =>
+        Effect.gen(function* () {
+          const { journal, sql, store } = yield* (yield* place)({ ...limits, kept: 3 })
+          let count = 0
+          const end = Effect.fnUntraced(function* (owner: string) {
+            const task = { owner, tool: "tool", input: {}, client: {}, ttl: 86_400_000, pollInterval: 1000 }
+            const { lease } = yield* store.create(task, "a")
+            yield* journal.record(lease, { _tag: "Step", key: "s", value: 1 })
+            yield* journal.settle(lease, { _tag: "Result", result: {} })
+            // Two ends may be in one millisecond.
+            yield* sql`UPDATE mcp_task SET ended = ${++count} WHERE id = ${lease.task}`
+            return lease.task
+          })
+          const bob = yield* end("bob")
+          const ada = yield* Effect.forEach([1, 2, 3, 4], () => end("ada"))
+          assert.strictEqual(yield* journal.sweep, 2)
+          const kept = Effect.fnUntraced(function* (owner: string) {
+            return (yield* store.list(owner, undefined, 10)).tasks.map(({ id }) => id).toSorted()
+          })
+          assert.deepStrictEqual(yield* kept("bob"), [bob])
+          assert.deepStrictEqual(yield* kept("ada"), ada.slice(2).toSorted())
+          assert.strictEqual(yield* journal.sweep, 0)
+        }).pipe(Effect.scoped)
+    )
+
+    it.effect("keep no argument or step after their end, and no more bytes of results than they may", () =>
+      Effect.gen(function* () {
+        const { journal, sql, store } = yield* (yield* place)({ ...limits, keptBytes: 250 })
+        const input = { secret: "x" }
+        const task = { owner: "ada", tool: "tool", input, client: input, ttl: 86_400_000, pollInterval: 1000 }
+        for (const length of [100, 100, 500]) {
+          const { lease } = yield* store.create(task, "a")
+          yield* journal.record(lease, { _tag: "Step", key: "s", value: 1 })
+          yield* journal.settle(lease, { _tag: "Result", result: { text: "x".repeat(length) } })
+          yield* sql`UPDATE mcp_task SET ended = ${-length} WHERE id = ${lease.task}`
+        }
+        assert.strictEqual(yield* journal.sweep, 1)
+        const rows = yield* sql`SELECT input, client FROM mcp_task`
+        const none = { input: "{}", client: "{}" }
+        assert.deepStrictEqual(
+          rows.map((row) => ({ ...row })),
+          [none, none]
+        )
+        assert.deepStrictEqual(yield* sql`SELECT key FROM mcp_entry`, [])
+      }).pipe(Effect.scoped)
+    )
+
     it.effect("are listed page by page, each once", () =>
       Effect.gen(function* () {
         const { store } = yield* (yield* place)(limits)

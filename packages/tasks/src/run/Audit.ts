@@ -45,8 +45,8 @@ export const make = (
         run(Effect.annotateLogs(log(message), annotations))
       })
     const refused = (why: string, facts: Facts) => line(Effect.logInfo, `A task was refused: ${why}`, facts)
-    /** The owners of the tasks that run here. */
-    const owners = new Map<string, string>()
+    /** The owners of the tasks that run here, as long as their runs hold the lease: one that is lost may end without a word. */
+    const owners = new WeakMap<Lease, string>()
 
     const used =
       (message: string, id: string, owner: string, log: typeof Effect.logInfo = Effect.logDebug) =>
@@ -56,21 +56,20 @@ export const make = (
             ? line(log, message, { id, owner })
             : refused("it is unknown to its caller", { id, owner })
         )
-    const ended = ({ task: id }: Lease, end: string) =>
-      Effect.suspend(() => {
-        const owner = owners.get(id)
-        owners.delete(id)
-        return line(Effect.logInfo, "A task has ended", { id, owner, more: { "mcp.task.end": end } })
+    const ended = (lease: Lease, end: string) =>
+      line(Effect.logInfo, "A task has ended", {
+        id: lease.task,
+        owner: owners.get(lease),
+        more: { "mcp.task.end": end }
       })
-    const forgotten = ({ task }: Lease) => Effect.sync(() => owners.delete(task))
 
     return {
       store: TaskStore.of({
         outlives: store.outlives,
         create: (task, node) =>
           store.create(task, node).pipe(
-            Effect.tap(({ task: { id } }) => {
-              owners.set(id, task.owner)
+            Effect.tap(({ lease, task: { id } }) => {
+              owners.set(lease, task.owner)
               const more = { "mcp.task.tool": excerpt(task.tool) }
               return line(Effect.logInfo, "A task was created", { id, owner: task.owner, more })
             }),
@@ -90,22 +89,19 @@ export const make = (
         due: journal.due,
         claim: (node, tools, max) =>
           Effect.tap(journal.claim(node, tools, max), (claimed) =>
-            Effect.sync(() => claimed.forEach(({ input, lease }) => owners.set(lease.task, input.owner)))
+            Effect.sync(() => claimed.forEach(({ input, lease }) => owners.set(lease, input.owner)))
           ),
         renew: (node, leases) => journal.renew(node, leases),
         record: (lease, entry) => journal.record(lease, entry),
         transaction: (sql) => journal.transaction(sql),
         answer: (lease, key) => journal.answer(lease, key),
         message: (lease, message) => journal.message(lease, message),
-        park: (lease, wake) => Effect.ensuring(journal.park(lease, wake), forgotten(lease)),
+        park: (lease, wake) => journal.park(lease, wake),
         settle: (lease, outcome, message) =>
-          journal.settle(lease, outcome, message).pipe(
-            Effect.tap(() => ended(lease, endOf(outcome))),
-            Effect.tapError(() => forgotten(lease))
-          ),
+          Effect.tap(journal.settle(lease, outcome, message), () => ended(lease, endOf(outcome))),
         lost: (lease) =>
           Effect.tap(journal.lost(lease), ({ reason }) =>
-            reason === "expired" ? ended(lease, "expired") : forgotten(lease)
+            reason === "expired" ? ended(lease, "expired") : Effect.void
           ),
         sweep: journal.sweep
       })
