@@ -65,7 +65,7 @@ for (const { missing, name, place, runs } of databases) {
 
     it.effect("keep no argument or step after their end, and no more bytes of results than they may", () =>
       Effect.gen(function* () {
-        const { journal, sql, store } = yield* (yield* place)({ ...limits, keptBytes: 250 })
+        const { journal, sql, store } = yield* (yield* place)({ ...limits, keptBytes: 400 })
         const input = { secret: "x" }
         const task = { owner: "ada", tool: "tool", input, client: input, ttl: 86_400_000, pollInterval: 1000 }
         for (const length of [100, 100, 500]) {
