@@ -78,6 +78,8 @@ export interface ToolEntry {
   readonly limits?: Limits | undefined
   /** Whether a call becomes a task where its handler says so; see `Options`. Default false. */
   readonly beginsTask?: boolean | undefined
+  /** How long a call may take before it is answered by its task; see `Options`. */
+  readonly taskAfter?: Duration.Input | undefined
 }
 
 /** Where feature layers register. A name that is taken is a defect. */
@@ -185,6 +187,12 @@ export interface Options {
    * request until then. Default false: the call is a task from its start, where the client can have one.
    */
   readonly beginsTask?: boolean
+  /**
+   * For a tool with `task: "optional"`: a call that ends within this time is answered without a task, a longer one by its task (2026-07-28; in
+   * 2025-11-25 the client decides). The handler runs once, as the task: its progress is the message of the task, and a question of it ends
+   * the wait. Default: the task is the answer at once.
+   */
+  readonly taskAfter?: Duration.Input
 }
 
 /**

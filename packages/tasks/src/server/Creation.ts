@@ -10,7 +10,7 @@ import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Extension from "@effect-mcp/core/Extension"
 import { Principal } from "@effect-mcp/core/Principal"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
-import type { ToolRegistry } from "@effect-mcp/core/Tools"
+import type { ToolEntry, ToolRegistry } from "@effect-mcp/core/Tools"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { CallToolParams } from "@effect-mcp/protocol/model/Tool"
@@ -20,6 +20,7 @@ import type * as Middleware from "@effect-mcp/server/Middleware"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { CoreTasks } from "../extension/CoreTasks.ts"
@@ -34,6 +35,7 @@ import { onBegin } from "./Begin.ts"
 import * as Outlet from "./Outlet.ts"
 import { owner } from "./Owner.ts"
 import type { Service } from "./Service.ts"
+import { endedWithin } from "./Shortcut.ts"
 
 type Next = Middleware.Next
 type Answer = Effect.Success<Next>
@@ -65,18 +67,27 @@ export interface Generation {
   readonly join: (task: Task, owner: string) => Effect.Effect<void, never, RequestServices>
 }
 
+/** Cancels a task that no client knows, unless it has ended. */
+const abandoned = ({ store }: Service, id: string, owner: string): Effect.Effect<void> =>
+  Effect.flatMap(store.get(id, owner), (task) =>
+    Option.isSome(task) && task.value.outcome === undefined
+      ? Effect.asVoid(store.cancel(id, owner, "The call was not answered by its task"))
+      : Effect.void
+  )
+
 /**
- * Makes a task and starts its handler; the answer is the task. The two are one: an interrupted request leaves no task that never runs.
- * `waits`: other ones than those of the questions decide when the run is parked.
+ * Makes a task and starts its handler. The two are one: an interrupted request leaves no task that never runs. Where the request is not
+ * answered, by its cancel or by middleware, the task is cancelled: its client does not know its id. `waits`: other ones than those of the
+ * questions decide when the run is parked.
  */
-export const created = (
+const begun = (
   service: Service,
   { arguments: input = {}, name }: CallToolParams,
   handler: Next,
   before: Recorded,
-  { answer, join, ttl }: Generation,
+  { join, ttl }: Generation,
   waits?: Waits
-): Effect.Effect<EncodedResult, McpError.McpError, RequestServices> => {
+): Effect.Effect<Begun, McpError.McpError, RequestServices> => {
   const { pollInterval, store, supervisor } = service
   return Effect.gen(function* () {
     const facts = ClientFacts.kept(yield* Detached.facts, service.claims)
@@ -86,11 +97,28 @@ export const created = (
     const made = yield* Effect.mapError(store.create(task, supervisor.node), ({ message }) =>
       McpError.limitExceeded(message)
     )
+    const { id } = made.task
+    yield* Scope.addFinalizerExit(yield* Scope.Scope, ({ _tag }) =>
+      _tag === "Success" ? Effect.void : abandoned(service, id, caller)
+    )
     yield* join(made.task, caller)
     const attempt = attemptOf(service, made.lease, { facts, before }, [], handler)
     yield* supervisor.run(made.lease, waits === undefined ? attempt : { ...attempt, waits })
-    return answer(made.task)
+    return { task: made.task, owner: caller }
   }).pipe(Effect.uninterruptible)
+}
+
+interface Begun {
+  readonly task: Task
+  readonly owner: string
+}
+
+/** Makes a task and starts its handler; the answer is the task. */
+export const created = (
+  ...given: Parameters<typeof begun>
+): Effect.Effect<EncodedResult, McpError.McpError, RequestServices> => {
+  const [, , , , { answer }] = given
+  return Effect.map(begun(...given), ({ task }) => answer(task))
 }
 
 /** A task of 2026-07-28: its client reads and answers it by requests of its own. */
@@ -167,17 +195,25 @@ const coreCall = (
       : created(service, params, handler, nothing, core(service, task.ttl))
   })
 
+/** When a call that may be a task becomes one: by its handler, or after this time. */
+type When = Pick<ToolEntry, "beginsTask" | "taskAfter">
+
 /** Calls of 2026-07-28: the server decides, for clients that declared the extension in the request. */
 const extensionCall = (
   service: Service,
   params: CallToolParams,
-  begins: boolean,
+  { beginsTask, taskAfter }: When,
   next: Next,
   handler: Next
 ): Effect.Effect<Answer, McpError.McpError, RequestServices> =>
   Effect.gen(function* () {
     const generation = extension(service)
-    if (!begins) return yield* created(service, params, handler, nothing, generation)
+    if (beginsTask !== true) {
+      const { owner, task } = yield* begun(service, params, handler, nothing, generation)
+      if (taskAfter === undefined) return generation.answer(task)
+      const end = yield* endedWithin(service, task, owner, taskAfter)
+      return end._tag === "Result" ? end.result : generation.answer(end.task)
+    }
     const answer = yield* untilBegun(next)
     if (answer !== undefined) return answer
     const input = yield* ClientInput
@@ -208,7 +244,13 @@ export const middleware =
       if (Extension.isIn(CoreTasks, revision)) return yield* coreCall(service, params, support, next, handler)
       if (support === "forbidden") return yield* next
       return Extension.settingsIn(TasksExtension, revision, clientCapabilities) !== undefined
-        ? yield* extensionCall(service, params, entry.beginsTask === true, next, handler)
+        ? yield* extensionCall(
+            service,
+            params,
+            support === "required" ? { ...entry, taskAfter: undefined } : entry,
+            next,
+            handler
+          )
         : yield* support === "optional" ? next : taskRequired(params.name, context)
     })
   }

@@ -46,6 +46,12 @@ export const found = <A, E, R>(
 
 const canonical = Codecs.coder(verbatim(ToolModel.CallToolResult))
 
+/** The result of a tool as it was stored. */
+export const canonicalResult = (result: JsonObject): Effect.Effect<CallToolResult, McpError.McpError> =>
+  Effect.mapError(canonical.decode(result), (message) =>
+    McpError.internalError(`The stored result of the task is malformed: ${message}`)
+  )
+
 /** The result of a tool as a revision writes it. */
 export const inRevision = (result: JsonObject, revision: Revision): Effect.Effect<JsonObject, McpError.McpError> => {
   const codec = revision.clientRequests["tools/call"]
@@ -53,8 +59,8 @@ export const inRevision = (result: JsonObject, revision: Revision): Effect.Effec
     McpError.internalError(`The result of the task cannot be encoded in revision ${revision.version}: ${message}`)
   const encode = (result: CallToolResult) =>
     codec === undefined ? Effect.succeed(result) : Codecs.coders(codec).result.encode(result)
-  return Effect.flatMap(canonical.decode(result), encode).pipe(
-    Effect.mapError(failed),
+  const encoded = (result: CallToolResult) => Effect.mapError(encode(result), failed)
+  return Effect.flatMap(canonicalResult(result), encoded).pipe(
     Effect.filterOrFail(isJsonObject, () => failed("it is no object"))
   )
 }

@@ -20,6 +20,34 @@ export const serverFaults: ReadonlyArray<Fault> = [
     test: "packages/tasks/test/server/Execution.test.ts"
   },
   {
+    name: "A call that may end soon is a task at once",
+    file: "packages/tasks/src/server/Creation.ts",
+    from: "if (taskAfter === undefined) return",
+    to: "if (taskAfter !== null) return",
+    test: "packages/tasks/test/server/Shortcut.test.ts"
+  },
+  {
+    name: "A call that asks waits for its time to be over",
+    file: "packages/tasks/src/server/Shortcut.ts",
+    from: 'stateOf(task) !== "working"',
+    to: 'stateOf(task) === "done"',
+    test: "packages/tasks/test/server/Shortcut.test.ts"
+  },
+  {
+    name: "A tool that runs only as a task answers without one",
+    file: "packages/tasks/src/server/Creation.ts",
+    from: "{ ...entry, taskAfter: undefined }",
+    to: "entry",
+    test: "packages/tasks/test/server/Shortcut.test.ts"
+  },
+  {
+    name: "A call that was cancelled leaves its task to its time to live",
+    file: "packages/tasks/src/server/Creation.ts",
+    from: '_tag === "Success" ? Effect.void : abandoned(service, id, caller)',
+    to: "_tag === undefined ? abandoned(service, id, caller) : Effect.void",
+    test: "packages/tasks/test/server/Shortcut.test.ts"
+  },
+  {
     name: "Each run of a task lies in the middleware of requests",
     file: "packages/server/src/features/MiddlewareRegistry.ts",
     from: "registry.entries.filter(isExecution)",
