@@ -7,6 +7,8 @@ export declare const fillers: ReadonlyArray<string>
 export declare const echo: Named
 export declare const add: Named
 export declare const flood: Named
+export declare const report: Named
+export declare const hold: Named
 export declare const descriptionOf: (name: string) => string
 export declare const queryDescription: string
 export declare const limitDescription: string

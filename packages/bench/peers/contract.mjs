@@ -9,6 +9,9 @@ export const fillers = Array.from(
 export const echo = { name: "echo", description: "Returns its text unchanged" }
 export const add = { name: "add", description: "Adds two numbers" }
 export const flood = { name: "flood", description: "Emits n progress notifications, then returns" }
+// Of servers with tasks, in place of two fillers.
+export const report = { name: "report", description: "Returns its text unchanged, as a task if asked to" }
+export const hold = { name: "hold", description: "Never ends" }
 export const descriptionOf = (name) => `Filler tool ${name}: searches the catalogue and returns the matching rows`
 export const queryDescription = "What to look for"
 export const limitDescription = "At most this many rows"

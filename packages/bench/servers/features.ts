@@ -8,6 +8,7 @@ import * as Middleware from "@effect-mcp/server/Middleware"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as References from "effect/References"
 import * as Schema from "effect/Schema"
 import * as C from "../peers/contract.mjs"
 
@@ -90,12 +91,25 @@ const filler = (name: string) =>
 const { uri, name, mimeType, text } = C.resource
 const readme = Resources.layer({ uri, name, mimeType }, Effect.succeed(text))
 
-const plain = McpServer.layer({
-  ...C.info,
-  // The limit is on, as it is by default, and never met: a load driver calls more often than any caller is meant to.
-  rateLimit: { "tools/call": 1e9 },
-  features: Layer.mergeAll(handlers, flood, readme, ...C.fillers.map(filler))
-})
+const contract = (fillers: ReadonlyArray<string>) => Layer.mergeAll(handlers, flood, readme, ...fillers.map(filler))
+// The limit is on, as it is by default, and never met: a load driver calls more often than any caller is meant to.
+const rateLimit = { "tools/call": 1e9 }
+const without = McpServer.layer({ ...C.info, rateLimit, features: contract(C.fillers) })
+
+/** With tasks where the program is told to; without them nothing of their package is loaded. */
+const plain = C.flag("tasks")
+  ? Layer.unwrap(
+      Effect.map(
+        Effect.promise(() => import("./tasks.ts")),
+        (tasks) =>
+          McpServer.layer({
+            ...C.info,
+            rateLimit: { ...rateLimit, ...tasks.rateLimit },
+            features: Layer.merge(contract(C.fillers.slice(tasks.tools)), tasks.features)
+          })
+      )
+    )
+  : without
 
 /** With metrics where the program is told to; without them nothing of their package is loaded. */
 export const server = C.flag("metrics")
@@ -107,8 +121,11 @@ export const server = C.flag("metrics")
     )
   : plain
 
-/** The tracer of the program, where it is told to have one. */
-export const tracer = C.flag("traces")
+/** Without the audit trail of tasks on stderr, where the program is told to: what writing it costs is that of the logger. */
+const level = C.flag("quiet") ? Layer.succeed(References.MinimumLogLevel, "Warn") : Layer.empty
+
+/** The tracer of the program, where it is told to have one, and its log level. */
+const traces = C.flag("traces")
   ? Layer.unwrap(
       Effect.map(
         Effect.promise(() => import("./observed.ts")),
@@ -116,3 +133,5 @@ export const tracer = C.flag("traces")
       )
     )
   : Layer.empty
+
+export const ambient = Layer.merge(traces, level)

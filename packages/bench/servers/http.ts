@@ -7,7 +7,7 @@ import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import { createServer } from "node:http"
 import * as C from "../peers/contract.mjs"
-import { server, tracer } from "./features.ts"
+import { server, ambient } from "./features.ts"
 
 const announce = Layer.effectDiscard(
   Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
@@ -28,7 +28,7 @@ announce.pipe(
     })
   ),
   Layer.provide(server),
-  Layer.provide(tracer),
+  Layer.provide(ambient),
   Layer.provide(NodeHttpServer.layer(node, { port: 0, host: "127.0.0.1" })),
   Layer.launch,
   NodeRuntime.runMain

@@ -99,6 +99,25 @@ export const goals: ReadonlyArray<Goal> = [
   ...both("stdio tools/list of 50", "stdio tools/list of 50 tools, 16 in flight", 0.8),
   ...both("stdio echo of 1 MiB", "stdio echo of 1 MiB, 4 in flight", 1),
   ...eras.map((era) => absolute(`stdio progress, us each, ${era}`, "stdio progress", 1, `ours ${era}`, cpu)),
+  ...eras.flatMap((era): ReadonlyArray<Goal> => [
+    {
+      title: `a call that becomes a task (create, get, result), to one within its request, ${era}`,
+      table: "Tasks over stdio, 16 in flight",
+      row: `task ${era}`,
+      figure: cpu,
+      raw: `inline ${era}`,
+      limit: 3
+    },
+    {
+      title: `stdio tools/call beside a layer of tasks, to none, ${era}`,
+      table: "stdio tools/call, 64 in flight",
+      row: `ours:tasks ${era}`,
+      figure: cpu,
+      raw: `ours ${era}`,
+      limit: 1.05
+    },
+    { title: `heap per open task, KiB, ${era}`, table: "Open tasks", row: `open ${era}`, figure: "heap KiB" }
+  ]),
   absolute("heap per idle session, KiB", "Idle sessions", 4, router, "heap KiB"),
   absolute("heap per open GET stream, KiB", "Idle sessions", 8, router, "heap KiB +GET"),
   absolute("heap per open GET stream through a Node listener, KiB", "Idle sessions", 8, "ours:node", "heap KiB +GET"),

@@ -114,7 +114,7 @@ export const target = ({ pid, port }: Running, era: Wire.Era, sessions: Readonly
         limit,
         () => ++id,
         (lane, id, done, failed) => {
-          const request = build(id)
+          const request = build(id, era)
           const head = heads[id % heads.length] ?? ""
           connections[lane]?.send(frame(head, era, request, Wire.encode(id, request, era)), { done, failed })
         },

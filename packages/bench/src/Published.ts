@@ -53,6 +53,7 @@ export const make = async (directory: string = ours, unchecked = false): Promise
     install(name, modules)
   }
   install("operate", modules)
+  install("tasks", modules)
   install("promise", modules)
   for (const file of readdirSync(path.join(root, "dist/servers"))) {
     if (file.endsWith(".js")) cpSync(path.join(root, "dist/servers", file), path.join(to, file))

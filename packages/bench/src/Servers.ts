@@ -56,6 +56,16 @@ const observed = ({ args = [], eras, file }: Entry): ReadonlyArray<Entry> => [
   { id: "ours:traces", file, args: [...args, "--metrics", "--traces"], eras, core: true, kinds: ["call"] }
 ]
 
+/** The same with a layer of tasks, which the tools of the contract do not use. */
+const tasks = ({ eras, file }: Entry, suffix = ""): Entry => ({
+  id: `ours:tasks${suffix}`,
+  file,
+  args: ["--tasks", "--quiet"],
+  eras,
+  core: true,
+  kinds: ["call"]
+})
+
 /** Without Effect, with zod: plain functions, and async ones, which always wait. Beside them Effect handlers that wait for async functions. */
 const promises = (file: string, args: ReadonlyArray<string>): ReadonlyArray<Entry> => [
   { id: "ours:promise", file: `${ours}/promise.js`, args, eras: both, kinds: ["call"] },
@@ -86,14 +96,25 @@ export const stdio = (base?: string): ReadonlyArray<Entry> => [
   oursAt(ours).stdio,
   generators(oursAt(ours).stdio),
   provided(oursAt(ours).stdio),
+  tasks(oursAt(ours).stdio),
   ...observed(oursAt(ours).stdio),
   ...promises(oursAt(ours).stdio.file, ["--stdio"]),
-  ...(base === undefined ? [] : [oursAt(base, "@base").stdio, generators(oursAt(base, "@base").stdio, "@base")]),
+  ...(base === undefined
+    ? []
+    : [
+        oursAt(base, "@base").stdio,
+        generators(oursAt(base, "@base").stdio, "@base"),
+        tasks(oursAt(base, "@base").stdio, "@base")
+      ]),
   { id: "sdk2", file: "peers/sdk2.mjs", args: ["--stdio"], eras: both, core: true },
   { id: "sdk1", file: "peers/sdk1.mjs", args: ["--stdio"], eras: old },
   { id: "effect", file: "peers/effect.mjs", args: ["--stdio"], eras: both, core: true },
   { id: "tmcp", file: "peers/tmcp.mjs", args: ["--stdio"], eras: old, core: true }
 ]
+
+/** Those whose calls become tasks. */
+export const withTasks = (base?: string): ReadonlyArray<Entry> =>
+  stdio(base).filter(({ id }) => id.startsWith("ours:tasks"))
 
 /** For cold start alone: once warm, they are no different. */
 export const starts = (base?: string): ReadonlyArray<Entry> => [

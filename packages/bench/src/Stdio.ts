@@ -18,6 +18,8 @@ export const target = (
   readonly ready: () => Promise<void>
   /** Closes stdin and waits for the process to end by itself; at most 3 seconds. */
   readonly end: () => Promise<void>
+  /** Heap and external memory after a collection, in bytes. */
+  readonly heap: () => Promise<number>
 } => {
   const { child, log } = Process.start(entry, options)
   const { pid, stdin, stdout } = child
@@ -26,6 +28,8 @@ export const target = (
   /** What came before the answer, by the number in its token. */
   const before = new Map<number, Array<Wire.Message>>()
   let id = 1_000_000
+  /** Ids of the requests that come after another one's answer. */
+  let follower = 1_000_000_000
 
   const take = (message: Wire.Message): void => {
     const { method, params } = message
@@ -77,6 +81,22 @@ export const target = (
     write(Wire.encode(id, request, era))
   }
 
+  /** Sends a request and all that come after its answer; the last answer counts, as that to the first. */
+  const chain = (kind: Wire.Kinds, id: number, entry: Waiting): void => {
+    const { build, then } = Wire.kinds[kind]
+    const step = (request: Wire.Request, own: number): void =>
+      send(own, request, {
+        ...entry,
+        answered: (messages) => {
+          const answer = messages.at(-1)
+          const next = answer === undefined ? undefined : then?.(answer, request)
+          if (next === undefined) entry.answered(own === id ? messages : [{ ...answer, id }])
+          else step(next, ++follower)
+        }
+      })
+    step(build(id, era), id)
+  }
+
   return {
     pid,
     ready: async () => {
@@ -92,7 +112,7 @@ export const target = (
         inFlight,
         limit,
         () => ++id,
-        (_lane, id, answered, failed) => send(id, Wire.kinds[kind].build(id), { answered, failed }),
+        (_lane, id, answered, failed) => chain(kind, id, { answered, failed }),
         (messages, id) => Wire.verify(kind, messages, id)
       ),
     end: async () => {
@@ -101,6 +121,7 @@ export const target = (
       await exited
       clearTimeout(late)
     },
+    heap: () => Process.heap(child),
     close: () => Process.stop(child)
   }
 }

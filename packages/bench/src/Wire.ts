@@ -27,6 +27,12 @@ export interface Message {
     readonly structuredContent?: { readonly sum?: number }
     readonly tools?: ReadonlyArray<{ readonly inputSchema?: { readonly type?: string } }>
     readonly contents?: ReadonlyArray<{ readonly text?: string }>
+    readonly status?: string
+    readonly taskId?: string
+    /** A new task (2025). */
+    readonly task?: { readonly taskId?: string }
+    /** That of a task (2026). */
+    readonly result?: { readonly content?: ReadonlyArray<{ readonly text?: string }> }
   }
 }
 
@@ -39,7 +45,9 @@ export interface Request {
 
 interface Kind {
   /** `i` makes each request of a run different. */
-  readonly build: (i: number) => Request
+  readonly build: (i: number, era: Era) => Request
+  /** The request that comes after an answer, where one load is several requests; undefined after the last. */
+  readonly then?: (answer: Message, request: Request) => Request | undefined
   /** What is wrong with the answer, if something is. */
   readonly fault: (answer: Message, i: number, before: ReadonlyArray<Message>) => string | undefined
 }
@@ -53,6 +61,28 @@ const call = (name: string, input: object, meta?: object): Request => ({
   name,
   params: { name, arguments: input, ...(meta === undefined ? undefined : { _meta: meta }) }
 })
+const withTasks = {
+  "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } }
+}
+const ofTask = (method: string, taskId: string | undefined, { params }: Request): Request => ({
+  method,
+  name: taskId ?? "",
+  params: { taskId, ...("_meta" in params ? { _meta: params._meta } : undefined) }
+})
+/** Calls a tool as a task of either generation. */
+const asTask = (name: string, input: object, era: Era): Request => {
+  const request = call(name, input, era === "2025" ? undefined : withTasks)
+  return era === "2025" ? { ...request, params: { ...request.params, task: {} } } : request
+}
+/** Creates, reads, and in 2025 fetches the result; in 2026 it comes with the task, which is read until it has ended. */
+const afterTask: NonNullable<Kind["then"]> = ({ result }, request) => {
+  const made = result?.task?.taskId
+  if (made !== undefined) return ofTask("tasks/get", made, request)
+  if (request.method === "tasks/result" || result?.taskId === undefined) return undefined
+  const isModern = "_meta" in request.params
+  if (!isModern) return ofTask("tasks/result", result.taskId, request)
+  return result.status === "working" ? ofTask("tasks/get", result.taskId, request) : undefined
+}
 const mebibyte = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_".repeat((1 << 20) / 64)
 /** Notifications per `flood`. */
 export const floods = 1000
@@ -86,6 +116,23 @@ export const kinds = makeKinds({
     build: () => call("echo", { text: mebibyte }),
     fault: (answer) => (says(text(answer), mebibyte) ? undefined : "another text")
   },
+  /** A tool that may be a task, within its request. */
+  inline: {
+    build: (i) => call("report", { text: `hello ${i}` }),
+    fault: (answer, i) => (says(text(answer), `hello ${i}`) ? undefined : "another text")
+  },
+  /** The same as a task, until its result has come. */
+  task: {
+    build: (i, era) => asTask("report", { text: `hello ${i}` }, era),
+    then: afterTask,
+    fault: ({ result }, i) =>
+      says((result?.result ?? result)?.content?.[0]?.text ?? "", `hello ${i}`) ? undefined : "another text"
+  },
+  /** Tasks that stay open. */
+  hold: {
+    build: (_i, era) => asTask("hold", {}, era),
+    fault: ({ result }) => ((result?.taskId ?? result?.task?.taskId) === undefined ? "no task" : undefined)
+  },
   flood: {
     build: (i) => call("flood", { n: floods }, { progressToken: `tok${i}` }),
     fault: (answer, i, before) => {
@@ -108,7 +155,7 @@ export const encode = (id: number, { method, params }: Request, era: Era): strin
     jsonrpc: "2.0",
     id,
     method,
-    params: { ...params, _meta: { ...(typeof meta === "object" ? meta : undefined), ...declared } }
+    params: { ...params, _meta: { ...declared, ...(typeof meta === "object" ? meta : undefined) } }
   })
 }
 

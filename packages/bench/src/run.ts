@@ -15,11 +15,13 @@ import { client } from "./suites/Client.ts"
 import { cold } from "./suites/Cold.ts"
 import { growth } from "./suites/Growth.ts"
 import { sessions } from "./suites/Sessions.ts"
+import { tasks } from "./suites/Tasks.ts"
 import * as Throughput from "./suites/Throughput.ts"
 
 const suites: Readonly<Record<Options.Suite, (options: Options.Options) => Promise<ReadonlyArray<Table>>>> = {
   http: Throughput.http,
   stdio: Throughput.stdio,
+  tasks,
   sessions,
   cold,
   client,

@@ -5,7 +5,6 @@
  * task; all other answers are flat.
  */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
-import * as DateTime from "effect/DateTime"
 import * as Schema from "effect/Schema"
 import { isToolFailure, type Outcome, stateOf, type Task, textOf } from "./Task.ts"
 
@@ -45,14 +44,18 @@ const messageOf = ({ message, outcome }: Task): string | undefined => {
 }
 
 /** ISO 8601. */
-export const time = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
+export const time = (millis: number): string => new Date(millis).toISOString()
+
+export const statusOf = (task: Task): Status => {
+  if (task.outcome !== undefined) return ended(task.outcome)
+  return stateOf(task) === "input_required" ? "input_required" : "working"
+}
 
 export const write = (task: Task): WireTask => {
-  const state = stateOf(task)
   const statusMessage = messageOf(task)
   return {
     taskId: task.id,
-    status: task.outcome !== undefined ? ended(task.outcome) : state === "input_required" ? state : "working",
+    status: statusOf(task),
     ...(statusMessage === undefined ? undefined : { statusMessage }),
     createdAt: time(task.createdAt),
     lastUpdatedAt: time(task.updatedAt),

@@ -6,7 +6,7 @@
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Schema from "effect/Schema"
 import { stateOf, type Task } from "./Task.ts"
-import { Status, time } from "./Wire2025.ts"
+import { Status, statusOf, time } from "./Wire2025.ts"
 
 const fields = {
   taskId: Schema.String,
@@ -53,7 +53,7 @@ const base = ({ createdAt, id, message, pollInterval, ttl, updatedAt }: Task) =>
 })
 
 /** The seed of a task, without its result or questions. */
-export const created = (task: Task): CreateTaskResult => ({ ...base(task), status: write(task).status })
+export const created = (task: Task): CreateTaskResult => ({ ...base(task), status: statusOf(task) })
 
 /** The task with its questions, result or error. `result`: the result of the original request in the reader's revision. */
 export const write = (task: Task, result?: JsonObject): DetailedTask => {

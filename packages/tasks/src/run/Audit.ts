@@ -6,8 +6,11 @@
  */
 import { digest } from "@effect-mcp/core/internal/digest"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
+import * as References from "effect/References"
 import * as Stream from "effect/Stream"
 import type { Outcome } from "../model/Task.ts"
 import { Journal, type Lease } from "../store/Journal.ts"
@@ -34,30 +37,33 @@ export const make = (
 ): Effect.Effect<{ readonly store: TaskStore["Service"]; readonly journal: Journal["Service"] }> =>
   Effect.map(Effect.context<never>(), (context) => {
     const run = Effect.runSyncWith(context)
+    const least = Context.get(context, References.MinimumLogLevel)
     // Not in the fiber of a request: what a handler logs there is sent to its client.
-    const line = (log: typeof Effect.logInfo, message: string, { id, more, owner }: Facts) =>
+    const line = (level: "Info" | "Debug", message: string, { id, more, owner }: Facts) =>
       Effect.sync(() => {
+        // What is not logged is not put together.
+        if (!LogLevel.isGreaterThanOrEqualTo(level, least)) return
         const annotations = {
           ...(id === undefined ? undefined : { "mcp.task.id": excerpt(id) }),
           ...(owner === undefined ? undefined : { "mcp.task.owner": nameOf(owner) }),
           ...more
         }
-        run(Effect.annotateLogs(log(message), annotations))
+        run(Effect.annotateLogs(Effect.logWithLevel(level)(message), annotations))
       })
-    const refused = (why: string, facts: Facts) => line(Effect.logInfo, `A task was refused: ${why}`, facts)
+    const refused = (why: string, facts: Facts) => line("Info", `A task was refused: ${why}`, facts)
     /** The owners of the tasks that run here, as long as their runs hold the lease: one that is lost may end without a word. */
     const owners = new WeakMap<Lease, string>()
 
     const used =
-      (message: string, id: string, owner: string, log: typeof Effect.logInfo = Effect.logDebug) =>
+      (message: string, id: string, owner: string, level: "Info" | "Debug" = "Debug") =>
       <A, E>(use: Effect.Effect<Option.Option<A>, E>): Effect.Effect<Option.Option<A>, E> =>
         Effect.tap(use, (found) =>
           Option.isSome(found)
-            ? line(log, message, { id, owner })
+            ? line(level, message, { id, owner })
             : refused("it is unknown to its caller", { id, owner })
         )
     const ended = (lease: Lease, end: string) =>
-      line(Effect.logInfo, "A task has ended", {
+      line("Info", "A task has ended", {
         id: lease.task,
         owner: owners.get(lease),
         more: { "mcp.task.end": end }
@@ -71,16 +77,16 @@ export const make = (
             Effect.tap(({ lease, task: { id } }) => {
               owners.set(lease, task.owner)
               const more = { "mcp.task.tool": excerpt(task.tool) }
-              return line(Effect.logInfo, "A task was created", { id, owner: task.owner, more })
+              return line("Info", "A task was created", { id, owner: task.owner, more })
             }),
             Effect.tapError(({ message }) => refused(message, { owner: task.owner }))
           ),
         get: (id, owner) => used("A task was read", id, owner)(store.get(id, owner)),
         list: (owner, cursor, size) =>
-          Effect.tap(store.list(owner, cursor, size), () => line(Effect.logDebug, "Tasks were listed", { owner })),
+          Effect.tap(store.list(owner, cursor, size), () => line("Debug", "Tasks were listed", { owner })),
         answer: (id, owner, answers) => used("A task was answered", id, owner)(store.answer(id, owner, answers)),
         cancel: (id, owner, message) =>
-          used("A task was cancelled", id, owner, Effect.logInfo)(store.cancel(id, owner, message)),
+          used("A task was cancelled", id, owner, "Info")(store.cancel(id, owner, message)),
         changes: (id, owner) => Stream.suspend(() => store.changes(id, owner))
       }),
       journal: Journal.of({

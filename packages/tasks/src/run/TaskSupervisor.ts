@@ -137,6 +137,9 @@ const supervise = (
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const fiber = yield* Effect.forkDetach(restore(waits.watched(handler)), { startImmediately: true })
+      const done = fiber.pollUnsafe()
+      // Nothing has to be watched, and nothing can have come between.
+      if (done !== undefined) return yield* settle(journal, lease, done)
       const ends: ReadonlyArray<Effect.Effect<End>> = [
         Effect.as(Fiber.await(fiber), { _tag: "Ended" }),
         Effect.map(journal.lost(lease), ({ reason }) => ({ _tag: "Stopped", reason: reasons[reason] })),

@@ -40,8 +40,20 @@ export const hasRoom = (
   return more <= limits.entryBytes && bytes + more <= limits.journalBytes && entries.size < limits.entries
 }
 
+/** Random bytes for many ids: a call of the generator costs as much for one as for all of them. */
+const random = new Uint8Array(32 * 64)
+let used = random.length
+
+const randomBytes = (): Uint8Array => {
+  if (used === random.length) {
+    crypto.getRandomValues(random)
+    used = 0
+  }
+  return random.subarray(used, (used += 32))
+}
+
 /**
  * The id of a new task, 256 random bits in base64url: to an anonymous caller it is the right to use the task. It begins with a letter, since
  * an id that begins with "-" is a flag on a command line.
  */
-export const newId = (): string => `t${Base64Url.encode(crypto.getRandomValues(new Uint8Array(32)))}`
+export const newId = (): string => `t${Base64Url.encode(randomBytes())}`
