@@ -6,6 +6,8 @@
  * Its finalizers run in each case.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
+import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
+import { Fibers } from "@effect-mcp/core/internal/Fibers"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as McpErrors from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -170,7 +172,7 @@ const suspended = Context.merge(Replay.suspension, CancelReason.annotation(parke
  * Renews the leases of a node at a third of their time. Where that fails for another third, the node stops its tasks: before another node
  * may claim them.
  */
-const renewing = (journal: Journal["Service"], runs: ReadonlyMap<string, Run>): Effect.Effect<never> => {
+const renewing = (journal: Journal["Service"], runs: BusyMap<string, Run>): Effect.Effect<never> => {
   const third = journal.lease / 3
   const renew = Effect.suspend(() =>
     journal.renew(
@@ -204,12 +206,13 @@ export const make: Effect.Effect<TaskSupervisor, never, Journal | Scope.Scope> =
   const clock = yield* Clock.Clock
   const scope = yield* Scope.Scope
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
-  const runs = new Map<string, Run>()
+  const runs = new BusyMap<string, Run>()
+  const fibers = new Fibers()
 
   yield* Effect.forkScoped(renewing(journal, runs))
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(sweeping), logged(journal.sweep))))
   // Closed before the renewals end, all tasks at once.
-  const tasks = yield* Scope.fork(scope, "parallel")
+  yield* Scope.addFinalizer(scope, fibers.end)
 
   const write = (run: Run): Effect.Effect<void> =>
     Effect.suspend(() => {
@@ -226,7 +229,7 @@ export const make: Effect.Effect<TaskSupervisor, never, Journal | Scope.Scope> =
     run.message = text
     if (isWaiting) return
     const wait = Math.max(0, run.nextMessage - clock.currentTimeMillisUnsafe())
-    Fiber.runIn(runFork(Effect.andThen(Effect.sleep(wait), write(run))), scope)
+    fibers.add(runFork(Effect.andThen(Effect.sleep(wait), write(run))))
   }
 
   const run: TaskSupervisor["run"] = (lease, attempt) =>
@@ -237,7 +240,9 @@ export const make: Effect.Effect<TaskSupervisor, never, Journal | Scope.Scope> =
         if (runs.get(lease.task) === run) runs.delete(lease.task)
       })
       const supervised = logged(supervise(journal, lease, attempt, Deferred.await(run.cut)))
-      return Fiber.runIn(runFork(Effect.ensuring(supervised, forgotten)), tasks)
+      const fiber = runFork(Effect.ensuring(supervised, forgotten))
+      fibers.add(fiber)
+      return fiber
     })
 
   const resumed = (claimed: Claimed, attempt: (claimed: Claimed) => Effect.Effect<Attempt, McpError>) =>

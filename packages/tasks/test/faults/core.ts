@@ -39,14 +39,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
     methods,
     "tasks.create.at-once"
   ),
-  row(
-    "a new task is completed",
-    wire,
-    'state : "working",',
-    'state : "completed",',
-    methods,
-    "tasks.status.starts-working"
-  ),
+  row("a new task is completed", wire, ': "working"', ': "completed"', methods, "tasks.status.starts-working"),
   row(
     "the time of creation is a number",
     wire,
@@ -76,16 +69,16 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "all tasks have one id",
     source("store/Row"),
-    "crypto.getRandomValues(new Uint8Array(32))",
-    "new Uint8Array(32)",
+    "random.subarray(used, (used += 32))",
+    "random.subarray(0, 32)",
     methods,
     "tasks.id.unique"
   ),
   row(
     "an id has 64 random bits",
     source("store/Row"),
-    "new Uint8Array(32)",
-    "new Uint8Array(8)",
+    "random.subarray(used, (used += 32))",
+    "random.subarray(used, (used += 8))",
     methods,
     "tasks.security.id-entropy"
   ),
@@ -325,7 +318,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "a task that asks is working",
     wire,
-    'state === "input_required" ? state : "working"',
+    'stateOf(task) === "input_required" ? "input_required" : "working"',
     '"working"',
     routes,
     "tasks.input.status"

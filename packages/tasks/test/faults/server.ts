@@ -157,8 +157,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "The id of a task has 64 random bits",
     file: "packages/tasks/src/store/Row.ts",
-    from: "crypto.getRandomValues(new Uint8Array(32))",
-    to: "crypto.getRandomValues(new Uint8Array(8))",
+    from: "random.subarray(used, (used += 32))",
+    to: "random.subarray(used, (used += 8))",
     test: creation,
     ids: ["tasks-extension.security.unguessable"]
   },
