@@ -83,15 +83,15 @@ export const target = (
 
   /** Sends a request and all that come after its answer; the last answer counts, as that to the first. */
   const chain = (kind: Wire.Kinds, id: number, entry: Waiting): void => {
-    const { build, then } = Wire.kinds[kind]
+    const { build, next } = Wire.kinds[kind]
     const step = (request: Wire.Request, own: number): void =>
       send(own, request, {
         ...entry,
         answered: (messages) => {
           const answer = messages.at(-1)
-          const next = answer === undefined ? undefined : then?.(answer, request)
-          if (next === undefined) entry.answered(own === id ? messages : [{ ...answer, id }])
-          else step(next, ++follower)
+          const following = answer === undefined ? undefined : next?.(answer, request)
+          if (following === undefined) entry.answered(own === id ? messages : [{ ...answer, id }])
+          else step(following, ++follower)
         }
       })
     step(build(id, era), id)

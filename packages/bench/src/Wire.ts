@@ -47,7 +47,7 @@ interface Kind {
   /** `i` makes each request of a run different. */
   readonly build: (i: number, era: Era) => Request
   /** The request that comes after an answer, where one load is several requests; undefined after the last. */
-  readonly then?: (answer: Message, request: Request) => Request | undefined
+  readonly next?: (answer: Message, request: Request) => Request | undefined
   /** What is wrong with the answer, if something is. */
   readonly fault: (answer: Message, i: number, before: ReadonlyArray<Message>) => string | undefined
 }
@@ -75,7 +75,7 @@ const asTask = (name: string, input: object, era: Era): Request => {
   return era === "2025" ? { ...request, params: { ...request.params, task: {} } } : request
 }
 /** Creates, reads, and in 2025 fetches the result; in 2026 it comes with the task, which is read until it has ended. */
-const afterTask: NonNullable<Kind["then"]> = ({ result }, request) => {
+const afterTask: NonNullable<Kind["next"]> = ({ result }, request) => {
   const made = result?.task?.taskId
   if (made !== undefined) return ofTask("tasks/get", made, request)
   if (request.method === "tasks/result" || result?.taskId === undefined) return undefined
@@ -124,7 +124,7 @@ export const kinds = makeKinds({
   /** The same as a task, until its result has come. */
   task: {
     build: (i, era) => asTask("report", { text: `hello ${i}` }, era),
-    then: afterTask,
+    next: afterTask,
     fault: ({ result }, i) =>
       says((result?.result ?? result)?.content?.[0]?.text ?? "", `hello ${i}`) ? undefined : "another text"
   },

@@ -137,33 +137,44 @@ const supervise = (
   cut: Effect.Effect<string>
 ): Effect.Effect<void> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function* () {
-      const fiber = yield* Effect.forkDetach(restore(waits.watched(handler)), { startImmediately: true })
+    Effect.flatMap(Effect.forkDetach(restore(waits.watched(handler)), { startImmediately: true }), (fiber) => {
       const done = fiber.pollUnsafe()
       // Nothing has to be watched, and nothing can have come between.
-      if (done !== undefined) return yield* settle(journal, lease, done)
-      const ends: ReadonlyArray<Effect.Effect<End>> = [
-        Effect.as(Fiber.await(fiber), { _tag: "Ended" }),
-        Effect.map(journal.lost(lease), ({ reason }) => ({ _tag: "Stopped", reason: reasons[reason] })),
-        Effect.map(cut, (reason) => ({ _tag: "Stopped", reason })),
-        Effect.map(waits.idle, (wake) => ({ _tag: "Waits", wake }))
-      ]
-      const exit = yield* Effect.exit(restore(Effect.raceAllFirst(ends)))
-      // Interrupted: the server ends. Steps that run are recorded, so that the next node need not run them again.
-      const end: End = Exit.isSuccess(exit) ? exit.value : { _tag: "Stopped", reason: drained }
-      if (Exit.isFailure(exit)) {
-        const drain = Effect.timeoutOption(Effect.raceFirst(Fiber.await(fiber), waits.quiet), drainTime)
-        // In a fiber of its own: this one is interrupted already, and could not stop waiting.
-        yield* Fiber.await(yield* Effect.forkDetach(Effect.interruptible(drain), { startImmediately: true }))
-      }
-      if (end._tag === "Stopped") fiber.interruptUnsafe(undefined, CancelReason.annotation(end.reason))
-      if (end._tag === "Waits") fiber.interruptUnsafe(undefined, suspended)
-      const ended = yield* Fiber.await(fiber)
-      if (end._tag === "Ended" || Exit.isSuccess(ended)) yield* settle(journal, lease, ended)
-      else if (end._tag === "Waits") yield* Effect.ignore(journal.park(lease, end.wake))
-      else if (end.reason === drained) yield* Effect.ignore(journal.park(lease))
+      return done === undefined ? watch(journal, lease, fiber, waits, cut, restore) : settle(journal, lease, done)
     })
   )
+
+/** Until the handler ends, waits, or loses its lease. `restore`: as interruptible as the supervisor. */
+const watch = (
+  journal: Journal["Service"],
+  lease: Lease,
+  fiber: Fiber.Fiber<JsonObject, McpError>,
+  waits: Waits,
+  cut: Effect.Effect<string>,
+  restore: <A>(effect: Effect.Effect<A>) => Effect.Effect<A>
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const ends: ReadonlyArray<Effect.Effect<End>> = [
+      Effect.as(Fiber.await(fiber), { _tag: "Ended" }),
+      Effect.map(journal.lost(lease), ({ reason }) => ({ _tag: "Stopped", reason: reasons[reason] })),
+      Effect.map(cut, (reason) => ({ _tag: "Stopped", reason })),
+      Effect.map(waits.idle, (wake) => ({ _tag: "Waits", wake }))
+    ]
+    const exit = yield* Effect.exit(restore(Effect.raceAllFirst(ends)))
+    // Interrupted: the server ends. Steps that run are recorded, so that the next node need not run them again.
+    const end: End = Exit.isSuccess(exit) ? exit.value : { _tag: "Stopped", reason: drained }
+    if (Exit.isFailure(exit)) {
+      const drain = Effect.timeoutOption(Effect.raceFirst(Fiber.await(fiber), waits.quiet), drainTime)
+      // In a fiber of its own: this one is interrupted already, and could not stop waiting.
+      yield* Fiber.await(yield* Effect.forkDetach(Effect.interruptible(drain), { startImmediately: true }))
+    }
+    if (end._tag === "Stopped") fiber.interruptUnsafe(undefined, CancelReason.annotation(end.reason))
+    if (end._tag === "Waits") fiber.interruptUnsafe(undefined, suspended)
+    const ended = yield* Fiber.await(fiber)
+    if (end._tag === "Ended" || Exit.isSuccess(ended)) yield* settle(journal, lease, ended)
+    else if (end._tag === "Waits") yield* Effect.ignore(journal.park(lease, end.wake))
+    else if (end.reason === drained) yield* Effect.ignore(journal.park(lease))
+  })
 
 /** Finalizers see that the handler will run again. */
 const suspended = Context.merge(Replay.suspension, CancelReason.annotation(parked))

@@ -5,8 +5,6 @@
  * one of them. It is asked again, with a new id, only when what it went on is gone. Notifications go the same way, or nowhere.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
-import { BusyMap, BusySet } from "@effect-mcp/core/internal/BusyMap"
-import { Fibers } from "@effect-mcp/core/internal/Fibers"
 import type { AskError } from "@effect-mcp/core/ClientInput"
 import * as Progress from "@effect-mcp/core/Progress"
 import type { Connection } from "@effect-mcp/core/RequestContext"
@@ -295,9 +293,9 @@ class TaskRoutes {
 /** The routes of all tasks of a server. */
 export class Routes {
   private readonly options: Omit<Options, "over">
-  private readonly byTask = new BusyMap<string, TaskRoutes>()
+  private readonly byTask = new Map<string, TaskRoutes>()
   /** The tasks whose messages leave on the stream of a session. */
-  private readonly bySession = new WeakMap<Connection, BusySet<TaskRoutes>>()
+  private readonly bySession = new WeakMap<Connection, Set<TaskRoutes>>()
 
   constructor(options: Omit<Options, "over">) {
     this.options = options
@@ -309,17 +307,7 @@ export class Routes {
       const scope = yield* Scope.Scope
       const clock = yield* Clock.Clock
       const runFork = Effect.runForkWith(yield* Effect.context<never>())
-      const fibers = new Fibers()
-      yield* Scope.addFinalizer(scope, fibers.end)
-      return new Routes({
-        store,
-        clock,
-        fork: (effect) => {
-          const fiber = runFork(effect)
-          fibers.add(fiber)
-          return fiber
-        }
-      })
+      return new Routes({ store, clock, fork: (effect) => Fiber.runIn(runFork(effect), scope) })
     })
 
   private of(task: Task, owner: string, answered: Effect.Effect<void>): TaskRoutes {
@@ -364,8 +352,7 @@ export class Routes {
   private leaveAfter(connection: Connection, routes: TaskRoutes): Effect.Effect<void> {
     const known = this.bySession.get(connection)
     if (known !== undefined) return Effect.sync(() => known.add(routes))
-    const tasks = new BusySet<TaskRoutes>()
-    tasks.add(routes)
+    const tasks = new Set([routes])
     this.bySession.set(connection, tasks)
     return Scope.addFinalizer(
       connection.scope,
