@@ -127,6 +127,20 @@ export const faults: ReadonlyArray<Fault> = [
     test: laws
   },
   {
+    name: "A node that the database does not hear waits for its renewal to end",
+    file: "packages/durable/src/store/SqlJournal.ts",
+    from: "left(Effect.orDie(journal.renew(node, leases)))",
+    to: "Effect.orDie(journal.renew(node, leases))",
+    test: "packages/durable/test/process/network.test.ts"
+  },
+  {
+    name: "A full disk fails a step",
+    file: "packages/durable/src/store/Tables.ts",
+    from: "[10, 13].includes(code & 0xff)",
+    to: "[10].includes(code & 0xff)",
+    test: sqlite
+  },
+  {
     name: "A node on Postgres does not listen",
     file: "packages/durable/src/postgres/layer.ts",
     from: "({ payload }) => changes.changed(payload)",

@@ -12,6 +12,7 @@ import {
 } from "@effect-mcp/tasks/Journal"
 import type { Answer, Outcome } from "@effect-mcp/tasks/Task"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { SqlError } from "effect/sql/SqlError"
 import { answerOf, type EntryRow, entryOf, inputOf, lostOf, type TaskRow, taskOf, valueOf } from "./Rows.ts"
@@ -278,6 +279,12 @@ class SqlJournal {
   }
 }
 
+/** Its interruption does not wait: a statement that the database never hears of ends when its connection does. */
+const left = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.flatMap(Effect.forkDetach(effect, { startImmediately: true }), (fiber) =>
+    Effect.onInterrupt(Fiber.join(fiber), () => Effect.sync(() => fiber.interruptUnsafe()))
+  )
+
 export const make = (tables: Tables): Journal["Service"] => {
   const journal = new SqlJournal(tables)
   const { changes, dialect, lease, patient } = tables
@@ -287,7 +294,7 @@ export const make = (tables: Tables): Journal["Service"] => {
     due: changes.dueWithin(between),
     // Not tried again here: a claim whose answer was lost has leased tasks that no fiber runs until the lease is over.
     claim: (node, tools, max) => Effect.orDie(journal.claim(node, tools, max)),
-    renew: (node, leases) => Effect.orDie(journal.renew(node, leases)),
+    renew: (node, leases) => left(Effect.orDie(journal.renew(node, leases))),
     record: (lease, entry) => patient<Entry, Lost | JournalFull>(journal.record(lease, entry)),
     transaction: ({ transactionService }) =>
       transactionService === dialect.sql.transactionService ? journal.transaction : undefined,

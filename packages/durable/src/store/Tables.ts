@@ -30,20 +30,24 @@ export interface Options extends Partial<Limits> {
   readonly pin?: boolean | undefined
 }
 
-/** How long a failed statement is tried again, in milliseconds. */
+/** How long a failed statement is tried again at least, in milliseconds: as long as a lease, so that a run is cut off before it fails. */
 const patience = 20_000
 /** The wait before it is tried again, in milliseconds; doubled each time up to the second. */
 const pauses = [10, 500] as const
 
-/** Postgres that shuts down, crashed or starts: Effect has no reason of its own for these. */
-const isStarting = ({ reason: { cause } }: SqlError): boolean =>
-  typeof cause === "object" && cause !== null && "code" in cause && String(cause.code).startsWith("57P")
+/**
+ * What Effect has no reason of its own for: Postgres that shuts down, crashed or starts (57P), or lacks room, memory or connections (53); SQLite
+ * whose disk is full (13) or fails (10).
+ */
+const isPoor = ({ reason: { cause } }: SqlError): boolean => {
+  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
+  return typeof code === "number" ? [10, 13].includes(code & 0xff) : /^(?:57P|53)/.test(String(code))
+}
 
-const mayPass = (error: unknown): boolean => isSqlError(error) && (error.isRetryable || isStarting(error))
+const mayPass = (error: unknown): boolean => isSqlError(error) && (error.isRetryable || isPoor(error))
 
-const again = Schedule.min([Schedule.exponential(pauses[0]), Schedule.spaced(pauses[1])]).pipe(
-  Schedule.upTo({ duration: patience })
-)
+const again = (duration: number) =>
+  Schedule.min([Schedule.exponential(pauses[0]), Schedule.spaced(pauses[1])]).pipe(Schedule.upTo({ duration }))
 
 export const jsonOf = (value: unknown): string => JSON.stringify(value)
 
@@ -91,7 +95,7 @@ export class Tables {
   }
 
   readonly retried = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.retry(effect, { while: mayPass, schedule: again })
+    Effect.retry(effect, { while: mayPass, schedule: again(Math.max(patience, this.lease)) })
 
   /** Tries again what may pass; any other failure of the database is a defect. */
   readonly patient = <A, E = never>(effect: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E> =>

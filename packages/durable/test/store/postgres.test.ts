@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { dialectOf } from "../../src/postgres/layer.ts"
 import * as Statements from "../../src/store/Statements.ts"
 import { clientOf, missing, open, schema } from "../support/postgres.ts"
@@ -89,6 +90,17 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
       assert.include(yield* Effect.flip(record(lease, "two", idle)), { _tag: "SqlError" })
       assert.deepStrictEqual(yield* sql`SELECT n FROM ledger`, [{ n: 1 }])
     }).pipe(Effect.scoped)
+  )
+
+  it.effect("do not change hands where the clock of a node jumps by an hour", () =>
+    Effect.gen(function* () {
+      const name = yield* schema
+      const [a, b] = [yield* open(name), yield* open(name)]
+      const { lease } = yield* a.store.create({ ...task, ttl: 600_000 }, a.journal.node)
+      yield* TestClock.setTime(3_600_000)
+      assert.deepStrictEqual(yield* b.journal.claim("b", ["tool"], 1), [])
+      assert.deepStrictEqual(yield* a.journal.record(lease, stepOf("one")), stepOf("one"))
+    })
   )
 
   it.live("are claimed once each by nodes that claim at once", () =>

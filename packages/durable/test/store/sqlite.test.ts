@@ -254,6 +254,22 @@ describe("tasks on SQLite", () => {
     })
   )
 
+  it.live("wait for room where the disk is full, and are written when there is some", () =>
+    Effect.gen(function* () {
+      const { journal, sql, store } = yield* open({ file: yield* file })
+      const { lease, task: made } = yield* store.create(task, "a")
+      const [row] = yield* sql<{ pages: number }>`SELECT page_count + 2 AS pages FROM pragma_page_count()`
+      yield* sql.unsafe(`PRAGMA max_page_count = ${row?.pages}`)
+      const long = "x".repeat(100_000)
+      const writing = yield* Effect.forkChild(journal.record(lease, stepOf(long)), { startImmediately: true })
+      yield* Effect.sleep("100 millis")
+      assert.isUndefined(writing.pollUnsafe())
+      assert.isUndefined(Option.getOrThrow(yield* store.get(made.id, "ada")).outcome)
+      yield* sql.unsafe("PRAGMA max_page_count = 10000")
+      assert.deepStrictEqual(yield* Fiber.join(writing), stepOf(long))
+    })
+  )
+
   it.effect("are in a file that any number of processes may open first at once", () =>
     Effect.gen(function* () {
       const path = yield* file

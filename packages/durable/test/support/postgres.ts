@@ -33,8 +33,8 @@ export const schema = Effect.acquireRelease(
 )
 
 /** The client of a process whose tables are in a schema, which its connections are named by, too. */
-export const clientOf = (name: string) =>
-  Layer.orDie(client({ applicationName: name, startupParameters: { search_path: name } }))
+export const clientOf = (name: string, at = url) =>
+  Layer.orDie(client({ url: Redacted.make(at), applicationName: name, startupParameters: { search_path: name } }))
 
-export const open = (name: string, options?: Durable.Options) =>
-  Effect.map(Layer.build(Layer.provideMerge(Durable.layerPostgres(options), Layer.fresh(clientOf(name)))), services)
+export const open = (name: string, options?: Durable.Options, at?: string) =>
+  Effect.map(Layer.build(Layer.provideMerge(Durable.layerPostgres(options), Layer.fresh(clientOf(name, at)))), services)
