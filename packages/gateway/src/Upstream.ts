@@ -26,6 +26,7 @@ import * as Stream from "effect/Stream"
 import { ListedTools } from "./ListedTools.ts"
 import { notify, ResourceUpdates } from "./ResourceUpdates.ts"
 import { TaskQuestions, withoutTask } from "./TaskQuestions.ts"
+import { asAsked, receiving } from "./TaskReceiving.ts"
 import * as Tasks from "./Tasks.ts"
 import * as Translation from "./Translation.ts"
 import * as UnknownMethods from "./UnknownMethods.ts"
@@ -181,9 +182,10 @@ export const open = Effect.fnUntraced(function* <E>(
   const calls = new Set<UpstreamCall<unknown>>()
   const scope = yield* Scope.Scope
   const put = related(routing(calls, connection))
-  const ask: Ask = (method, params) => put(method, (input, options) => input.ask(method, withoutTask(params), options))
+  const ask: Ask = (method, params) =>
+    asAsked((task) => put(method, (input, options) => input.ask(method, withoutTask(params), { ...options, ...task })))
   const taskQuestions = new TaskQuestions(calls)
-  const services = Context.merge(options.context, relays(ask, downstream)).pipe(
+  const services = Context.mergeAll(options.context, relays(ask, downstream), yield* receiving(downstream)).pipe(
     Context.add(ClientMiddleware, [
       ...Option.getOrElse(Context.getOption(options.context, ClientMiddleware), () => []),
       { question: taskQuestions.question },

@@ -3,6 +3,20 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "a question as a task is passed on without its task",
+    file: "packages/gateway/src/TaskReceiving.ts",
+    from: "pass(task === undefined ? {} : { task })",
+    to: "pass({})",
+    test: "packages/gateway/test/task-receiving.test.ts"
+  },
+  {
+    name: "a gateway runs questions as tasks for a client that runs none",
+    file: "packages/gateway/src/TaskReceiving.ts",
+    from: "requests?.elicitation?.create !== undefined",
+    to: "requests !== null",
+    test: "packages/gateway/test/task-receiving.test.ts"
+  },
+  {
     name: "a question of a task that gives up takes others along that wait for the same task",
     file: "packages/gateway/src/TaskQuestions.ts",
     from: "if (--awaited.questions === 0) this",

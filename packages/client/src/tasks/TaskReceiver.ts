@@ -22,7 +22,7 @@ import * as Scope from "effect/Scope"
 import { type Answer, type Receiver, TaskReceiver } from "./Receiver.ts"
 import { isTerminal, type TaskStatus } from "./TaskState.ts"
 
-export { TaskReceiver } from "./Receiver.ts"
+export { type Receiver, TaskReceiver } from "./Receiver.ts"
 
 export interface Options {
   /** How long a task is kept from its creation, where the server does not say. Default 1 hour. */
