@@ -12,6 +12,7 @@ const packages = [
   "promise",
   "tasks",
   "durable",
+  "nodes",
   "operate",
   "cli",
   "create",
@@ -58,14 +59,17 @@ const withoutListener = [
   "session/SessionTable"
 ].map((name) => `test/http/${name}.test.ts`)
 
-/** What is served over HTTP once more: straight on `node:http`, and as a fetch handler. */
-const over = (listener: "node" | "web") => ({
+/** Tests of what a node counts for itself, and of how one shuts down. */
+const ofOneNode = ["test/http/ending.test.ts", "test/http/request/fairness.test.ts"]
+
+/** What is served over HTTP once more: straight on `node:http`, as a fetch handler, and by three nodes behind a round robin. */
+const over = (listener: "node" | "nodes" | "web") => ({
   extends: true as const,
   root: "packages/server",
   test: {
     name: `server:${listener}`,
     include: ["test/http/**/*.test.ts"],
-    exclude: ["test/http/legacy/**", ...withoutListener],
+    exclude: ["test/http/legacy/**", ...withoutListener, ...(listener === "nodes" ? ofOneNode : [])],
     isolate: false,
     env: { MCP_TEST_LISTENER: listener }
   }
@@ -90,6 +94,6 @@ export default defineConfig({
     maxWorkers: "100%",
     reporters: ["default", "./packages/spec/src/Reporter.ts", "./packages/spec/src/SkipReporter.ts"],
     coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"], reporter: ["text", "html"] },
-    projects: [...packages.map(project), over("node"), over("web"), perf]
+    projects: [...packages.map(project), over("node"), over("web"), over("nodes"), perf]
   }
 })

@@ -106,14 +106,15 @@ export class OutboundRequests implements Entries {
   private outlived: Map<JsonRpc.Id, RequestOptions> | undefined = undefined
   private closed: Closed | undefined = undefined
   private gone: Deferred.Deferred<never, Closed> | undefined = undefined
-  // From 1: some peers treat a falsy id as absent.
-  private nextId = 1
+  private nextId: number
 
-  constructor(sink: Sink, clock: Clock.Clock, runFork: Fork, watcher: Watcher) {
+  /** `firstId`: from 1, since some peers treat a falsy id as absent. */
+  constructor(sink: Sink, clock: Clock.Clock, runFork: Fork, watcher: Watcher, firstId = 1) {
     this.sink = sink
     this.clock = clock
     this.fork = runFork
     this.watcher = watcher
+    this.nextId = firstId
   }
 
   private get deadlines(): Deadlines {

@@ -62,7 +62,7 @@ class Router implements PeerWithoutTransport {
     this.clock = clock
     this.runFork = runFork
     this.inbound = new InboundRequests(this, handlers, options, clock, runFork)
-    this.outbound = new OutboundRequests(sink, clock, runFork, handlers)
+    this.outbound = new OutboundRequests(sink, clock, runFork, handlers, options.firstId)
   }
 
   // ---- what arrives

@@ -122,6 +122,8 @@ export interface Options {
   readonly grace?: Duration.Input | undefined
   /** Whether a batch may be received now; otherwise it is answered by -32600. Default never. */
   readonly batches?: (() => boolean) | undefined
+  /** The id of the first request that is sent: greater where an earlier peer of the same conversation has used ids. Default 1. */
+  readonly firstId?: number | undefined
   /** Called once, when the conversation is over. */
   readonly ended?: (() => void) | undefined
 }

@@ -2,10 +2,14 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import type { Bus } from "../session/Bus.ts"
 import type { Features } from "../features/Features.ts"
 import type { ChangeNotifier, ListKind } from "../session/ChangeNotifier.ts"
 import type { Session } from "../session/Session.ts"
 import type { ServerInfo } from "./ServerInfo.ts"
+
+const kinds: ReadonlyArray<string> = ["tools", "resources", "prompts"] satisfies ReadonlyArray<ListKind>
+const isListKind = (text: string): text is ListKind => kinds.includes(text)
 
 export interface Options {
   readonly features: Features
@@ -13,10 +17,18 @@ export interface Options {
   readonly sessions: ReadonlySet<Session>
   /** The open `subscriptions/listen` requests. */
   readonly listeners: ReadonlySet<ChangeNotifier>
+  /** Tells the other nodes, and this one of theirs; undefined where there are none. */
+  readonly bus: Bus | undefined
 }
 
 /** Forwards the changes of the registries for as long as the scope lives. */
-export const forward = ({ features, info, listeners, sessions }: Options): Effect.Effect<void, never, Scope.Scope> => {
+export const forward = ({
+  bus,
+  features,
+  info,
+  listeners,
+  sessions
+}: Options): Effect.Effect<void, never, Scope.Scope> => {
   const changed = (kind: ListKind): void => {
     for (const session of sessions) {
       // A client gets changes only of lists whose changes were declared to it.
@@ -25,10 +37,23 @@ export const forward = ({ features, info, listeners, sessions }: Options): Effec
     }
     for (const listener of listeners) listener.listChanged(kind)
   }
+  const topic = `list ${info.implementation.name}`
   const watch = (kind: ListKind) =>
     Effect.forkScoped(
-      Stream.runForEach(features[kind].changes, () => Effect.sync(() => changed(kind))),
+      Stream.runForEach(features[kind].changes, () =>
+        Effect.sync(() => {
+          changed(kind)
+          bus?.publish(topic, kind)
+        })
+      ),
       { startImmediately: true }
     )
-  return Effect.andThen(watch("tools"), Effect.andThen(watch("resources"), Effect.asVoid(watch("prompts"))))
+  const received =
+    bus?.subscribe(topic, (kind) => {
+      if (isListKind(kind)) changed(kind)
+    }) ?? Effect.void
+  return Effect.andThen(
+    Effect.andThen(received, watch("tools")),
+    Effect.andThen(watch("resources"), Effect.asVoid(watch("prompts")))
+  )
 }

@@ -29,6 +29,7 @@ import * as Replay from "../mrtr/Replay.ts"
 import { ReplayGuard } from "../mrtr/ReplayGuard.ts"
 import { layerRandom, StateSeal } from "../mrtr/StateSeal.ts"
 import type { ChangeNotifier } from "../session/ChangeNotifier.ts"
+import { Nodes } from "../session/Nodes.ts"
 import type { Session } from "../session/Session.ts"
 import type { Contract } from "../view/Contract.ts"
 import { type ContractOptions, readContract } from "../view/readContract.ts"
@@ -45,6 +46,7 @@ import { OwnNotifications } from "./OwnNotifications.ts"
 import * as PostedNotifications from "./PostedNotifications.ts"
 import * as ServerInfo from "./ServerInfo.ts"
 import * as SessionFactory from "./SessionFactory.ts"
+import * as Restore from "./Restore.ts"
 import { StatefulEra } from "./StatefulEra.ts"
 import { isModern, StatelessEra } from "./StatelessEra.ts"
 import * as Subscriptions from "./Subscriptions.ts"
@@ -96,6 +98,11 @@ export interface Server {
   readonly receive: PostedNotifications.Receive
   /** The revisions that are served, of both eras, oldest first. */
   readonly revisions: ReadonlyArray<Revision.Revision>
+  readonly name: string
+  /** The other nodes of the server; undefined where it has one. */
+  readonly nodes: Nodes["Service"] | undefined
+  /** Opens a session again that another node had. */
+  readonly restore: Restore.Restore
   /** What the server was given to observe it (`Observer.layer`): endpoints tell it what they refuse. */
   readonly observer: Observer.Observer | undefined
   /** The sessions that are open. */
@@ -186,7 +193,8 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const stateless = new StatelessEra({ info, features, dispatcher, rateLimit, logging, rounds })
 
   const observer = yield* Observer.current
-  yield* ListChanges.forward({ features, info, sessions, listeners })
+  const nodes = yield* sharedWith(features, name)
+  yield* ListChanges.forward({ features, info, sessions, listeners, bus: nodes?.bus })
 
   const { inbound } = features.middleware
   const opensSessions = ServerInfo.hasSessions(info)
@@ -234,11 +242,21 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     dispatch: StatelessDispatch.make({ era: stateless, inbound, clock, requests: waiting, changed, observer }),
     receive: yield* PostedNotifications.make({ inbound, own, runFork }),
     revisions: info.revisions,
+    name,
+    nodes,
+    restore: Restore.make(features.resources, limits, info.revisions),
     sessions: Effect.sync(() => [...sessions]),
     requests,
     contract: (asked) => readContract({ name, instructions, extensions, revisions: info.revisions, features }, asked),
     elicitationComplete: (session, elicitationId) => Effect.sync(() => elicitationComplete(session, elicitationId))
   })
+})
+
+/** The other nodes, which learn of updates from now on. */
+const sharedWith = Effect.fnUntraced(function* ({ resources }: Features.Features, name: string) {
+  const nodes = Option.getOrUndefined(yield* Effect.serviceOption(Nodes))
+  if (nodes !== undefined) yield* resources.share(nodes.bus, name)
+  return nodes
 })
 
 const ownNotifications = ({ extensions }: Features.Features, stateless: StatelessEra): OwnNotifications =>

@@ -44,6 +44,10 @@ export interface ConnectOptions {
   readonly transport?: Transport | undefined
   /** Called when the transport of a passive session is read: from then on what arrives is handed to its reader, not to the peer. */
   readonly reading?: (() => void) | undefined
+  /** The id of the first request that the session sends. Default 1. */
+  readonly firstId?: number | undefined
+  /** Keeps what changed for the other nodes. Default: there are none. */
+  readonly keep?: ((session: Session) => Effect.Effect<void, McpError.McpError>) | undefined
   /** Called when a passive session has ended by itself: its scope is to be closed. */
   readonly over?: (() => void) | undefined
 }
@@ -137,7 +141,8 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
       sessionless: this.options.sessionless,
       kind: this.options.kind,
       openedAt: this.clock.currentTimeMillisUnsafe(),
-      traffic: this.traffic
+      traffic: this.traffic,
+      keep: this.options.keep
     }))
   }
 
@@ -203,6 +208,10 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
 
   get pending(): number | undefined {
     return this.shared.limits?.pending
+  }
+
+  get firstId(): number | undefined {
+    return this.options.firstId
   }
 
   get grace(): Duration.Input | undefined {

@@ -26,7 +26,18 @@ export const subscribe = (
 ): Effect.Effect<void, McpError.McpError, RequestContext | Principal> =>
   Effect.flatMap(Principal, (principal) => {
     if (session.subscriptions.has(uri)) return Effect.void
-    if (!resources.has(uri, principal)) return notFound(uri)
+    return resources.has(uri, principal) ? start(resources, limits, session, uri, principal) : notFound(uri)
+  })
+
+/** Subscribes to a resource that the caller sees. */
+export const start = (
+  resources: ResourceSet,
+  limits: Limits,
+  session: Session,
+  uri: string,
+  principal: Principal["Service"]
+): Effect.Effect<void, McpError.McpError> =>
+  Effect.suspend(() => {
     const refused = limits.subscribe(session, uri, session.subscriptions.size)
     if (refused !== undefined) return Effect.fail(refused)
     const established = Deferred.makeUnsafe<void>()

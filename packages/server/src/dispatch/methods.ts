@@ -107,18 +107,22 @@ export const make = (options: Options): Methods => {
     "resources/read": { handle: (params) => resources.read(params) ?? notFound(params.uri) },
     "resources/subscribe": {
       handle: ({ uri }, request) =>
-        inSession(request, (session) => Effect.andThen(Subscriptions.subscribe(resources, limits, session, uri), empty))
+        inSession(request, (session) =>
+          Effect.andThen(session.change(Subscriptions.subscribe(resources, limits, session, uri)), empty)
+        )
     },
     "resources/unsubscribe": {
       handle: ({ uri }, request) =>
-        inSession(request, (session) => Effect.andThen(Subscriptions.unsubscribe(limits, session, uri), empty))
+        inSession(request, (session) =>
+          Effect.andThen(session.change(Subscriptions.unsubscribe(limits, session, uri)), empty)
+        )
     },
     "completion/complete": { handle: (params) => complete(features, params) },
     "logging/setLevel": {
       handle: ({ level }, request) =>
         inSession(request, (session) => {
           session.logLevel = level
-          return empty
+          return session.change(empty)
         })
     },
     "server/discover": {

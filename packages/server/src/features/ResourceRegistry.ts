@@ -16,9 +16,11 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import type { Bus } from "../session/Bus.ts"
 import { isRestricted, Registry } from "./Registry.ts"
 import { isNotFound, ResourceEntries } from "./ResourceEntries.ts"
 import * as Watchers from "./ResourceWatchers.ts"
+import { SharedUpdates } from "./SharedUpdates.ts"
 
 export interface ResourceSet extends ResourceSource {
   /** The resources without the members of the server's own templates. */
@@ -40,6 +42,8 @@ export interface ResourceSet extends ResourceSource {
     principal: Principal["Service"],
     listener: Watchers.UpdateListener
   ) => Effect.Effect<void, never, Scope.Scope>
+  /** Shares the updates with the other nodes of a server, until the scope closes. Called before the first subscription. */
+  readonly share: (bus: Bus, server: string) => Effect.Effect<void, never, Scope.Scope>
   readonly completer: (
     uriTemplate: string,
     variable: string,
@@ -89,6 +93,7 @@ export const make: Effect.Effect<
   const templates = yield* Registry.make<TemplateEntry, never>("resource template")
   const entries = new ResourceEntries(statics, templates)
   const watchers = yield* Watchers.make(entries)
+  let shared: SharedUpdates | undefined
   const resources: ResourceSet = {
     list: entries.list,
     registered: entries.registered,
@@ -117,8 +122,17 @@ export const make: Effect.Effect<
     subscribe: (uri, principal, listener) =>
       Effect.suspend(() => {
         const key = entries.watchKeyOf(uri, principal)
-        return key === undefined ? Effect.void : Watchers.subscribe(watchers, key, listener)
+        if (key === undefined) return Effect.void
+        const here = Watchers.subscribe(watchers, key, listener)
+        return shared === undefined ? here : Effect.andThen(here, shared.subscribe(key, listener))
       }),
+    share: (bus, server) =>
+      Effect.map(
+        SharedUpdates.make(bus, server, (key, listener) => Watchers.subscribe(watchers, key, listener)),
+        (made) => {
+          shared = made
+        }
+      ),
     completer: (uriTemplate, variable, principal) => entries.completer(uriTemplate, variable, principal)
   }
   return {

@@ -26,10 +26,13 @@ import type { HttpRequest } from "./request/HttpRequest.ts"
 import { InFlightRequests, type Limits } from "./request/InFlightRequests.ts"
 import { accepted, type ErrorResponse, refuse, shuttingDown, tooMany } from "./response/Responses.ts"
 import { keepAliveTimer } from "./response/SseBody.ts"
-import { EventStore, makeMemory } from "./session/EventStore.ts"
+import { EventStore, makeMemory } from "../session/EventStore.ts"
 import type { HttpSession } from "./session/HttpSession.ts"
 import { sessionIdHeader } from "./session/HttpSessions.ts"
+import { idsOf, RemoteSessions } from "./session/RemoteSessions.ts"
+import { relayEndpoint } from "./session/relayEndpoint.ts"
 import { SessionEndpoint } from "./session/SessionEndpoint.ts"
+import { SharedSessions } from "./session/SharedSessions.ts"
 import type { SessionResponse } from "./session/SessionResponse.ts"
 import * as SessionTable from "./session/SessionTable.ts"
 import * as Stateless from "./stateless/StatelessEndpoint.ts"
@@ -119,16 +122,20 @@ class Streamable implements Endpoint {
   private readonly server: McpServer["Service"]
   private readonly sessionless: boolean
   private readonly drain: Duration.Input
+  /** The sessions of other nodes; undefined where there are none. */
+  private readonly remote: RemoteSessions | undefined
 
   constructor(
     options: Options,
     {
       admission,
       exchanges,
+      remote,
       server,
       stateful,
       stateless
     }: Pick<Endpoint, "admission" | "exchanges"> & {
+      readonly remote: RemoteSessions | undefined
       readonly server: McpServer["Service"]
       readonly stateful: SessionEndpoint
       readonly stateless: ReturnType<typeof Stateless.make>
@@ -139,6 +146,7 @@ class Streamable implements Endpoint {
     this.server = server
     this.stateful = stateful
     this.stateless = stateless
+    this.remote = remote
     this.sessionless = options.sessions === false
     this.drain = options.drain ?? "10 seconds"
   }
@@ -162,6 +170,19 @@ class Streamable implements Endpoint {
   // ---- POST
 
   readonly post = (http: HttpRequest, read: Body.Read, exchange: HttpExchange): Answer => {
+    this.exchanges.arrived(exchange)
+    const body = Body.decode(read, http, this.admission)
+    if (HttpServerResponse.isHttpServerResponse(body)) return Effect.succeed(body)
+    if (this.remote?.concerns(http) !== true) return this.decoded(http, body, exchange)
+    const busy = this.exchanges.busy(exchange, idsOf(body)[0])
+    if (busy !== undefined) return Effect.succeed(busy)
+    const asked = { http, body: bytesOf(read), ids: idsOf(body), isBatch: body._tag === "Batch", exchange }
+    return this.remote.answer(asked, () => this.decoded(http, body, exchange))
+  }
+
+  /** Answers a request of another node, whose session is held here. */
+  readonly relayed = (http: HttpRequest, read: Body.Read, exchange: HttpExchange): Answer => {
+    if (http.method !== "POST") return this.answer(http, exchange)
     this.exchanges.arrived(exchange)
     const body = Body.decode(read, http, this.admission)
     return HttpServerResponse.isHttpServerResponse(body) ? Effect.succeed(body) : this.decoded(http, body, exchange)
@@ -207,7 +228,14 @@ class Streamable implements Endpoint {
 
   // ---- other methods
 
-  readonly other = (http: HttpRequest, exchange: HttpExchange): Answer => {
+  readonly other = (http: HttpRequest, exchange: HttpExchange): Answer =>
+    this.remote?.concerns(http) === true && (http.method === "GET" || http.method === "DELETE")
+      ? this.remote.answer({ http, body: undefined, ids: [], isBatch: false, exchange }, () =>
+          this.answer(http, exchange)
+        )
+      : this.answer(http, exchange)
+
+  private answer(http: HttpRequest, exchange: HttpExchange): Answer {
     const { stateful } = this
     if (!stateful.isServed || this.sessionless || this.speaksModern(http)) return Effect.succeed(onlyPost)
     if (http.method === "DELETE") return Effect.succeed(stateful.delete(http))
@@ -235,11 +263,13 @@ class Streamable implements Endpoint {
   })
 }
 
-/** The response to a message that is no request, where it belongs to no session. */
-const storeOf = (resume: ResumeOptions | undefined | false) =>
+const bytesOf = (read: Body.Read): Uint8Array | undefined => (typeof read === "string" ? undefined : read)
+
+/** Where events are kept; undefined where clients may not come back for them. */
+const storeOf = (resume: ResumeOptions | undefined | false, shared: EventStore["Service"] | undefined) =>
   resume === false
     ? Effect.succeed(undefined)
-    : Effect.map(Effect.serviceOption(EventStore), (store) => Option.getOrElse(store, () => makeMemory()))
+    : Effect.map(Effect.serviceOption(EventStore), (store) => Option.getOrElse(store, () => shared ?? makeMemory()))
 
 /** The endpoint lives as long as the scope. */
 export const make = Effect.fnUntraced(function* (
@@ -261,6 +291,8 @@ export const make = Effect.fnUntraced(function* (
   const table = new SessionTable.SessionTable<HttpSession>(sessionOptions, clock, fork)
   const keepAlive = keepAliveTimer(options.keepAlive ?? "15 seconds", clock, fork)
   const streamAfter = Duration.toMillis(Duration.fromInputUnsafe(resume.streamAfter ?? "100 millis"))
+  const nodes = sessionless ? undefined : server.nodes
+  const shared = nodes && new SharedSessions(nodes.directory, server)
   const stateful = new SessionEndpoint({
     server,
     table,
@@ -275,7 +307,8 @@ export const make = Effect.fnUntraced(function* (
       context,
       runFork,
       sessionless,
-      store: yield* storeOf(!sessionless && options.resume),
+      store: yield* storeOf(!sessionless && options.resume, nodes?.events),
+      shared,
       window: Duration.fromInputUnsafe(resume.window ?? "2 minutes"),
       // Without sessions only the end of its POST cancels a request.
       grace: Duration.fromInputUnsafe(sessionless ? 0 : (sessionOptions.grace ?? "10 seconds")),
@@ -285,7 +318,13 @@ export const make = Effect.fnUntraced(function* (
     }
   })
   const stateless = Stateless.make({ server, fibers, context, exchanges, keepAlive })
-  const endpoint = new Streamable(options, { admission, exchanges, server, stateful, stateless })
+  const { config } = stateful.options
+  const remote = nodes && shared && new RemoteSessions({ nodes, server, table, config, shared, keepAlive, fork })
+  const endpoint = new Streamable(options, { admission, exchanges, remote, server, stateful, stateless })
+  if (nodes !== undefined && remote !== undefined) {
+    yield* remote.hold
+    yield* nodes.relay.serve(relayEndpoint({ server, table, exchanges, answer: endpoint.relayed }))
+  }
   const { observer } = server
   if (observer === undefined) return endpoint
   const { observedEndpoint } = yield* Effect.promise(() => import("./observedEndpoint.ts"))

@@ -7,6 +7,7 @@ import type { Traffic } from "@effect-mcp/core/Transport"
 import type { Connection } from "@effect-mcp/core/RequestContext"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type { McpError } from "@effect-mcp/protocol/McpError"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
@@ -51,6 +52,8 @@ export interface Options {
   readonly openedAt: number
   /** What its transport has carried, where the transport knows. */
   readonly traffic: Traffic | undefined
+  /** Keeps what changed for the other nodes. Default: there are none. */
+  readonly keep?: ((session: Session) => Effect.Effect<void, McpError>) | undefined
 }
 
 /** The subscription of a session to a resource. */
@@ -97,6 +100,7 @@ export class Session implements Subscriber {
   private wire: Connection | undefined = undefined
   /** The connection with the input and roots of the initialized session. */
   initializedConnection: Connection | undefined = undefined
+  private readonly keep: Options["keep"]
   private rootsListeners: Set<() => void> | undefined = undefined
 
   constructor(options: Options) {
@@ -111,6 +115,13 @@ export class Session implements Subscriber {
     this.kind = kind
     this.openedAt = openedAt
     this.traffic = traffic
+    this.keep = options.keep
+  }
+
+  /** Runs a change of what other nodes need to open the session again; then that is kept. */
+  change<A, E, R>(change: Effect.Effect<A, E, R>): Effect.Effect<A, E | McpError, R> {
+    const { keep } = this
+    return keep === undefined ? change : Effect.tap(change, () => keep(this))
   }
 
   /** Bytes that wait to be written to its client, for views; undefined where its transport does not know. */

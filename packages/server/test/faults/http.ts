@@ -1,7 +1,7 @@
 /** Small faults in the HTTP endpoints, their sessions and what they keep, each with the test that notices it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
-const store = "packages/server/src/http/session/EventStore.ts"
+const store = "packages/server/src/session/EventStore.ts"
 const inFlight = "packages/server/src/http/request/InFlightRequests.ts"
 const fairness = "packages/server/test/http/request/fairness.test.ts"
 const session = "packages/server/src/http/session/HttpSession.ts"

@@ -152,7 +152,7 @@ export class InFlightRequests implements Entries {
   }
 
   /** The error response where the request is one too many of all, or of its caller. Callers are counted only above their share. */
-  busy(exchange: HttpExchange, id: JsonRpc.Id): ErrorResponse | undefined {
+  busy(exchange: HttpExchange, id: JsonRpc.Id | undefined): ErrorResponse | undefined {
     const running = this.here + this.away
     if (running > this.inFlight) return tooMany("requests are in flight", this.inFlight, id)
     const limit = this.shareOf(this.inFlight)

@@ -9,7 +9,7 @@ import * as Principal from "@effect-mcp/core/Principal"
 import * as Transport from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -18,10 +18,12 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { ConnectOptions, Passive } from "../../dispatch/SessionFactory.ts"
 import type { Session } from "../../session/Session.ts"
-import type { EventStore } from "./EventStore.ts"
-import { type Log, type Owner, ResumableStream } from "./ResumableStream.ts"
-import { SessionLog } from "./SessionLog.ts"
+import type { EventStore } from "../../session/EventStore.ts"
+import { KeptStreams } from "./KeptStreams.ts"
+import { type Owner, ResumableStream } from "./ResumableStream.ts"
 import type { ResponseOwner, SessionResponse } from "./SessionResponse.ts"
+import type { SharedSessions } from "./SharedSessions.ts"
+import { getStream, nameIn } from "./StreamName.ts"
 import { UnreadMessages } from "./UnreadMessages.ts"
 
 /** What all sessions of an endpoint have in common. */
@@ -38,14 +40,14 @@ export interface Config extends Passive {
   readonly retry: Duration.Duration
   /** Called when a request runs on without its POST (1), and at its end (-1), with the caller of its session. */
   readonly leftBehind: (change: 1 | -1, caller: string) => void
+  /** What the other nodes have to know of a session; undefined where there are none. */
+  readonly shared: SharedSessions | undefined
   /** Called when a session is over, maybe more than once. */
   readonly ended: (session: HttpSession) => void
 }
 
-/** Ended streams that a session keeps for their clients. */
-const maxRetired = 256
-/** Names of POST streams count from 1. */
-const getStreamName = "0"
+/** Ids of requests that a session sends on one node, so that an answer never reaches the request of another node. */
+const idsPerEpoch = 2 ** 32
 
 export class HttpSession implements Transport.Sink, ConnectOptions, Owner, ResponseOwner {
   readonly id: string
@@ -57,6 +59,8 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   /** Closed by the end of `fiber`: the peer, its requests and its subscriptions end with it. */
   readonly scope: Scope.Closeable = Scope.makeUnsafe()
   readonly config: Config
+  /** How many nodes have held it, this one included: names of streams and ids of requests differ between them. */
+  readonly epoch: number
   /** The fiber that is the session: it only waits, and its end closes the scope. Undefined before `start`. */
   private fiber: Fiber.Fiber<void> | undefined = undefined
   /** Connects the session; undefined once that has ended. */
@@ -71,23 +75,24 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   private responses: BusyMap<JsonRpc.Id, SessionResponse> | undefined = undefined
   /** The stream for messages that relate to no request. Undefined before the first of them, and before the first GET. */
   private getStream: ResumableStream | undefined = undefined
-  /** The streams of POSTs that can be resumed, by name: those of `responses`, and those of `retired`. */
-  private streams: Map<string, ResumableStream> | undefined = undefined
-  /** The streams that have ended and are kept for `window`, the oldest first. */
-  private retired: Array<{ readonly stream: ResumableStream; readonly at: number }> | undefined = undefined
-  /** Writes events to the store; undefined before the first stream, and where there is no store. */
-  private log: SessionLog | undefined = undefined
+  /** The streams of POSTs, and where events are kept; undefined before the first stream. */
+  private streams: KeptStreams | undefined = undefined
   /** Opened when a client reads `getStream`; undefined while no sender waits for that. */
   private joined: Latch.Latch | undefined = undefined
-  /** How many streams of POSTs were named. */
-  private named = 0
   /** How many streams have a body now. */
   private connections = 0
   /** When a request, or the end of one or of a connection, was last seen: milliseconds of the clock. */
   private used: number
 
-  constructor(id: string, principal: Principal.Principal["Service"], address: string | undefined, config: Config) {
+  constructor(
+    id: string,
+    principal: Principal.Principal["Service"],
+    address: string | undefined,
+    config: Config,
+    epoch = 1
+  ) {
     this.id = id
+    this.epoch = epoch
     this.owner = Principal.callerKey(principal) ?? ""
     this.caller = Principal.callerKey(principal, address) ?? ""
     this.principal = principal
@@ -150,10 +155,30 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
         Effect.suspend(() => {
           for (const id of this.responses?.keys() ?? []) this.refuse(id, reason)
           this.endGetStream()
-          return this.log?.close ?? Effect.void
+          const log = this.streams?.log
+          if (log === undefined) return Effect.void
+          return this.config.shared === undefined ? log.close : log.end
         })
       )
     })
+  }
+
+  /** Forgets the session where other nodes would find it; undefined where there are none. */
+  get ended(): (() => Effect.Effect<void>) | undefined {
+    const { shared, store } = this.config
+    if (shared === undefined) return undefined
+    const forgotten = Effect.suspend(() => store?.forget(this.id) ?? Effect.void)
+    return () => Effect.andThen(shared.close(this.id), Effect.ignoreCause(forgotten))
+  }
+
+  /** Keeps what changed for the other nodes; undefined where there are none. */
+  get keep(): ((session: Session) => Effect.Effect<void, McpError.McpError>) | undefined {
+    const { shared } = this.config
+    return shared === undefined ? undefined : () => shared.keep(this)
+  }
+
+  get firstId(): number {
+    return (this.epoch - 1) * idsPerEpoch + 1
   }
 
   /** Runs for at most as long as the session. */
@@ -308,63 +333,33 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
 
   /** The standalone GET stream. */
   standaloneStream(): ResumableStream {
-    return (this.getStream ??= new ResumableStream({
-      name: getStreamName,
-      log: this.logOf(getStreamName),
-      owner: this
-    }))
+    if (this.getStream !== undefined) return this.getStream
+    const name = nameIn(this.epoch, getStream)
+    return (this.getStream = new ResumableStream({ name, log: this.kept.logOf(name), owner: this }))
   }
 
-  /** The stream of a POST. */
-  openStream(owner: Owner): ResumableStream {
-    const name = (++this.named).toString(36)
-    const stream = new ResumableStream({
-      name,
-      log: this.logOf(name),
-      owner: {
-        attached: () => {
-          this.attached()
-          owner.attached()
-        },
-        detached: () => {
-          this.detached()
-          owner.detached()
-        }
-      }
-    })
-    if (this.config.store !== undefined) (this.streams ??= new Map()).set(name, stream)
-    return stream
+  /** The stream of a POST; `ids` are its requests. */
+  openStream(owner: Owner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream {
+    return this.kept.open(owner, ids)
   }
 
   /** The stream of that name, if it can be resumed. */
   findStream(name: string): ResumableStream | undefined {
-    return name === getStreamName ? this.getStream : this.streams?.get(name)
+    return name === this.getStream?.name ? this.getStream : this.streams?.find(name)
   }
 
-  private logOf(stream: string): Log | undefined {
-    const { runFork, store } = this.config
-    if (store === undefined) return undefined
-    return (this.log ??= new SessionLog(store, this.id, runFork)).of(stream)
+  private get kept(): KeptStreams {
+    return (this.streams ??= new KeptStreams(this))
   }
 
   /** Keeps a stream that has ended for a while: its client may not have received all of it. */
   retire(stream: ResumableStream): void {
-    if (this.config.store === undefined) return
-    this.retired ??= []
-    this.retired.push({ stream, at: this.config.clock.currentTimeMillisUnsafe() })
-    this.prune()
+    this.streams?.retire(stream)
   }
 
   /** Forgets the streams that were kept for long enough. */
   prune(): void {
-    const { clock, window } = this.config
-    const oldest = clock.currentTimeMillisUnsafe() - Duration.toMillis(window)
-    for (let first = this.retired?.[0]; first !== undefined; first = this.retired?.[0]) {
-      if (first.at > oldest && (this.retired?.length ?? 0) <= maxRetired) break
-      this.retired?.shift()
-      this.streams?.delete(first.stream.name)
-      this.log?.forget(first.stream.name)
-    }
+    this.streams?.prune()
   }
 
   /** Ends the standalone GET stream after its last event. */

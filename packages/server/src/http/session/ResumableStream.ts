@@ -5,12 +5,13 @@
  * Owns the ids of events, which it assigns when they are sent. With a log each event goes there too: a client whose connection was cut
  * receives what it missed, nothing lost and nothing twice.
  */
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { EventBatch } from "../response/EventBatch.ts"
 import { EventStream } from "../response/EventStream.ts"
 import type { SseBody } from "../response/SseBody.ts"
-import { EventsGone, type Event } from "./EventStore.ts"
+import { EventsGone, type Event } from "../../session/EventStore.ts"
 
 /** Bytes that may wait before senders do: there are many streams, and each may hold as much for a client that stopped reading. */
 const highWater = 256 * 1024
@@ -37,15 +38,21 @@ export interface Options {
   /** Undefined where nothing is kept: then events have no ids, and what a cut loses is lost. */
   readonly log: Log | undefined
   readonly owner: Owner
+  /** The requests of its POST, which its first event names in a comment, for another node to read. Default: it does not. */
+  readonly requests?: ReadonlyArray<JsonRpc.Id> | undefined
 }
 
 const retryField = (retry: Duration.Input): string =>
   `retry: ${Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(retry)))}\n`
 
-/** The event that a `Last-Event-ID` names; undefined where it is no id of an event. */
-export const cursorOf = (eventId: string): { readonly stream: string; readonly seq: number } | undefined => {
-  const [, stream, seq] = /^([0-9a-z]+)-(\d{1,15})$/.exec(eventId) ?? []
-  return stream === undefined ? undefined : { stream, seq: Number(seq) }
+/** What the first event of a stream begins with, where another node may have to know its requests. */
+const commentOf = (requests: ReadonlyArray<JsonRpc.Id>): string => `: for ${JSON.stringify(requests)}\n`
+
+/** The requests that the first event of a stream names; undefined where it names none. */
+export const requestsOf = ({ text }: Event): ReadonlyArray<JsonRpc.Id> | undefined => {
+  const [, ids] = /^: for (\[.*\])\n/.exec(text) ?? []
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the event was written by `commentOf`, of this node or another
+  return ids === undefined ? undefined : (JSON.parse(ids) as ReadonlyArray<JsonRpc.Id>)
 }
 
 export class ResumableStream extends EventStream {
@@ -54,6 +61,7 @@ export class ResumableStream extends EventStream {
   private readonly id: string
   private readonly log: Log | undefined
   private readonly owner: Owner
+  private readonly requests: ReadonlyArray<JsonRpc.Id> | undefined
   /** The place of the next event: also how many were sent. */
   private next = 0
   /** What the first body ends with, where `closeStream` was called before there is one; undefined afterwards. */
@@ -61,12 +69,13 @@ export class ResumableStream extends EventStream {
   /** Whether a body has taken an event with an id: only then can its client come back. Never false again. */
   resumable = false
 
-  constructor({ log, name, owner }: Options) {
+  constructor({ log, name, owner, requests }: Options) {
     super(highWater)
     this.name = name
     this.id = `id: ${name}-`
     this.log = log
     this.owner = owner
+    this.requests = requests
   }
 
   // ---- what is sent
@@ -84,7 +93,8 @@ export class ResumableStream extends EventStream {
     if (this.ended) return
     const seq = this.next++
     const idField = this.log === undefined ? "" : `${this.id}${seq}\n`
-    const batch = this.push(seq, `${idField}${fields}data: ${data}\n\n`)
+    const comment = seq === 0 && this.requests !== undefined ? commentOf(this.requests) : ""
+    const batch = this.push(seq, `${comment}${idField}${fields}data: ${data}\n\n`)
     if (batch !== undefined) this.log?.append(batch)
     if (!this.attached) this.trim()
   }

@@ -33,9 +33,11 @@ import { emptySseResponse, sseResponse } from "../response/SseResponse.ts"
 import { conflictOf } from "./conflict.ts"
 import type { Config, HttpSession } from "./HttpSession.ts"
 import { type HttpSessions, isOpened, make as makeSessions, type Opened, sessionIdHeader } from "./HttpSessions.ts"
-import { cursorOf, type ResumableStream } from "./ResumableStream.ts"
+import type { ResumableStream } from "./ResumableStream.ts"
+import { failedStore, missedOf, restOf } from "./resumeElsewhere.ts"
 import { SessionResponse } from "./SessionResponse.ts"
 import type { SessionTable } from "./SessionTable.ts"
+import { type Cursor, cursorOf, epochOf, isGetStream } from "./StreamName.ts"
 
 const lastEventIdHeader = "last-event-id"
 
@@ -60,15 +62,10 @@ type Answer = Effect.Effect<Response>
 type Message = Extract<Single, { readonly _tag: "Message" }>
 type InvalidMessage = Extract<Single, { readonly _tag: "InvalidMessage" }>
 
-/** How a POST without a version header is read (spec 2025-06-18: basic/transports, protocol version header). */
-const defaultVersion = "2025-03-26"
-
 const unexpectedResponse = refuse(
   400,
   McpError.invalidRequest("This endpoint has no sessions and asks nothing: no response is expected")
 )
-
-const storeFailed = refuse(503, McpError.internalError("The events cannot be read"), undefined, { "retry-after": "1" })
 
 const requestOf = (single: Single): JsonRpc.Request | undefined =>
   single._tag === "Message" && JsonRpc.isRequest(single.message) ? single.message : undefined
@@ -77,12 +74,12 @@ const requestOf = (single: Single): JsonRpc.Request | undefined =>
 const notOpened = (response: Response): Response =>
   response.status === 200 ? HttpServerResponse.setStatus(response, 400) : response
 
-/** A request of a session is not stopped by the shutdown: the end of its session answers it. */
+/** Of requests in a session: the end of the session answers them, not the shutdown. */
 const endsWithSession = (): void => {}
 
 export class SessionEndpoint {
   readonly sessions: HttpSessions
-  private readonly options: Options
+  readonly options: Options
   /** The versions with sessions that are served. */
   private readonly served: ReadonlyArray<string>
 
@@ -134,15 +131,25 @@ export class SessionEndpoint {
     if (refused !== undefined) return refused
     const opened = yield* sessions.create(http, request.id)
     if (!isOpened(opened)) return opened
-    const response = yield* Effect.onInterrupt(this.request(opened, initialize, request, exchange), () =>
+    const { shared } = this.options.config
+    const answered = this.request(opened, initialize, request, exchange)
+    // The client sends the id to any node, so they know it before the client does.
+    const refusal = (error: McpError.McpError) => refuse(503, error, request.id, { "retry-after": "1" })
+    const kept =
+      shared === undefined
+        ? answered
+        : Effect.flatMap(answered, (response) =>
+            Effect.match(shared.open(opened), { onSuccess: () => response, onFailure: refusal })
+          )
+    const response = yield* Effect.onInterrupt(kept, () =>
       // The client never learns the session's id.
       Effect.sync(() => sessions.close(opened, "The client has disconnected"))
     )
-    if (opened.session.negotiated !== undefined) {
-      return HttpServerResponse.setHeader(response, sessionIdHeader, opened.id)
+    if (opened.session.negotiated === undefined || response.status === 503) {
+      sessions.close(opened, "The session could not be opened")
+      return notOpened(response)
     }
-    sessions.close(opened, "The session could not be opened")
-    return notOpened(response)
+    return HttpServerResponse.setHeader(response, sessionIdHeader, opened.id)
   })
 
   // ---- POST
@@ -242,7 +249,7 @@ export class SessionEndpoint {
   private postOnce(http: HttpRequest, body: Decoded, id: JsonRpc.Id | undefined, exchange: HttpExchange): Answer {
     // A session of an endpoint that has sessions: its client has to initialize anew.
     if (http.headers[sessionIdHeader] !== undefined) return Effect.succeed(noSession(id))
-    const version = http.headers[Headers.version] ?? defaultVersion
+    const version = http.headers[Headers.version] ?? "2025-03-26" // spec 2025-06-18: basic/transports, protocol version header
     const revision = this.options.server.revisions.find((one) => one.era === "stateful" && one.version === version)
     if (revision === undefined) return Effect.succeed(this.unserved(version, id))
     if (this.options.exchanges.draining) return Effect.succeed(shuttingDown(id))
@@ -348,6 +355,9 @@ export class SessionEndpoint {
   private resume(session: HttpSession, eventId: string, exchange: HttpExchange): Answer {
     const gone = refuse(410, McpError.invalidRequest(`The events after ${eventId} are not kept any more`))
     const cursor = cursorOf(eventId)
+    if (cursor !== undefined && epochOf(cursor.stream) < session.epoch) {
+      return this.resumeElsewhere(session, cursor, gone, exchange)
+    }
     const stream = cursor === undefined ? undefined : session.findStream(cursor.stream)
     if (cursor === undefined || stream === undefined || !stream.has(cursor.seq)) return Effect.succeed(gone)
     const body = stream.attach()
@@ -356,7 +366,28 @@ export class SessionEndpoint {
     return Effect.match(stream.resume(body, cursor.seq), {
       onFailure: () => gone,
       onSuccess: () => this.opening(session, stream, body, exchange)
-    }).pipe(Effect.catchDefect((defect) => Effect.as(Effect.logError("The event store failed", defect), storeFailed)))
+    }).pipe(Effect.catchDefect(failedStore))
+  }
+
+  /** Resumes a stream of a node that held the session before this one. */
+  private resumeElsewhere(session: HttpSession, cursor: Cursor, gone: Response, exchange: HttpExchange): Answer {
+    const { store } = session.config
+    if (store === undefined) return Effect.succeed(gone)
+    const standing = (missed: string): Response => {
+      const stream = session.standaloneStream()
+      const body = stream.attach()
+      body.prefix = missed
+      return this.opening(session, stream, body, exchange)
+    }
+    const answer = isGetStream(cursor.stream)
+      ? Effect.map(missedOf(store, session.id, cursor), standing)
+      : Effect.map(restOf(store, session.id, cursor), (stream) =>
+          sseResponse(stream.attach(), this.options.keepAlive, { [sessionIdHeader]: session.id })
+        )
+    return answer.pipe(
+      Effect.catch(() => Effect.succeed(gone)),
+      Effect.catchDefect(failedStore)
+    )
   }
 
   /** DELETE: the client ends its session. */

@@ -8,7 +8,7 @@
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { EventBatch } from "../response/EventBatch.ts"
-import type { Event, EventsGone, EventStore, StreamKey } from "./EventStore.ts"
+import type { Event, EventsGone, EventStore, StreamKey } from "../../session/EventStore.ts"
 import type { Log } from "./ResumableStream.ts"
 
 /** Bytes that may wait to be written; events that are sent beyond that are not kept. */
@@ -90,6 +90,13 @@ export class SessionLog {
     return Effect.suspend(() => {
       this.over = true
       this.write(() => this.store.forget(this.session))
+      return this.end
+    })
+  }
+
+  /** Waits until what was appended is written, for a second at most: the streams stay in the store. */
+  get end(): Effect.Effect<void> {
+    return Effect.suspend(() => {
       return Effect.andThen(
         Effect.timeoutOption(Effect.interruptible(this.written), "1 second"),
         Effect.sync(() => this.writer?.interruptUnsafe())

@@ -45,7 +45,7 @@ export interface ResponseOwner {
   send(message: JsonRpc.Message, lane: Lane): void
   /** Fails a question of the server that no client can answer. */
   unanswered(id: JsonRpc.Id, unsent: boolean): void
-  openStream(owner: Owner): ResumableStream
+  openStream(owner: Owner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream
   /** Keeps a stream that has ended, for a client that did not receive all of it. */
   retire(stream: ResumableStream): void
   /** Runs for at most as long as the session. */
@@ -118,7 +118,7 @@ export class SessionResponse implements Sink, Owner {
   /** The response is a stream from now on. */
   streaming(): ResumableStream {
     if (this.stream !== undefined) return this.stream
-    const stream = this.session.openStream(this)
+    const stream = this.session.openStream(this, this.ids)
     this.stream = stream
     if (this.state === "Buffering") this.state = "Streaming"
     if (this.session.polls) stream.sendPrimingEvent(this.session.config.retry)

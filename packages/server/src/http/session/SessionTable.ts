@@ -34,6 +34,8 @@ export interface Entry {
   readonly idleSince: number | undefined
   /** Called in each round that finds it in use. */
   readonly prune?: (() => void) | undefined
+  /** Called after `close`, unless the session may go on: on another node, after the end of this one. */
+  readonly ended?: (() => Effect.Effect<void>) | undefined
   /** Runs in a fiber that is not interrupted: what it waits for is bounded. */
   readonly close: (reason: string) => Effect.Effect<void>
 }
@@ -110,11 +112,23 @@ export class SessionTable<S extends Entry> implements Entries {
 
   /** The session is not in the table any more; a fiber of the endpoint closes it. */
   end(session: S, reason: string): void {
-    if (this.sessions.get(session.id) !== session) return
+    if (!this.take(session)) return
+    const { ended } = session
+    const closed = session.close(reason)
+    // The endpoint waits for it, even if it ends meanwhile.
+    this.fork(Effect.uninterruptible(ended === undefined ? closed : Effect.andThen(closed, ended.call(session))))
+  }
+
+  /** The session is not in the table any more, and closed here: another node has it. */
+  remove(session: S, reason: string): void {
+    if (this.take(session)) this.fork(Effect.uninterruptible(session.close(reason)))
+  }
+
+  private take(session: S): boolean {
+    if (this.sessions.get(session.id) !== session) return false
     this.sessions.delete(session.id)
     this.count(session, -1)
-    // The endpoint waits for it, even if it ends meanwhile.
-    this.fork(Effect.uninterruptible(session.close(reason)))
+    return true
   }
 
   /** Closes all sessions and waits for them. */

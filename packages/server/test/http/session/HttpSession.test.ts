@@ -157,6 +157,7 @@ describe("The POSTs of a session", () => {
         context: Context.empty(),
         runFork: Effect.runFork,
         store: undefined,
+        shared: undefined,
         sessionless: false,
         window: Duration.minutes(2),
         grace: Duration.seconds(10),

@@ -4,9 +4,11 @@ import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import type { JsonRpc } from "@effect-mcp/protocol"
+import { Nodes } from "@effect-mcp/nodes"
 import * as Http from "@effect-mcp/server/internal/RouterEndpoint"
 import * as Node from "@effect-mcp/server/internal/NodeListener"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import * as ServerNodes from "@effect-mcp/server/Nodes"
 import type { EventStore } from "@effect-mcp/server/EventStore"
 import { createRequestListener } from "@remix-run/node-fetch-server"
 import { type Cause, Context, Effect, Exit, Layer, Option, Queue, Schema, Scope } from "effect"
@@ -182,6 +184,8 @@ export interface Opening extends Partial<Http.Options> {
 const listener = process.env["MCP_TEST_LISTENER"]
 /** As a fetch handler, which has no connection of its own that it could cut off. */
 export const isFetch = listener === "web"
+/** As several nodes, each of which counts its own requests and sessions. */
+export const isNodes = listener === "nodes"
 
 /** `scope` is closed to shut the server down. */
 export const clientOf = (port: number, server: McpServer.McpServer["Service"], scope: Scope.Closeable): Client => ({
@@ -242,8 +246,29 @@ const webListening: Listening = Effect.fnUntraced(function* (options) {
   return createRequestListener((request) => inContext(request, context))
 })
 
+/** As three nodes that share a server's features, behind a round robin. */
+const nodesListening: Listening = Effect.fnUntraced(function* (options) {
+  const server = yield* McpServer.McpServer
+  const network = new Nodes.Network()
+  const node = Effect.gen(function* () {
+    const context = yield* Layer.build(Nodes.layerMemory(network, { lease: "1 hour" }))
+    return yield* Effect.provideService(
+      Node.make(options),
+      McpServer.McpServer,
+      McpServer.McpServer.of({ ...server, nodes: Context.get(context, ServerNodes.Nodes) })
+    )
+  })
+  const listeners = yield* Effect.orDie(Effect.replicateEffect(node, 3))
+  let turn = 0
+  return (request, response) => listeners[turn++ % listeners.length]?.(request, response)
+})
+
 /** But for the router there is nothing to put around them. */
-const listenings: { readonly [name: string]: Listening | undefined } = { node: Node.make, web: webListening }
+const listenings: { readonly [name: string]: Listening | undefined } = {
+  node: Node.make,
+  nodes: nodesListening,
+  web: webListening
+}
 
 /** Serves features in the scope, beside a route of the user's own at `/health`. */
 export const open = Effect.fnUntraced(function* <E>(

@@ -1,0 +1,1 @@
+export * as Nodes from "./Nodes.ts"

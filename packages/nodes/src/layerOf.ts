@@ -1,0 +1,59 @@
+/** The services of a node, of what its kind of network has. */
+import type { EventStore } from "@effect-mcp/server/EventStore"
+import { type Bus, Nodes, type NodesUnavailable, type Relay } from "@effect-mcp/server/Nodes"
+import { ReplayGuard } from "@effect-mcp/server/ReplayGuard"
+import * as StateSeal from "@effect-mcp/server/StateSeal"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import { Directory } from "./directory/Directory.ts"
+import type { DirectoryStore, Times } from "./directory/DirectoryStore.ts"
+import { makeSharedReplies, type ReplyStore } from "./directory/SharedReplies.ts"
+
+export interface Options {
+  /**
+   * How long a node that does not answer keeps its sessions. Default 1.5 seconds. A node whose event loop stands still for longer loses
+   * requests that other nodes relayed to it.
+   */
+  readonly lease?: Duration.Input | undefined
+  /** How long the sessions of a node that is gone are kept for clients that come back. Default 30 minutes. */
+  readonly keep?: Duration.Input | undefined
+}
+
+export const timesOf = ({ keep = "30 minutes", lease = "1500 millis" }: Options): Times => {
+  const whole = Duration.toMillis(Duration.fromInputUnsafe(lease))
+  return { lease: whole * (5 / 6), grace: whole / 6, kept: Duration.toMillis(Duration.fromInputUnsafe(keep)) }
+}
+
+/** What a kind of network has. */
+export interface Network {
+  readonly store: DirectoryStore
+  readonly times: Times
+  /** Where this node's relay is found. */
+  readonly address: string
+  readonly relay: Relay
+  readonly bus: Bus
+  readonly events: EventStore["Service"]
+  readonly replies: ReplyStore
+  /** 32 bytes that the nodes share. */
+  readonly key: Uint8Array
+}
+
+export type Services = Nodes | ReplayGuard | StateSeal.StateSeal
+
+export const layerOf = <R>(
+  network: Effect.Effect<Network, NodesUnavailable, R>
+): Layer.Layer<Services, NodesUnavailable, Exclude<R, Scope.Scope>> =>
+  Layer.unwrap(
+    Effect.map(network, ({ address, bus, events, key, relay, replies, store, times }) => {
+      const node = Effect.map(Directory.make({ store, times, address }), (directory) =>
+        Context.make(Nodes, { directory, relay, bus, events }).pipe(
+          Context.add(ReplayGuard, makeSharedReplies(replies, directory))
+        )
+      )
+      return Layer.merge(Layer.effectContext(node), StateSeal.layer([{ id: "nodes", key: Redacted.make(key) }]))
+    })
+  )

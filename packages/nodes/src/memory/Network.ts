@@ -1,0 +1,106 @@
+/** Several nodes in one process: what Postgres or Redis is to nodes in processes of their own. For tests, and to try things. */
+import { type RelayEndpoint, RelayError } from "@effect-mcp/server/Nodes"
+import type { EventStore } from "@effect-mcp/server/EventStore"
+import { makeMemory } from "@effect-mcp/server/EventStore"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { addressOf } from "../directory/Directory.ts"
+import type { DirectoryStore, Entry, NodeId, Times } from "../directory/DirectoryStore.ts"
+
+interface Reply {
+  readonly expires: number
+  readonly node: NodeId
+  text: string | undefined
+}
+
+/** A node as the others see it. */
+export interface Member {
+  readonly endpoints: Set<RelayEndpoint>
+  readonly topics: Map<string, Set<(text: string) => void>>
+  /** Completes when it crashes. */
+  readonly dead: Deferred.Deferred<void>
+}
+
+export class Network {
+  readonly events: EventStore["Service"] = makeMemory()
+  readonly members = new Map<string, Member>()
+  readonly replies = new Map<string, Reply>()
+  readonly key: Uint8Array = crypto.getRandomValues(new Uint8Array(32))
+  private joined = 0
+  private readonly leases = new Map<NodeId, number>()
+  private readonly sessions = new Map<string, Entry>()
+
+  /** The directory; its operations are steps of one process. */
+  store({ grace, kept, lease }: Times): DirectoryStore {
+    const { leases, sessions } = this
+    const at = <A>(step: (now: number) => A): Effect.Effect<A> => Effect.map(Clock.currentTimeMillis, step)
+    const own = (node: NodeId, id: string, step: (entry: Entry) => void): Effect.Effect<void> =>
+      Effect.sync(() => {
+        const entry = sessions.get(id)
+        if (entry?.node === node) step(entry)
+      })
+    return {
+      join: (node) => at((now) => void leases.set(node, now + lease)),
+      renew: (node) =>
+        at((now) => {
+          if ((leases.get(node) ?? 0) <= now) return false
+          leases.set(node, now + lease)
+          return true
+        }),
+      leave: (node) => at((now) => void leases.set(node, now - grace)),
+      alive: (nodes) => at((now) => nodes.filter((node) => (leases.get(node) ?? 0) + grace > now)),
+      inherit: (from, to) =>
+        Effect.sync(() => {
+          const ids: Array<string> = []
+          for (const [id, entry] of sessions) {
+            if (entry.node !== from) continue
+            sessions.set(id, { ...entry, node: to })
+            ids.push(id)
+          }
+          return ids
+        }),
+      open: (node, id, record) => Effect.sync(() => void sessions.set(id, { node, epoch: 1, record })),
+      claim: (node, id) =>
+        at((now) => {
+          const entry = sessions.get(id)
+          if (entry === undefined || entry.node === node) return entry
+          if ((leases.get(entry.node) ?? 0) + grace > now) return entry
+          const taken = { ...entry, node, epoch: entry.epoch + 1 }
+          sessions.set(id, taken)
+          return taken
+        }),
+      save: (node, id, record) => own(node, id, (entry) => sessions.set(id, { ...entry, record })),
+      close: (node, id) => own(node, id, () => sessions.delete(id)),
+      sweep: () =>
+        at((now) => {
+          for (const [id, { node }] of sessions) if ((leases.get(node) ?? 0) + kept < now) sessions.delete(id)
+        })
+    }
+  }
+
+  /** Adds a node. */
+  join(): { readonly address: string; readonly member: Member } {
+    const address = `memory-${++this.joined}`
+    const member: Member = { endpoints: new Set(), topics: new Map(), dead: Deferred.makeUnsafe() }
+    this.members.set(address, member)
+    return { address, member }
+  }
+
+  /** Ends a node as `kill -9` does: it answers no request any more, and its lease ends by itself. Nodes are counted from 1. */
+  crash(node: number): void {
+    const member = this.members.get(`memory-${node}`)
+    if (member === undefined) return
+    this.members.delete(`memory-${node}`)
+    Deferred.doneUnsafe(member.dead, Effect.void)
+  }
+
+  /** The node with that name; fails where it is gone. */
+  member(node: NodeId): Effect.Effect<Member, RelayError> {
+    const address = addressOf(node)
+    const member = this.members.get(address)
+    return member === undefined
+      ? Effect.fail(new RelayError({ reason: "NotSent", message: `No node is at ${address}` }))
+      : Effect.succeed(member)
+  }
+}

@@ -1,0 +1,43 @@
+/** Small faults of this package, each with the test that fails with it: `npm run requirements -- --prove`. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+const memory = "packages/nodes/test/memory.test.ts"
+const remote = "packages/server/src/http/session/RemoteSessions.ts"
+
+export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "A node of several answers no request of a session that another one holds",
+    file: remote,
+    from: "return id !== undefined && table.get(id)?.session === undefined && !shared.isClosing(id)",
+    to: "return id === undefined && table.get(id ?? '')?.session === undefined && !shared.isClosing(id ?? '')",
+    test: memory
+  },
+  {
+    name: "A stream that another node wrote ends without an answer when that node dies",
+    file: "packages/server/src/http/session/RelayedStream.ts",
+    from: "if (!answered.has(id))",
+    to: "if (answered.has(id))",
+    test: memory
+  },
+  {
+    name: "A session that another node opens again has lost its subscriptions",
+    file: "packages/server/src/dispatch/Restore.ts",
+    from: "subscriptions.filter((uri) => resources.has(uri, principal))",
+    to: "subscriptions.filter((uri) => !resources.has(uri, principal))",
+    test: memory
+  },
+  {
+    name: "A list that changed on one node is announced to the clients of that node alone",
+    file: "packages/server/src/dispatch/ListChanges.ts",
+    from: "if (isListKind(kind)) changed(kind)",
+    to: "if (!isListKind(kind)) changed(kind)",
+    test: memory
+  },
+  {
+    name: "A resource that was updated on one node is announced to the clients of that node alone",
+    file: "packages/server/src/features/SharedUpdates.ts",
+    from: "this.bus.publish(`updated ${this.server}`, name)",
+    to: "this.bus.publish(`update ${this.server}`, name)",
+    test: memory
+  }
+]

@@ -1,0 +1,42 @@
+/** Opens a session again that another node had: what `initialize` agreed on there is agreed on here, and its subscriptions run. */
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Revision from "@effect-mcp/protocol/Revision"
+import * as Effect from "effect/Effect"
+import type { ResourceSet } from "../features/ResourceRegistry.ts"
+import type { Limits } from "../Limits.ts"
+import type { Session } from "../session/Session.ts"
+import type { SessionRecord } from "../session/SessionDirectory.ts"
+import * as Subscriptions from "./Subscriptions.ts"
+
+/** What another node needs to open the session again; undefined before `initialize` was answered. */
+export const recordOf = (server: string, owner: string, session: Session): SessionRecord | undefined => {
+  const { logLevel, negotiated } = session
+  if (negotiated === undefined) return undefined
+  const { clientCapabilities, clientInfo, revision } = negotiated
+  const subscriptions = session.hasSubscriptions ? [...session.subscriptions.keys()] : []
+  return { server, owner, version: revision.version, clientInfo, clientCapabilities, logLevel, subscriptions }
+}
+
+export type Restore = (session: Session, record: SessionRecord) => Effect.Effect<void, McpError.McpError>
+
+/**
+ * Fails where the revision is not served, or the client has too many bytes to keep. A resource that is gone loses its subscription. The
+ * client counts as initialized: it has had the answer to its `initialize`.
+ */
+export const make =
+  (resources: ResourceSet, limits: Limits, served: ReadonlyArray<Revision.Revision>): Restore =>
+  (session, { clientCapabilities, clientInfo, logLevel, subscriptions, version }) =>
+    Effect.suspend(() => {
+      const revision = served.find((one) => one.era === "stateful" && one.version === version)
+      if (revision === undefined) return Effect.fail(McpError.invalidRequest(`${version} is not served`))
+      const kept = clientInfo && limits.client(session, clientInfo, clientCapabilities)
+      if (kept instanceof McpError.McpError) return Effect.fail(kept)
+      session.negotiated = { revision, clientInfo: kept, clientCapabilities }
+      session.logLevel = logLevel
+      session.begin()
+      const { principal } = session
+      const there = subscriptions.filter((uri) => resources.has(uri, principal))
+      return Effect.forEach(there, (uri) => Subscriptions.start(resources, limits, session, uri, principal), {
+        discard: true
+      })
+    })

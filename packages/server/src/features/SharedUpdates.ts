@@ -1,0 +1,161 @@
+/**
+ * Updates of resources between the nodes of a server: an update on one node reaches the subscribers of all.
+ *
+ * A node tells the others which resources its clients subscribe to. They watch these too, and publish each update. What a node wants is
+ * repeated, and forgotten by the others when it is not: a node that died wants nothing.
+ */
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Effect from "effect/Effect"
+import * as FiberMap from "effect/FiberMap"
+import type * as Scope from "effect/Scope"
+import type { Bus } from "../session/Bus.ts"
+import type { WatchKey } from "./ResourceEntries.ts"
+import type { UpdateListener } from "./ResourceWatchers.ts"
+
+/** How often a node repeats what it wants. */
+const repeated = "5 seconds"
+/** How long a resource is watched for another node that does not repeat that it wants it. */
+const forgotten = "15 seconds"
+/** Resources that are watched for other nodes at once; hints for more are dropped. */
+const maxWatched = 10_000
+/** Length of the keys in one hint, in characters. */
+const hintSize = 1024
+
+type Watch = (key: WatchKey, listener: UpdateListener) => Effect.Effect<void, never, Scope.Scope>
+
+const keyOf = (value: unknown): WatchKey | undefined => {
+  if (!isJsonObject(value) || typeof value["uri"] !== "string") return undefined
+  const { kind, uri, uriTemplate } = value
+  if (kind === "resource" || kind === "mounted") return { kind, uri }
+  return kind === "template" && typeof uriTemplate === "string" ? { kind, uri, uriTemplate } : undefined
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const textOf = ({ kind, uri, ...rest }: WatchKey): string => JSON.stringify({ kind, uri, ...rest })
+
+export class SharedUpdates {
+  private readonly bus: Bus
+  private readonly server: string
+  private readonly watch: Watch
+  /** The subscriptions of this node's clients, by the text of their key. */
+  private readonly wanted = new Map<string, Set<{ readonly listener: UpdateListener; readonly uri: string }>>()
+
+  private constructor(bus: Bus, server: string, watch: Watch) {
+    this.bus = bus
+    this.server = server
+    this.watch = watch
+  }
+
+  /** `watch` calls a listener at each update on this node. */
+  static readonly make = Effect.fnUntraced(function* (
+    bus: Bus,
+    server: string,
+    watch: Watch
+  ): Effect.fn.Return<SharedUpdates, never, Scope.Scope> {
+    const shared = new SharedUpdates(bus, server, watch)
+    const watchers = yield* FiberMap.make<string>()
+    const runFork = yield* FiberMap.runtime(watchers)<never>()
+    yield* bus.subscribe(`watch ${server}`, (text) => {
+      for (const key of shared.keysOf(text)) {
+        const name = textOf(key)
+        if (shared.renew(name) || shared.deadlines.size >= maxWatched) continue
+        shared.deadlines.set(name, true)
+        runFork(name, shared.watched(name, key))
+      }
+    })
+    yield* bus.subscribe(`updated ${server}`, (text) => shared.updated(text))
+    yield* Effect.forkScoped(
+      Effect.forever(
+        Effect.andThen(
+          Effect.sleep(repeated),
+          Effect.sync(() => shared.repeat())
+        )
+      )
+    )
+    return shared
+  })
+
+  // ---- what this node wants
+
+  /** Calls the listener at each update on another node, until the scope closes. */
+  subscribe(key: WatchKey, listener: UpdateListener): Effect.Effect<void, never, Scope.Scope> {
+    const name = textOf(key)
+    const entry = { listener, uri: key.uri }
+    return Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          const known = this.wanted.get(name)
+          if (known !== undefined) return known.add(entry)
+          this.wanted.set(name, new Set([entry]))
+          return this.publish([name])
+        }),
+        () =>
+          Effect.sync(() => {
+            const entries = this.wanted.get(name)
+            entries?.delete(entry)
+            if (entries?.size === 0) this.wanted.delete(name)
+          })
+      )
+    )
+  }
+
+  private publish(names: ReadonlyArray<string>): void {
+    this.bus.publish(`watch ${this.server}`, `[${names.join(",")}]`)
+  }
+
+  private repeat(): void {
+    let names: Array<string> = []
+    let length = 0
+    for (const name of this.wanted.keys()) {
+      if (length > hintSize) this.publish(names)
+      if (length > hintSize) [names, length] = [[], 0]
+      names.push(name)
+      length += name.length
+    }
+    if (names.length > 0) this.publish(names)
+  }
+
+  private updated(name: string): void {
+    for (const { listener, uri } of this.wanted.get(name) ?? []) listener.resourceUpdated(uri)
+  }
+
+  // ---- what other nodes want
+
+  /** The resources that are watched for other nodes: whether one of them wants it since it was last looked at. */
+  private readonly deadlines = new Map<string, boolean>()
+
+  private keysOf(text: string): ReadonlyArray<WatchKey> {
+    const keys = parsed(text)
+    return Array.isArray(keys) ? keys.flatMap((key: unknown) => keyOf(key) ?? []) : []
+  }
+
+  private renew(name: string): boolean {
+    if (!this.deadlines.has(name)) return false
+    this.deadlines.set(name, true)
+    return true
+  }
+
+  /** Watches a resource until no other node has wanted it for a while. */
+  private watched(name: string, key: WatchKey): Effect.Effect<void> {
+    const listener = { resourceUpdated: () => this.bus.publish(`updated ${this.server}`, name) }
+    const wanted = Effect.sync(() => {
+      const renewed = this.deadlines.get(name) === true
+      this.deadlines.set(name, false)
+      return renewed
+    })
+    const lasting = Effect.repeat(Effect.andThen(wanted, Effect.andThen(Effect.sleep(forgotten), wanted)), {
+      while: (renewed) => renewed
+    })
+    return Effect.scoped(Effect.andThen(this.watch(key, listener), lasting)).pipe(
+      Effect.ensuring(Effect.sync(() => this.deadlines.delete(name))),
+      Effect.asVoid
+    )
+  }
+}

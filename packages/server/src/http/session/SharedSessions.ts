@@ -1,0 +1,65 @@
+/** What the other nodes have to know of the sessions of an endpoint: records in the directory, for as long as a session lives. */
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Effect from "effect/Effect"
+import { recordOf } from "../../dispatch/Restore.ts"
+import type { McpServer } from "../../dispatch/Server.ts"
+import type { Session } from "../../session/Session.ts"
+import type { NodesUnavailable, SessionDirectory, SessionRecord } from "../../session/SessionDirectory.ts"
+
+/** A session as this module sees it. */
+export interface SharedSession {
+  readonly id: string
+  readonly owner: string
+  readonly session: Session | undefined
+}
+
+const unavailable = McpError.internalError("What changed could not be kept for the other nodes: send the request again")
+
+export class SharedSessions {
+  private readonly directory: SessionDirectory
+  private readonly server: Pick<McpServer["Service"], "name">
+  /** The sessions that ended here and may still be in the directory. */
+  private readonly closing = new Set<string>()
+
+  constructor(directory: SessionDirectory, server: Pick<McpServer["Service"], "name">) {
+    this.directory = directory
+    this.server = server
+  }
+
+  private write(
+    { id, owner, session }: SharedSession,
+    write: (id: string, record: SessionRecord) => Effect.Effect<void, NodesUnavailable>
+  ): Effect.Effect<void, McpError.McpError> {
+    const record = session && recordOf(this.server.name, owner, session)
+    if (record === undefined) return Effect.void
+    return Effect.catch(write(id, record), (error) =>
+      Effect.andThen(Effect.logWarning("The directory of sessions does not answer", error), Effect.fail(unavailable))
+    )
+  }
+
+  /** Has every node find the session. */
+  open(session: SharedSession): Effect.Effect<void, McpError.McpError> {
+    return this.write(session, (id, record) => this.directory.open(id, record))
+  }
+
+  /** Keeps what changed in the session. */
+  keep(session: SharedSession): Effect.Effect<void, McpError.McpError> {
+    return this.write(session, (id, record) => this.directory.save(id, record))
+  }
+
+  /** Has no node find the session. */
+  close(id: string): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.closing.add(id)
+      return Effect.ensuring(
+        this.directory.close(id),
+        Effect.sync(() => this.closing.delete(id))
+      )
+    })
+  }
+
+  /** Whether it ended here and may still be in the directory. */
+  isClosing(id: string): boolean {
+    return this.closing.has(id)
+  }
+}

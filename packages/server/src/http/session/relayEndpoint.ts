@@ -1,0 +1,53 @@
+/** Answers requests of other nodes, whose sessions are held here. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as HttpBody from "effect/http/HttpBody"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { McpServer } from "../../dispatch/Server.ts"
+import { RelayError, type RelayedRequest, type RelayedResponse, type RelayEndpoint } from "../../session/Nodes.ts"
+import type { HttpExchange } from "../request/HttpExchange.ts"
+import type { HttpRequest } from "../request/HttpRequest.ts"
+import type { InFlightRequests } from "../request/InFlightRequests.ts"
+import type { HttpSession } from "./HttpSession.ts"
+import type { SessionTable } from "./SessionTable.ts"
+
+export interface Options {
+  readonly server: Pick<McpServer["Service"], "name">
+  readonly table: SessionTable<HttpSession>
+  readonly exchanges: InFlightRequests
+  readonly answer: (
+    http: HttpRequest,
+    body: Uint8Array | "Gone",
+    exchange: HttpExchange
+  ) => Effect.Effect<HttpServerResponse>
+}
+
+const notHere = new RelayError({ reason: "NotSent", message: "The session is not held here" })
+
+const streamOf = (body: HttpBody.HttpBody): Stream.Stream<Uint8Array> => {
+  if (body._tag === "Uint8Array") return Stream.succeed(body.body)
+  return body._tag === "Stream" ? Stream.orDie(body.stream) : Stream.empty
+}
+
+export const relayEndpoint = ({ answer, exchanges, server, table }: Options): RelayEndpoint => ({
+  server: server.name,
+  answer: (request: RelayedRequest): Effect.Effect<RelayedResponse, RelayError, Scope.Scope> =>
+    Effect.suspend(() => {
+      if (table.get(request.session)?.session === undefined) return Effect.fail(notHere)
+      const { address, body, headers, method, principal, url } = request
+      const http: HttpRequest = { method, headers, originalUrl: url, principal, address, span: undefined }
+      const over = Deferred.makeUnsafe<void>()
+      const cut = () => Deferred.doneUnsafe(over, Effect.void)
+      const exchange = method === "POST" ? exchanges.enter(cut, http) : exchanges.open(cut)
+      // The response is read after it is there, so that its exchange lasts as long as the scope.
+      const ended = Effect.addFinalizer(() => Effect.sync(() => exchanges.leave(exchange)))
+      const answered = Effect.suspend(() => answer(http, body ?? "Gone", exchange))
+      return Effect.map(Effect.andThen(ended, answered), ({ body, headers, status }) => ({
+        status,
+        headers,
+        body: Stream.interruptWhen(streamOf(body), Deferred.await(over))
+      }))
+    })
+})
