@@ -4,12 +4,18 @@
  * A database is loaded when its layer is built: a program that uses one does not load the other.
  */
 import type { NodesUnavailable } from "@effect-mcp/server/Nodes"
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Options, Services } from "./layerOf.ts"
 import { layer as memoryLayer } from "./memory/layer.ts"
 import type { Network } from "./memory/Network.ts"
+import type { PostgresOptions } from "./postgres/layer.ts"
+import type { RedisOptions } from "./redis/layer.ts"
 
 export type { Options, Services } from "./layerOf.ts"
+export type { PostgresOptions } from "./postgres/layer.ts"
+export type { RedisOptions } from "./redis/layer.ts"
 export { Network } from "./memory/Network.ts"
 
 /**
@@ -30,3 +36,53 @@ export { Network } from "./memory/Network.ts"
  */
 export const layerMemory = (network: Network, options: Options = {}): Layer.Layer<Services, NodesUnavailable> =>
   Layer.suspend(() => memoryLayer(network, options))
+
+/**
+ * A node of those that share a Postgres, by `@effect/sql-pg`. It makes its tables (`mcp_node`, `mcp_session`, `mcp_event`, `mcp_reply`,
+ * `mcp_secret`), and has one connection beside its pool, where it waits for hints. Nodes reach each other over HTTP, at `advertise` and
+ * `port`: keep that network private, since bodies are not encrypted. Fails where the database does not answer at the start.
+ *
+ * @example
+ * ```ts
+ * import { Nodes } from "@effect-mcp/nodes"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { PgClient } from "@effect/sql-pg"
+ * import { Layer, Redacted } from "effect"
+ *
+ * const database = PgClient.layer({ url: Redacted.make("postgres://localhost/mcp") })
+ *
+ * export const server = McpServer.layer({ name: "example", version: "1.0.0", features: Layer.empty }).pipe(
+ *   Layer.provide(Layer.provide(Nodes.layerPostgres(), database))
+ * )
+ * ```
+ */
+export const layerPostgres = (options: PostgresOptions = {}): Layer.Layer<Services, NodesUnavailable, PgClient> =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("./postgres/layer.ts")),
+      ({ layer }) => layer(options)
+    )
+  )
+
+/**
+ * A node of those that share a Redis (7 or newer), by the package `redis`. Nodes reach each other over HTTP, at `advertise` and `port`:
+ * keep that network private, since bodies are not encrypted. Fails where Redis does not answer at the start.
+ *
+ * @example
+ * ```ts
+ * import { Nodes } from "@effect-mcp/nodes"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Layer } from "effect"
+ *
+ * export const server = McpServer.layer({ name: "example", version: "1.0.0", features: Layer.empty }).pipe(
+ *   Layer.provide(Nodes.layerRedis({ url: "redis://localhost" }))
+ * )
+ * ```
+ */
+export const layerRedis = (options: RedisOptions): Layer.Layer<Services, NodesUnavailable> =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("./redis/layer.ts")),
+      ({ layer }) => layer(options)
+    )
+  )

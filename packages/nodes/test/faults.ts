@@ -2,6 +2,7 @@
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const memory = "packages/nodes/test/memory.test.ts"
+const sessions = "packages/nodes/test/sessions.test.ts"
 const remote = "packages/server/src/http/session/RemoteSessions.ts"
 
 export const faults: ReadonlyArray<Fault> = [
@@ -10,7 +11,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: remote,
     from: "return id !== undefined && table.get(id)?.session === undefined && !shared.isClosing(id)",
     to: "return id === undefined && table.get(id ?? '')?.session === undefined && !shared.isClosing(id ?? '')",
-    test: memory
+    test: sessions
   },
   {
     name: "A stream that another node wrote ends without an answer when that node dies",
@@ -31,13 +32,13 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/server/src/dispatch/ListChanges.ts",
     from: "if (isListKind(kind)) changed(kind)",
     to: "if (!isListKind(kind)) changed(kind)",
-    test: memory
+    test: sessions
   },
   {
     name: "A resource that was updated on one node is announced to the clients of that node alone",
     file: "packages/server/src/features/SharedUpdates.ts",
     from: "this.bus.publish(`updated ${this.server}`, name)",
     to: "this.bus.publish(`update ${this.server}`, name)",
-    test: memory
+    test: sessions
   }
 ]

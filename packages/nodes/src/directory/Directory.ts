@@ -110,14 +110,17 @@ export class Directory implements SessionDirectory {
     return Effect.suspend(() => {
       const before = this.node
       const next = this.named()
-      return Effect.map(Effect.andThen(this.store.join(next), this.store.inherit(before, next)), (inherited) => {
-        this.node = next
-        const kept = new Set(inherited)
-        for (const { ids, lost } of this.holders) {
-          const away = Array.from(ids()).filter((id) => !kept.has(id))
-          for (const id of away) lost(id)
+      return Effect.map(
+        Effect.andThen(this.store.join(next), this.store.inherit(before, next, this.ids)),
+        (inherited) => {
+          this.node = next
+          const kept = new Set(inherited)
+          for (const { ids, lost } of this.holders) {
+            const away = Array.from(ids()).filter((id) => !kept.has(id))
+            for (const id of away) lost(id)
+          }
         }
-      })
+      )
     })
   }
 

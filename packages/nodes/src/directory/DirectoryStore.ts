@@ -27,8 +27,8 @@ export interface DirectoryStore {
   readonly leave: (node: NodeId) => Stored<void>
   /** Which of the nodes have a valid lease. */
   readonly alive: (nodes: ReadonlyArray<NodeId>) => Stored<ReadonlyArray<NodeId>>
-  /** Moves the sessions that are still those of the one node to the other; gives their ids. */
-  readonly inherit: (from: NodeId, to: NodeId) => Stored<ReadonlyArray<string>>
+  /** Moves those of the sessions that are still those of the one node to the other; gives their ids. */
+  readonly inherit: (from: NodeId, to: NodeId, ids: ReadonlyArray<string>) => Stored<ReadonlyArray<string>>
   readonly open: (node: NodeId, id: string, record: string) => Stored<void>
   /** The entry of a session, which is that of this node from now on where the lease of its node has ended. */
   readonly claim: (node: NodeId, id: string) => Stored<Entry | undefined>

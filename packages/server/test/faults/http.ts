@@ -108,14 +108,14 @@ export const httpFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "Ended streams of a session are kept without a bound",
-    file: session,
-    from: " && (this.retired?.length ?? 0) <= maxRetired",
+    file: "packages/server/src/http/session/KeptStreams.ts",
+    from: " && this.retired.length <= maxRetired",
     to: "",
     test: sessionTest
   },
   {
     name: "The event store is not told of a stream that is forgotten",
-    file: session,
+    file: "packages/server/src/http/session/KeptStreams.ts",
     from: "      this.log?.forget(first.stream.name)\n",
     to: "",
     test: sessionTest

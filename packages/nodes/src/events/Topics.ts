@@ -1,0 +1,71 @@
+/** A bus over one channel of a database: hints of one turn are one write, and a node does not hear its own. */
+import type { Bus, NodesUnavailable } from "@effect-mcp/server/Nodes"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+
+/** Bytes of one hint: a channel of Postgres takes 8000. */
+const maxHint = 7900
+/** Hints that wait while the database does not answer; the oldest are dropped. */
+const maxWaiting = 4096
+
+type Send = (payloads: ReadonlyArray<string>) => Effect.Effect<unknown, NodesUnavailable>
+
+export class Topics implements Bus {
+  private readonly self = crypto.randomUUID()
+  private readonly topics = new Map<string, Set<(text: string) => void>>()
+  private readonly waiting: Queue.Queue<string>
+
+  private constructor(waiting: Queue.Queue<string>) {
+    this.waiting = waiting
+  }
+
+  /** `send` hands payloads to all nodes, which call `receive`. */
+  static readonly make = Effect.fnUntraced(function* (send: Send): Effect.fn.Return<Topics, never, Scope.Scope> {
+    const waiting = yield* Queue.sliding<string>(maxWaiting)
+    const sent = Effect.flatMap(Queue.takeAll(waiting), (payloads) =>
+      Effect.catch(send([...new Set(payloads)]), (error) => Effect.logWarning("Hints to other nodes are lost", error))
+    )
+    yield* Effect.forkScoped(Effect.forever(sent))
+    return new Topics(waiting)
+  })
+
+  publish(topic: string, text: string): void {
+    const payload = JSON.stringify([this.self, topic, text])
+    if (Buffer.byteLength(payload) <= maxHint) Queue.offerUnsafe(this.waiting, payload)
+  }
+
+  /** Called with each payload that any node sent. */
+  receive(payload: string): void {
+    const [from, topic, text] = parsed(payload)
+    if (from === this.self || topic === undefined || text === undefined) return
+    for (const received of this.topics.get(topic) ?? []) received(text)
+  }
+
+  subscribe(topic: string, received: (text: string) => void): Effect.Effect<void, never, Scope.Scope> {
+    return Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          const functions = this.topics.get(topic) ?? new Set()
+          this.topics.set(topic, functions)
+          functions.add(received)
+        }),
+        () =>
+          Effect.sync(() => {
+            const functions = this.topics.get(topic)
+            functions?.delete(received)
+            if (functions?.size === 0) this.topics.delete(topic)
+          })
+      )
+    )
+  }
+}
+
+const parsed = (payload: string): ReadonlyArray<string | undefined> => {
+  try {
+    const parts: unknown = JSON.parse(payload)
+    return Array.isArray(parts) ? parts.map((part: unknown) => (typeof part === "string" ? part : undefined)) : []
+  } catch {
+    return []
+  }
+}

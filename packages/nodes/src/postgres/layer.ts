@@ -1,0 +1,69 @@
+/** A node of those that share a Postgres. */
+import { PgClient } from "@effect/sql-pg/PgClient"
+import * as PgConnection from "@effect/sql-pg/PgConnection"
+import { NodesUnavailable } from "@effect-mcp/server/Nodes"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import type { SqlError } from "effect/sql/SqlError"
+import { Topics } from "../events/Topics.ts"
+import { layerOf, type Options, timesOf } from "../layerOf.ts"
+import * as HttpRelay from "../relay/HttpRelay.ts"
+import { directoryOf, eventsIn, query, repliesIn } from "./stores.ts"
+import { migrate, secret } from "./Tables.ts"
+
+export type PostgresOptions = Options & HttpRelay.Options
+
+/** How long a node waits until it connects again, in milliseconds. */
+const pause = 100
+
+const unavailable = (cause: unknown) => new NodesUnavailable({ message: "Postgres does not answer", cause })
+
+/** Listens on a connection of its own, again whenever it was cut. */
+const listening = (sql: PgClient, channel: string, topics: Topics): Effect.Effect<never> => {
+  const once = Effect.scoped(
+    Effect.gen(function* () {
+      const connection = yield* PgConnection.make(sql.config)
+      const queue = yield* connection.listen(channel)
+      return yield* Effect.forever(Effect.map(Queue.take(queue), ({ payload }) => topics.receive(payload)))
+    })
+  )
+  return Effect.forever(Effect.andThen(Effect.ignoreCause(once), Effect.sleep(pause)))
+}
+
+const hex = (bytes: number): string => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex")
+
+const prepared = (sql: PgClient): Effect.Effect<{ readonly relay: string; readonly key: string }, SqlError> =>
+  Effect.gen(function* () {
+    yield* migrate(sql)
+    return { relay: yield* secret(sql, "relay", hex(32)), key: yield* secret(sql, "state", hex(32)) }
+  })
+
+export const layer = (options: PostgresOptions) =>
+  layerOf(
+    Effect.gen(function* () {
+      const sql = yield* PgClient
+      const secrets = yield* Effect.mapError(prepared(sql), unavailable)
+      const times = timesOf(options)
+      const { address, relay } = yield* HttpRelay.make(options, secrets.relay)
+      const run = query(sql)
+      const [place] = yield* run<{ readonly name: string }>("SELECT 'mcp_nodes_' || md5(current_schema()) AS name", [])
+      const channel = place?.name ?? "mcp_nodes"
+      const topics = yield* Topics.make((payloads) =>
+        run("SELECT pg_notify($1, value) FROM jsonb_array_elements_text(CAST(CAST($2 AS text) AS jsonb))", [
+          channel,
+          JSON.stringify(payloads)
+        ])
+      )
+      yield* Effect.forkScoped(listening(sql, channel, topics))
+      return {
+        times,
+        address,
+        relay,
+        bus: topics,
+        store: directoryOf(sql, times),
+        events: eventsIn(sql),
+        replies: repliesIn(sql),
+        key: Buffer.from(secrets.key, "hex")
+      }
+    })
+  )

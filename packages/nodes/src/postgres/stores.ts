@@ -1,0 +1,185 @@
+/** Directory, events and replies as statements of Postgres. A statement is one step: rows that it changes are locked until it ends. */
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import { type Event, EventsGone, type EventStore } from "@effect-mcp/server/EventStore"
+import { NodesUnavailable } from "@effect-mcp/server/Nodes"
+import * as Effect from "effect/Effect"
+import type { DirectoryStore, Entry, Times } from "../directory/DirectoryStore.ts"
+import type { FirstUse, ReplyStore } from "../directory/SharedReplies.ts"
+import { Sizes } from "../events/Sizes.ts"
+
+/** Runs a statement; a text of Postgres has no NUL, which ids of strangers may have. */
+export const query =
+  (sql: PgClient) =>
+  <A extends object>(
+    statement: string,
+    params: ReadonlyArray<unknown>
+  ): Effect.Effect<ReadonlyArray<A>, NodesUnavailable> =>
+    Effect.mapError(
+      sql.unsafe<A>(
+        statement,
+        params.map((value) => (typeof value === "string" ? value.replaceAll("\u0000", "\ufffd") : value))
+      ),
+      (cause) => new NodesUnavailable({ message: "Postgres does not answer", cause })
+    )
+
+const now = "clock_timestamp()"
+const milliseconds = (ms: number): string => `interval '${Math.round(ms)} milliseconds'`
+
+export const directoryOf = (sql: PgClient, { grace, kept, lease }: Times): DirectoryStore => {
+  const run = query(sql)
+  const until = `${now} + ${milliseconds(lease)}`
+  const isAlive = (node: string) =>
+    `EXISTS (SELECT 1 FROM mcp_node WHERE mcp_node.id = ${node} AND until > ${now} - ${milliseconds(grace)})`
+  return {
+    join: (node) => Effect.asVoid(run(`INSERT INTO mcp_node (id, until) VALUES ($1, ${until})`, [node])),
+    renew: (node) =>
+      Effect.map(
+        run(`UPDATE mcp_node SET until = ${until} WHERE id = $1 AND until > ${now} RETURNING id`, [node]),
+        (rows) => rows.length > 0
+      ),
+    leave: (node) =>
+      Effect.asVoid(run(`UPDATE mcp_node SET until = ${now} - ${milliseconds(grace)} WHERE id = $1`, [node])),
+    alive: (nodes) =>
+      Effect.map(
+        run<{ readonly id: string }>(
+          `SELECT id FROM mcp_node WHERE until > ${now} - ${milliseconds(grace)}
+           AND id IN (SELECT jsonb_array_elements_text(CAST(CAST($1 AS text) AS jsonb)))`,
+          [JSON.stringify(nodes)]
+        ),
+        (rows) => rows.map(({ id }) => id)
+      ),
+    inherit: (from, to) =>
+      Effect.map(
+        run<{ readonly id: string }>("UPDATE mcp_session SET node = $2 WHERE node = $1 RETURNING id", [from, to]),
+        (rows) => rows.map(({ id }) => id)
+      ),
+    open: (node, id, record) =>
+      Effect.asVoid(
+        run("INSERT INTO mcp_session (id, node, epoch, record) VALUES ($1, $2, 1, $3)", [id, node, record])
+      ),
+    claim: (node, id) => {
+      const find = run<Entry>("SELECT node, epoch, record FROM mcp_session WHERE id = $1", [id])
+      const take = run<Entry>(
+        `UPDATE mcp_session SET node = $1, epoch = epoch + 1 WHERE id = $2 AND node <> $1 AND NOT ${isAlive("node")}
+         RETURNING node, epoch, record`,
+        [node, id]
+      )
+      return Effect.flatMap(find, ([entry]) => {
+        if (entry === undefined || entry.node === node) return Effect.succeed(entry)
+        // Another node may take it between the two statements.
+        return Effect.flatMap(take, ([taken]) =>
+          taken === undefined ? Effect.map(find, ([found]) => found) : Effect.succeed(taken)
+        )
+      })
+    },
+    save: (node, id, record) =>
+      Effect.asVoid(run("UPDATE mcp_session SET record = $3 WHERE id = $2 AND node = $1", [node, id, record])),
+    close: (node, id) => Effect.asVoid(run("DELETE FROM mcp_session WHERE id = $2 AND node = $1", [node, id])),
+    sweep: () =>
+      Effect.asVoid(
+        Effect.andThen(
+          run(
+            `DELETE FROM mcp_session WHERE node NOT IN (
+               SELECT id FROM mcp_node WHERE until > ${now} - ${milliseconds(kept)})`,
+            []
+          ),
+          Effect.andThen(
+            run(`DELETE FROM mcp_node WHERE until < ${now} - ${milliseconds(2 * kept)}`, []),
+            run(`DELETE FROM mcp_reply WHERE expires < ${now}`, [])
+          )
+        )
+      )
+  }
+}
+
+interface EventRow {
+  readonly first: number | string
+  readonly ends: string
+  readonly text: string
+}
+
+/** The events of a row. */
+const eventsOf = ({ ends, first, text }: EventRow): ReadonlyArray<Event> => {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node wrote it by `append`
+  const places = JSON.parse(ends) as ReadonlyArray<number>
+  return places.map((end, at) => ({ seq: Number(first) + at, text: text.slice(places[at - 1] ?? 0, end) }))
+}
+
+export const eventsIn = (sql: PgClient): EventStore["Service"] => {
+  const run = query(sql)
+  const sizes = new Sizes()
+  return {
+    append: ({ session, stream }, events, text = events.map((event) => event.text).join("")) => {
+      const [first] = events
+      if (first === undefined) return Effect.void
+      let end = 0
+      const ends = JSON.stringify(events.map((event) => (end += event.text.length)))
+      const last = first.seq + events.length - 1
+      const write = run(
+        `INSERT INTO mcp_event (session, stream, first, last, ends, text)
+         SELECT $1, $2, $3::bigint, $4::bigint, $5, $6 WHERE EXISTS (SELECT 1 FROM mcp_session WHERE id = $1)`,
+        [session, stream, first.seq, last, ends, text]
+      )
+      const { dropped, from } = sizes.add(session, stream, first.seq, text.length)
+      const drop = run("DELETE FROM mcp_event WHERE session = $1 AND stream = $2 AND first < $3::bigint", [
+        session,
+        stream,
+        from
+      ])
+      return Effect.orDie(Effect.asVoid(dropped === 0 ? write : Effect.andThen(write, drop)))
+    },
+    after: ({ session, stream }, seq) =>
+      Effect.flatMap(
+        Effect.orDie(
+          run<EventRow & { readonly oldest: number | string }>(
+            `SELECT first, ends, text,
+               (SELECT min(first) FROM mcp_event WHERE session = $1 AND stream = $2) AS oldest
+             FROM mcp_event WHERE session = $1 AND stream = $2 AND (last > $3::bigint OR last = (
+               SELECT max(last) FROM mcp_event WHERE session = $1 AND stream = $2)) ORDER BY first`,
+            [session, stream, seq]
+          )
+        ),
+        (rows) =>
+          rows[0] === undefined || Number(rows[0].oldest) > seq + 1
+            ? Effect.fail(new EventsGone({ message: "These events are not kept any more" }))
+            : Effect.succeed(rows.flatMap(eventsOf).filter((event) => event.seq > seq))
+      ),
+    forget: (session, stream) =>
+      Effect.suspend(() => {
+        sizes.forget(session, stream)
+        return Effect.orDie(
+          Effect.asVoid(
+            stream === undefined
+              ? run("DELETE FROM mcp_event WHERE session = $1", [session])
+              : run("DELETE FROM mcp_event WHERE session = $1 AND stream = $2", [session, stream])
+          )
+        )
+      })
+  }
+}
+
+export const repliesIn = (sql: PgClient): ReplyStore => {
+  const run = query(sql)
+  return {
+    begin: (jti, node, expires) =>
+      Effect.flatMap(
+        run(
+          `INSERT INTO mcp_reply (jti, node, expires) VALUES ($1, $2, to_timestamp($3::double precision / 1000))
+           ON CONFLICT DO NOTHING RETURNING jti`,
+          [jti, node, expires]
+        ),
+        (made) =>
+          made.length > 0
+            ? Effect.succeed(undefined)
+            : Effect.map(
+                run<{ readonly node: string; readonly reply: string | null }>(
+                  "SELECT node, reply FROM mcp_reply WHERE jti = $1",
+                  [jti]
+                ),
+                ([row]): FirstUse | undefined => row && { node: row.node, reply: row.reply ?? undefined }
+              )
+      ),
+    end: (jti, reply) => Effect.asVoid(run("UPDATE mcp_reply SET reply = $2 WHERE jti = $1", [jti, reply])),
+    drop: (jti) => Effect.asVoid(run("DELETE FROM mcp_reply WHERE jti = $1", [jti]))
+  }
+}

@@ -1,0 +1,82 @@
+/** A node of those that share a Redis. */
+import { NodesUnavailable } from "@effect-mcp/server/Nodes"
+import * as Effect from "effect/Effect"
+import { createClient } from "redis"
+import { Topics } from "../events/Topics.ts"
+import { layerOf, type Options, timesOf } from "../layerOf.ts"
+import * as HttpRelay from "../relay/HttpRelay.ts"
+import { type Client, command, directoryOf, eventsIn, repliesIn } from "./stores.ts"
+
+export interface RedisOptions extends Options, HttpRelay.Options {
+  /** Where the Redis is, with its password: `redis://` or `rediss://`. One Redis, no cluster. */
+  readonly url: string
+  /** How its keys and its channel begin: servers that share nothing have one each. Default `mcp:`. */
+  readonly prefix?: string | undefined
+}
+
+/** Connected until the scope closes; a connection that was cut is made again. */
+const connected = (url: string) =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: async () => {
+        const client: Client = createClient({
+          url,
+          disableOfflineQueue: true,
+          socket: { connectTimeout: 2000, reconnectStrategy: (tries) => Math.min(20 * 2 ** tries, 1000) }
+        })
+        // A command that fails says so itself; without a listener the error would end the process.
+        client.on("error", () => {})
+        const failing = new Promise<never>((_, reject) => {
+          const timer = setTimeout(() => reject(new Error("No connection within 5 seconds")), 5000)
+          timer.unref()
+        })
+        try {
+          await Promise.race([client.connect(), failing])
+        } catch (cause) {
+          client.destroy()
+          throw cause
+        }
+        return client
+      },
+      catch: (cause) => new NodesUnavailable({ message: "Redis does not answer", cause })
+    }),
+    (client) => Effect.sync(() => client.destroy())
+  )
+
+const hex = (bytes: number): string => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex")
+
+/** A secret that the nodes share: made by the first of them. */
+const secret = (redis: Client, key: string) =>
+  command(async () => {
+    await redis.set(key, hex(32), { NX: true })
+    return String(await redis.get(key))
+  })
+
+export const layer = ({ prefix = "mcp:", url, ...options }: RedisOptions) =>
+  layerOf(
+    Effect.gen(function* () {
+      const redis = yield* connected(url)
+      const times = timesOf(options)
+      const key = yield* secret(redis, `${prefix}secret:state`)
+      const { address, relay } = yield* HttpRelay.make(options, yield* secret(redis, `${prefix}secret:relay`))
+      const channel = `${prefix}hints`
+      const bus = yield* Topics.make((payloads) =>
+        Effect.forEach(payloads, (payload) => command(() => redis.publish(channel, payload)), {
+          concurrency: "unbounded",
+          discard: true
+        })
+      )
+      const subscriber = yield* connected(url)
+      yield* command(() => subscriber.subscribe(channel, (payload) => bus.receive(payload)))
+      return {
+        times,
+        address,
+        relay,
+        bus,
+        store: directoryOf(redis, prefix, times),
+        events: eventsIn(redis, prefix, times),
+        replies: repliesIn(redis, prefix),
+        key: Buffer.from(key, "hex")
+      }
+    })
+  )

@@ -1,0 +1,43 @@
+/** The steps of the directory that are more than one command: Redis runs a script whole. */
+
+/** Makes the lease of a node last anew, where it has not ended. `KEYS`: the node. `ARGV`: grace, lease and grace in milliseconds. */
+export const renew = `
+if redis.call('PTTL', KEYS[1]) <= tonumber(ARGV[1]) then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])`
+
+/** The session, taken over where the lease of its node has ended. `KEYS`: the session. `ARGV`: this node, and how keys of nodes begin. */
+export const claim = `
+local node = redis.call('HGET', KEYS[1], 'node')
+if not node then return false end
+if node ~= ARGV[1] and redis.call('EXISTS', ARGV[2] .. node) == 0 then
+  redis.call('HSET', KEYS[1], 'node', ARGV[1])
+  redis.call('HINCRBY', KEYS[1], 'epoch', 1)
+end
+return redis.call('HMGET', KEYS[1], 'node', 'epoch', 'record')`
+
+/** Gives a session to another node, where it is that of the first. `KEYS`: the session. `ARGV`: both nodes. */
+export const pass = `
+if redis.call('HGET', KEYS[1], 'node') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'node', ARGV[2])
+return 1`
+
+/** Replaces the record of a session of this node. `KEYS`: the session. `ARGV`: this node, the record. */
+export const save = `
+if redis.call('HGET', KEYS[1], 'node') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'record', ARGV[2])
+return 1`
+
+/** Removes a session of this node. `KEYS`: the session. `ARGV`: this node. */
+export const close = `
+if redis.call('HGET', KEYS[1], 'node') ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])`
+
+/** Keeps events of a session that is there. `KEYS`: session, stream, names of streams. `ARGV`: batch, name, how many to drop, milliseconds. */
+export const append = `
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('RPUSH', KEYS[2], ARGV[1])
+redis.call('SADD', KEYS[3], ARGV[2])
+if tonumber(ARGV[3]) > 0 then redis.call('LTRIM', KEYS[2], ARGV[3], -1) end
+redis.call('PEXPIRE', KEYS[2], ARGV[4])
+redis.call('PEXPIRE', KEYS[3], ARGV[4])
+return 1`

@@ -1,0 +1,155 @@
+/** Directory, events and replies as keys of a Redis, each with an expiry. */
+import { type Event, EventsGone, type EventStore } from "@effect-mcp/server/EventStore"
+import { NodesUnavailable } from "@effect-mcp/server/Nodes"
+import * as Effect from "effect/Effect"
+import type { createClient } from "redis"
+import type { DirectoryStore, Entry, Times } from "../directory/DirectoryStore.ts"
+import type { FirstUse, ReplyStore } from "../directory/SharedReplies.ts"
+import { Sizes } from "../events/Sizes.ts"
+import * as Scripts from "./scripts.ts"
+
+/** The client of the package `redis`. */
+export type Client = ReturnType<typeof createClient>
+
+/** How long a command may take, in milliseconds. */
+const patience = 2000
+
+export const command = <A>(run: () => Promise<A>): Effect.Effect<A, NodesUnavailable> =>
+  Effect.tryPromise({
+    try: run,
+    catch: (cause) => new NodesUnavailable({ message: "Redis does not answer", cause })
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: patience,
+      orElse: () => Effect.fail(new NodesUnavailable({ message: `Redis does not answer within ${patience} ms` }))
+    })
+  )
+
+const entryOf = (reply: unknown): Entry | undefined => {
+  if (!Array.isArray(reply)) return undefined
+  const [node, epoch, record]: ReadonlyArray<unknown> = reply
+  return { node: String(node), epoch: Number(epoch), record: String(record) }
+}
+
+export const directoryOf = (redis: Client, prefix: string, { grace, kept, lease }: Times): DirectoryStore => {
+  const nodes = `${prefix}node:`
+  const sessionOf = (id: string): string => `${prefix}session:${id}`
+  const whole = Math.round(lease + grace)
+  const run = (script: string, keys: Array<string>, ...args: ReadonlyArray<string | number>) =>
+    command(() => redis.eval(script, { keys, arguments: args.map(String) }))
+  return {
+    join: (node) => Effect.asVoid(command(() => redis.set(nodes + node, "1", { PX: whole }))),
+    renew: (node) =>
+      Effect.map(run(Scripts.renew, [nodes + node], Math.round(grace), whole), (renewed) => renewed === 1),
+    leave: (node) => Effect.asVoid(command(() => redis.del(nodes + node))),
+    alive: (asked) =>
+      Effect.map(
+        Effect.forEach(
+          asked,
+          (node) =>
+            Effect.map(
+              command(() => redis.exists(nodes + node)),
+              (is) => is === 1
+            ),
+          {
+            concurrency: "unbounded"
+          }
+        ),
+        (alive) => asked.filter((_, at) => alive[at])
+      ),
+    inherit: (from, to, ids) =>
+      Effect.map(
+        Effect.forEach(ids, (id) => run(Scripts.pass, [sessionOf(id)], from, to), { concurrency: 64 }),
+        (passed) => ids.filter((_, at) => passed[at] === 1)
+      ),
+    open: (node, id, record) =>
+      Effect.asVoid(
+        command(() =>
+          redis
+            .multi()
+            .hSet(sessionOf(id), { node, epoch: "1", record })
+            .pExpire(sessionOf(id), Math.round(kept))
+            .exec()
+        )
+      ),
+    claim: (node, id) => Effect.map(run(Scripts.claim, [sessionOf(id)], node, nodes), entryOf),
+    save: (node, id, record) => Effect.asVoid(run(Scripts.save, [sessionOf(id)], node, record)),
+    close: (node, id) => Effect.asVoid(run(Scripts.close, [sessionOf(id)], node)),
+    sweep: (_node, ids) =>
+      Effect.forEach(ids, (id) => command(() => redis.pExpire(sessionOf(id), Math.round(kept))), {
+        concurrency: 64,
+        discard: true
+      })
+  }
+}
+
+/** Consecutive events: the place of the first, where each ends in the text, the text. */
+type Batch = readonly [first: number, ends: ReadonlyArray<number>, text: string]
+
+const eventsOf = (json: string): ReadonlyArray<Event> => {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node wrote it by `append`
+  const [first, ends, text] = JSON.parse(json) as Batch
+  return ends.map((end, at) => ({ seq: first + at, text: text.slice(ends[at - 1] ?? 0, end) }))
+}
+
+export const eventsIn = (redis: Client, prefix: string, { kept }: Times): EventStore["Service"] => {
+  const sizes = new Sizes()
+  const streamOf = (session: string, stream: string): string => `${prefix}events:${session}:${stream}`
+  const namesOf = (session: string): string => `${prefix}streams:${session}`
+  return {
+    append: ({ session, stream }, events, text = events.map((event) => event.text).join("")) => {
+      const [first] = events
+      if (first === undefined) return Effect.void
+      let end = 0
+      const batch: Batch = [first.seq, events.map((event) => (end += event.text.length)), text]
+      const { dropped } = sizes.add(session, stream, first.seq, text.length)
+      const keys = [`${prefix}session:${session}`, streamOf(session, stream), namesOf(session)]
+      const args = [JSON.stringify(batch), stream, String(dropped), String(Math.round(kept))]
+      return Effect.orDie(Effect.asVoid(command(() => redis.eval(Scripts.append, { keys, arguments: args }))))
+    },
+    after: ({ session, stream }, seq) =>
+      Effect.flatMap(Effect.orDie(command(() => redis.lRange(streamOf(session, stream), 0, -1))), (batches) => {
+        const events = batches.flatMap(eventsOf)
+        return events[0] === undefined || events[0].seq > seq + 1
+          ? Effect.fail(new EventsGone({ message: "These events are not kept any more" }))
+          : Effect.succeed(events.filter((event) => event.seq > seq))
+      }),
+    forget: (session, stream) =>
+      Effect.suspend(() => {
+        sizes.forget(session, stream)
+        if (stream !== undefined) return Effect.asVoid(command(() => redis.del(streamOf(session, stream))))
+        const names = command(() => redis.sMembers(namesOf(session)))
+        return Effect.flatMap(names, (names) =>
+          Effect.asVoid(command(() => redis.del([namesOf(session), ...names.map((name) => streamOf(session, name))])))
+        )
+      }).pipe(Effect.orDie)
+  }
+}
+
+const useOf = (text: string): FirstUse => {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node wrote it by `begin` or `end`
+  const { node, reply } = JSON.parse(text) as { readonly node: string; readonly reply?: string }
+  return { node, reply }
+}
+
+export const repliesIn = (redis: Client, prefix: string): ReplyStore => {
+  const keyOf = (jti: string): string => `${prefix}reply:${jti}`
+  return {
+    begin: (jti, node, expires) => {
+      const first = JSON.stringify({ node })
+      const made = command(() => redis.set(keyOf(jti), first, { NX: true, PXAT: Math.round(expires) }))
+      return Effect.flatMap(made, (done) => {
+        if (done !== null) return Effect.succeed(undefined)
+        return Effect.map(
+          command(() => redis.get(keyOf(jti))),
+          (text) => (text === null ? undefined : useOf(text))
+        )
+      })
+    },
+    end: (jti, reply) =>
+      Effect.asVoid(
+        command(() => redis.set(keyOf(jti), JSON.stringify({ node: "", reply }), { XX: true, KEEPTTL: true }))
+      ),
+    drop: (jti) => Effect.asVoid(command(() => redis.del(keyOf(jti))))
+  }
+}

@@ -1,0 +1,97 @@
+/** What a client of three nodes sees behind a round robin, over each kind of network. */
+import { needs } from "@effect-mcp/spec/skip"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { type Opened, openSession, revisions } from "../../server/test/http/support/session.ts"
+import { cluster } from "./support/nodes.ts"
+import { networks } from "./support/networks.ts"
+
+const nodeOf = ({ result }: any): number => JSON.parse(result.content[0].text).node
+const headersOf = ({ id }: Opened, version: string) => ({ "mcp-session-id": id, "mcp-protocol-version": version })
+const callOf = (name: string, id: number) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name } })
+
+for (const { missing, name, open } of networks) {
+  /** Leases that no busy machine lets run out. */
+  const three = Effect.flatMap(open, (layerOf) => cluster(3, () => layerOf({ lease: "20 seconds" })))
+
+  describe.each(revisions)(`A session of %s on three nodes over ${name}`, (version) => {
+    it.live(
+      "is served by the node that opened it, at whichever node a request arrives",
+      () =>
+        Effect.gen(function* () {
+          const nodes = yield* three
+          const session = yield* openSession(nodes.at(2), version)
+          for (const node of [1, 2, 3]) {
+            const reply = yield* nodes
+              .at(node)
+              .fetch({ headers: headersOf(session, version), body: callOf("which", node) })
+            assert.strictEqual(nodeOf(yield* reply.json), 2)
+          }
+        }),
+      needs(missing === undefined, missing ?? "")
+    )
+
+    it.live(
+      "has its question answered at another node than the one whose fiber asks",
+      () =>
+        Effect.gen(function* () {
+          const nodes = yield* three
+          const session = yield* openSession(nodes.any, "2025-11-25")
+          const call = yield* session.call("ask", {}, 7)
+          let asked = yield* call.event
+          while (asked.data === "") asked = yield* call.event
+          assert.strictEqual(asked.data.method, "elicitation/create")
+          const accepted = yield* session.respond(asked.data.id, { action: "accept", content: {} })
+          assert.strictEqual(accepted.status, 202)
+          const answer = yield* call.event
+          assert.strictEqual(answer.data.id, 7)
+          assert.isNumber(nodeOf(answer.data))
+        }),
+      needs(missing === undefined, missing ?? "")
+    )
+
+    it.live(
+      "is closed everywhere by one DELETE at any node",
+      () =>
+        Effect.gen(function* () {
+          const nodes = yield* three
+          const session = yield* openSession(nodes.at(1), version)
+          const headers = headersOf(session, version)
+          assert.strictEqual((yield* nodes.at(3).fetch({ method: "DELETE", headers })).status, 204)
+          for (const node of [1, 2, 3]) {
+            assert.strictEqual((yield* nodes.at(node).fetch({ headers, body: callOf("which", 1) })).status, 404)
+          }
+        }),
+      needs(missing === undefined, missing ?? "")
+    )
+  })
+
+  describe(`Clients of three nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.live("all learn of a list that changed on one node, and of a resource that was updated there", () =>
+      Effect.gen(function* () {
+        const nodes = yield* three
+        const sessions = yield* Effect.forEach([1, 2, 3], (node) => openSession(nodes.at(node)))
+        const streams = yield* Effect.forEach(sessions, (session) => session.get())
+        for (const session of sessions) {
+          yield* (yield* session.request("resources/subscribe", { uri: "test://count" }, 1)).json
+        }
+        yield* (yield* sessions[0]!.call("grow", {}, 2)).json
+        // A hint that a node wants updates may be on its way while the first one happens.
+        const touching = Effect.forever(Effect.andThen(sessions[1]!.call("touch", {}, 3), Effect.sleep("50 millis")))
+        yield* Effect.forkScoped(touching)
+        for (const stream of streams) {
+          const seen = new Set<string>()
+          while (seen.size < 2) {
+            const { data } = yield* stream.event
+            if (data !== "" && data !== undefined) seen.add(data.method)
+          }
+          assert.deepStrictEqual([...seen].toSorted(), [
+            "notifications/prompts/list_changed",
+            "notifications/resources/updated"
+          ])
+        }
+      })
+    )
+  })
+}
