@@ -63,16 +63,14 @@ export interface Wired {
 export const contextOf = (source: Wired): RequestContext["Service"] => {
   const { envelope, request, sink } = source.received
   const { closing, connection, context } = source.eraContext
-  let http: RequestContext["Service"]["http"]
   return {
     ...context,
     id: request.id,
     method: request.method,
     meta: metaOf(request),
     envelope,
-    get http() {
-      return (http ??= httpOf(envelope))
-    },
+    // No getter: V8 makes an own getter in the old generation, where it keeps its request until a full collection.
+    http: httpOf(envelope),
     outbound: {
       notify: (method, params) => {
         if (!source.over) sink.send(JsonRpc.notification(method, params), "data", request.id)

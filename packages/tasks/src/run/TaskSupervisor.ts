@@ -109,17 +109,16 @@ const outcomeOf = (exit: Exit.Exit<JsonObject, McpError>): Outcome => {
   return { _tag: "Error", code, message, ...(data === undefined ? undefined : { data }) }
 }
 
-const settle = (
+const settle = Effect.fnUntraced(function* (
   journal: Journal["Service"],
   lease: Lease,
   exit: Exit.Exit<JsonObject, McpError>
-): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    if (Exit.isFailure(exit) && Cause.hasDies(exit.cause)) {
-      yield* Effect.logError(`The handler of the task ${lease.task} died`, exit.cause)
-    }
-    yield* Effect.ignore(journal.settle(lease, outcomeOf(exit)))
-  })
+): Effect.fn.Return<void> {
+  if (Exit.isFailure(exit) && Cause.hasDies(exit.cause)) {
+    yield* Effect.logError(`The handler of the task ${lease.task} died`, exit.cause)
+  }
+  yield* Effect.ignore(journal.settle(lease, outcomeOf(exit)))
+})
 
 /** A store that fails is logged: what it was asked for is asked again, here or by another node. */
 const logged = <A>(effect: Effect.Effect<A>): Effect.Effect<A | void> =>
@@ -145,36 +144,35 @@ const supervise = (
   )
 
 /** Until the handler ends, waits, or loses its lease. `restore`: as interruptible as the supervisor. */
-const watch = (
+const watch = Effect.fnUntraced(function* (
   journal: Journal["Service"],
   lease: Lease,
   fiber: Fiber.Fiber<JsonObject, McpError>,
   waits: Waits,
   cut: Effect.Effect<string>,
   restore: <A>(effect: Effect.Effect<A>) => Effect.Effect<A>
-): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const ends: ReadonlyArray<Effect.Effect<End>> = [
-      Effect.as(Fiber.await(fiber), { _tag: "Ended" }),
-      Effect.map(journal.lost(lease), ({ reason }) => ({ _tag: "Stopped", reason: reasons[reason] })),
-      Effect.map(cut, (reason) => ({ _tag: "Stopped", reason })),
-      Effect.map(waits.idle, (wake) => ({ _tag: "Waits", wake }))
-    ]
-    const exit = yield* Effect.exit(restore(Effect.raceAllFirst(ends)))
-    // Interrupted: the server ends. Steps that run are recorded, so that the next node need not run them again.
-    const end: End = Exit.isSuccess(exit) ? exit.value : { _tag: "Stopped", reason: drained }
-    if (Exit.isFailure(exit)) {
-      const drain = Effect.timeoutOption(Effect.raceFirst(Fiber.await(fiber), waits.quiet), drainTime)
-      // In a fiber of its own: this one is interrupted already, and could not stop waiting.
-      yield* Fiber.await(yield* Effect.forkDetach(Effect.interruptible(drain), { startImmediately: true }))
-    }
-    if (end._tag === "Stopped") fiber.interruptUnsafe(undefined, CancelReason.annotation(end.reason))
-    if (end._tag === "Waits") fiber.interruptUnsafe(undefined, suspended)
-    const ended = yield* Fiber.await(fiber)
-    if (end._tag === "Ended" || Exit.isSuccess(ended)) yield* settle(journal, lease, ended)
-    else if (end._tag === "Waits") yield* Effect.ignore(journal.park(lease, end.wake))
-    else if (end.reason === drained) yield* Effect.ignore(journal.park(lease))
-  })
+): Effect.fn.Return<void> {
+  const ends: ReadonlyArray<Effect.Effect<End>> = [
+    Effect.as(Fiber.await(fiber), { _tag: "Ended" }),
+    Effect.map(journal.lost(lease), ({ reason }) => ({ _tag: "Stopped", reason: reasons[reason] })),
+    Effect.map(cut, (reason) => ({ _tag: "Stopped", reason })),
+    Effect.map(waits.idle, (wake) => ({ _tag: "Waits", wake }))
+  ]
+  const exit = yield* Effect.exit(restore(Effect.raceAllFirst(ends)))
+  // Interrupted: the server ends. Steps that run are recorded, so that the next node need not run them again.
+  const end: End = Exit.isSuccess(exit) ? exit.value : { _tag: "Stopped", reason: drained }
+  if (Exit.isFailure(exit)) {
+    const drain = Effect.timeoutOption(Effect.raceFirst(Fiber.await(fiber), waits.quiet), drainTime)
+    // In a fiber of its own: this one is interrupted already, and could not stop waiting.
+    yield* Fiber.await(yield* Effect.forkDetach(Effect.interruptible(drain), { startImmediately: true }))
+  }
+  if (end._tag === "Stopped") fiber.interruptUnsafe(undefined, CancelReason.annotation(end.reason))
+  if (end._tag === "Waits") fiber.interruptUnsafe(undefined, suspended)
+  const ended = yield* Fiber.await(fiber)
+  if (end._tag === "Ended" || Exit.isSuccess(ended)) yield* settle(journal, lease, ended)
+  else if (end._tag === "Waits") yield* Effect.ignore(journal.park(lease, end.wake))
+  else if (end.reason === drained) yield* Effect.ignore(journal.park(lease))
+})
 
 /** Finalizers see that the handler will run again. */
 const suspended = Context.merge(Replay.suspension, CancelReason.annotation(parked))

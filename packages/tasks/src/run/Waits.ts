@@ -18,6 +18,28 @@ const look = 10_000
 /** How many looks in a row must see that the run only waits. */
 const looks = 3
 
+/** Calls `note` before each operation of a fiber. */
+class NotingScheduler implements Scheduler {
+  readonly executionMode: Scheduler["executionMode"]
+  private readonly ambient: Scheduler
+  private readonly note: () => void
+
+  constructor(ambient: Scheduler, note: () => void) {
+    this.executionMode = ambient.executionMode
+    this.ambient = ambient
+    this.note = note
+  }
+
+  shouldYield(fiber: Fiber.Fiber<unknown, unknown>): boolean {
+    this.note()
+    return this.ambient.shouldYield(fiber)
+  }
+
+  makeDispatcher(): ReturnType<Scheduler["makeDispatcher"]> {
+    return this.ambient.makeDispatcher()
+  }
+}
+
 export class Waits {
   /** The open questions and sleeps by key; of a sleep its end, in milliseconds since the epoch. */
   private readonly open = new Map<string, number | undefined>()
@@ -68,14 +90,8 @@ export class Waits {
   /** The handler on a scheduler that notes when one of its fibers does anything: Effect asks it before each operation. */
   watched<A, E, R>(handler: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.flatMap(Scheduler, (ambient) => {
-      const shouldYield = (fiber: Fiber.Fiber<unknown, unknown>) => {
+      const noting = new NotingScheduler(ambient, () => {
         this.isActive = true
-        return ambient.shouldYield(fiber)
-      }
-      const noting: Scheduler = Object.create(ambient, {
-        executionMode: { value: ambient.executionMode },
-        shouldYield: { value: shouldYield },
-        makeDispatcher: { value: () => ambient.makeDispatcher() }
       })
       const services = Context.make(Scheduler, noting).pipe(Context.add(HandlerScheduler, noting))
       return Effect.provideContext(handler, services)

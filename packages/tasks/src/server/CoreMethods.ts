@@ -23,49 +23,46 @@ interface Named {
   readonly taskId: string
 }
 
-const get = ({ routes, store }: Service, { taskId }: Named) =>
-  Effect.gen(function* () {
-    const caller = yield* owner(store)
-    const task = yield* found(store.get(taskId, caller))
-    const session = yield* Outlet.ofSession
-    // A client that has come back in another session need not call `tasks/result` to be asked.
-    if (task.questions.size > 0 && session) yield* routes.join(task, caller, session, undefined, Effect.void)
-    return Wire2025.write(task)
-  })
+const get = Effect.fnUntraced(function* ({ routes, store }: Service, { taskId }: Named) {
+  const caller = yield* owner(store)
+  const task = yield* found(store.get(taskId, caller))
+  const session = yield* Outlet.ofSession
+  // A client that has come back in another session need not call `tasks/result` to be asked.
+  if (task.questions.size > 0 && session) yield* routes.join(task, caller, session, undefined, Effect.void)
+  return Wire2025.write(task)
+})
 
 const isEnded = ({ outcome }: Task): boolean => outcome !== undefined
 
 /** Exactly what the original request would have been answered with, and the task that it belongs to. */
-const answerOf = ({ id, outcome }: Task) =>
-  Effect.gen(function* () {
-    if (outcome === undefined) return yield* unknownTask
-    if (outcome._tag === "Cancelled") return yield* McpError.interrupted("The task was cancelled")
-    if (outcome._tag === "Error") {
-      const { code, data, message } = outcome
-      return yield* new McpError.McpError({ code, message, ...(data === undefined ? undefined : { data }) })
-    }
-    const { revision } = yield* RequestContext
-    const { _meta, ...result }: JsonObject = yield* inRevision(outcome.result, revision)
-    return { ...result, _meta: { ...(typeof _meta === "object" ? _meta : undefined), ...Wire2025.related(id) } }
-  })
+const answerOf = Effect.fnUntraced(function* ({ id, outcome }: Task) {
+  if (outcome === undefined) return yield* unknownTask
+  if (outcome._tag === "Cancelled") return yield* McpError.interrupted("The task was cancelled")
+  if (outcome._tag === "Error") {
+    const { code, data, message } = outcome
+    return yield* new McpError.McpError({ code, message, ...(data === undefined ? undefined : { data }) })
+  }
+  const { revision } = yield* RequestContext
+  const { _meta, ...result }: JsonObject = yield* inRevision(outcome.result, revision)
+  return { ...result, _meta: { ...(typeof _meta === "object" ? _meta : undefined), ...Wire2025.related(id) } }
+})
 
-const result = ({ routes, store, waits }: Service, { taskId }: Named) =>
-  Effect.gen(function* () {
-    const caller = yield* owner(store)
-    const task = yield* found(store.get(taskId, caller))
-    if (isEnded(task)) return yield* answerOf(task)
-    // Read once more at its end: from then on the store knows that its caller has seen it.
-    const ended = Effect.andThen(
-      Stream.runDrain(store.changes(taskId, caller)),
-      found(Effect.map(store.get(taskId, caller), Option.filter(isEnded)))
-    )
-    const { sessionId } = yield* RequestContext
-    const waiter = caller === anonymous ? `${anonymous} ${sessionId}` : caller
-    return yield* Effect.flatMap(
-      waits.hold(waiter, routes.during(task, caller, yield* Outlet.ofRequest, ended)),
-      answerOf
-    )
-  })
+const result = Effect.fnUntraced(function* ({ routes, store, waits }: Service, { taskId }: Named) {
+  const caller = yield* owner(store)
+  const task = yield* found(store.get(taskId, caller))
+  if (isEnded(task)) return yield* answerOf(task)
+  // Read once more at its end: from then on the store knows that its caller has seen it.
+  const ended = Effect.andThen(
+    Stream.runDrain(store.changes(taskId, caller)),
+    found(Effect.map(store.get(taskId, caller), Option.filter(isEnded)))
+  )
+  const { sessionId } = yield* RequestContext
+  const waiter = caller === anonymous ? `${anonymous} ${sessionId}` : caller
+  return yield* Effect.flatMap(
+    waits.hold(waiter, routes.during(task, caller, yield* Outlet.ofRequest, ended)),
+    answerOf
+  )
+})
 
 const list = ({ store }: Service, { cursor }: { readonly cursor?: string }) =>
   Effect.gen(function* () {

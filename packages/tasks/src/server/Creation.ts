@@ -80,33 +80,31 @@ const abandoned = ({ store }: Service, id: string, owner: string): Effect.Effect
  * answered, by its cancel or by middleware, the task is cancelled: its client does not know its id. `waits`: other ones than those of the
  * questions decide when the run is parked.
  */
-const begun = (
+const begun = Effect.fnUntraced(function* (
   service: Service,
   { arguments: input = {}, name }: CallToolParams,
   handler: Next,
   before: Recorded,
   { join, ttl }: Generation,
   waits?: Waits
-): Effect.Effect<Begun, McpError.McpError, RequestServices> => {
+): Effect.fn.Return<Begun, McpError.McpError, RequestServices> {
   const { pollInterval, store, supervisor } = service
-  return Effect.gen(function* () {
-    const facts = ClientFacts.kept(yield* Detached.facts, service.claims)
-    const caller = yield* owner(store)
-    const client = ClientFacts.write({ facts, before })
-    const task = { owner: caller, tool: name, input: { name, arguments: input }, client, ttl, pollInterval }
-    const made = yield* Effect.mapError(store.create(task, supervisor.node), ({ message }) =>
-      McpError.limitExceeded(message)
-    )
-    const { id } = made.task
-    yield* Scope.addFinalizerExit(yield* Scope.Scope, ({ _tag }) =>
-      _tag === "Success" ? Effect.void : abandoned(service, id, caller)
-    )
-    yield* join(made.task, caller)
-    const attempt = attemptOf(service, made.lease, { facts, before }, [], handler)
-    yield* supervisor.run(made.lease, waits === undefined ? attempt : { ...attempt, waits })
-    return { task: made.task, owner: caller }
-  }).pipe(Effect.uninterruptible)
-}
+  const facts = ClientFacts.kept(yield* Detached.facts, service.claims)
+  const caller = yield* owner(store)
+  const client = ClientFacts.write({ facts, before })
+  const task = { owner: caller, tool: name, input: { name, arguments: input }, client, ttl, pollInterval }
+  const made = yield* Effect.mapError(store.create(task, supervisor.node), ({ message }) =>
+    McpError.limitExceeded(message)
+  )
+  const { id } = made.task
+  yield* Scope.addFinalizerExit(yield* Scope.Scope, ({ _tag }) =>
+    _tag === "Success" ? Effect.void : abandoned(service, id, caller)
+  )
+  yield* join(made.task, caller)
+  const attempt = attemptOf(service, made.lease, { facts, before }, [], handler)
+  yield* supervisor.run(made.lease, waits === undefined ? attempt : { ...attempt, waits })
+  return { task: made.task, owner: caller }
+}, Effect.uninterruptible)
 
 interface Begun {
   readonly task: Task
@@ -135,19 +133,24 @@ const minTtl = 1000
 export const core = ({ maxTtl, routes, ttl }: Service, asked: number | null | undefined): Generation => ({
   ttl: asked === undefined ? ttl : Math.min(Math.max(asked ?? maxTtl, minTtl), maxTtl),
   answer: (task) => EncodedResult.core("complete", { task: Wire2025.write(task) }),
-  join: (task, owner) =>
-    Effect.gen(function* () {
-      const session = yield* Outlet.ofSession
-      if (session === undefined) return
-      const { progressToken } = (yield* RequestContext).meta
-      // The task may not speak before its client knows it.
-      const answered = yield* Deferred.make<void>()
-      // In a fiber of its own: the one that closes the scope still writes the answer.
-      const answering = Effect.forkDetach(Deferred.succeed(answered, undefined))
-      yield* Scope.addFinalizer(yield* Scope.Scope, answering)
-      const token = JsonRpc.isId(progressToken) ? progressToken : undefined
-      yield* routes.join(task, owner, session, token, Deferred.await(answered))
-    })
+  join: (task, owner) => joinSession(routes, task, owner)
+})
+
+const joinSession = Effect.fnUntraced(function* (
+  routes: Service["routes"],
+  task: Task,
+  owner: string
+): Effect.fn.Return<void, never, RequestServices> {
+  const session = yield* Outlet.ofSession
+  if (session === undefined) return
+  const { progressToken } = (yield* RequestContext).meta
+  // The task may not speak before its client knows it.
+  const answered = yield* Deferred.make<void>()
+  // In a fiber of its own: the one that closes the scope still writes the answer.
+  const answering = Effect.forkDetach(Deferred.succeed(answered, undefined))
+  yield* Scope.addFinalizer(yield* Scope.Scope, answering)
+  const token = JsonRpc.isId(progressToken) ? progressToken : undefined
+  yield* routes.join(task, owner, session, token, Deferred.await(answered))
 })
 
 /** The request until its handler begins the task: undefined then, after its finalizers have run. */
@@ -199,26 +202,25 @@ const coreCall = (
 type When = Pick<ToolEntry, "beginsTask" | "taskAfter">
 
 /** Calls of 2026-07-28: the server decides, for clients that declared the extension in the request. */
-const extensionCall = (
+const extensionCall = Effect.fnUntraced(function* (
   service: Service,
   params: CallToolParams,
   { beginsTask, taskAfter }: When,
   next: Next,
   handler: Next
-): Effect.Effect<Answer, McpError.McpError, RequestServices> =>
-  Effect.gen(function* () {
-    const generation = extension(service)
-    if (beginsTask !== true) {
-      const { owner, task } = yield* begun(service, params, handler, nothing, generation)
-      if (taskAfter === undefined) return generation.answer(task)
-      const end = yield* endedWithin(service, task, owner, taskAfter)
-      return end._tag === "Result" ? end.result : generation.answer(end.task)
-    }
-    const answer = yield* untilBegun(next)
-    if (answer !== undefined) return answer
-    const input = yield* ClientInput
-    return yield* created(service, params, handler, input.recorded?.() ?? nothing, generation)
-  })
+): Effect.fn.Return<Answer, McpError.McpError, RequestServices> {
+  const generation = extension(service)
+  if (beginsTask !== true) {
+    const { owner, task } = yield* begun(service, params, handler, nothing, generation)
+    if (taskAfter === undefined) return generation.answer(task)
+    const end = yield* endedWithin(service, task, owner, taskAfter)
+    return end._tag === "Result" ? end.result : generation.answer(end.task)
+  }
+  const answer = yield* untilBegun(next)
+  if (answer !== undefined) return answer
+  const input = yield* ClientInput
+  return yield* created(service, params, handler, input.recorded?.() ?? nothing, generation)
+})
 
 /** Whether a call may become a task, or asks for one: no other call passes through `middleware`. */
 export const mayBeTask =
@@ -226,31 +228,35 @@ export const mayBeTask =
   (request: Middleware.Request): boolean =>
     request.method === "tools/call" && ("task" in request.params || tools.mayBeTask(request.params.name))
 
+const call = Effect.fnUntraced(function* (
+  service: Service,
+  executing: Executing,
+  params: CallToolParams,
+  next: Next
+): Effect.fn.Return<Answer, McpError.McpError, RequestServices> {
+  const entry = executing.tools.find(params.name, yield* Principal)
+  // The server of a mounted tool decides.
+  if (entry === undefined) return yield* next
+  const support = entry.tool.execution?.taskSupport ?? "forbidden"
+  // Not `next`: it keeps the request for as long as the task runs.
+  const handler = execution(executing, params)
+  const context = yield* RequestContext
+  const { clientCapabilities, revision } = context
+  if (Extension.isIn(CoreTasks, revision)) return yield* coreCall(service, params, support, next, handler)
+  if (support === "forbidden") return yield* next
+  return Extension.settingsIn(TasksExtension, revision, clientCapabilities) !== undefined
+    ? yield* extensionCall(
+        service,
+        params,
+        support === "required" ? { ...entry, taskAfter: undefined } : entry,
+        next,
+        handler
+      )
+    : yield* support === "optional" ? next : taskRequired(params.name, context)
+})
+
 /** The middleware around calls of tools. */
 export const middleware =
   (service: Service, executing: Executing): Middleware.Middleware =>
-  (request, next) => {
-    if (request.method !== "tools/call") return next
-    const { params } = request
-    return Effect.gen(function* () {
-      const entry = executing.tools.find(params.name, yield* Principal)
-      // The server of a mounted tool decides.
-      if (entry === undefined) return yield* next
-      const support = entry.tool.execution?.taskSupport ?? "forbidden"
-      // Not `next`: it keeps the request for as long as the task runs.
-      const handler = execution(executing, params)
-      const context = yield* RequestContext
-      const { clientCapabilities, revision } = context
-      if (Extension.isIn(CoreTasks, revision)) return yield* coreCall(service, params, support, next, handler)
-      if (support === "forbidden") return yield* next
-      return Extension.settingsIn(TasksExtension, revision, clientCapabilities) !== undefined
-        ? yield* extensionCall(
-            service,
-            params,
-            support === "required" ? { ...entry, taskAfter: undefined } : entry,
-            next,
-            handler
-          )
-        : yield* support === "optional" ? next : taskRequired(params.name, context)
-    })
-  }
+  (request, next) =>
+    request.method === "tools/call" ? call(service, executing, request.params, next) : next

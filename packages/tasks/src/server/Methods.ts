@@ -22,12 +22,11 @@ const ofCaller = <A, E>(
   use: (owner: string) => Effect.Effect<Option.Option<A>, E>
 ): Effect.Effect<A, E | McpError.McpError, RequestServices> => found(Effect.flatMap(owner(store), use))
 
-const get = ({ store }: Service, { taskId }: { readonly taskId: string }) =>
-  Effect.gen(function* () {
-    const task = yield* ofCaller(store, (owner) => store.get(taskId, owner))
-    const { revision } = yield* RequestContext
-    return yield* detailed(task, revision)
-  })
+const get = Effect.fnUntraced(function* ({ store }: Service, { taskId }: { readonly taskId: string }) {
+  const task = yield* ofCaller(store, (owner) => store.get(taskId, owner))
+  const { revision } = yield* RequestContext
+  return yield* detailed(task, revision)
+})
 
 const update = (
   { store }: Service,

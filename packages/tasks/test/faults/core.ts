@@ -34,7 +34,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "the answer to the call waits for its handler",
     creation,
-    "    yield* supervisor.run(made.lease, waits === undefined ? attempt : { ...attempt, waits })\n",
+    "  yield* supervisor.run(made.lease, waits === undefined ? attempt : { ...attempt, waits })\n",
     '    const run = yield* supervisor.run(made.lease, attempt)\n    if (name === "slow") yield* Effect.interruptible(Fiber.await(run))\n',
     methods,
     "tasks.create.at-once"
@@ -139,8 +139,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "tasks/result answers while the task runs",
     core,
-    "    if (isEnded(task)) return yield* answerOf(task)\n",
-    "    if (task.id !== caller) return yield* answerOf(task)\n",
+    "  if (isEnded(task)) return yield* answerOf(task)\n",
+    "  if (task.id !== caller) return yield* answerOf(task)\n",
     methods,
     "tasks.result.blocks"
   ),
@@ -367,8 +367,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "tasks/get is answered by a stream",
     core,
-    "    const session = yield* Outlet.ofSession\n",
-    '    const session = yield* Outlet.ofSession\n    ;(yield* RequestContext).outbound.notify("notifications/progress", {})\n',
+    "  const session = yield* Outlet.ofSession\n",
+    '  const session = yield* Outlet.ofSession\n    ;(yield* RequestContext).outbound.notify("notifications/progress", {})\n',
     routes,
     "tasks.http.get-not-streamed",
     "tasks.http.transport-rules"

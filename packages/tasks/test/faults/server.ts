@@ -336,8 +336,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "A task sends a log message",
     file: "packages/tasks/src/server/Creation.ts",
-    from: "    yield* supervisor.run(",
-    to: '    ;(yield* RequestContext).outbound.connection?.notify("notifications/message", { level: "error", data: "lost" })\n    yield* supervisor.run(',
+    from: "yield* supervisor.run(",
+    to: ';(yield* RequestContext).outbound.connection?.notify("notifications/message", { level: "error", data: "lost" })\n    yield* supervisor.run(',
     test: methods,
     ids: ["tasks-extension.listen.no-progress"]
   },
