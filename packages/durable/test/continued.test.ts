@@ -64,4 +64,41 @@ describe("a call", () => {
       assert.strictEqual(steps, 1)
     })
   )
+
+  it.effect(
+    "whose server stops is continued by another at once, after a step that runs for no longer than `drain`",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* open({ file: yield* file, lease: 3_600_000 })
+        for (const [drain, seconds] of [
+          ["10 seconds", 10],
+          [0, 0]
+        ] as const) {
+          const began: Array<string> = []
+          const started = Effect.fnUntraced(function* (own: string) {
+            const step = Effect.andThen(
+              Effect.sync(() => began.push(own)),
+              Effect.sleep("1 minute")
+            )
+            const slow = tool("slow", "optional", () => Effect.as(Once.run("step", Schema.Void, step), own))
+            const tasks = Layer.provide(Tasks.layerStore({ drain }), Layer.succeedContext(store.context))
+            const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
+            const server = yield* Scope.provide(serve(Layer.merge(slow, tasks)), scope)
+            return { client: yield* Scope.provide(connect(server), scope), scope }
+          })
+          const a = yield* started("a")
+          const { taskId } = yield* a.client.call("slow")
+          const b = yield* started("b")
+          const closing = yield* Effect.forkChild(Scope.close(a.scope, Exit.void), { startImmediately: true })
+          if (seconds > 0) yield* TestClock.adjust(seconds * 1000 - 1)
+          assert.deepStrictEqual(began, ["a"])
+          yield* TestClock.adjust("1 second")
+          assert.isDefined(closing.pollUnsafe())
+          assert.deepStrictEqual(began, ["a", "b"])
+          yield* TestClock.adjust("1 minute")
+          assert.strictEqual((yield* b.client.get(taskId))["result"].content[0].text, "b")
+          yield* Scope.close(b.scope, Exit.void)
+        }
+      })
+  )
 })

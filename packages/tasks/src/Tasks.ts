@@ -90,6 +90,7 @@ export const layer = (
 ): Layer.Layer<never, never, ToolRegistry | MiddlewareRegistry | ExtensionRegistry> => {
   const {
     claims: _claims,
+    drain: _drain,
     maxTtl: _maxTtl,
     maxWaits: _maxWaits,
     pollInterval: _pollInterval,

@@ -12,6 +12,13 @@ const askedTest = "packages/tasks/test/client/AskedTask.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "A shutdown waits for steps as long as ever",
+    file: "packages/tasks/src/run/TaskSupervisor.ts",
+    from: "raceFirst(Fiber.await(fiber), waits.quiet), drainTime)",
+    to: "raceFirst(Fiber.await(fiber), waits.quiet), Math.max(drainTime, 10_000))",
+    test: "packages/durable/test/continued.test.ts"
+  },
+  {
     name: "a server reads a task of its client more often than the client says",
     file: askedTask,
     from: "Math.max(shortest, wanted)",

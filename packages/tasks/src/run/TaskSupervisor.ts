@@ -33,8 +33,6 @@ const sweeping = 60_000
 const messageInterval = 1000
 /** How long a failed renewal waits before the next try, in milliseconds. */
 const retryInterval = 250
-/** How long the steps that run at a shutdown may take to end and be recorded, in milliseconds. */
-const drainTime = 10_000
 /** How many tasks run at once in a process, and how many it claims at once. */
 const maxRunning = 256
 const maxClaimed = 20
@@ -133,13 +131,16 @@ const supervise = (
   journal: Journal["Service"],
   lease: Lease,
   { handler, waits }: Attempt,
-  cut: Effect.Effect<string>
+  cut: Effect.Effect<string>,
+  drainTime: number
 ): Effect.Effect<void> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(Effect.forkDetach(restore(waits.watched(handler)), { startImmediately: true }), (fiber) => {
       const done = fiber.pollUnsafe()
       // Nothing has to be watched, and nothing can have come between.
-      return done === undefined ? watch(journal, lease, fiber, waits, cut, restore) : settle(journal, lease, done)
+      return done === undefined
+        ? watch(journal, lease, fiber, waits, cut, drainTime, restore)
+        : settle(journal, lease, done)
     })
   )
 
@@ -150,6 +151,7 @@ const watch = Effect.fnUntraced(function* (
   fiber: Fiber.Fiber<JsonObject, McpError>,
   waits: Waits,
   cut: Effect.Effect<string>,
+  drainTime: number,
   restore: <A>(effect: Effect.Effect<A>) => Effect.Effect<A>
 ): Effect.fn.Return<void> {
   const ends: ReadonlyArray<Effect.Effect<End>> = [
@@ -209,8 +211,13 @@ const renewing = (journal: Journal["Service"], runs: BusyMap<string, Run>): Effe
   return Effect.forever(Effect.andThen(Effect.sleep(third), ifAny))
 }
 
-/** A supervisor in the scope. When it closes, tasks are interrupted and their leases given up: another node continues at once. */
-export const make: Effect.Effect<TaskSupervisor, never, Journal | Scope.Scope> = Effect.gen(function* () {
+/**
+ * A supervisor in the scope. When it closes, tasks are interrupted and their leases given up: another node continues at once. `drainTime`: how
+ * long the steps that run then may take to end and be recorded, in milliseconds.
+ */
+export const make = Effect.fnUntraced(function* (
+  drainTime: number
+): Effect.fn.Return<TaskSupervisor, never, Journal | Scope.Scope> {
   const journal = yield* Journal
   const clock = yield* Clock.Clock
   const scope = yield* Scope.Scope
@@ -248,7 +255,7 @@ export const make: Effect.Effect<TaskSupervisor, never, Journal | Scope.Scope> =
       const forgotten = Effect.sync(() => {
         if (runs.get(lease.task) === run) runs.delete(lease.task)
       })
-      const supervised = logged(supervise(journal, lease, attempt, Deferred.await(run.cut)))
+      const supervised = logged(supervise(journal, lease, attempt, Deferred.await(run.cut), drainTime))
       const fiber = runFork(Effect.ensuring(supervised, forgotten))
       fibers.add(fiber)
       return fiber

@@ -22,6 +22,11 @@ export interface Options {
   /** Bytes of the result of a task, as JSON: a task with a longer one fails. Default 16 MiB; tools have limits of their own below it. */
   readonly resultBytes?: number | undefined
   /**
+   * How long the steps that run at a shutdown may take to end and be recorded; then, or at once where none runs, other nodes continue the
+   * tasks. Zero: at once, and the steps run again. Default 10 seconds.
+   */
+  readonly drain?: Duration.Input | undefined
+  /**
    * The claims of a principal that its tasks keep, beside subject, issuer and scopes: all that handlers of tasks see. They are stored, and
    * no token belongs among them. Default none.
    */
@@ -40,6 +45,7 @@ const millis = (duration: Duration.Input): number =>
 /** In a scope, whose end interrupts the tasks that run. */
 export const makeService = ({
   claims = [],
+  drain = "10 seconds",
   maxTtl = "7 days",
   maxWaits = 64,
   pollInterval = "1 second",
@@ -55,7 +61,11 @@ export const makeService = ({
       routes: yield* Routes.make(stored),
       waits: new ResultWaits(maxWaits),
       journal,
-      supervisor: yield* Effect.provideService(TaskSupervisor.make, Journal, journal),
+      supervisor: yield* Effect.provideService(
+        TaskSupervisor.make(Duration.toMillis(Duration.fromInputUnsafe(drain))),
+        Journal,
+        journal
+      ),
       claims,
       ttl: millis(ttl),
       maxTtl: Math.max(millis(ttl), millis(maxTtl)),

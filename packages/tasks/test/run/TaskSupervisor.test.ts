@@ -18,7 +18,7 @@ const start = Effect.fnUntraced(function* (
 ) {
   const store = yield* TaskStore
   const scope = yield* Scope.make()
-  const supervisor = yield* Scope.provide(TaskSupervisor.make, scope)
+  const supervisor = yield* Scope.provide(TaskSupervisor.make(10_000), scope)
   const { lease, task } = yield* store.create(input, supervisor.node)
   const fiber = yield* supervisor.run(lease, { handler, waits: new Waits() })
   const seen = Effect.map(store.get(task.id, "ada"), Option.getOrThrow)
