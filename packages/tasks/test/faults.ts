@@ -101,6 +101,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/tasks/test/server/Methods.test.ts"
   },
   {
+    name: "the end of a task that a subscription told is not read",
+    file: "packages/tasks/src/server/Methods.ts",
+    from: "outcome === undefined ? Effect.void : store.get(id, caller)",
+    to: "outcome === undefined ? store.get(id, caller) : Effect.void",
+    test: "packages/tasks/test/server/Methods.test.ts"
+  },
+  {
     name: "the end of a waiting tasks/result is not read",
     file: "packages/tasks/src/server/CoreMethods.ts",
     from: "found(Effect.map(store.get(taskId, caller), Option.filter(isEnded)))",

@@ -56,7 +56,9 @@ export const listen = ({ store }: Service, ids: ReadonlyArray<string>) =>
       granted.map((id) => store.changes(id, caller)),
       { concurrency: "unbounded" }
     )
-    const messages = Stream.mapEffect(states, (task) =>
+    // As if it was read: from then on the store knows that its caller has seen the end.
+    const told = Stream.tap(states, ({ id, outcome }) => (outcome === undefined ? Effect.void : store.get(id, caller)))
+    const messages = Stream.mapEffect(told, (task) =>
       Effect.map(Effect.orDie(detailed(task, revision)), (params) =>
         Extensions.message(TasksExtension.notifications.changed, params)
       )

@@ -259,6 +259,22 @@ describe("a request about a task", () => {
 })
 
 describe("a subscription to tasks", () => {
+  it.effect("tells the end of a task as a read does: the task makes room for the next", () =>
+    Effect.gen(function* () {
+      const go = yield* Latch.make(false)
+      const gated = tool("gated", "optional", () => Effect.as(go.await, "Done"))
+      const client = yield* session(Layer.merge(gated, Tasks.layer({ kept: 2 })))
+      const { taskId } = yield* client.call("gated")
+      const listening = { notifications: { taskIds: [taskId] } }
+      yield* Effect.forkChild(client.request("subscriptions/listen", listening), { startImmediately: true })
+      yield* quiesce
+      yield* go.open
+      yield* quiesce
+      assert.deepInclude(client.notifications.at(-1)?.params, { taskId, status: "completed" })
+      assert.strictEqual((yield* client.call("gated"))["resultType"], "task")
+    })
+  )
+
   it.effect(
     "gives each state as tasks/get does, of tasks of the caller alone, and neither progress nor log messages",
     () =>
