@@ -14,6 +14,7 @@ const packages = [
   "durable",
   "nodes",
   "operate",
+  "console",
   "cli",
   "create",
   "everything",

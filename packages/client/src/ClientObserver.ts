@@ -1,7 +1,7 @@
 /**
  * What observes clients: metrics, audit trails. Without one nothing is measured, and no call is made.
  *
- * Owns the tag that hands observers to clients. Refuses to change requests: `ClientMiddleware` does that.
+ * Owns the services that hand observers to clients. Refuses to change requests: `ClientMiddleware` does that.
  */
 import type { Observer as PeerObserver, ReceivedEnd, RequestError, SentEnd } from "@effect-mcp/core/Peer"
 import type { Traffic } from "@effect-mcp/core/Transport"
@@ -12,7 +12,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 
 /** A connection to a server, as far as it is known. */
@@ -53,22 +52,32 @@ export interface ClientObserver {
   readonly reconnected?: () => void
 }
 
-/** The observers of clients that are built in this context. */
-export class ClientObservers extends Context.Service<ClientObservers, ReadonlyArray<ClientObserver>>()(
-  "@effect-mcp/client/ClientObservers"
-) {}
+const prefix = "@effect-mcp/client/ClientObserver/"
+let made = 0
 
-/** The clients that are given this layer have the observer, beside those that the layer itself is given. */
+/**
+ * An observer of clients that are built in this context. Each has a key of its own: side by side, no layer with an observer replaces that
+ * of another.
+ */
+export class ClientObservers extends Context.Service<ClientObservers, ClientObserver>()(prefix) {}
+
+/** The clients that are given this layer have the observer, beside those of other layers. */
 export const layer = <E, R>(
   make: Effect.Effect<ClientObserver, E, R>
 ): Layer.Layer<ClientObservers, E, Exclude<R, Scope.Scope>> =>
-  Layer.effect(
-    ClientObservers,
-    Effect.gen(function* () {
-      const outer = Option.getOrElse(yield* Effect.serviceOption(ClientObservers), () => [])
-      return [...outer, yield* make]
-    })
+  Layer.effectContext(
+    Effect.map(make, (observer) => Context.makeUnsafe<ClientObservers>(new Map([[`${prefix}${++made}`, observer]])))
   )
+
+/** The observers of the context. */
+export const current: Effect.Effect<ReadonlyArray<ClientObserver>> = Effect.map(
+  Effect.context<never>(),
+  ({ mapUnsafe }) =>
+    // Only `layer` makes services with this prefix.
+    [...mapUnsafe].flatMap(([key, observer]): ReadonlyArray<ClientObserver> =>
+      key.startsWith(prefix) ? [observer] : []
+    )
+)
 
 /** Milliseconds of the monotonic clock; that of the platform is read directly. */
 const timeOf = (clock: Clock.Clock): (() => number) =>

@@ -107,7 +107,7 @@ const makeParts = Effect.fnUntraced(function* (
     hubs: { logs: new Hub(), updates: new Hub(), tools: new Hub(), resources: new Hub(), prompts: new Hub() },
     extensions: withTasks(yield* ClientExtension.parts, options),
     middleware: Option.getOrElse(yield* Effect.serviceOption(ClientMiddleware), () => []),
-    observers: Option.getOrElse(yield* Effect.serviceOption(ClientObserver.ClientObservers), () => []),
+    observers: yield* ClientObserver.current,
     dropped: options.dropped ?? ((reason, level) => void runFork(Effect.logWithLevel(level)(`MCP client: ${reason}`)))
   }
 })

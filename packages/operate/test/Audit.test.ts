@@ -2,7 +2,7 @@ import { NodeFileSystem, NodeHttpServer } from "@effect/platform-node"
 import { Resources, Sampling, Tool, Tools } from "@effect-mcp/core"
 import { Audit } from "@effect-mcp/operate"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import { McpServer } from "@effect-mcp/server"
+import { McpServer, Observer } from "@effect-mcp/server"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
@@ -121,6 +121,44 @@ describe.each(Revision.all)("an audit trail of a client in $version", (revision)
       assert.strictEqual(call?.details?.["revision"], revision.version)
       assert.notMatch(lines.join("\n"), /swordfish|secret/)
       assert.deepInclude(yield* check(lines), { problems: [], closed: true, records: lines.length })
+    })
+  )
+})
+
+describe("layers that observe a server", () => {
+  it.effect("do not replace each other, side by side or one given to the other", () =>
+    Effect.gen(function* () {
+      const beside: Array<string> = []
+      const below: Array<string> = []
+      const trail = (lines: Array<string>) => Layer.provide(Audit.layer(), Audit.layerArray(lines))
+      const seen: Array<string> = []
+      const counting = Observer.layer(
+        Effect.succeed({ request: ({ request: { method } }) => void seen.push(method) } satisfies Observer.Observer)
+      )
+      yield* McpTest.connect(features, "2025-11-25").pipe(
+        Effect.flatMap((client) => client.callToolByName("fails")),
+        Effect.scoped,
+        Effect.provide([trail(beside), counting]),
+        Effect.provide(trail(below))
+      )
+      const calls = (lines: ReadonlyArray<string>) => records(lines).filter(({ target }) => target === "fails").length
+      assert.deepStrictEqual([calls(beside), calls(below)], [1, 1])
+      assert.include(seen, "tools/call")
+    })
+  )
+
+  it.effect("of clients do not, either", () =>
+    Effect.gen(function* () {
+      const first: Array<string> = []
+      const second: Array<string> = []
+      const trail = (lines: Array<string>) => Layer.provide(Audit.layerClient(), Audit.layerArray(lines))
+      yield* McpTest.connect(features, "2025-11-25").pipe(
+        Effect.flatMap((client) => client.callToolByName("fails")),
+        Effect.scoped,
+        Effect.provide([trail(first), trail(second)])
+      )
+      const calls = (lines: ReadonlyArray<string>) => records(lines).filter(({ target }) => target === "fails").length
+      assert.deepStrictEqual([calls(first), calls(second)], [1, 1])
     })
   )
 })

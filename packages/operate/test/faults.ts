@@ -109,16 +109,16 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a token that may only see interrupts",
-    file: "packages/operate/src/admin/Admin.ts",
+    file: "packages/operate/src/admin/Access.ts",
     from: 'wanted === "steer" && right === "see"',
     to: 'wanted !== "steer" && right !== "see" && false',
     test: "packages/operate/test/Admin.test.ts"
   },
   {
     name: "the admin endpoint answers a name that was rebound",
-    file: "packages/operate/src/admin/Admin.ts",
-    from: "if (rebound !== undefined) return forbidden(rebound)",
-    to: "",
+    file: "packages/operate/src/admin/Access.ts",
+    from: "return rebound === undefined ? undefined : forbidden(rebound)",
+    to: "return rebound === undefined ? undefined : undefined",
     test: "packages/operate/test/Admin.test.ts"
   },
   {
@@ -165,9 +165,9 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "the admin endpoint takes what a proxy forwards for local",
-    file: "packages/operate/src/admin/Admin.ts",
-    from: "if (proxied.some((name) => headers[name] !== undefined)) {",
-    to: "if (proxied.every((name) => headers[name] !== undefined)) {",
+    file: "packages/operate/src/admin/Access.ts",
+    from: "proxied.some((name) => headers[name] !== undefined)",
+    to: "proxied.every((name) => headers[name] !== undefined)",
     test: "packages/operate/test/Admin.test.ts"
   },
   {

@@ -1,31 +1,34 @@
 /**
  * The admin endpoint of a server: what runs in it, and the end of what hangs. There is none unless a program adds it.
  *
- * Refuses what does not come from this machine, names that are not loopback (DNS rebinding), and callers without the token. It shows no
- * argument, and no id that admits its holder to a session.
+ * It shows no argument, and no id that admits its holder to a session. `Access` says which callers may see and steer.
  */
-import * as DnsRebinding from "@effect-mcp/server/internal/DnsRebinding"
+import { onShutdown } from "@effect-mcp/server/internal/Shutdown"
 import { McpServer } from "@effect-mcp/server/McpServer"
 import * as ByteSize from "effect/ByteSize"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { Audit } from "../audit/Audit.ts"
+import * as Access from "./Access.ts"
+import { changes } from "./changes.ts"
+import * as Figures from "./Figures.ts"
+import { History } from "./History.ts"
 import { take } from "./Snapshot.ts"
 
+export { type AccessOptions, isLoopback, type Right, type ScopeOptions, type TokenOptions } from "./Access.ts"
+export { Figures } from "./Figures.ts"
+export { Ended, History, layer as layerHistory, type Options as HistoryOptions } from "./History.ts"
 export { type RequestRow, type SessionRow, Snapshot, take } from "./Snapshot.ts"
 
-export interface Options {
-  /** What a caller sends as `Authorization: Bearer` to see and to interrupt. At least 16 letters, digits and `-._~+/=`. */
-  readonly token: Redacted.Redacted
-  /** The same for callers that may only see. Default: none. */
-  readonly readOnlyToken?: Redacted.Redacted | undefined
+export type Options = Access.AccessOptions & {
   /** The path below which its routes are. Default `/admin`. */
   readonly path?: `/${string}` | undefined
 }
@@ -36,76 +39,24 @@ export const Interrupt = Schema.Struct({
   reason: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
 })
 
-/** What a header can carry, and no caller guesses. */
-const usable = /^[\w.~+/=-]{16,1024}$/
+/** What `GET {path}/access` answers: the right of the caller, and whether there is a `History`. */
+export const Allowed = Schema.Struct({ right: Schema.Literals(["see", "steer"]), history: Schema.Boolean })
 
-type Right = "see" | "steer"
-type Response = HttpServerResponse.HttpServerResponse
-
-const respond = (status: number, body: object, headers: Readonly<Record<string, string>> = {}): Response =>
-  HttpServerResponse.jsonUnsafe(body, {
-    status,
-    headers: { "cache-control": "no-store", "x-content-type-options": "nosniff", ...headers }
-  })
-
-/** Whether an address is of this machine; one that is not known is not. */
-export const isLoopback = (address: string | undefined): boolean =>
-  address !== undefined && /^(?:::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/.test(address)
-
-const hashOf = (text: string): Effect.Effect<string> =>
-  Effect.map(
-    Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
-    (bytes) => new Uint8Array(bytes).join()
-  )
-
-/** What the holder of a token may do. Hashes are compared: the time that takes says nothing of a token. */
-const rightsOf = Effect.fnUntraced(function* ({ readOnlyToken, token }: Options) {
-  const tokens = [token, ...(readOnlyToken === undefined ? [] : [readOnlyToken])]
-  if (!tokens.every((token) => usable.test(Redacted.value(token)))) {
-    return yield* Effect.die(
-      new Error("A token of the admin endpoint has at least 16 characters, letters, digits and -._~+/=")
-    )
-  }
-  const steer = yield* hashOf(Redacted.value(token))
-  const see = readOnlyToken && (yield* hashOf(Redacted.value(readOnlyToken)))
-  return (authorization: string | undefined): Effect.Effect<Right | undefined> => {
-    const [, given] = /^Bearer (\S{1,1024})$/i.exec(authorization ?? "") ?? []
-    if (given === undefined) return Effect.undefined
-    return Effect.map(hashOf(given), (hash) => (hash === steer ? "steer" : hash === see ? "see" : undefined))
-  }
-})
-
-const unauthorized = respond(401, { error: "Send the token of the admin endpoint" }, { "www-authenticate": "Bearer" })
-const forbidden = (error: string): Response => respond(403, { error })
-
-/** Headers of proxies: behind one on this machine every caller would seem to be local. */
-const proxied = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"]
-
-/** Answers a request with that right, or refuses it. */
-const admitted = <E, R>(
-  rights: (authorization: string | undefined) => Effect.Effect<Right | undefined>,
-  wanted: Right,
-  answer: Effect.Effect<Response, E, R>
-) =>
-  Effect.gen(function* () {
-    const { headers, remoteAddress } = yield* HttpServerRequest.HttpServerRequest
-    if (!isLoopback(Option.getOrUndefined(remoteAddress))) {
-      return forbidden("The admin endpoint answers this machine only")
-    }
-    if (proxied.some((name) => headers[name] !== undefined)) {
-      return forbidden("The admin endpoint answers this machine only, and nothing that a proxy has forwarded")
-    }
-    const rebound = DnsRebinding.check(headers, {})
-    if (rebound !== undefined) return forbidden(rebound)
-    const right = yield* rights(headers["authorization"])
-    if (right === undefined) return unauthorized
-    return wanted === "steer" && right === "see" ? forbidden("This token may only see") : yield* answer
-  })
+const { respond } = Access
 
 /** The largest body that is read, in bytes. */
 const largest = 4096
+/** How many callers may follow the changes at once. */
+const followersAtMost = 16
+/** How many of the last events of a session are sent. */
+const longest = 1000
 
 const interrupt = Effect.gen(function* () {
+  const { headers } = yield* HttpServerRequest.HttpServerRequest
+  // A page of another site cannot send this type without being asked first (CORS).
+  if (!/^application\/json\s*(;|$)/i.test(headers["content-type"] ?? "")) {
+    return respond(415, { error: "Send application/json" })
+  }
   const { requests } = yield* McpServer
   const { key, reason } = yield* Effect.provideService(
     HttpServerRequest.schemaBodyJson(Interrupt),
@@ -132,10 +83,42 @@ const interrupt = Effect.gen(function* () {
   )
 )
 
+/** Lines of JSON, a snapshot each, until the caller leaves or the endpoint ends. */
+const follow = (closing: Effect.Effect<void>) => {
+  let followers = 0
+  return Effect.map(McpServer, (server) => {
+    if (followers >= followersAtMost) {
+      return respond(429, { error: `${followersAtMost} callers follow the changes already: close one of them` })
+    }
+    const body = changes(server, closing, (by) => (followers += by))
+    return HttpServerResponse.stream(body, {
+      contentType: "application/x-ndjson",
+      headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" }
+    })
+  })
+}
+
+/** What has ended in a session, which `?session=` names; without one, of POSTs without a session. */
+const past = Effect.gen(function* () {
+  const history = yield* Effect.serviceOption(History)
+  if (Option.isNone(history))
+    return respond(404, { error: "The server keeps no history: give it Admin.layerHistory()" })
+  const { url } = yield* HttpServerRequest.HttpServerRequest
+  const session = new URL(url, "http://localhost").searchParams.get("session") ?? undefined
+  return respond(200, { ended: history.value.of(session).slice(-longest) })
+})
+
 /**
- * Adds the routes `GET {path}/requests` (a `Snapshot`) and `POST {path}/interrupt` to the router, for `effect-mcp top`. Where the layer is
- * given an `Audit`, each interrupt is an entry of it (`admin.interrupt`). Mount it on a listener
- * of its own, on loopback. What a proxy has forwarded is refused, for behind it every caller would seem to be local.
+ * Adds the routes of the admin endpoint to the router, for `effect-mcp top` and the page of `@effect-mcp/console`. Where the layer is given
+ * an `Audit`, each interrupt is an entry of it (`admin.interrupt`). With tokens, mount it on a listener of its own, on loopback. What a
+ * proxy has forwarded is refused, for behind it every caller would seem to be local.
+ *
+ * - `GET {path}/requests`: what runs now, a `Snapshot`
+ * - `GET {path}/changes`: a `Snapshot` for each change, as lines of JSON
+ * - `GET {path}/metrics`: `Figures`
+ * - `GET {path}/history?session=ID`: `{ ended }`, the last of the session, where the layer is given `Admin.layerHistory()`
+ * - `GET {path}/access`: `Allowed`
+ * - `POST {path}/interrupt`: ends the request of a `key`, with a `reason`
  *
  * @example
  * ```ts
@@ -143,12 +126,11 @@ const interrupt = Effect.gen(function* () {
  * import { Admin } from "@effect-mcp/operate"
  * import { McpServer } from "@effect-mcp/server"
  * import { Config, Effect, Layer } from "effect"
- * import { HttpRouter } from "effect/http"
  * import { createServer } from "node:http"
  *
  * const routes = Layer.unwrap(Effect.map(Config.Redacted("ADMIN_TOKEN"), (token) => Admin.layer({ token })))
  *
- * export const admin = HttpRouter.serve(routes).pipe(
+ * export const admin = McpServer.serveHttp(routes).pipe(
  *   Layer.provide(NodeHttpServer.layer(createServer, { port: 9464, host: "127.0.0.1" }))
  * )
  *
@@ -157,18 +139,53 @@ const interrupt = Effect.gen(function* () {
  * ```
  */
 export const layer = (options: Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
-  HttpRouter.use((router) =>
+  Layer.effectDiscard(
     Effect.gen(function* () {
       const { path = "/admin" } = options
-      const server = yield* McpServer
-      const rights = yield* rightsOf(options)
-      const snapshot = Effect.map(take, (snapshot) => respond(200, snapshot))
-      const see = Effect.provideService(snapshot, McpServer, server)
+      const router = yield* HttpRouter.HttpRouter
+      const admit = yield* Access.make(options)
+      const closing = yield* Deferred.make<void>()
+      yield* onShutdown(Effect.asVoid(Deferred.succeed(closing, undefined)))
+      const context = yield* Effect.context<McpServer>()
       // The handlers of a route have only what they are provided.
       const audit = yield* Effect.serviceOption(Audit)
-      const steering = Effect.provideService(interrupt, McpServer, server)
-      const steer = Option.isSome(audit) ? Effect.provideService(steering, Audit, audit.value) : steering
-      yield* router.add("GET", `${path}/requests`, admitted(rights, "see", see))
-      yield* router.add("POST", `${path}/interrupt`, admitted(rights, "steer", steer))
+      const history = yield* Effect.serviceOption(History)
+      const server = yield* McpServer
+      const withServer = Effect.provideService(McpServer, server)
+      const noted = Option.isSome(audit) ? Effect.provideService(interrupt, Audit, audit.value) : interrupt
+      const remembered = Option.isSome(history) ? Effect.provideService(past, History, history.value) : past
+      const figures = Effect.map(Clock.currentTimeMillis, (now) => respond(200, Figures.read(context, now)))
+      const following = follow(Deferred.await(closing))
+      const snapshot = Effect.map(take, (snapshot) => respond(200, snapshot))
+      yield* router.add(
+        "GET",
+        `${path}/requests`,
+        admit("see", () => snapshot.pipe(withServer))
+      )
+      yield* router.add(
+        "GET",
+        `${path}/changes`,
+        admit("see", () => following.pipe(withServer))
+      )
+      yield* router.add(
+        "GET",
+        `${path}/metrics`,
+        admit("see", () => figures)
+      )
+      yield* router.add(
+        "GET",
+        `${path}/history`,
+        admit("see", () => remembered)
+      )
+      yield* router.add(
+        "POST",
+        `${path}/interrupt`,
+        admit("steer", () => noted.pipe(withServer))
+      )
+      yield* router.add(
+        "GET",
+        `${path}/access`,
+        admit("see", (right) => Effect.succeed(respond(200, { right, history: Option.isSome(history) })))
+      )
     })
   )

@@ -61,7 +61,8 @@ export type Snapshot = typeof Snapshot.Type
 export type SessionRow = typeof Session.Type
 export type RequestRow = typeof Request.Type
 
-const idOf = (session: McpServer.Session): string => (session.duplex ? session.id : digest(session.id))
+/** Of a session as views show it: over HTTP the id itself admits its holder. */
+export const idOf = (session: McpServer.Session): string => (session.duplex ? session.id : digest(session.id))
 
 const sessionRow = (session: McpServer.Session): SessionRow => {
   const { backlog, kind: transport, negotiated, openedAt: since, principal } = session

@@ -3,7 +3,7 @@
  * hashes that shows whether a line was changed, left out or put in.
  */
 import * as ClientObserver from "@effect-mcp/client/ClientObserver"
-import { and, Observers } from "@effect-mcp/server/Observer"
+import { type Observers, service } from "@effect-mcp/server/Observer"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -68,7 +68,7 @@ export const layer = (options: Options = {}): Layer.Layer<Audit | Observers, Sin
           trail.note(entry)
           return Effect.void
         })
-      return Context.make(Audit, { record }).pipe(Context.add(Observers, yield* and(observer)))
+      return Context.merge(Context.make(Audit, { record }), service(observer))
     })
   )
 

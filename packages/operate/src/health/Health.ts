@@ -120,7 +120,7 @@ const make = Effect.fnUntraced(function* ({ cache = "1 second", timeout = "5 sec
         () => Effect.sync(() => void servers--)
       )
   }
-  return Context.make(Health, health).pipe(Context.add(Observer.Observers, yield* Observer.and(observe)))
+  return Context.merge(Context.make(Health, health), Observer.service(observe))
 })
 
 /**

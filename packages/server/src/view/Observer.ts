@@ -1,7 +1,7 @@
 /**
  * What observes a server: metrics, audit trails. Without one nothing is measured, and no call is made.
  *
- * Owns the tag that hands observers to a server, and one observer of many. Refuses to answer: middleware does that.
+ * Owns the services that hand observers to a server, and one observer of many. Refuses to answer: middleware does that.
  */
 import type { Observer as PeerObserver, Peer, ReceivedEnd, RequestError, SentEnd } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -14,7 +14,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { metaOf } from "../request/RequestServices.ts"
 import type { Session } from "../session/Session.ts"
@@ -79,16 +78,22 @@ export interface Observer {
   readonly serves?: (observed: Observed) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** The observers of servers that are built in this context. */
-export class Observers extends Context.Service<Observers, ReadonlyArray<Observer>>()("@effect-mcp/server/Observers") {}
+const prefix = "@effect-mcp/server/Observer/"
+let made = 0
 
-/** The servers that are given this layer have the observer, beside those that the layer itself is given. */
+/**
+ * An observer of servers that are built in this context. Each has a key of its own: side by side, no layer with an observer replaces that
+ * of another.
+ */
+export class Observers extends Context.Service<Observers, Observer>()(prefix) {}
+
+/** The observer as a service. */
+export const service = (observer: Observer): Context.Context<Observers> =>
+  Context.makeUnsafe(new Map([[`${prefix}${++made}`, observer]]))
+
+/** The servers that are given this layer have the observer, beside those of other layers. */
 export const layer = <E, R>(make: Effect.Effect<Observer, E, R>): Layer.Layer<Observers, E, Exclude<R, Scope.Scope>> =>
-  Layer.effect(Observers, Effect.flatMap(make, and))
-
-/** The observer, after those of the context: for a layer with other services beside it. */
-export const and = (observer: Observer): Effect.Effect<ReadonlyArray<Observer>> =>
-  Effect.map(Effect.serviceOption(Observers), (outer) => [...Option.getOrElse(outer, () => []), observer])
+  Layer.effectContext(Effect.map(make, service))
 
 /** All of them as one; undefined where there is none. */
 const combine = (all: ReadonlyArray<Observer>): Observer | undefined => {
@@ -113,9 +118,12 @@ const combine = (all: ReadonlyArray<Observer>): Observer | undefined => {
   }
 }
 
-/** The observer of the context. */
-export const current: Effect.Effect<Observer | undefined> = Effect.map(Effect.serviceOption(Observers), (all) =>
-  combine(Option.getOrElse(all, () => []))
+/** The observers of the context as one. */
+export const current: Effect.Effect<Observer | undefined> = Effect.map(Effect.context<never>(), ({ mapUnsafe }) =>
+  // Only `service` makes services with this prefix.
+  combine(
+    [...mapUnsafe].flatMap(([key, observer]): ReadonlyArray<Observer> => (key.startsWith(prefix) ? [observer] : []))
+  )
 )
 
 /** Milliseconds of the monotonic clock. The clock of the platform is read directly: a bigint of it costs more than the rest. */

@@ -1,0 +1,1 @@
+export * as Console from "./Console.ts"

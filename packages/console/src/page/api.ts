@@ -1,0 +1,95 @@
+/** The admin endpoint below the page. The token is kept by the tab, and sent by no request that the page does not make. */
+import type { Ended, Figures, Snapshot } from "@effect-mcp/operate/Admin"
+
+/** The endpoint has refused: `status` 0 where it could not be reached. */
+export class Refused extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+const kept = "effect-mcp-console-token"
+
+export const token = {
+  get: (): string => sessionStorage.getItem(kept) ?? "",
+  set: (value: string): void => sessionStorage.setItem(kept, value),
+  forget: (): void => sessionStorage.removeItem(kept)
+}
+
+const errorOf = async (response: Response): Promise<string> => {
+  const body: unknown = await response.json().catch(() => undefined)
+  const error = typeof body === "object" && body !== null && "error" in body ? body.error : undefined
+  return typeof error === "string" ? error : `The endpoint answered with ${response.status}`
+}
+
+export class Api {
+  private readonly base: string
+
+  constructor(base: string) {
+    this.base = base
+  }
+
+  private async ask(
+    path: string,
+    init: Omit<RequestInit, "headers"> = {},
+    headers: Readonly<Record<string, string>> = {}
+  ): Promise<Response> {
+    let response: Response
+    try {
+      response = await fetch(`${this.base}${path}`, {
+        ...init,
+        headers: { ...headers, authorization: `Bearer ${token.get()}` },
+        credentials: "omit",
+        redirect: "error",
+        cache: "no-store"
+      })
+    } catch (error) {
+      throw new Refused(0, error instanceof Error ? error.message : "The endpoint cannot be reached")
+    }
+    if (!response.ok) throw new Refused(response.status, await errorOf(response))
+    return response
+  }
+
+  /** What the token allows. */
+  async access(): Promise<{ readonly right: "see" | "steer"; readonly history: boolean }> {
+    return (await this.ask("/access")).json()
+  }
+
+  async figures(): Promise<Figures> {
+    return (await this.ask("/metrics")).json()
+  }
+
+  async history(session: string | undefined): Promise<ReadonlyArray<Ended>> {
+    const query = session === undefined ? "" : `?session=${encodeURIComponent(session)}`
+    const { ended }: { readonly ended: ReadonlyArray<Ended> } = await (await this.ask(`/history${query}`)).json()
+    return ended
+  }
+
+  /** False where it had ended meanwhile. */
+  async interrupt(key: string, reason: string): Promise<boolean> {
+    const headers = { "content-type": "application/json" }
+    const response = await this.ask("/interrupt", { method: "POST", body: JSON.stringify({ key, reason }) }, headers)
+    const { interrupted }: { readonly interrupted: boolean } = await response.json()
+    return interrupted
+  }
+
+  /** Calls with each snapshot until the endpoint ends the stream, or the signal aborts it. */
+  async follow(onSnapshot: (snapshot: Snapshot) => void, signal: AbortSignal): Promise<void> {
+    const { body } = await this.ask("/changes", { signal })
+    if (body === null) return
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+    let rest = ""
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const lines = (rest + value).split("\n")
+      rest = lines.pop() ?? ""
+      // A page that lags behind draws the last only.
+      const last = lines.findLast((line) => line !== "")
+      if (last !== undefined) onSnapshot(JSON.parse(last))
+    }
+  }
+}

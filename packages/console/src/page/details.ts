@@ -1,0 +1,157 @@
+/** The details of what is selected: its facts, and the timeline of its session with a table of the same. */
+import type { Ended, RequestRow, SessionRow, Snapshot } from "@effect-mcp/operate/Admin"
+import { h } from "./dom.ts"
+import { age, type Bar, barsOf, bytes, duration, requestTitle, titleOf } from "./model.ts"
+import { legend, timeline } from "./timeline.ts"
+import type { Selection } from "./tree.ts"
+
+const rowsAtMost = 30
+const spans: ReadonlyArray<readonly [milliseconds: number, name: string]> = [
+  [60_000, "1 min"],
+  [300_000, "5 min"],
+  [1_800_000, "30 min"]
+]
+
+export interface Given {
+  readonly snapshot: Snapshot
+  readonly selection: Selection
+  /** What has ended in the session; undefined where the server keeps none. */
+  readonly ended: ReadonlyArray<Ended> | undefined
+  readonly ticks: ReadonlyMap<string, ReadonlyArray<number>>
+  readonly now: number
+  readonly maySteer: boolean
+}
+
+const facts = (all: ReadonlyArray<readonly [name: string, value: string | undefined]>): HTMLElement =>
+  h(
+    "dl",
+    {},
+    ...all.flatMap(([name, value]) =>
+      value === undefined || value === "" ? [] : [h("dt", {}, name), h("dd", {}, value)]
+    )
+  )
+
+const clientOf = (client: { readonly name: string; readonly version: string } | undefined): string | undefined =>
+  client === undefined ? undefined : `${client.name} ${client.version}`
+
+const progressOf = (progress: RequestRow["progress"]): string | undefined => {
+  if (progress === undefined) return undefined
+  const { message, progress: done, total } = progress
+  return `${done}${total === undefined ? "" : ` of ${total}`}${message === undefined ? "" : `: ${message}`}`
+}
+
+const ofRequest = (row: RequestRow, now: number): HTMLElement =>
+  facts([
+    ["State", row.state],
+    ["Age", age(now - row.since)],
+    ["Progress", progressOf(row.progress)],
+    ["Waits for", row.asking.join(", ")],
+    ["Client", clientOf(row.client)],
+    ["Subject", row.principal.subject],
+    ["Issuer", row.principal.issuer],
+    ["Revision", row.revision],
+    ["Transport", row.transport],
+    ["Session", row.session ?? "none"],
+    ["Key", row.key]
+  ])
+
+const ofSession = (session: SessionRow, now: number): HTMLElement =>
+  facts([
+    ["Client", clientOf(session.client)],
+    ["Subject", session.principal.subject],
+    ["Issuer", session.principal.issuer],
+    ["Revision", session.revision],
+    ["Transport", session.transport],
+    ["Age", age(now - session.since)],
+    ["Unread", session.backlog === undefined ? undefined : bytes(session.backlog)],
+    ["Session", session.id]
+  ])
+
+const tableOf = (bars: ReadonlyArray<Bar>, now: number): HTMLElement => {
+  const last = bars.toSorted((a, b) => b.from - a.from).slice(0, rowsAtMost)
+  const heads = ["What", "How", "Began"].map((name, i) => h("th", { scope: "col", class: i === 2 && "number" }, name))
+  const rows = last.map(({ from, kind, says, title }) =>
+    h(
+      "tr",
+      {},
+      h("td", {}, kind === "request" ? title : `${kind}: ${title}`),
+      h("td", {}, says),
+      h("td", { class: "number" }, `${duration(now - from)} ago`)
+    )
+  )
+  return h(
+    "table",
+    {},
+    h("caption", { class: "hidden" }, "The same as a table"),
+    h("thead", {}, h("tr", {}, ...heads)),
+    h("tbody", {}, ...rows)
+  )
+}
+
+export class Details {
+  private readonly interrupt: (key: string) => void
+  private readonly span = h("select", { "aria-label": "Span of the timeline" })
+  private readonly head = h("div", { class: "bar" })
+  private readonly body = h("div")
+  private readonly button = h("button", { type: "button", class: "danger" }, "Interrupt")
+  private shown: Given | undefined = undefined
+
+  constructor(element: HTMLElement, interrupt: (key: string) => void) {
+    this.interrupt = interrupt
+    this.span.append(...spans.map(([value, name]) => h("option", { value }, name)))
+    this.span.addEventListener("change", () => this.shown && this.show(this.shown))
+    this.button.addEventListener("click", () => {
+      const selection = this.shown?.selection
+      if (selection !== undefined && "request" in selection) this.interrupt(selection.request)
+    })
+    element.replaceChildren(this.head, this.body)
+    this.clear()
+  }
+
+  /** What the page says before a row is selected. */
+  clear(text = "Select a session or a request."): void {
+    this.shown = undefined
+    this.head.replaceChildren(h("h2", {}, "Details"))
+    this.body.replaceChildren(h("p", { class: "quiet" }, text))
+  }
+
+  show(given: Given): void {
+    this.shown = given
+    const { maySteer, now, selection, snapshot } = given
+    const row = "request" in selection ? snapshot.requests.find(({ key }) => key === selection.request) : undefined
+    const id = "request" in selection ? row?.session : selection.session
+    const session = snapshot.sessions.find((one) => one.id === id)
+    const running = snapshot.requests.filter((one) => one.session === id)
+    const isGone = "request" in selection ? row === undefined : session === undefined && id !== undefined
+    if (isGone) return this.clear("It has ended.")
+    const group = { id, session, rows: running.map((row) => ({ row, level: 2 as const })) }
+    const title = h("h2", {}, row === undefined ? titleOf(group) : requestTitle(row))
+    const mayEnd = maySteer && row !== undefined && row.state !== "ending"
+    // A button that is moved loses focus.
+    if (this.head.firstElementChild?.textContent !== title.textContent || this.button.isConnected !== mayEnd) {
+      this.head.replaceChildren(title, ...(mayEnd ? [this.button] : []))
+    }
+    const about = row !== undefined ? ofRequest(row, now) : session !== undefined ? ofSession(session, now) : undefined
+    this.draw(about, running, given)
+  }
+
+  private draw(about: HTMLElement | undefined, running: ReadonlyArray<RequestRow>, { ended, now, ticks }: Given): void {
+    const from = now - Number(this.span.value)
+    const bars = barsOf(ended ?? [], running, ticks, { from, now })
+    const hint = h(
+      "p",
+      { class: "quiet" },
+      "The server keeps no history (Admin.layerHistory): only what runs is shown."
+    )
+    const isFocused = document.activeElement === this.span
+    this.body.replaceChildren(
+      ...(about === undefined ? [] : [about]),
+      h("div", { class: "bar" }, h("h3", {}, "Timeline of the session"), this.span),
+      timeline(bars, { from, now, width: Math.max(240, this.body.clientWidth) }),
+      legend(),
+      ...(ended === undefined ? [hint] : []),
+      tableOf(bars, now)
+    )
+    if (isFocused) this.span.focus()
+  }
+}

@@ -1,0 +1,74 @@
+/** Small plots of the last five minutes. */
+import type { Figures, Snapshot } from "@effect-mcp/operate/Admin"
+import { h, s, setText } from "./dom.ts"
+import { callsBetween, duration } from "./model.ts"
+
+const kept = 150
+
+class Plot {
+  readonly element: HTMLElement
+  private readonly figure = h("div", { class: "figure" }, "–")
+  private readonly line = s("path")
+  private readonly area = s("path", { class: "area" })
+  private readonly points: Array<number> = []
+  private readonly show: (value: number) => string
+
+  constructor(name: string, show: (value: number) => string) {
+    this.show = show
+    this.element = h(
+      "div",
+      { class: "plot card" },
+      h("div", { class: "name", title: name }, name),
+      this.figure,
+      s("svg", { viewBox: "0 0 100 34", preserveAspectRatio: "none", "aria-hidden": "true" }, this.area, this.line)
+    )
+  }
+
+  /** Undefined where it is not known: the plot stays as it is. */
+  add(value: number | undefined, unknown = "–"): void {
+    if (value === undefined) return setText(this.figure, unknown)
+    this.points.push(value)
+    if (this.points.length > kept) this.points.shift()
+    setText(this.figure, this.show(value))
+    const highest = Math.max(...this.points, 1e-9)
+    const first = kept - this.points.length
+    const at = (value: number, i: number) =>
+      `${(((first + i) / (kept - 1)) * 100).toFixed(2)},${(32 - (value / highest) * 28).toFixed(2)}`
+    const line = this.points.map(at).join("L")
+    this.line.setAttribute("d", `M${line}`)
+    this.area.setAttribute("d", `M${((first / (kept - 1)) * 100).toFixed(2)},34L${line}L100,34Z`)
+  }
+}
+
+const whole = (value: number): string => `${value}`
+
+export class Plots {
+  private readonly sessions = new Plot("Sessions", whole)
+  private readonly running = new Plot("Running", whole)
+  private readonly pending = new Plot("Waiting", whole)
+  private readonly questions = new Plot("Open questions", whole)
+  private readonly calls = new Plot("Per second", (value) => value.toFixed(value < 10 ? 1 : 0))
+  private readonly p95 = new Plot("95 of 100 within", (value) =>
+    value === Infinity ? "over 5 min" : duration(value * 1000)
+  )
+  private before: Figures | undefined = undefined
+
+  constructor(into: HTMLElement) {
+    const { calls, p95, pending, questions, running, sessions } = this
+    into.replaceChildren(...[sessions, running, pending, questions, calls, p95].map(({ element }) => element))
+  }
+
+  /** Called every two seconds. */
+  add({ requests, sessions }: Snapshot, figures: Figures | undefined): void {
+    const count = (state: (row: Snapshot["requests"][number]) => boolean) => requests.filter(state).length
+    this.sessions.add(sessions.length)
+    this.running.add(count(({ kind, state }) => kind === "request" && state !== "pending"))
+    this.pending.add(count(({ state }) => state === "pending"))
+    this.questions.add(count(({ kind }) => kind === "question"))
+    if (figures === undefined) return
+    const between = callsBetween(this.before, figures)
+    this.before = figures
+    this.calls.add(between?.perSecond)
+    this.p95.add(between?.p95)
+  }
+}

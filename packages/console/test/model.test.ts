@@ -1,0 +1,118 @@
+import * as model from "@effect-mcp/console/internal/page/model"
+import type { Ended, Figures, RequestRow, SessionRow, Snapshot } from "@effect-mcp/operate/Admin"
+import { assert, describe, it } from "@effect/vitest"
+
+const request = (given: Partial<RequestRow>): RequestRow => ({
+  key: "1",
+  kind: "request",
+  method: "tools/call",
+  state: "running",
+  since: 0,
+  asking: [],
+  principal: {},
+  ...given
+})
+const session = (id: string, name: string): SessionRow => ({
+  id,
+  since: 0,
+  principal: { subject: "ada" },
+  client: { name, version: "1" }
+})
+
+const snapshot: Snapshot = {
+  time: 100_000,
+  sessions: [session("s1", "desktop"), session("s2", "editor")],
+  requests: [
+    request({ key: "2", target: "young", session: "s1", since: 99_000 }),
+    request({ key: "3", target: "old", session: "s2", since: 1000 }),
+    request({ key: "4", kind: "question", method: "elicitation/create", session: "s2", since: 2000, relatedTo: "3" }),
+    request({ key: "5", target: "alone", since: 50_000 })
+  ]
+}
+const shown = (search: string, older = 0) =>
+  model
+    .groupsOf(snapshot, { search, older })
+    .map((group) => [model.titleOf(group), ...group.rows.map(({ level, row }) => `${level} ${row.key}`)])
+
+describe("the groups of a snapshot", () => {
+  it("have the session with the oldest request first, and questions below the call that asks", () => {
+    assert.deepStrictEqual(shown(""), [
+      ["ada by editor 1", "2 3", "3 4"],
+      ["Without a session", "2 5"],
+      ["ada by desktop 1", "2 2"]
+    ])
+  })
+
+  it("have the requests that match, or all of a session that matches itself", () => {
+    assert.deepStrictEqual(shown("OLD"), [["ada by editor 1", "2 3"]])
+    assert.deepStrictEqual(shown("desktop"), [["ada by desktop 1", "2 2"]])
+    assert.deepStrictEqual(shown("elicitation"), [["ada by editor 1", "2 4"]])
+    assert.deepStrictEqual(shown("nothing"), [])
+  })
+
+  it("leave out what is younger than asked for", () => {
+    assert.deepStrictEqual(shown("", 60_000), [["ada by editor 1", "2 3", "3 4"]])
+  })
+})
+
+describe("the bars of a timeline", () => {
+  const ended = (given: Partial<Ended>): Ended => ({ kind: "request", method: "tools/call", from: 0, to: 0, ...given })
+
+  it("of one lane do not overlap, and those before its beginning are left out", () => {
+    const all = [
+      ended({ from: 0, to: 10, target: "gone" }),
+      ended({ from: 1000, to: 2000, target: "a", outcome: "answered" }),
+      ended({ from: 1500, to: 3000, target: "b", outcome: "tool_failed" }),
+      ended({ from: 2500, to: 2600, target: "c", outcome: "cancelled" })
+    ]
+    const bars = model.barsOf(all, [request({ since: 2900, target: "d" })], new Map([["1", [2950]]]), {
+      from: 1000,
+      now: 3000
+    })
+    assert.deepStrictEqual(
+      bars.map(({ lane, look, ticks, title }) => [title, lane, look, ticks]),
+      [
+        ["tools/call a", 0, "answered", []],
+        ["tools/call b", 1, "failed", []],
+        ["tools/call c", 0, "cancelled", []],
+        ["tools/call d", 0, "running", [2950]]
+      ]
+    )
+  })
+})
+
+describe("calls between two readings", () => {
+  const figures = (time: number, count: number, buckets: ReadonlyArray<readonly [number, number]>): Figures => ({
+    time,
+    metrics: { "mcp.server.operation.duration": { type: "histogram", unit: "s", count, sum: 0, buckets } }
+  })
+  const before = figures(0, 100, [
+    [0.01, 100],
+    [0.1, 100]
+  ])
+
+  it("are a rate, and the bound that 95 of 100 of them do not pass", () => {
+    const after = figures(2000, 120, [
+      [0.01, 110],
+      [0.1, 119]
+    ])
+    assert.deepStrictEqual(model.callsBetween(before, after), { perSecond: 10, p95: 0.1 })
+    const slow = figures(2000, 120, [
+      [0.01, 110],
+      [0.1, 118]
+    ])
+    assert.strictEqual(model.callsBetween(before, slow)?.p95, Infinity)
+  })
+
+  it("are not known where there are none, no metric, or a server that has begun anew", () => {
+    assert.deepStrictEqual(model.callsBetween(before, { ...before, time: 1000 }), { perSecond: 0, p95: undefined })
+    assert.isUndefined(model.callsBetween(undefined, before))
+    assert.isUndefined(model.callsBetween(before, { time: 1000, metrics: {} }))
+    assert.isUndefined(model.callsBetween(before, figures(1000, 3, [[0.01, 3]])))
+  })
+})
+
+it("ages are text of two units", () => {
+  const all = [-5, 999, 61_000, 3_660_000, 48 * 3_600_000].map(model.age)
+  assert.deepStrictEqual(all, ["0 s", "0 s", "1 min 1 s", "1 h 1 min", "2 d 0 h"])
+})

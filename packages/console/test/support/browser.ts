@@ -1,0 +1,55 @@
+/** A real Chromium, where there is one: its tests are skipped elsewhere. */
+import { Effect } from "effect"
+import { accessSync, constants } from "node:fs"
+import * as path from "node:path"
+import { type BrowserContextOptions, chromium, type Page } from "playwright-core"
+
+const names = ["chromium", "chromium-headless-shell", "chromium-browser", "google-chrome"]
+
+const isProgram = (file: string): boolean => {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const executablePath = (process.env["PATH"] ?? "")
+  .split(path.delimiter)
+  .flatMap((folder) => names.map((name) => path.join(folder, name)))
+  .find(isProgram)
+
+/** Why no page can be opened here. */
+export const missing = executablePath === undefined ? "no Chromium in PATH (Debian: apt install chromium)" : undefined
+
+export interface Opened {
+  readonly page: Page
+  /** What the browser reported: violations of the policy, errors of the page. */
+  readonly complaints: ReadonlyArray<string>
+}
+
+/** A page of its own, in a Scope. */
+export const open = (url: string, options: BrowserContextOptions = {}) =>
+  Effect.gen(function* () {
+    const browser = yield* Effect.acquireRelease(
+      Effect.promise(() =>
+        chromium.launch({
+          ...(executablePath === undefined ? undefined : { executablePath }),
+          args: ["--no-sandbox", "--disable-gpu"]
+        })
+      ),
+      (browser) => Effect.promise(() => browser.close())
+    )
+    const complaints: Array<string> = []
+    const page = yield* Effect.promise(async () => {
+      const page = await browser.newPage(options)
+      page.on("console", (message) => {
+        if (["error", "warning"].includes(message.type())) complaints.push(message.text())
+      })
+      page.on("pageerror", ({ message }) => complaints.push(message))
+      await page.goto(url)
+      return page
+    })
+    return { page, complaints } satisfies Opened
+  })
