@@ -1,7 +1,7 @@
 /** Small faults of this package, each with the test that fails with it: `npm run requirements -- --prove`. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
-const memory = "packages/nodes/test/memory.test.ts"
+const death = "packages/nodes/test/death.test.ts"
 const sessions = "packages/nodes/test/sessions.test.ts"
 const remote = "packages/server/src/http/session/RemoteSessions.ts"
 
@@ -18,14 +18,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/server/src/http/session/RelayedStream.ts",
     from: "if (!answered.has(id))",
     to: "if (answered.has(id))",
-    test: memory
+    test: death
   },
   {
     name: "A session that another node opens again has lost its subscriptions",
     file: "packages/server/src/dispatch/Restore.ts",
     from: "subscriptions.filter((uri) => resources.has(uri, principal))",
     to: "subscriptions.filter((uri) => !resources.has(uri, principal))",
-    test: memory
+    test: death
   },
   {
     name: "A list that changed on one node is announced to the clients of that node alone",

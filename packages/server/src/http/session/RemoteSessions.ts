@@ -69,6 +69,9 @@ export interface RemoteRequest {
   readonly exchange: HttpExchange
 }
 
+/** Whether the request may be sent to another node although it may have run. */
+const isRepeatable = ({ http: { method } }: RemoteRequest): boolean => method === "GET" || method === "DELETE"
+
 /** The requests of a body. */
 export const idsOf = (body: Decoded): ReadonlyArray<JsonRpc.Id> =>
   (body._tag === "Batch" ? body.members : [body]).flatMap((single) =>
@@ -128,7 +131,7 @@ export class RemoteSessions {
         if (located._tag === "Unknown") return here()
         if (located._tag === "Here") return Effect.andThen(this.reopen(id, located, remote.http), Effect.suspend(here))
         return Effect.catch(this.relay(id, located.node, remote), ({ reason }) =>
-          reason === "NotSent" ? this.again(remote, here, until) : Effect.succeed(cut(remote))
+          reason === "NotSent" || isRepeatable(remote) ? this.again(remote, here, until) : Effect.succeed(cut(remote))
         )
       }
     })

@@ -1,0 +1,167 @@
+/** The laws of a network of nodes: what each kind keeps, whatever it is kept in. */
+import { EncodedResult } from "@effect-mcp/core/EncodedResult"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { Nodes } from "@effect-mcp/nodes"
+import { Nodes as Node, type SessionRecord } from "@effect-mcp/server/Nodes"
+import { ReplayGuard } from "@effect-mcp/server/ReplayGuard"
+import { StateSeal } from "@effect-mcp/server/StateSeal"
+import { needs } from "@effect-mcp/spec/skip"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { networks } from "./support/networks.ts"
+
+const record = (logLevel?: SessionRecord["logLevel"]): SessionRecord => ({
+  server: "test",
+  owner: "",
+  version: "2025-11-25",
+  clientInfo: { name: "client", version: "1" },
+  clientCapabilities: { sampling: {} },
+  logLevel,
+  subscriptions: ["test://nul\u0000"]
+})
+
+/** A node that ends with its own scope. */
+const join = (layer: Layer.Layer<Nodes.Services>) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.fork(yield* Effect.scope)
+    const context = yield* Layer.buildWithScope(Layer.fresh(layer), scope)
+    return {
+      ...Context.get(context, Node),
+      guard: Context.get(context, ReplayGuard),
+      seal: Context.get(context, StateSeal),
+      leave: Scope.close(scope, Exit.void)
+    }
+  })
+
+const eventsOf = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, at) => ({
+    seq: from + at,
+    text: `id: 1-${from + at}\ndata: é${from + at}\n\n`
+  }))
+
+for (const { missing, name, open } of networks) {
+  const nodes = (count: number) =>
+    Effect.flatMap(open, (layerOf) =>
+      Effect.forEach(Array.from({ length: count }), () => join(layerOf({ lease: "20 seconds" })))
+    )
+
+  describe(`A network over ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.live("has each session at one node, where the others find it until it is closed", () =>
+      Effect.gen(function* () {
+        const [a, b] = yield* nodes(2)
+        yield* a!.directory.open("s", record())
+        assert.strictEqual((yield* a!.directory.locate("s"))._tag, "Here")
+        assert.strictEqual((yield* b!.directory.locate("s"))._tag, "There")
+        assert.strictEqual((yield* b!.directory.locate("another"))._tag, "Unknown")
+        yield* b!.directory.close("s")
+        assert.strictEqual((yield* b!.directory.locate("s"))._tag, "There")
+        yield* a!.directory.close("s")
+        assert.strictEqual((yield* b!.directory.locate("s"))._tag, "Unknown")
+      })
+    )
+
+    it.live("gives a session to exactly one node, with its newest record, when the node that held it leaves", () =>
+      Effect.gen(function* () {
+        const [a, b, c] = yield* nodes(3)
+        yield* a!.directory.open("s", record())
+        yield* a!.directory.save("s", record("error"))
+        yield* b!.directory.save("s", record("debug"))
+        const there = yield* b!.directory.locate("s")
+        const gone = yield* Effect.forkChild(b!.directory.gone(there._tag === "There" ? there.node : ""))
+        yield* a!.leave
+        yield* Fiber.join(gone)
+        const found = yield* Effect.all(
+          [b!, c!, b!, c!].map(({ directory }) => directory.locate("s")),
+          { concurrency: "unbounded" }
+        )
+        const here = found.flatMap((one, at) => (one._tag === "Here" ? [{ at: at % 2, one }] : []))
+        assert.deepStrictEqual(new Set(here.map(({ at }) => at)).size, 1)
+        for (const { one } of here) {
+          assert.deepStrictEqual([one.epoch, one.record], [2, record("error")])
+        }
+      })
+    )
+
+    it.live(
+      "keeps events for every node: after a place in order, none where the oldest are gone, none of a session that is closed",
+      () =>
+        Effect.gen(function* () {
+          const [a, b] = yield* nodes(2)
+          const key = { session: "s", stream: "1" }
+          yield* a!.directory.open("s", record())
+          yield* a!.events.append(key, eventsOf(0, 3))
+          yield* a!.events.append(key, eventsOf(3, 5))
+          assert.deepStrictEqual(yield* b!.events.after(key, 1), eventsOf(2, 5))
+          assert.deepStrictEqual(yield* b!.events.after(key, 4), [])
+          assert.strictEqual((yield* Effect.flip(b!.events.after({ ...key, stream: "2" }, 0)))._tag, "EventsGone")
+          const long = "x".repeat(1024 * 1024)
+          for (let seq = 5; seq < 10; seq++) yield* a!.events.append(key, [{ seq, text: long }])
+          assert.strictEqual((yield* Effect.flip(b!.events.after(key, 1)))._tag, "EventsGone")
+          assert.deepStrictEqual(yield* b!.events.after(key, 8), [{ seq: 9, text: long }])
+          yield* a!.events.forget("s")
+          assert.strictEqual((yield* Effect.flip(b!.events.after(key, 8)))._tag, "EventsGone")
+        })
+    )
+
+    it.live(
+      "gives one reply to a state, at whichever node it is used again: while its handler runs, and afterwards",
+      () =>
+        Effect.gen(function* () {
+          const [a, b] = yield* nodes(2)
+          const expires = Date.now() + 60_000
+          const go = yield* Deferred.make<void>()
+          const never = Effect.die(new Error("The handler runs twice"))
+          const first = yield* Effect.forkChild(a!.guard.once("j", expires, Effect.as(Deferred.await(go), { n: 1 })), {
+            startImmediately: true
+          })
+          yield* Effect.sleep("100 millis")
+          const second = yield* Effect.forkChild(b!.guard.once("j", expires, never))
+          yield* Deferred.succeed(go, undefined)
+          assert.deepStrictEqual([yield* Fiber.join(first), yield* Fiber.join(second)], [{ n: 1 }, { n: 1 }])
+          const error = McpError.invalidParams("no", { field: "n" })
+          yield* Effect.flip(a!.guard.once("e", expires, Effect.fail(error)))
+          const again = yield* Effect.flip(b!.guard.once("e", expires, never))
+          assert.deepStrictEqual([again.code, again.message, again.data], [error.code, error.message, error.data])
+          const asked = EncodedResult.core("input_required", { requestState: "x" })
+          yield* a!.guard.once("r", expires, Effect.succeed(asked))
+          assert.deepStrictEqual(yield* b!.guard.once("r", expires, never), asked)
+          yield* Effect.exit(a!.guard.once("d", expires, Effect.interrupt))
+          assert.strictEqual(yield* b!.guard.once("d", expires, Effect.succeed("anew")), "anew")
+        })
+    )
+
+    it.live("carries hints to all other nodes, and opens on each what another one sealed", () =>
+      Effect.gen(function* () {
+        const [a, b, c] = yield* nodes(3)
+        const heard: Array<string> = []
+        const done = yield* Deferred.make<void>()
+        yield* a!.bus.subscribe("topic", (text) => heard.push(`a ${text}`))
+        for (const [name, node] of [
+          ["b", b!],
+          ["c", c!]
+        ] as const) {
+          yield* node.bus.subscribe("topic", (text) => {
+            heard.push(`${name} ${text}`)
+            if (heard.some((one) => one.startsWith("b")) && heard.some((one) => one.startsWith("c"))) {
+              Deferred.doneUnsafe(done, Effect.void)
+            }
+          })
+        }
+        // The connection of a node to the bus may not be there yet.
+        yield* Effect.forkScoped(
+          Effect.forever(
+            Effect.andThen(
+              Effect.sync(() => a!.bus.publish("topic", "x")),
+              Effect.sleep("50 millis")
+            )
+          )
+        )
+        yield* Deferred.await(done)
+        assert.deepStrictEqual([...new Set(heard)].toSorted(), ["b x", "c x"])
+        const journal = { answers: {}, steps: {}, open: {}, round: 1 }
+        const { journal: opened } = yield* b!.seal.open(yield* a!.seal.seal(journal, "binding"), "binding")
+        assert.deepStrictEqual(opened, journal)
+      })
+    )
+  })
+}

@@ -1,0 +1,111 @@
+/** Three nodes in processes of their own behind a round robin, one of which is killed: what clients of its sessions see. */
+import { McpClient } from "@effect-mcp/client"
+import { Elicitation } from "@effect-mcp/core"
+import { needs } from "@effect-mcp/spec/skip"
+import { scaled } from "@effect-mcp/spec/Scale"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Context, Effect, Exit, Fiber, Layer, Queue, Ref, Schema } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { clientOf } from "../../../server/test/http/support/http.ts"
+import { openSession } from "../../../server/test/http/support/session.ts"
+import { Slow } from "../support/features.ts"
+import { databases } from "../support/networks.ts"
+import { robin, start } from "../support/robin.ts"
+
+const Answer = Schema.Struct({ n: Schema.Int, node: Schema.Int })
+const answerOf = (result: unknown) => Schema.decodeUnknownSync(Answer)(result)
+
+const three = Effect.fnUntraced(function* (name: string, at: string) {
+  const nodes = yield* Effect.all(
+    ["1", "2", "3"].map((which) => start(name, at, which)),
+    { concurrency: "unbounded" }
+  )
+  return { nodes, robin: yield* robin(nodes) }
+})
+
+const connect = (url: string) =>
+  Effect.map(
+    Layer.build(
+      McpClient.layerHttp({ url, revisions: ["2025-11-25"] }).pipe(
+        Layer.provide(
+          Layer.merge(
+            FetchHttpClient.layer,
+            Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: {} }) })
+          )
+        )
+      )
+    ),
+    (context) => Context.get(context, McpClient.McpClient)
+  )
+
+for (const { missing, name, place } of databases) {
+  describe(`Nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.live(
+      "that are killed end each call of their sessions once, by an answer or an error, and the sessions are served on",
+      () =>
+        Effect.gen(function* () {
+          const { nodes, robin } = yield* three(name, yield* place)
+          const clients = yield* Effect.replicateEffect(connect(robin.url), scaled(24, 200))
+          const stopped = yield* Ref.make(false)
+          const begun = yield* Queue.unbounded<void>()
+          const ended: Array<{ readonly began: number; readonly took: number; readonly error: string | undefined }> = []
+          const calls = (client: (typeof clients)[number]) =>
+            Effect.gen(function* () {
+              for (let n = 0; !(yield* Ref.get(stopped)); n++) {
+                const began = Date.now()
+                yield* Queue.offer(begun, undefined)
+                const exit = yield* Effect.exit(client.callTool(Slow, { n, ms: 100 }))
+                if (Exit.isSuccess(exit)) assert.strictEqual(exit.value.n, n)
+                else assert.isTrue(exit.cause.reasons.every(Cause.isFailReason), String(exit.cause))
+                const error = Exit.isSuccess(exit) ? undefined : String(Cause.squash(exit.cause))
+                ended.push({ began, took: Date.now() - began, error })
+              }
+            })
+          const running = yield* Effect.forkChild(Effect.forEach(clients, calls, { concurrency: "unbounded" }))
+          yield* Queue.takeN(begun, clients.length * 3)
+          const killed = Date.now()
+          nodes[0]!.kill("SIGKILL")
+          // Each session makes its next calls after the death of the node.
+          yield* Effect.repeat(Effect.sleep("50 millis"), {
+            until: () =>
+              ended.filter(({ began, error }) => error === undefined && began > killed + 2000).length >=
+              clients.length * 2
+          })
+          yield* Ref.set(stopped, true)
+          yield* Fiber.join(running)
+          const late = ended.map(({ began, took }) => began + took - Math.max(began, killed)).toSorted((a, b) => b - a)
+          // Twice what is promised: the machine may be busy.
+          assert.isBelow(late[0] ?? 0, 4000)
+          for (const client of clients) assert.strictEqual((yield* client.callTool(Slow, { n: 1, ms: 0 })).n, 1)
+        })
+    )
+
+    it.live("keep the events of a stream for a client that was cut off, whichever node it comes back to", () =>
+      Effect.gen(function* () {
+        const { nodes, robin } = yield* three(name, yield* place)
+        const scope = yield* Effect.scope
+        const any = clientOf(robin.port, undefined as never, scope as never)
+        const session = yield* openSession(any)
+        const call = yield* session.follow("hang", {}, 5)
+        let last = yield* call.event
+        while (last.data === "") last = yield* call.event
+        assert.strictEqual(last.data.method, "notifications/progress")
+        yield* call.disconnect
+        const again = yield* session.get("1-0")
+        assert.deepStrictEqual((yield* again.event).data, last.data)
+        yield* again.disconnect
+        // Its node is not known: the others answer for whichever it was.
+        const owner = answerOf({
+          n: 0,
+          ...(yield* (yield* session.call("which", {}, 6)).json).result.structuredContent
+        }).node
+        nodes[owner - 1]!.kill("SIGKILL")
+        const rest = yield* session.get("1-0")
+        assert.strictEqual(rest.status, 200)
+        assert.deepStrictEqual((yield* rest.event).data, last.data)
+        const { data: failure } = yield* rest.event
+        assert.deepStrictEqual([failure.id, failure.error.code], [5, -31503])
+      })
+    )
+  })
+}

@@ -1,0 +1,41 @@
+/** The features of a node, which say which node ran them. */
+import { Elicitation, Progress, Prompt, Prompts, Resources, Tool, Tools } from "@effect-mcp/core"
+import { McpServer } from "@effect-mcp/server"
+import { Effect, Layer, PubSub, Schema, Scope, Stream } from "effect"
+
+const Which = Tool.make("which", { description: "Says which node ran it.", output: { node: Schema.Int } })
+const Ask = Tool.make("ask", { description: "Asks the user.", output: { node: Schema.Int } })
+export const Slow = Tool.make("slow", {
+  description: "Takes a while.",
+  input: { n: Schema.Int, ms: Schema.Int },
+  output: { n: Schema.Int, node: Schema.Int }
+})
+const Hang = Tool.make("hang", { description: "Reports progress and never ends." })
+const Grow = Tool.make("grow", { description: "Registers a prompt: the list changes." })
+const Touch = Tool.make("touch", { description: "Changes the resource." })
+
+/** The features of one node. */
+export const featuresOf = (node: number) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const scope = yield* Scope.Scope
+      const registries = yield* Effect.context<McpServer.Registries>()
+      const touched = yield* PubSub.unbounded<number>()
+      const grown = Prompts.layer(Prompt.make(`prompt-${node}`, { description: "Was not there before." }), () =>
+        Effect.succeed("hello")
+      )
+      return Layer.mergeAll(
+        Prompts.layer(Prompt.make("first", { description: "Is there." }), () => Effect.succeed("hello")),
+        Tools.layer(Which, () => Effect.succeed({ node })),
+        Tools.layer(Ask, () => Effect.as(Elicitation.confirm("Sure?"), { node })),
+        Tools.layer(Slow, ({ ms, n }) => Effect.as(Effect.sleep(ms), { n, node })),
+        Tools.layer(Hang, () => Effect.andThen(Progress.report(1), Effect.never)),
+        Tools.layer(Grow, () => Effect.as(Effect.provide(Layer.buildWithScope(grown, scope), registries), "grown")),
+        Tools.layer(Touch, () => Effect.as(PubSub.publish(touched, node), "touched")),
+        Resources.layer({ uri: "test://count", name: "count" }, Effect.succeed("1"), Stream.fromPubSub(touched))
+      )
+    })
+  )
+
+export const serverOf = (node: number) =>
+  McpServer.layer({ name: "nodes", version: "1.0.0", features: featuresOf(node) })

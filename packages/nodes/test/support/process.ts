@@ -1,0 +1,25 @@
+/** One node in a process of its own: `process.ts KIND PLACE reference | NUMBER`. It says its port on stdout. */
+import { NodeRuntime } from "@effect/platform-node"
+import type { McpServer } from "@effect-mcp/server"
+import * as NodeListener from "@effect-mcp/server/internal/NodeListener"
+import { Effect, Layer } from "effect"
+import { createServer } from "node:http"
+import * as Everything from "../../../everything/src/everything.ts"
+import { listen } from "../../../server/test/http/support/http.ts"
+import { serverOf } from "./features.ts"
+import { nodeAt } from "./networks.ts"
+
+const [kind = "", place = "", which = ""] = process.argv.slice(2)
+
+const server: Layer.Layer<McpServer.McpServer, unknown> =
+  which === "reference" ? Everything.layer({}) : serverOf(Number(which))
+
+const serve = Effect.gen(function* () {
+  const http = createServer(yield* NodeListener.make({ path: "/mcp", drain: "1 second" }))
+  const port = yield* listen(http)
+  yield* Effect.addFinalizer(() => Effect.sync(() => http.close()))
+  process.stdout.write(`${port}\n`)
+  return yield* Effect.never
+})
+
+Effect.scoped(serve).pipe(Effect.provide(Layer.provide(server, nodeAt(kind, place))), NodeRuntime.runMain)
