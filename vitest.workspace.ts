@@ -15,6 +15,7 @@ const packages = [
   "nodes",
   "operate",
   "console",
+  "ai",
   "cli",
   "create",
   "everything",

@@ -1,0 +1,225 @@
+/**
+ * A toolkit of `effect/ai` as tools of a server: schemas, failures, annotations and the services of its handlers stay typed.
+ *
+ * A call is validated here, then handled by the toolkit. Preliminary results are progress of the call.
+ */
+import * as Elicitation from "@effect-mcp/core/Elicitation"
+import * as Progress from "@effect-mcp/core/Progress"
+import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { ToolAnnotations } from "@effect-mcp/protocol/model/Tool"
+import * as AiError from "effect/ai/AiError"
+import * as AiTool from "effect/ai/Tool"
+import type * as Toolkit from "effect/ai/Toolkit"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+
+/** The type error of a toolkit whose schemas need services to decode or encode values. */
+export interface SchemasNeedServices<R> {
+  readonly "Tools of a server need schemas without services": R
+}
+
+type Servable<Kit extends Record<string, AiTool.Any>> = [AiTool.SchemaServices<Kit[keyof Kit]>] extends [never]
+  ? unknown
+  : SchemasNeedServices<AiTool.SchemaServices<Kit[keyof Kit]>>
+
+/** A toolkit whose tools are known by their names alone. */
+type Handle = (
+  name: string,
+  params: unknown
+) => Effect.Effect<
+  Stream.Stream<AiTool.HandlerResult<AiTool.Any>, unknown, RequestServices>,
+  AiError.AiError,
+  RequestServices
+>
+
+const annotationsOf = ({ annotations }: AiTool.Any): ToolAnnotations => ({
+  readOnlyHint: Context.get(annotations, AiTool.Readonly),
+  destructiveHint: Context.get(annotations, AiTool.Destructive),
+  idempotentHint: Context.get(annotations, AiTool.Idempotent),
+  openWorldHint: Context.get(annotations, AiTool.OpenWorld)
+})
+
+const describe = (tool: AiTool.Any): Tool.Options => {
+  const meta = Context.getOrUndefined(tool.annotations, AiTool.Meta)
+  return {
+    description: AiTool.getDescription(tool) ?? tool.name,
+    title: Context.getOrUndefined(tool.annotations, AiTool.Title),
+    annotations: annotationsOf(tool),
+    ...(meta === undefined ? undefined : { meta })
+  }
+}
+
+type AnyCodec = Schema.Codec<unknown, unknown>
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `Servable` says in the type of `layer` that schemas need no services
+const codecOf = (schema: Schema.Top): AnyCodec => schema as unknown as AnyCodec
+
+/** What a call gives, by the JSON Schema of the success: nothing, a text, or structured content. */
+const kindOf = (success: AnyCodec): "nothing" | "text" | "structured" => {
+  if (success.ast._tag === "Void" || success.ast._tag === "Undefined") return "nothing"
+  return AiTool.getJsonSchemaFromSchema(success)["type"] === "string" ? "text" : "structured"
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""))
+
+/** The most of a preliminary result that the progress of a call shows, in characters. */
+const maxMessage = 1000
+
+/** The last result of a call; those before it are progress. */
+const lastOf = (
+  results: Stream.Stream<AiTool.HandlerResult<AiTool.Any>, unknown, RequestServices>
+): Effect.Effect<AiTool.HandlerResult<AiTool.Any> | undefined, unknown, RequestServices> =>
+  Effect.suspend(() => {
+    let last: AiTool.HandlerResult<AiTool.Any> | undefined
+    let count = 0
+    return Effect.map(
+      Stream.runForEach(results, (result) => {
+        if (!result.preliminary) {
+          last = result
+          return Effect.void
+        }
+        return Progress.report(++count, { message: text(result.encodedResult).slice(0, maxMessage) })
+      }),
+      () => last
+    )
+  })
+
+const Approval = Schema.Struct({ run: Schema.Boolean })
+
+/** Asks the user of the caller, where the tool wants its calls approved. */
+const approve = (tool: AiTool.Any, input: unknown) =>
+  Effect.gen(function* () {
+    const { needsApproval = false } = tool
+    const asked =
+      typeof needsApproval === "boolean" ? needsApproval : needsApproval(input, { toolCallId: "", messages: [] })
+    if (!(typeof asked === "boolean" ? asked : yield* asked)) return true
+    const title = Context.getOrUndefined(tool.annotations, AiTool.Title) ?? tool.name
+    const { run } = yield* Elicitation.form(`Run ${title}?`, Approval, { key: `approve ${tool.name}` })
+    return run
+  })
+
+/** Runs a call of the toolkit; gives its last result. */
+const run = Effect.fnUntraced(function* (tool: AiTool.Any, handle: Handle, input: unknown, params: unknown) {
+  if (!(yield* approve(tool, input))) {
+    return yield* new Tools.ToolFailure({ message: `The user did not let ${tool.name} run` })
+  }
+  const last = yield* Effect.catch(Effect.flatMap(handle(tool.name, params), lastOf), (error) => failed(tool, error))
+  if (last === undefined) return yield* Effect.die(new Error(`The toolkit gave no result of ${tool.name}`))
+  return last.isFailure ? yield* failed(tool, last.result) : last
+})
+
+/** A failure of the toolkit: what the tool declares, or arguments that it refuses. Anything else is a defect, and not shown. */
+const failed = (tool: AiTool.Any, error: unknown): Effect.Effect<never, unknown> => {
+  const isDeclared: boolean = Schema.is(codecOf(tool.failureSchema))(error)
+  if (isDeclared) return Effect.fail(error)
+  if (AiError.isAiError(error) && error.reason._tag === "ToolParameterValidationError") {
+    return Effect.fail(new Tools.ToolFailure({ message: error.reason.message }))
+  }
+  return Effect.die(error)
+}
+
+const content = (value: unknown) => [{ type: "text" as const, text: text(value) }]
+
+/** A tool whose arguments are described by a JSON Schema. Its failures are texts for the model. */
+const servedRaw = (
+  tool: AiTool.Any,
+  inputSchema: { readonly [key: string]: unknown },
+  handle: Handle,
+  options: Tools.Options | undefined
+) =>
+  Tools.layer(
+    Tool.raw(tool.name, { ...describe(tool), inputSchema: { ...inputSchema } }),
+    (input) =>
+      run(tool, handle, input, input).pipe(
+        Effect.mapError((error) =>
+          error instanceof Tools.ToolFailure ? error : new Tools.ToolFailure({ message: text(error) })
+        ),
+        Effect.map(({ encodedResult }) =>
+          isJsonObject(encodedResult)
+            ? { content: content(encodedResult), structuredContent: encodedResult }
+            : { content: content(encodedResult) }
+        )
+      ),
+    options
+  )
+
+const served = (tool: AiTool.Any, handle: Handle, options: Tools.Options | undefined) => {
+  if (AiTool.isDynamic(tool) && tool.jsonSchema !== undefined) return servedRaw(tool, tool.jsonSchema, handle, options)
+  const input = codecOf(tool.parametersSchema)
+  const output = codecOf(tool.successSchema)
+  const described = { ...describe(tool), input, failure: codecOf(tool.failureSchema) }
+  /** The toolkit decodes what it is given. */
+  const call = (codec: Tool.ValueCodec<unknown>) => (value: unknown) =>
+    Effect.flatMap(Effect.orDie(codec.encode(value)), (params) => run(tool, handle, value, params))
+  const kind = kindOf(output)
+  if (kind === "structured") {
+    const contract = Tool.make(tool.name, { ...described, output })
+    const handler = call(contract.input)
+    return Tools.layer(contract, (value) => Effect.map(handler(value), ({ result }): unknown => result), options)
+  }
+  const contract = Tool.make(tool.name, described)
+  const handler = call(contract.input)
+  return Tools.layer(
+    contract,
+    (value) => Effect.map(handler(value), ({ encodedResult }) => (kind === "nothing" ? [] : content(encodedResult))),
+    options
+  )
+}
+
+/**
+ * Serves the tools of a toolkit that have handlers, for as long as the layer lives. The handlers come from `toolkit.toLayer`; services that
+ * a tool names in `dependencies` may be those of the request, such as `Elicitation`.
+ *
+ * A success of text is the content of the result, any other is its structured content. A declared failure is a result with `isError`, typed
+ * for clients with the same schema; an `AiError` is a defect. A tool with `needsApproval` asks the user of the caller by a form. Throws for
+ * a schema that JSON Schema cannot express.
+ *
+ * @example
+ * ```ts
+ * import { ServedToolkit } from "@effect-mcp/ai"
+ * import { McpTest } from "@effect-mcp/testing"
+ * import { Console, Effect, Layer, Schema } from "effect"
+ * import { Tool, Toolkit } from "effect/ai"
+ *
+ * const Forecast = Tool.make("forecast", {
+ *   description: "The weather of tomorrow",
+ *   parameters: Schema.Struct({ city: Schema.String }),
+ *   success: Schema.Struct({ celsius: Schema.Finite })
+ * })
+ * const Weather = Toolkit.make(Forecast)
+ * const handlers = Weather.toLayer({ forecast: ({ city }) => Effect.succeed({ celsius: city.length }) })
+ *
+ * const program = Effect.gen(function* () {
+ *   const client = yield* McpTest.connect(Layer.provide(ServedToolkit.layer(Weather), handlers), "2025-11-25")
+ *   const { structuredContent } = yield* client.callToolByName("forecast", { city: "Rome" })
+ *   yield* Console.log(JSON.stringify(structuredContent)) // => {"celsius":4}
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(program))
+ * ```
+ */
+export const layer = <Kit extends Record<string, AiTool.Any>>(
+  toolkit: Toolkit.Toolkit<Kit> & Servable<Kit>,
+  options?: Tools.Options
+): Layer.Layer<
+  never,
+  never,
+  Tools.ToolRegistry | AiTool.HandlersFor<Kit> | Exclude<AiTool.Requirements<Kit[keyof Kit]>, RequestServices>
+> =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const built = yield* toolkit
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the names are those of the toolkit's own tools
+      const handle = built.handle as unknown as Handle
+      const services = yield* Effect.context<Exclude<AiTool.Requirements<Kit[keyof Kit]>, RequestServices>>()
+      const tools = Object.values(built.tools).filter((tool) => !AiTool.isProviderDefined(tool) || tool.requiresHandler)
+      const layers = tools.map((tool) => served(tool, handle, options))
+      return Layer.provide(Layer.mergeAll(Layer.empty, ...layers), Layer.succeedContext(services))
+    })
+  )

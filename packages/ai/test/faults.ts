@@ -1,0 +1,57 @@
+/** Faults put in by hand, and the test that notices each. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+const served = { file: "packages/ai/src/toolkit/ServedToolkit.ts", test: "packages/ai/test/ServedToolkit.test.ts" }
+const remote = { file: "packages/ai/src/toolkit/RemoteToolkit.ts", test: "packages/ai/test/RemoteToolkit.test.ts" }
+const sampling = { file: "packages/ai/src/sampling/ModelSampling.ts", test: "packages/ai/test/ModelSampling.test.ts" }
+
+export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "a toolkit's tool runs without the approval that it needs",
+    ...served,
+    from: "if (!(yield* approve(tool, input))) {",
+    to: "if (!(yield* approve(tool, input)) && false) {"
+  },
+  {
+    name: "a failure that a toolkit's tool does not declare is shown to the client",
+    ...served,
+    from: "  return Effect.die(error)",
+    to: "  return Effect.fail(new Tools.ToolFailure({ message: JSON.stringify(error) }))"
+  },
+  {
+    name: "the last preliminary result of a toolkit's tool is its result",
+    ...served,
+    from: "if (!result.preliminary) {",
+    to: "if (last === undefined || !result.preliminary) {"
+  },
+  {
+    name: "a model gets names of tools that providers refuse",
+    ...remote,
+    from: '.replaceAll(/[^A-Za-z0-9_-]/g, "_")',
+    to: ""
+  },
+  {
+    name: "one of two tools with one name for the model is lost",
+    ...remote,
+    from: "if (bound.has(name)) {",
+    to: "if (false) {"
+  },
+  {
+    name: "a tool that failed is a success for the model",
+    ...remote,
+    from: "result.isError === true ? fail(textOf(result)) : ",
+    to: ""
+  },
+  {
+    name: "the details of a model's error reach the server that asked",
+    ...sampling,
+    from: "${reason._tag}`",
+    to: "${JSON.stringify(reason)}`"
+  },
+  {
+    name: "the hints of a server choose no model",
+    ...sampling,
+    from: "models.find(({ name }) => name === hinted) ?? models[0]",
+    to: "models[0]"
+  }
+]
