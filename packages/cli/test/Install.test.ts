@@ -122,6 +122,16 @@ describe("effect-mcp install", () => {
     })
   )
 
+  it.live("refuses a name that is a property of every object, and makes none of a package's scope", () =>
+    Effect.gen(function* () {
+      const { effectMcp, read } = yield* user
+      const { code, stderr } = yield* effectMcp("install", "cursor", "--name", "__proto__", "--", "node", "server.js")
+      assert.deepStrictEqual([code, stderr.includes("the first a letter or a digit")], [2, true], stderr)
+      yield* effectMcp("install", "cursor", "--", "npx", "@acme/_private")
+      assert.deepStrictEqual(Object.keys(JSON.parse(read(files["cursor"] ?? "")).mcpServers), ["private"])
+    })
+  )
+
   it.live("keeps the permissions of a file, whatever the mask of the process", () =>
     Effect.gen(function* () {
       const { effectMcp, home, write } = yield* user

@@ -53,13 +53,14 @@ const nameOf = (words: ReadonlyArray<string>): string => {
     .replace(/\.[a-z]+$/, "")
     .split(/[/\\]/)
     .filter((part) => !["", ".", "..", "src", "dist", "index", "main", "server", "bin"].includes(part))
-  return (parts.at(-1) ?? "server").replaceAll(/[^A-Za-z0-9_-]+/g, "-")
+  const name = (parts.at(-1) ?? "").replaceAll(/[^A-Za-z0-9_-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "")
+  return name === "" ? "server" : name
 }
 
 const checkedName = (name: string) =>
-  /^[A-Za-z0-9_-]{1,64}$/.test(name)
+  /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)
     ? Effect.succeed(name)
-    : usage(`--name ${name}: letters, digits, "-" and "_", at most 64 of them`)
+    : usage(`--name ${name}: letters, digits, "-" and "_", at most 64 of them, the first a letter or a digit`)
 
 /** Hosts start servers in folders of their own: words that name a file here become absolute. */
 const absolute = Effect.fnUntraced(function* (words: ReadonlyArray<string>, folder: string) {
