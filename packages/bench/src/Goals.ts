@@ -118,6 +118,10 @@ export const goals: ReadonlyArray<Goal> = [
     },
     { title: `heap per open task, KiB, ${era}`, table: "Open tasks", row: `open ${era}`, figure: "heap KiB" }
   ]),
+  absolute("a recorded step on SQLite, us", "Recorded steps, 16 tasks at once", 80, "SQLite", cpu),
+  absolute("a recorded step on Postgres, us", "Recorded steps, 16 tasks at once", 250, "Postgres", cpu),
+  absolute("heap of 100 000 parked tasks, MiB", "Parked tasks on SQLite", 5, "100 000", "heap MiB"),
+  absolute("an idle server with 100 000 parked tasks, ms/s", "Parked tasks on SQLite", 3, "100 000", "idle ms/s"),
   absolute("heap per idle session, KiB", "Idle sessions", 4, router, "heap KiB"),
   absolute("heap per open GET stream, KiB", "Idle sessions", 8, router, "heap KiB +GET"),
   absolute("heap per open GET stream through a Node listener, KiB", "Idle sessions", 8, "ours:node", "heap KiB +GET"),

@@ -13,6 +13,7 @@ import * as Report from "./Report.ts"
 import * as Results from "./Results.ts"
 import { client } from "./suites/Client.ts"
 import { cold } from "./suites/Cold.ts"
+import { durable } from "./suites/Durable.ts"
 import { growth } from "./suites/Growth.ts"
 import { sessions } from "./suites/Sessions.ts"
 import { tasks } from "./suites/Tasks.ts"
@@ -22,6 +23,7 @@ const suites: Readonly<Record<Options.Suite, (options: Options.Options) => Promi
   http: Throughput.http,
   stdio: Throughput.stdio,
   tasks,
+  durable,
   sessions,
   cold,
   client,
