@@ -52,3 +52,28 @@ describe.each(revisions)("A session of %s on three nodes", (version) => {
       })
   )
 })
+
+describe("A session whose node died", () => {
+  it.live("is not found by another user, and is found by its own at every node afterwards", () =>
+    Effect.gen(function* () {
+      const nodes = yield* three
+      const version = "2025-11-25"
+      const session = yield* openSession(nodes.at(1), version, { headers: { "x-user": "ada" } })
+      const headers = { "mcp-session-id": session.id, "mcp-protocol-version": version }
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
+      yield* nodes.crash(1)
+      for (const user of ["eve", undefined]) {
+        const theirs = user === undefined ? headers : { ...headers, "x-user": user }
+        assert.strictEqual((yield* nodes.at(2).fetch({ headers: theirs, body })).status, 404)
+      }
+      for (const node of [3, 2]) {
+        const reply = yield* nodes.at(node).fetch({ headers: { ...headers, "x-user": "ada" }, body })
+        assert.strictEqual(nodeOf(yield* reply.json), 2)
+        assert.strictEqual(
+          (yield* nodes.at(node).fetch({ headers: { ...headers, "x-user": "eve" }, body })).status,
+          404
+        )
+      }
+    })
+  )
+})

@@ -2,6 +2,7 @@
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const death = "packages/nodes/test/death.test.ts"
+const laws = "packages/nodes/test/laws.test.ts"
 const sessions = "packages/nodes/test/sessions.test.ts"
 const remote = "packages/server/src/http/session/RemoteSessions.ts"
 
@@ -40,5 +41,47 @@ export const faults: ReadonlyArray<Fault> = [
     from: "this.bus.publish(`updated ${this.server}`, name)",
     to: "this.bus.publish(`update ${this.server}`, name)",
     test: sessions
+  },
+  {
+    name: "A session that another node opens again is given to any user",
+    file: remote,
+    from: "if (name !== server.name || owner !== ownerOf(http)) return Effect.void",
+    to: "if (name !== server.name || owner === ownerOf(http)) return Effect.void",
+    test: death
+  },
+  {
+    name: "A session that was taken over for a request that may not use it cannot be reached at other nodes",
+    file: remote,
+    from: 'located._tag === "Here" ? Effect.as(',
+    to: 'located._tag !== "Here" ? Effect.as(',
+    test: death
+  },
+  {
+    name: "A node takes a session over whose node lives",
+    file: "packages/nodes/src/postgres/stores.ts",
+    from: 'AND NOT ${isAlive("node")}',
+    to: 'AND (NOT ${isAlive("node")} OR true)',
+    test: laws
+  },
+  {
+    name: "A node of a Redis takes a session over whose node lives",
+    file: "packages/nodes/src/redis/scripts.ts",
+    from: "if node ~= ARGV[1] and redis.call('EXISTS', ARGV[2] .. node) == 0 then",
+    to: "if node ~= ARGV[1] then",
+    test: laws
+  },
+  {
+    name: "A relay takes requests without the secret of the nodes",
+    file: "packages/nodes/src/relay/HttpRelay.ts",
+    from: "if (!timingSafeEqual(",
+    to: "if (timingSafeEqual(",
+    test: "packages/nodes/test/relay.test.ts"
+  },
+  {
+    name: "A node hears its own hints",
+    file: "packages/nodes/src/events/Topics.ts",
+    from: "if (from === this.self || topic",
+    to: "if (topic",
+    test: laws
   }
 ]

@@ -67,6 +67,28 @@ for (const { missing, name, open } of networks) {
     )
   })
 
+  describe(
+    `Subscriptions of 2026-07-28 on three nodes over ${name}`,
+    needs(missing === undefined, missing ?? ""),
+    () => {
+      it.live("learn of a list that changed on another node, and of a resource that was updated there", () =>
+        Effect.gen(function* () {
+          const nodes = yield* three
+          const wanted = { promptsListChanged: true, resourceSubscriptions: ["test://count"] }
+          const listening = yield* nodes.at(1).post("subscriptions/listen", { notifications: wanted })
+          assert.strictEqual((yield* listening.event).data.method, "notifications/subscriptions/acknowledged")
+          const call = (name: string) => nodes.at(2).post("tools/call", { name, arguments: {} }, {}, 2)
+          assert.strictEqual((yield* call("grow")).status, 200)
+          yield* Effect.forkScoped(Effect.forever(Effect.andThen(call("touch"), Effect.sleep("50 millis"))))
+          const seen = new Set<string>()
+          while (seen.size < 2) seen.add((yield* listening.event).data.method)
+          assert.isTrue(seen.has("notifications/prompts/list_changed"))
+          assert.isTrue(seen.has("notifications/resources/updated"))
+        })
+      )
+    }
+  )
+
   describe(`Clients of three nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
     it.live("all learn of a list that changed on one node, and of a resource that was updated there", () =>
       Effect.gen(function* () {

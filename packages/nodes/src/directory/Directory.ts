@@ -12,7 +12,6 @@ import {
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { DirectoryStore, NodeId, Times } from "./DirectoryStore.ts"
 
@@ -20,12 +19,8 @@ import type { DirectoryStore, NodeId, Times } from "./DirectoryStore.ts"
 const renewals = 3
 /** How often the nodes that requests wait for are looked at, in milliseconds. */
 const look = 250
-/** How long the removal of a session that ended is tried again, in milliseconds: afterwards the sweep removes it. */
-const patience = 60_000
 /** How often sessions of nodes that are gone are removed. */
 const swept = "1 minute"
-
-const again = Schedule.min([Schedule.exponential(20), Schedule.spaced(1000)])
 
 interface Watched {
   readonly gone: Deferred.Deferred<void>
@@ -45,6 +40,8 @@ export class Directory implements SessionDirectory {
   private readonly store: DirectoryStore
   private readonly address: string
   private readonly holders = new Set<Holder>()
+  /** The sessions that ended here and may still be in the store. */
+  private readonly ended = new Set<string>()
   private readonly watched = new Map<NodeId, Watched>()
   /** Open while a request waits for the end of a node. */
   private readonly waited = Latch.makeUnsafe(false)
@@ -101,7 +98,7 @@ export class Directory implements SessionDirectory {
 
   private get renew(): Effect.Effect<void, NodesUnavailable> {
     return Effect.suspend(() =>
-      Effect.flatMap(this.store.renew(this.node), (renewed) => (renewed ? Effect.void : this.rejoin))
+      Effect.flatMap(this.store.renew(this.node), (renewed) => (renewed ? this.removeEnded : this.rejoin))
     )
   }
 
@@ -163,6 +160,7 @@ export class Directory implements SessionDirectory {
   locate(id: string): Effect.Effect<Located, NodesUnavailable> {
     return Effect.suspend(() => {
       const { node } = this
+      if (this.ended.has(id)) return Effect.succeed({ _tag: "Unknown" } as const)
       return Effect.flatMap(this.store.claim(node, id), (entry): Effect.Effect<Located, NodesUnavailable> => {
         if (entry === undefined) return Effect.succeed({ _tag: "Unknown" })
         if (entry.node !== node) return Effect.succeed({ _tag: "There", node: entry.node })
@@ -184,10 +182,19 @@ export class Directory implements SessionDirectory {
   }
 
   close(id: string): Effect.Effect<void> {
-    return Effect.suspend(() => this.store.close(this.node, id)).pipe(
-      Effect.retry(Schedule.upTo(again, { duration: patience })),
-      Effect.catch((error) => Effect.logWarning("A session that ended could not be removed", error))
-    )
+    return Effect.suspend(() => {
+      this.ended.add(id)
+      return Effect.ignore(this.remove(id))
+    })
+  }
+
+  private remove(id: string): Effect.Effect<void, NodesUnavailable> {
+    return Effect.map(this.store.close(this.node, id), () => void this.ended.delete(id))
+  }
+
+  /** Removes the sessions that ended while the store did not answer. */
+  private get removeEnded(): Effect.Effect<void, NodesUnavailable> {
+    return Effect.suspend(() => Effect.forEach(this.ended, (id) => this.remove(id), { discard: true }))
   }
 
   hold(holder: Holder): Effect.Effect<void, never, Scope.Scope> {

@@ -1,11 +1,18 @@
 /** Nodes of one server in this process, each with features of its own, behind a round robin. */
+import type { Principal } from "@effect-mcp/core"
 import type { Nodes } from "@effect-mcp/nodes"
 import { McpServer } from "@effect-mcp/server"
 import * as NodeListener from "@effect-mcp/server/internal/NodeListener"
 import { Effect, Layer, Scope } from "effect"
-import { createServer, type RequestListener } from "node:http"
+import { createServer, type IncomingMessage, type RequestListener } from "node:http"
 import { type Client, clientOf, listen } from "../../../server/test/http/support/http.ts"
 import { serverOf } from "./features.ts"
+
+/** The user that a request names: the test stands for what authenticates it. */
+const principal = ({ headers }: IncomingMessage): Principal.Principal["Service"] | undefined => {
+  const subject = headers["x-user"]
+  return typeof subject === "string" ? { subject, scopes: [], claims: { iss: "https://issuer.test" } } : undefined
+}
 
 export interface Cluster {
   /** By turns to each node that is up. */
@@ -36,7 +43,7 @@ export const cluster = Effect.fnUntraced(function* <E>(
   const node = (index: number) =>
     Effect.gen(function* () {
       const context = yield* Layer.build(Layer.fresh(Layer.provide(serverOf(index), layerOf(index))))
-      const listener = yield* Effect.provide(NodeListener.make({ path: "/mcp", drain: 0 }), context)
+      const listener = yield* Effect.provide(NodeListener.make({ path: "/mcp", drain: 0, principal }), context)
       const server = yield* Effect.provide(McpServer.McpServer, context)
       return { index, listener, client: yield* clientFor(listener, server) }
     })

@@ -323,7 +323,7 @@ export const make = Effect.fnUntraced(function* (
   const endpoint = new Streamable(options, { admission, exchanges, remote, server, stateful, stateless })
   if (nodes !== undefined && remote !== undefined) {
     yield* remote.hold
-    yield* nodes.relay.serve(relayEndpoint({ server, table, exchanges, answer: endpoint.relayed }))
+    yield* nodes.relay.serve(relayEndpoint({ server, has: remote.has, exchanges, answer: endpoint.relayed }))
   }
   const { observer } = server
   if (observer === undefined) return endpoint

@@ -56,7 +56,7 @@ export interface SessionDirectory {
   readonly locate: (id: string) => Effect.Effect<Located, NodesUnavailable>
   /** Keeps a newer record. Nothing happens where another node holds the session. */
   readonly save: (id: string, record: SessionRecord) => Effect.Effect<void, NodesUnavailable>
-  /** Removes a session: no node finds it afterwards. Nothing happens where another node holds it. Tried again until it succeeds. */
+  /** Removes a session: no node finds it afterwards. Nothing happens where another node holds it. Tried again later where it fails. */
   readonly close: (id: string) => Effect.Effect<void>
   /** Completes when the lease of a node has ended, within two seconds of its death. */
   readonly gone: (node: string) => Effect.Effect<void>

@@ -150,6 +150,17 @@ export class RemoteSessions {
 
   // ---- sessions that are opened here again
 
+  /** Has the session of another node's request here, where the directory says so. False: it is not to be answered here. */
+  readonly has = (http: HttpRequest, id: string): Effect.Effect<boolean> => {
+    const { nodes, table } = this.options
+    if (table.get(id)?.session !== undefined) return Effect.succeed(true)
+    return Effect.matchEffect(nodes.directory.locate(id), {
+      onFailure: () => Effect.succeed(false),
+      onSuccess: (located) =>
+        located._tag === "Here" ? Effect.as(this.reopen(id, located, http), true) : Effect.succeed(false)
+    })
+  }
+
   /** Opens the session, unless it is there or does not belong to the caller: then it is not found either. */
   private reopen(id: string, located: Extract<Located, { _tag: "Here" }>, http: HttpRequest): Effect.Effect<void> {
     return Effect.suspend(() => {

@@ -10,12 +10,11 @@ import { RelayError, type RelayedRequest, type RelayedResponse, type RelayEndpoi
 import type { HttpExchange } from "../request/HttpExchange.ts"
 import type { HttpRequest } from "../request/HttpRequest.ts"
 import type { InFlightRequests } from "../request/InFlightRequests.ts"
-import type { HttpSession } from "./HttpSession.ts"
-import type { SessionTable } from "./SessionTable.ts"
 
 export interface Options {
   readonly server: Pick<McpServer["Service"], "name">
-  readonly table: SessionTable<HttpSession>
+  /** Whether the session of a request is to be answered here. */
+  readonly has: (http: HttpRequest, session: string) => Effect.Effect<boolean>
   readonly exchanges: InFlightRequests
   readonly answer: (
     http: HttpRequest,
@@ -31,13 +30,13 @@ const streamOf = (body: HttpBody.HttpBody): Stream.Stream<Uint8Array> => {
   return body._tag === "Stream" ? Stream.orDie(body.stream) : Stream.empty
 }
 
-export const relayEndpoint = ({ answer, exchanges, server, table }: Options): RelayEndpoint => ({
+export const relayEndpoint = ({ answer, exchanges, has, server }: Options): RelayEndpoint => ({
   server: server.name,
-  answer: (request: RelayedRequest): Effect.Effect<RelayedResponse, RelayError, Scope.Scope> =>
-    Effect.suspend(() => {
-      if (table.get(request.session)?.session === undefined) return Effect.fail(notHere)
-      const { address, body, headers, method, principal, url } = request
-      const http: HttpRequest = { method, headers, originalUrl: url, principal, address, span: undefined }
+  answer: (request: RelayedRequest): Effect.Effect<RelayedResponse, RelayError, Scope.Scope> => {
+    const { address, body, headers, method, principal, url } = request
+    const http: HttpRequest = { method, headers, originalUrl: url, principal, address, span: undefined }
+    return Effect.flatMap(has(http, request.session), (isHere) => {
+      if (!isHere) return Effect.fail(notHere)
       const over = Deferred.makeUnsafe<void>()
       const cut = () => Deferred.doneUnsafe(over, Effect.void)
       const exchange = method === "POST" ? exchanges.enter(cut, http) : exchanges.open(cut)
@@ -50,4 +49,5 @@ export const relayEndpoint = ({ answer, exchanges, server, table }: Options): Re
         body: Stream.interruptWhen(streamOf(body), Deferred.await(over))
       }))
     })
+  }
 })
