@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { clientMetrics, sum, value } from "./Names.ts"
 import { Operations, sessionAttributes, versionOf } from "./Operations.ts"
-import { Series, SeriesLimit } from "./Series.ts"
+import { ownContext, Series, SeriesLimit } from "./Series.ts"
 import { type Options, read } from "./ServerMetrics.ts"
 
 /** By its address: a URL is HTTP. Command lines and sockets are not told apart. */
@@ -17,7 +17,7 @@ export const make = ({
   targets = true
 }: Options): Effect.Effect<ClientObserver, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const context = yield* Effect.context<never>()
+    const context = yield* ownContext
     const limit = new SeriesLimit(maxSeries)
     const operations = new Operations(clientMetrics.operation, targets, limit, context)
     const questions = new Operations(clientMetrics.question, targets, limit, context)

@@ -4,18 +4,32 @@
  * Owns the bound of their number: names of tools and codes of errors come from messages. Attributes whose values are not known beforehand
  * are left out once there are too many series.
  */
-import type * as Context from "effect/Context"
-import type * as Metric from "effect/Metric"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
 import { type Attributes, histogram, type MetricInfo, sum } from "./Names.ts"
 
 type Key = string | undefined
 /** One series. */
 export type Measured = Metric.Metric<number, unknown>
 
+/** What metrics read of a context at each update, and nothing else: a lookup in the context of a program takes longer than an update. */
+export const ownContext: Effect.Effect<Context.Context<never>> = Effect.map(Effect.context<never>(), (context) =>
+  Context.makeUnsafe(
+    new Map<string, unknown>([
+      [Metric.MetricRegistry.key, Context.get(context, Metric.MetricRegistry)],
+      [Metric.CurrentMetricAttributes.key, Context.get(context, Metric.CurrentMetricAttributes)]
+    ])
+  )
+)
+
 /** A tree of series: a key of several parts is not joined to find one. */
 export class Branch<A> {
   private readonly branches = new Map<Key, Branch<A>>()
   series: A | undefined = undefined
+  /** The last that was found: most requests are like the one before. */
+  private lastKey: Key = undefined
+  private last: Branch<A> | undefined = undefined
 
   at(key: Key): Branch<A> {
     const known = this.branches.get(key)
@@ -26,7 +40,9 @@ export class Branch<A> {
   }
 
   find(key: Key): Branch<A> | undefined {
-    return this.branches.get(key)
+    if (key === this.lastKey && this.last !== undefined) return this.last
+    this.lastKey = key
+    return (this.last = this.branches.get(key))
   }
 }
 

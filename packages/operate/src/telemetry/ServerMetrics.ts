@@ -10,7 +10,7 @@ import * as Metric from "effect/Metric"
 import type * as Scope from "effect/Scope"
 import { type MetricInfo, serverMetrics, sum, value } from "./Names.ts"
 import { Operations, other, sessionAttributes, versionOf } from "./Operations.ts"
-import { Series, SeriesLimit } from "./Series.ts"
+import { ownContext, Series, SeriesLimit } from "./Series.ts"
 
 export interface Options {
   /** Whether series name tools and prompts. Default true. */
@@ -102,7 +102,7 @@ const gauges = (servers: ReadonlySet<Observed>, closed: Carried, context: Contex
 
 export const make = ({ maxSeries = 2000, targets = true }: Options): Effect.Effect<Observer, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const context = yield* Effect.context<never>()
+    const context = yield* ownContext
     const servers = new Set<Observed>()
     const closed: Carried = { received: 0, sent: 0 }
     yield* gauges(servers, closed, context)
