@@ -37,11 +37,11 @@ export const dependencies = (
   ...[...others, ...peers].map((name) => `${name}@${versionOf(name)}`)
 ]
 
-/** Every module that users may import. */
+/** Every module of code that users may import. */
 export const entries = (tarballs: ReadonlyArray<Tarball>): ReadonlyArray<string> =>
   tarballs.flatMap(({ manifest }) =>
     Object.keys(manifest.exports ?? {})
-      .filter((name) => name !== "./package.json")
+      .filter((name) => !name.endsWith(".json"))
       .map((name) => path.posix.join(manifest.name, name))
   )
 
