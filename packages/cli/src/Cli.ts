@@ -15,7 +15,7 @@ import { audit } from "./commands/Audit.ts"
 import { call } from "./commands/Call.ts"
 import { dev } from "./commands/Dev.ts"
 import { login, logout, whoami } from "./commands/Login.ts"
-import { fuzz, replay } from "./commands/Fuzz.ts"
+import { fuzz, fuzzClient, replay } from "./commands/Fuzz.ts"
 import { install, list } from "./commands/Install.ts"
 import { inspect } from "./commands/Inspect.ts"
 import { ping } from "./commands/Ping.ts"
@@ -59,6 +59,7 @@ const command = root.pipe(
     proxy,
     dev,
     fuzz,
+    fuzzClient,
     replay,
     install,
     list,

@@ -1,13 +1,15 @@
 /**
- * What `fuzz` and `replay` do: the search with its progress on the screen, its reports in files, and findings played again.
+ * What `fuzz`, `fuzz-client` and `replay` do: the search with its progress on the screen, its reports in files, and findings played again.
  */
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Fuzz from "@effect-mcp/testing/Fuzz"
+import * as FuzzClient from "@effect-mcp/testing/FuzzClient"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Path from "effect/Path"
+import type { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import * as Schema from "effect/Schema"
 import * as Endings from "./Exit.ts"
 import { Output } from "./Output.ts"
@@ -16,8 +18,8 @@ import type { Settings } from "./Settings.ts"
 import { safeLine } from "./Style.ts"
 import type { Target } from "./Target.ts"
 
-export interface Flags {
-  readonly allowDestructive: boolean
+/** The flags of every search. */
+export interface SearchFlags {
   readonly jobs: number
   readonly known: string | undefined
   readonly level: "MUST" | "SHOULD" | "robustness"
@@ -26,9 +28,13 @@ export interface Flags {
   readonly runs: number | undefined
   readonly save: string | undefined
   readonly seed: string
-  readonly skipTool: ReadonlyArray<string>
   /** In milliseconds. */
   readonly time: number
+}
+
+export interface Flags extends SearchFlags {
+  readonly allowDestructive: boolean
+  readonly skipTool: ReadonlyArray<string>
 }
 
 const { Report } = Fuzz
@@ -84,60 +90,120 @@ const revisionsOf = ({ revision }: Settings): ReadonlyArray<Revision.Revision> =
 
 const patienceOf = ({ timeout }: Settings): number | undefined => timeout && Duration.toMillis(timeout)
 
-/** `effect-mcp fuzz`. */
-export const fuzz = Effect.fnUntraced(function* (server: Target, settings: Settings, flags: Flags) {
+/** What the flags say to a search, with its progress on the screen. */
+const limitsOf = Effect.fnUntraced(function* (flags: SearchFlags) {
   const output = yield* Output
-  const target = yield* open(server, settings)
   const known = flags.known === undefined ? new Set<string>() : knownIn(yield* readFile(flags.known))
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const onProgress = ({ conversations, findings, shrinking }: Fuzz.Progress): void => {
     const now = shrinking === undefined ? "" : `, making ${safeLine(shrinking)} shorter`
     runFork(output.live(`${conversations} conversations, ${findings.length} findings${now}`))
   }
-  yield* output.live(`Asking ${safeLine(server.name)} what it offers`)
-  const report = yield* Fuzz.run(target, {
-    revisions: revisionsOf(settings),
-    patience: patienceOf(settings),
-    seed: flags.seed,
-    runs: flags.runs,
-    time: flags.time,
-    jobs: flags.jobs,
-    only: flags.only,
-    allowDestructive: flags.allowDestructive,
-    args: Object.fromEntries(flags.skipTool.map((name) => [name, "never" as const])),
-    known,
-    onProgress
-  }).pipe(Effect.mapError(unreachable), Effect.ensuring(output.live(undefined)))
+  const { jobs, only, runs, seed, time } = flags
+  return { jobs, only, runs, seed, time, known, onProgress }
+})
+
+/** Shows a report, writes its files and the findings; fails where there is a finding of the level. */
+const conclude = Effect.fnUntraced(function* (
+  report: Fuzz.Report.Searched,
+  recordings: ReadonlyArray<{ readonly key: string }>,
+  settings: Settings,
+  flags: SearchFlags
+) {
+  const output = yield* Output
   yield* settings.json ? output.line(json(Report.json(report))) : output.line(Report.text(report))
   for (const file of flags.report) yield* writeReport(file, report)
-  if (flags.save !== undefined) yield* save(flags.save, report)
+  if (flags.save !== undefined) yield* save(flags.save, recordings)
   return yield* Report.fails(report, flags.level) ? Endings.silent(Endings.code.server) : Effect.void
 })
 
-const writeReport = (file: string, report: Fuzz.FuzzReport) =>
+/** `effect-mcp fuzz`. */
+export const fuzz = Effect.fnUntraced(function* (server: Target, settings: Settings, flags: Flags) {
+  const output = yield* Output
+  const target = yield* open(server, settings)
+  const limits = yield* limitsOf(flags)
+  yield* output.live(`Asking ${safeLine(server.name)} what it offers`)
+  const report = yield* Fuzz.run(target, {
+    ...limits,
+    revisions: revisionsOf(settings),
+    patience: patienceOf(settings),
+    allowDestructive: flags.allowDestructive,
+    args: Object.fromEntries(flags.skipTool.map((name) => [name, "never" as const]))
+  }).pipe(Effect.mapError(unreachable), Effect.ensuring(output.live(undefined)))
+  const recordings = report.findings.flatMap((finding) => Report.recording(report, finding) ?? [])
+  return yield* conclude(report, recordings, settings, flags)
+})
+
+const writeReport = (file: string, report: Fuzz.Report.Searched) =>
   file.endsWith(".json")
     ? writeFile(file, json(Report.json(report)))
     : file.endsWith(".xml")
       ? writeFile(file, Report.junit(report))
       : writeFile(file, Report.markdown(report), "a")
 
-const save = Effect.fnUntraced(function* (folder: string, report: Fuzz.FuzzReport) {
+const save = Effect.fnUntraced(function* (folder: string, recordings: ReadonlyArray<{ readonly key: string }>) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const output = yield* Output
   yield* Effect.mapError(fs.makeDirectory(folder, { recursive: true }), ({ message }) =>
     Endings.usage(`Cannot make ${folder}: ${message}`)
   )
-  for (const finding of report.findings) {
-    const recording = Report.recording(report, finding)
-    if (recording === undefined) continue
+  for (const recording of recordings) {
     const file = path.join(folder, Report.fileName(recording))
     yield* writeFile(file, json(recording))
     yield* output.note(`Wrote ${file}`)
   }
 })
 
-const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(Report.Recording))
+const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Union([Report.Recording, FuzzClient.Recording])))
+
+/** A client that is a program, with a port of this machine for the servers that it is offered. */
+const withClient = <A>(
+  { name, words = [] }: Target,
+  settings: Settings,
+  scenario: string | undefined,
+  use: (target: FuzzClient.ClientTarget) => Effect.Effect<A, Fuzz.TargetError>
+): Effect.Effect<A, Endings.Failure, ChildProcessSpawner> =>
+  Effect.gen(function* () {
+    const [command, ...args] = words
+    if (command === undefined || /^https?:\/\//i.test(command))
+      return yield* Endings.usage(`${name} is no client: name the command that starts it after --`)
+    const { cwd, env } = settings
+    const { layer } = yield* Effect.promise(() => import("./Port.ts"))
+    return yield* FuzzClient.command({ command, args, env, cwd, scenario }).pipe(
+      Effect.flatMap((target) => Effect.mapError(use(target), unreachable)),
+      Effect.scoped,
+      Effect.provide(layer)
+    )
+  })
+
+/** `effect-mcp fuzz-client`. */
+export const fuzzClient = Effect.fnUntraced(function* (
+  client: Target,
+  settings: Settings,
+  flags: SearchFlags & { readonly scenario: string }
+) {
+  const output = yield* Output
+  const limits = yield* limitsOf(flags)
+  yield* output.live(`Seeing what ${safeLine(client.name)} does with a right server`)
+  const options = { ...limits, revisions: revisionsOf(settings), patience: patienceOf(settings) }
+  const report = yield* withClient(client, settings, flags.scenario, (target) => FuzzClient.run(target, options)).pipe(
+    Effect.ensuring(output.live(undefined))
+  )
+  const recordings = report.findings.map(({ detail, key, script }) => ({
+    key,
+    detail,
+    scenario: flags.scenario,
+    server: script
+  }))
+  return yield* conclude(report, recordings, settings, flags)
+})
+
+/** What became of a recording that was played again. */
+interface Replayed {
+  readonly again: number
+  readonly last: Pick<Fuzz.Seen, "found" | "lines">
+}
 
 /** `effect-mcp replay`. */
 export const replay = Effect.fnUntraced(function* (server: Target, settings: Settings, file: string) {
@@ -145,11 +211,14 @@ export const replay = Effect.fnUntraced(function* (server: Target, settings: Set
   const recording = yield* Effect.mapError(decode(yield* readFile(file)), ({ message }) =>
     Endings.usage(`${file} is no recording of effect-mcp fuzz --save: ${message}`)
   )
-  const target = yield* open(server, settings)
-  const { again, last } = yield* Effect.mapError(
-    Fuzz.replay(target, recording, { patience: patienceOf(settings) }),
-    unreachable
-  )
+  const options = { patience: patienceOf(settings) }
+  const played: Effect.Effect<Replayed, Endings.Failure, ChildProcessSpawner | Output> =
+    "server" in recording
+      ? withClient(server, settings, recording.scenario, (target) => FuzzClient.replay(target, recording, options))
+      : Effect.flatMap(open(server, settings), (target) =>
+          Effect.mapError(Fuzz.replay(target, recording, options), unreachable)
+        )
+  const { again, last } = yield* played
   const found = last.found.map(({ detail, rule }) => ({ rule: rule.name, detail }))
   const happened = `${recording.key} happened ${again} of ${Fuzz.confirmations} times`
   yield* settings.json

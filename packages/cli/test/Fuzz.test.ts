@@ -80,3 +80,33 @@ describe("effect-mcp fuzz", () => {
     }
   })
 })
+
+const client = ["--", process.execPath, fileURLToPath(new URL("support/clientMutant.ts", import.meta.url))]
+
+describe("effect-mcp fuzz-client", () => {
+  it.live("finds the fault of a client that is a program, and replay plays it again", () =>
+    Effect.gen(function* () {
+      const dir = yield* folder
+      const wanted = ["--only", "client-id-unique", "--runs", "4", "--save", dir]
+      const { code, stdout } = yield* run(["fuzz-client", ...quick, ...wanted, ...client])
+      assert.strictEqual(code, 1, stdout)
+      assert.include(stdout, "MUST  client-id-unique  (2025-11-25)")
+      assert.include(stdout, "json-rpc.request.id-unique, https://modelcontextprotocol.io/specification/2025-11-25/")
+      const again = yield* run(["replay", join(dir, "client-id-unique.json"), "--timeout", "20s", ...client])
+      assert.strictEqual(again.code, 1)
+      assert.include(again.stdout, "client-id-unique happened 3 of 3 times\n")
+    })
+  )
+
+  it.live.each([
+    ["a URL", ["--", "http://127.0.0.1:1/mcp"], 2, "is no client: name the command that starts it after --"],
+    ["a program that is no client", ["--", process.execPath, "-e", "0"], 3, "cannot do its work with a right server"],
+    ["a program that does not exist", ["--", "/no/such/client"], 3, "Cannot start /no/such/client"]
+  ] as const)("refuses %s", ([, words, expected, message]) =>
+    Effect.gen(function* () {
+      const { code, stderr } = yield* run(["fuzz-client", ...quick, ...words])
+      assert.include(stderr, message)
+      assert.strictEqual(code, expected)
+    })
+  )
+})

@@ -1,5 +1,5 @@
 /**
- * The rules of the fuzzer, which hold any server against statements of the ledger. Owns where they are.
+ * The rules of the fuzzers, which hold any server and any client against statements of the ledger. Owns where they are.
  */
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
@@ -12,11 +12,14 @@ export interface FuzzRule {
   readonly requirement?: string | undefined
 }
 
-/** Every rule that the fuzzer has. */
+const folder = join(root, "packages/testing/src/fuzz")
+const urlOf = (file: string): string => pathToFileURL(join(folder, file)).href
+
+/** Every rule that the fuzzers have. */
 export const all = async (): Promise<ReadonlyArray<FuzzRule>> => {
-  const file = pathToFileURL(join(root, "packages/testing/src/fuzz/rules/all.ts")).href
-  const rules: { readonly all: ReadonlyArray<FuzzRule> } = await import(file)
-  return rules.all
+  const servers: { readonly all: ReadonlyArray<FuzzRule> } = await import(urlOf("rules/all.ts"))
+  const clients: { readonly clientRules: ReadonlyArray<FuzzRule> } = await import(urlOf("client/rules/clientRules.ts"))
+  return [...servers.all, ...clients.clientRules]
 }
 
 /** The names of the rules by the id that they cite. */

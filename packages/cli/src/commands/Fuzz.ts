@@ -1,4 +1,4 @@
-/** `effect-mcp fuzz`: whether the server keeps the specification; `effect-mcp replay`: a finding of it, again. */
+/** `effect-mcp fuzz` and `fuzz-client`: whether a server or a client keeps the specification; `replay`: a finding of them, again. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
@@ -34,12 +34,6 @@ const flags = {
     Flag.withDescription("The weakest level that ends with exit code 1: MUST, SHOULD, robustness. Default robustness"),
     Flag.withDefault("robustness" as const)
   ),
-  allowDestructive: Flag.Boolean("allow-destructive").pipe(
-    Flag.withDescription("Call tools that say that they destroy"),
-    Flag.withDefault(false),
-    Flag.withoutNegation
-  ),
-  skipTool: text("skip-tool", "NAME", "A tool that is never called; repeatable").pipe(Flag.atLeast(0)),
   report: text(
     "report",
     "FILE",
@@ -47,6 +41,44 @@ const flags = {
   ).pipe(Flag.atLeast(0)),
   save: text("save", "FOLDER", "Write each finding to a file there, for effect-mcp replay").pipe(Flag.optional)
 }
+
+const serverFlags = {
+  ...flags,
+  allowDestructive: Flag.Boolean("allow-destructive").pipe(
+    Flag.withDescription("Call tools that say that they destroy"),
+    Flag.withDefault(false),
+    Flag.withoutNegation
+  ),
+  skipTool: text("skip-tool", "NAME", "A tool that is never called; repeatable").pipe(Flag.atLeast(0))
+}
+
+const clientFlags = {
+  ...flags,
+  scenario: text(
+    "scenario",
+    "NAME",
+    "What the client is told to do, in MCP_CONFORMANCE_SCENARIO. Default tools_call"
+  ).pipe(Flag.withDefault("tools_call"))
+}
+
+/** What `--time` and `--jobs` mean. */
+const checked = Effect.fnUntraced(function* (given: {
+  readonly jobs: number
+  readonly time: string
+  readonly runs: Option.Option<number>
+  readonly known: Option.Option<string>
+  readonly save: Option.Option<string>
+}) {
+  const time = Settings.parseDuration(given.time)
+  if (time === undefined) return yield* usage(`--time ${given.time} is no duration: write 30s, 2m or 1h`)
+  if (given.jobs < 1 || given.jobs > 64) return yield* usage(`--jobs ${given.jobs}: at least 1, at most 64`)
+  return {
+    time: Duration.toMillis(time),
+    runs: Option.getOrUndefined(given.runs),
+    known: Option.getOrUndefined(given.known),
+    save: Option.getOrUndefined(given.save)
+  }
+})
 
 /** Loaded when needed: the other commands generate nothing. */
 const loaded = Effect.promise(() => import("../Fuzzing.ts"))
@@ -58,20 +90,12 @@ const settingsAndTarget = Effect.gen(function* () {
 
 export const fuzz = Command.make(
   "fuzz",
-  flags,
+  serverFlags,
   Effect.fnUntraced(function* (given) {
     const { settings, target } = yield* settingsAndTarget
-    const time = Settings.parseDuration(given.time)
-    if (time === undefined) return yield* usage(`--time ${given.time} is no duration: write 30s, 2m or 1h`)
-    if (given.jobs < 1 || given.jobs > 64) return yield* usage(`--jobs ${given.jobs}: at least 1, at most 64`)
+    const limits = yield* checked(given)
     const Fuzzing = yield* loaded
-    return yield* Fuzzing.fuzz(target, settings, {
-      ...given,
-      time: Duration.toMillis(time),
-      runs: Option.getOrUndefined(given.runs),
-      known: Option.getOrUndefined(given.known),
-      save: Option.getOrUndefined(given.save)
-    })
+    return yield* Fuzzing.fuzz(target, settings, { ...given, ...limits })
   })
 ).pipe(
   Command.withDescription("See whether the server keeps the specification"),
@@ -85,15 +109,38 @@ export const fuzz = Command.make(
   ])
 )
 
+export const fuzzClient = Command.make(
+  "fuzz-client",
+  clientFlags,
+  Effect.fnUntraced(function* (given) {
+    const { settings, target } = yield* settingsAndTarget
+    const limits = yield* checked(given)
+    const Fuzzing = yield* loaded
+    return yield* Fuzzing.fuzzClient(target, settings, { ...given, ...limits })
+  })
+).pipe(
+  Command.withDescription("See whether a client keeps the specification, with servers that misbehave"),
+  Command.withExamples([
+    {
+      command: "effect-mcp fuzz-client -- node client.js",
+      description: "node client.js URL lists the tools of each server, calls add_numbers, and ends with exit code 0"
+    }
+  ])
+)
+
 export const replay = Command.make(
   "replay",
-  { file: Argument.String("file").pipe(Argument.withDescription("A finding that effect-mcp fuzz --save has written")) },
+  {
+    file: Argument.String("file").pipe(
+      Argument.withDescription("A finding that fuzz --save or fuzz-client --save has written")
+    )
+  },
   Effect.fnUntraced(function* ({ file }) {
     const { settings, target } = yield* settingsAndTarget
     const Fuzzing = yield* loaded
     return yield* Fuzzing.replay(target, settings, file)
   })
 ).pipe(
-  Command.withDescription("Play a finding of fuzz again, and show what crosses the wire"),
+  Command.withDescription("Play a finding of fuzz or fuzz-client again, and show what crosses the wire"),
   Command.withExamples([{ command: "effect-mcp replay findings/answer-always-tools-list.json -- node server.js" }])
 )

@@ -32,7 +32,14 @@ export type { Command, Script } from "./model/Script.ts"
 export type { Survey } from "./model/Survey.ts"
 export type { Rule, Verdict, Violation } from "./model/Rule.ts"
 export type { HttpTarget, LineTarget, Target, TargetError } from "./target/Target.ts"
-export { confirmations, type Finding, type Progress, type Report as FuzzReport } from "./Search.ts"
+export {
+  confirmations,
+  type Finding,
+  type Outcome,
+  type Progress,
+  type Report as FuzzReport,
+  type Seen
+} from "./Search.ts"
 
 export interface Options extends Search.Options {
   /** Default: every revision that the server speaks. */

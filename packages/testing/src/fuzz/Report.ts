@@ -4,9 +4,9 @@
 import * as Schema from "effect/Schema"
 import { Script } from "./model/Script.ts"
 import { Survey } from "./model/Survey.ts"
-import type { Rule } from "./model/Rule.ts"
+import type { Statement } from "./model/Rule.ts"
 import type { Line } from "./Player.ts"
-import { confirmations, type Finding, type Report } from "./Search.ts"
+import { confirmations, type Finding, type Outcome, type Report } from "./Search.ts"
 
 /** A finding as a file: all that is needed to play it again. */
 export const Recording = Schema.Struct({
@@ -21,7 +21,10 @@ export const Recording = Schema.Struct({
 })
 export type Recording = typeof Recording.Type
 
-export const recording = (report: Report, { detail, key, script }: Finding): Recording | undefined => {
+export const recording = (
+  report: Pick<Report, "surveys" | "target">,
+  { detail, key, script }: Pick<Finding, "detail" | "key" | "script">
+): Recording | undefined => {
   const survey = report.surveys.find(({ revision }) => revision === script.revision)
   return survey && { key, detail, target: report.target, script, survey }
 }
@@ -31,7 +34,7 @@ export const fileName = ({ key }: Pick<Recording, "key">): string =>
   `${key.replace(/[^A-Za-z0-9]+/g, "-").slice(0, 80)}.json`
 
 /** Whether a search found what a run of CI should fail for: by default every confirmed violation. */
-export const fails = (report: Report, level: "MUST" | "SHOULD" | "robustness" = "robustness"): boolean => {
+export const fails = (report: Searched, level: "MUST" | "SHOULD" | "robustness" = "robustness"): boolean => {
   const order = ["MUST", "SHOULD", "robustness"]
   return (
     report.lost !== undefined || report.findings.some((finding) => order.indexOf(finding.level) <= order.indexOf(level))
@@ -57,7 +60,7 @@ const url = (section: string, version: string): string => {
   return `https://modelcontextprotocol.io/specification/${version}/${page}${anchor === undefined ? "" : `#${anchor}`}`
 }
 
-const reference = ({ requirement, section }: Rule, version: string): string =>
+const reference = ({ requirement, section }: Statement, version: string): string =>
   requirement === undefined ? "" : `${requirement}${section === undefined ? "" : `, ${url(section, version)}`}`
 
 const often = (again: number): string =>
@@ -65,7 +68,7 @@ const often = (again: number): string =>
 
 const indent = (text: string, by: string): string => text.replace(/^/gm, by)
 
-const finding = (found: Finding): string => {
+const finding = (found: Finding<{ readonly revision: string }>): string => {
   const { detail, key, level, lines, rule, script } = found
   const cited = reference(rule, script.revision)
   return [
@@ -85,14 +88,10 @@ const finding = (found: Finding): string => {
 
 const of = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
 
-const names = (report: Report): string => {
-  const [survey] = report.surveys
-  const server = survey?.server
-  const versions = report.surveys.map(({ revision }) => revision).join(", ")
-  return `${server === undefined ? report.target : `${safe(server.name)} ${safe(server.version)}`} in ${versions}`
-}
+/** What any search gives; that of a server has its surveys. */
+export type Searched = Outcome<{ readonly revision: string }> & { readonly surveys?: ReadonlyArray<Survey> }
 
-const summary = (report: Report): string => {
+const summary = (report: Searched): string => {
   const found = report.findings
   const count = (level: string) => found.filter((finding) => finding.level === level).length
   const exercised = report.rules.filter(({ broken, kept }) => broken + kept > 0)
@@ -101,10 +100,10 @@ const summary = (report: Report): string => {
 }
 
 /** For people. */
-export const text = (report: Report): string => {
+export const text = (report: Searched): string => {
   const idle = report.rules.filter(({ broken, kept }) => broken + kept === 0).map(({ rule }) => rule.name)
   return [
-    names(report),
+    safe(report.about),
     ...report.findings.map(finding),
     summary(report),
     ...(report.lost === undefined ? [] : [`The search ended early: ${safe(report.lost)}`]),
@@ -113,12 +112,12 @@ export const text = (report: Report): string => {
 }
 
 /** For machines. */
-export const json = (report: Report): unknown => ({
+export const json = (report: Searched): unknown => ({
   target: report.target,
   seed: report.seed,
   conversations: report.conversations,
   milliseconds: report.milliseconds,
-  servers: report.surveys.map(({ capabilities, revision, server }) => ({ revision, server, capabilities })),
+  servers: report.surveys?.map(({ capabilities, revision, server }) => ({ revision, server, capabilities })),
   findings: report.findings.map((found) => ({
     key: found.key,
     level: found.level,
@@ -130,7 +129,7 @@ export const json = (report: Report): unknown => ({
     confirmations,
     conversation: found.conversation,
     lines: found.lines,
-    recording: recording(report, found)
+    script: found.script
   })),
   rules: report.rules.map(({ broken, kept, rule: { level, name, requirement } }) => ({
     name,
@@ -145,7 +144,7 @@ const xml = (text: string): string =>
   safe(text).replace(/[<>&"]/g, (c) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;" })[c] ?? "&quot;")
 
 /** A test case per rule: kept, broken with its findings, or skipped where it was not exercised. */
-export const junit = (report: Report): string => {
+export const junit = (report: Searched): string => {
   const found = report.findings
   const cases = report.rules.map(({ broken, kept, rule }) => {
     const open = `    <testcase classname="${xml(rule.level)}" name="${xml(`${rule.name}: ${rule.text}`)}"`
@@ -163,7 +162,7 @@ export const junit = (report: Report): string => {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     "<testsuites>",
-    `  <testsuite name="${xml(`effect-mcp fuzz ${report.target}`)}" tests="${report.rules.length}" failures="${failed}" time="${report.milliseconds / 1000}">`,
+    `  <testsuite name="${xml(`effect-mcp ${report.surveys === undefined ? "fuzz-client" : "fuzz"} ${report.target}`)}" tests="${report.rules.length}" failures="${failed}" time="${report.milliseconds / 1000}">`,
     ...cases,
     "  </testsuite>",
     "</testsuites>",
@@ -174,9 +173,9 @@ export const junit = (report: Report): string => {
 const cell = (text: string): string => safe(text).replace(/[|<>&\\`*_[\]]/g, (c) => `&#${c.charCodeAt(0)};`)
 
 /** Markdown for the summary of a job of GitHub. */
-export const markdown = (report: Report): string =>
+export const markdown = (report: Searched): string =>
   [
-    `### effect-mcp fuzz: ${cell(names(report))}`,
+    `### effect-mcp ${report.surveys === undefined ? "fuzz-client" : "fuzz"}: ${cell(report.about)}`,
     "",
     summary(report),
     "",

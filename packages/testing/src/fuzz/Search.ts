@@ -1,6 +1,7 @@
 /**
  * Generates conversations and plays them until the time is over. A broken rule is shrunk and confirmed, and the search continues.
  */
+import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -8,22 +9,22 @@ import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import * as Generator from "./generator/Generator.ts"
 import type { Exchange } from "./model/Observation.ts"
-import { type Count, type Found, keyOf, type Level, levelIn, type Rule } from "./model/Rule.ts"
+import { type Count, count, type Found, keyOf, type Level, levelIn, type Rule, type Statement } from "./model/Rule.ts"
 import type { Script } from "./model/Script.ts"
-import type { Survey } from "./model/Survey.ts"
-import { type Line, play, type Played } from "./Player.ts"
+import { type Survey, unknown } from "./model/Survey.ts"
+import { type Line, play } from "./Player.ts"
 import { all } from "./rules/all.ts"
-import { shrink } from "./Shrinker.ts"
+import { candidates, shrinkBy } from "./Shrinker.ts"
 import type { Target, TargetError } from "./target/Target.ts"
 
-/** A rule that the server breaks, and the shortest conversation that shows it. */
-export interface Finding {
+/** A rule that is broken, and the shortest conversation that shows it. */
+export interface Finding<S = Script> {
   /** Tells it from others: the name of the rule, and what it is about. */
   readonly key: string
-  readonly rule: Rule
+  readonly rule: Statement
   readonly level: Level
   readonly detail: string
-  readonly script: Script
+  readonly script: S
   /** What crossed the wire when it was played. */
   readonly lines: ReadonlyArray<Line>
   /** How often it happened again, of `confirmations` times. */
@@ -34,12 +35,13 @@ export interface Finding {
 
 export interface Progress {
   readonly conversations: number
-  readonly findings: ReadonlyArray<Finding>
+  readonly findings: ReadonlyArray<Finding<unknown>>
   /** The finding that is made shorter at the moment. */
   readonly shrinking: string | undefined
 }
 
-export interface Options extends Generator.Options {
+/** Options of any search. */
+export interface Limits {
   /** Decides which conversations are generated. Default 1. */
   readonly seed?: number | string | undefined
   /** Conversations at most. Default: as many as the time allows. */
@@ -54,26 +56,64 @@ export interface Options extends Generator.Options {
   readonly known?: ReadonlySet<string> | undefined
   /** Only rules whose name, requirement or level begins with one of these. Default: all. */
   readonly only?: ReadonlyArray<string> | undefined
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+}
+
+export interface Options extends Generator.Options, Limits {
   /** Rules of a user, beside those of the specification. */
   readonly rules?: ReadonlyArray<Rule> | undefined
   /** How long a request may take before it counts as never answered, in milliseconds. Default 5000. */
   readonly patience?: number | undefined
-  readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
-export interface Report {
+/** What any search gives. */
+export interface Outcome<S> {
   readonly target: string
+  /** The name and the revisions of what was searched, for people. */
+  readonly about: string
   readonly seed: number | string
-  readonly surveys: ReadonlyArray<Survey>
   readonly conversations: number
   readonly milliseconds: number
-  readonly findings: ReadonlyArray<Finding>
+  readonly findings: ReadonlyArray<Finding<S>>
   /** What was seen once and did not happen again: most often a machine that was busy. */
-  readonly unconfirmed: ReadonlyArray<Finding>
+  readonly unconfirmed: ReadonlyArray<Finding<S>>
   /** Why the search ended early: the server could not be reached any more. */
   readonly lost?: string | undefined
   /** Every rule that was looked at. */
-  readonly rules: ReadonlyArray<{ readonly rule: Rule } & Readonly<Count>>
+  readonly rules: ReadonlyArray<{ readonly rule: Statement } & Readonly<Count>>
+}
+
+/** What a search of a server gives. */
+export interface Report extends Outcome<Script> {
+  readonly surveys: ReadonlyArray<Survey>
+}
+
+/** What was seen in one conversation. */
+export interface Seen {
+  readonly found: ReadonlyArray<Found>
+  readonly counts: ReadonlyMap<string, Count>
+  readonly lines: ReadonlyArray<Line>
+}
+
+/** How a conversation is played. */
+export interface Playing {
+  /** Whether time is short: what is only slow is told apart later. */
+  readonly hasty: boolean
+  /** The key of the finding that is looked for; undefined while all are. */
+  readonly wanted: string | undefined
+  readonly isKnown: (key: string, rule: string) => boolean
+}
+
+/** What is searched: a server or a client. */
+export interface Subject<S> {
+  readonly name: string
+  /** Its name and revisions, for people. */
+  readonly about: string
+  readonly rules: ReadonlyArray<Statement>
+  /** The generator for the conversation of this number. */
+  readonly scripts: (number: number) => Arbitrary.Arbitrary<S> | undefined
+  readonly play: (script: S, playing: Playing) => Effect.Effect<Seen, TargetError>
+  readonly candidates: (script: S, cause?: number) => Iterable<S>
 }
 
 /** How often a finding is played again. */
@@ -83,13 +123,17 @@ const impatience = 1500
 /** The time that making one finding shorter may take. */
 const shrinkTime = 30_000
 
-const matches = (rule: Rule, only: ReadonlyArray<string>): boolean =>
-  only.length === 0 ||
-  only.some((word) => [rule.name, rule.requirement ?? "", rule.level].some((text) => text.startsWith(word)))
+/** The rules that a search is about. */
+export const chosen = <R extends Statement>(rules: ReadonlyArray<R>, only: ReadonlyArray<string> = []) =>
+  rules.filter(
+    (rule) =>
+      only.length === 0 ||
+      only.some((word) => [rule.name, rule.requirement ?? "", rule.level].some((text) => text.startsWith(word)))
+  )
 
-class Search {
-  readonly findings: Array<Finding> = []
-  readonly unconfirmed: Array<Finding> = []
+class Search<S extends { readonly revision: Version }> {
+  readonly findings: Array<Finding<S>> = []
+  readonly unconfirmed: Array<Finding<S>> = []
   /** Why the search ended early. */
   lost: string | undefined
   readonly counts = new Map<string, Count>()
@@ -98,69 +142,39 @@ class Search {
   private next = 0
   private shrinking: string | undefined
   private readonly alone = Semaphore.makeUnsafe(1)
-  private readonly scripts: ReadonlyArray<Arbitrary.Arbitrary<Script>>
-  readonly rules: ReadonlyArray<Rule>
-  private readonly target: Target
-  private readonly surveys: ReadonlyArray<Survey>
-  private readonly options: Options
+  private readonly subject: Subject<S>
+  private readonly options: Limits
   private readonly isOver: () => boolean
 
-  constructor(target: Target, surveys: ReadonlyArray<Survey>, options: Options, isOver: () => boolean) {
-    this.target = target
-    this.surveys = surveys
+  constructor(subject: Subject<S>, options: Limits, isOver: () => boolean) {
+    this.subject = subject
     this.options = options
     this.isOver = isOver
-    this.rules = [...all, ...(options.rules ?? [])].filter((rule) => matches(rule, options.only ?? []))
-    this.scripts = surveys.map((survey) =>
-      Generator.conversations(survey, { ...options, overHttp: target.transport === "http" })
-    )
-  }
-
-  private get impatience(): number {
-    return Math.min(impatience, this.options.patience ?? impatience)
   }
 
   get conversations(): number {
     return this.played
   }
 
-  private isKnown(key: string, rule: string): boolean {
+  private readonly isKnown = (key: string, rule: string): boolean => {
     const { known } = this.options
     return this.seen.has(key) || known?.has(key) === true || known?.has(rule) === true
   }
 
-  /** What is never answered, as is known, is not waited for again, unless it is what is looked for. */
-  private isHopeful({ method, wellFormed }: Exchange, wanted: string | undefined): boolean {
-    const rule = wellFormed ? "answer-always" : "malformed-answered"
-    const key = wellFormed ? `${rule} ${method}` : rule
-    return key === wanted || !this.isKnown(key, rule)
-  }
-
-  /** `wanted`: the finding that is looked for; undefined while all are. */
-  private play(survey: Survey, script: Script, patience?: number, wanted?: string): Effect.Effect<Played, TargetError> {
-    const closing =
-      wanted === undefined
-        ? !this.isKnown("exits", "exits") && !this.isKnown("exits-with-input", "exits-with-input")
-        : wanted.startsWith("exits")
-    return play(this.target, survey, script, {
-      rules: this.rules,
-      patience,
-      closing,
-      hopeful: (exchange) => this.isHopeful(exchange, wanted)
-    })
+  private play(script: S, hasty: boolean, wanted?: string): Effect.Effect<Seen, TargetError> {
+    return this.subject.play(script, { hasty, wanted, isKnown: this.isKnown })
   }
 
   private tell(): void {
     this.options.onProgress?.({ conversations: this.played, findings: this.findings, shrinking: this.shrinking })
   }
 
-  /** The conversation of this number: the same for the same seed and server. */
-  private script(number: number): Effect.Effect<readonly [Survey, Script] | undefined> {
-    const index = number % this.surveys.length
-    const [survey, scripts] = [this.surveys[index], this.scripts[index]]
-    if (survey === undefined || scripts === undefined) return Effect.undefined
+  /** The conversation of this number: the same for the same seed and subject. */
+  private script(number: number): Effect.Effect<S | undefined> {
+    const scripts = this.subject.scripts(number)
+    if (scripts === undefined) return Effect.undefined
     const sampled = Arbitrary.sampleEffect(scripts, { count: 1, size: 12, seed: `${this.options.seed ?? 1}:${number}` })
-    return Effect.map(Effect.orDie(sampled), ([script]) => (script === undefined ? undefined : [survey, script]))
+    return Effect.map(Effect.orDie(sampled), ([script]) => script)
   }
 
   /** One of the jobs: conversations until it is over. */
@@ -168,10 +182,9 @@ class Search {
     const { findings = Infinity, runs = Infinity } = this.options
     while (!this.isOver() && this.lost === undefined && this.next < runs && this.findings.length < findings) {
       const number = this.next++
-      const made = yield* this.script(number)
-      if (made === undefined) return
-      const [survey, script] = made
-      const played = yield* Effect.catch(this.play(survey, script, this.impatience), (error) => this.gone(error))
+      const script = yield* this.script(number)
+      if (script === undefined) return
+      const played = yield* Effect.catch(this.play(script, true), (error) => this.gone(error))
       if (played === undefined) return
       this.played++
       this.count(played)
@@ -180,7 +193,7 @@ class Search {
         const key = keyOf(found)
         if (this.isKnown(key, found.rule.name)) continue
         this.seen.add(key)
-        yield* this.alone.withPermit(this.examine(survey, played, found, key, number))
+        yield* this.alone.withPermit(this.examine(script, played, found, key, number))
       }
     }
   })
@@ -192,17 +205,18 @@ class Search {
     return Effect.undefined
   }
 
-  private count({ counts }: Played): void {
+  private count({ counts }: Seen): void {
     for (const [name, { broken, kept }] of counts) {
-      const count = this.counts.get(name) ?? { kept: 0, broken: 0 }
-      this.counts.set(name, { kept: count.kept + kept, broken: count.broken + broken })
+      const counted = count(this.counts, name)
+      counted.kept += kept
+      counted.broken += broken
     }
   }
 
   private readonly examine = Effect.fnUntraced(function* (
-    this: Search,
-    survey: Survey,
-    first: Played,
+    this: Search<S>,
+    shown: S,
+    first: Seen,
     found: Found,
     key: string,
     conversation: number
@@ -211,17 +225,16 @@ class Search {
     this.tell()
     const clock = yield* Clock.Clock
     const until = clock.currentTimeMillisUnsafe() + shrinkTime
-    const patience = this.options.patience ?? 5000
-    const findIn = (played: Played | undefined) => played?.found.find((again) => keyOf(again) === key)
-    const tried = (script: Script, patience: number) =>
-      Effect.catch(this.play(survey, script, patience, key), () => Effect.undefined)
-    const script = yield* shrink(
-      first.script,
-      (candidate) => Effect.map(tried(candidate, this.impatience), (played) => findIn(played) !== undefined),
+    const findIn = (played: Seen | undefined) => played?.found.find((again) => keyOf(again) === key)
+    const tried = (script: S, hasty: boolean) => Effect.catch(this.play(script, hasty, key), () => Effect.undefined)
+    const script = yield* shrinkBy(
+      this.subject.candidates,
+      shown,
+      (candidate) => Effect.map(tried(candidate, true), (played) => findIn(played) !== undefined),
       { cause: found.command, goesOn: () => clock.currentTimeMillisUnsafe() < until }
     )
     // With more patience, so that a slow answer is no fault.
-    const again = yield* Effect.forEach(Array.from({ length: confirmations }), () => tried(script, 2 * patience))
+    const again = yield* Effect.forEach(Array.from({ length: confirmations }), () => tried(script, false))
     const confirmed = again.flatMap((played) => (played !== undefined && findIn(played) !== undefined ? [played] : []))
     const best = confirmed[0]
     const findings = best === undefined ? this.unconfirmed : this.findings
@@ -240,28 +253,77 @@ class Search {
   })
 }
 
+/** Searches a server or a client for faults. */
+export const searchSubject = <S extends { readonly revision: Version }>(
+  subject: Subject<S>,
+  options: Limits = {}
+): Effect.Effect<Outcome<S>, TargetError> =>
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    const start = clock.currentTimeMillisUnsafe()
+    const end = start + Duration.toMillis(Duration.fromInputUnsafe(options.time ?? "1 minute"))
+    const running = new Search(subject, options, () => clock.currentTimeMillisUnsafe() >= end)
+    const jobs = Math.max(1, options.jobs ?? 1)
+    yield* Effect.forEach(Array.from({ length: jobs }), () => running.work, { concurrency: jobs, discard: true })
+    return {
+      target: subject.name,
+      about: subject.about,
+      seed: options.seed ?? 1,
+      conversations: running.conversations,
+      milliseconds: clock.currentTimeMillisUnsafe() - start,
+      findings: running.findings,
+      unconfirmed: running.unconfirmed,
+      lost: running.lost,
+      rules: subject.rules.map((rule) => ({ rule, ...(running.counts.get(rule.name) ?? { kept: 0, broken: 0 }) }))
+    }
+  })
+
+/** What is never answered, as is known, is not waited for again, unless it is what is looked for. */
+const isHopeful = ({ method, wellFormed }: Exchange, { isKnown, wanted }: Playing): boolean => {
+  const rule = wellFormed ? "answer-always" : "malformed-answered"
+  const key = wellFormed ? `${rule} ${method}` : rule
+  return key === wanted || !isKnown(key, rule)
+}
+
+const aboutOf = (target: Target, surveys: ReadonlyArray<Survey>): string => {
+  const server = surveys[0]?.server
+  const versions = surveys.map(({ revision }) => revision).join(", ")
+  return `${server === undefined ? target.name : `${server.name} ${server.version}`} in ${versions}`
+}
+
+const serverOf = (target: Target, surveys: ReadonlyArray<Survey>, options: Options): Subject<Script> => {
+  const rules = chosen([...all, ...(options.rules ?? [])], options.only)
+  const generators = surveys.map((survey) =>
+    Generator.conversations(survey, { ...options, overHttp: target.transport === "http" })
+  )
+  const surveyOf = new Map(surveys.map((survey) => [survey.revision, survey]))
+  const patience = options.patience ?? 5000
+  return {
+    name: target.name,
+    about: aboutOf(target, surveys),
+    rules,
+    scripts: (number) => generators[number % generators.length],
+    candidates,
+    play: (script, playing) => {
+      const { hasty, isKnown, wanted } = playing
+      const closing =
+        wanted === undefined
+          ? !isKnown("exits", "exits") && !isKnown("exits-with-input", "exits-with-input")
+          : wanted.startsWith("exits")
+      return play(target, surveyOf.get(script.revision) ?? unknown(script.revision), script, {
+        rules,
+        patience: hasty ? Math.min(impatience, options.patience ?? impatience) : 2 * patience,
+        closing,
+        hopeful: (exchange) => isHopeful(exchange, playing)
+      })
+    }
+  }
+}
+
 /** Searches a server for faults. It is what `surveys` says; see `survey`. */
 export const search = (
   target: Target,
   surveys: ReadonlyArray<Survey>,
   options: Options = {}
 ): Effect.Effect<Report, TargetError> =>
-  Effect.gen(function* () {
-    const clock = yield* Clock.Clock
-    const start = clock.currentTimeMillisUnsafe()
-    const end = start + Duration.toMillis(Duration.fromInputUnsafe(options.time ?? "1 minute"))
-    const running = new Search(target, surveys, options, () => clock.currentTimeMillisUnsafe() >= end)
-    const jobs = Math.max(1, options.jobs ?? 1)
-    yield* Effect.forEach(Array.from({ length: jobs }), () => running.work, { concurrency: jobs, discard: true })
-    return {
-      target: target.name,
-      seed: options.seed ?? 1,
-      surveys,
-      conversations: running.conversations,
-      milliseconds: clock.currentTimeMillisUnsafe() - start,
-      findings: running.findings,
-      unconfirmed: running.unconfirmed,
-      lost: running.lost,
-      rules: running.rules.map((rule) => ({ rule, ...(running.counts.get(rule.name) ?? { kept: 0, broken: 0 }) }))
-    }
-  })
+  Effect.map(searchSubject(serverOf(target, surveys, options), options), (outcome) => ({ ...outcome, surveys }))

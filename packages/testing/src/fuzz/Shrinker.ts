@@ -71,7 +71,8 @@ function* likely({ commands }: Script, cause: number): Iterable<ReadonlyArray<Co
   yield upTo
 }
 
-function* candidates(script: Script, cause?: number): Iterable<Script> {
+/** Shorter and simpler conversations with a server. */
+export function* candidates(script: Script, cause?: number): Iterable<Script> {
   const { commands } = script
   if (cause !== undefined) for (const fewer of likely(script, cause)) yield { ...script, commands: fewer }
   for (const fewer of shorter(commands)) yield { ...script, commands: fewer }
@@ -89,18 +90,19 @@ export interface Options {
   readonly goesOn?: (() => boolean) | undefined
 }
 
-/** The shortest script that was found to satisfy `shows`, starting from one that does. */
-export const shrink = <E, R>(
-  script: Script,
-  shows: (candidate: Script) => Effect.Effect<boolean, E, R>,
+/** The shortest script that was found to satisfy `shows`, starting from one that does. `candidates` gives shorter ones, the shortest first. */
+export const shrinkBy = <S, E, R>(
+  candidates: (script: S, cause?: number) => Iterable<S>,
+  script: S,
+  shows: (candidate: S) => Effect.Effect<boolean, E, R>,
   { budget = 300, cause, goesOn = () => true }: Options = {}
-): Effect.Effect<Script, E, R> =>
+): Effect.Effect<S, E, R> =>
   Effect.gen(function* () {
-    const tried = new Set<string>([JSON.stringify(script.commands)])
+    const tried = new Set<string>([JSON.stringify(script)])
     let best = script
     let open = candidates(best, cause)[Symbol.iterator]()
     for (let next = open.next(); next.done !== true && goesOn(); next = open.next()) {
-      const text = JSON.stringify(next.value.commands)
+      const text = JSON.stringify(next.value)
       if (tried.has(text)) continue
       if (tried.size > budget) break
       tried.add(text)
@@ -110,3 +112,10 @@ export const shrink = <E, R>(
     }
     return best
   })
+
+/** The shortest conversation with a server that was found to satisfy `shows`. */
+export const shrink = <E, R>(
+  script: Script,
+  shows: (candidate: Script) => Effect.Effect<boolean, E, R>,
+  options?: Options
+): Effect.Effect<Script, E, R> => shrinkBy(candidates, script, shows, options)

@@ -1,20 +1,28 @@
 import { ledger, isRequirementId } from "@effect-mcp/spec/Ledger"
 import { every } from "@effect-mcp/spec/Requirement"
 import * as Fuzz from "@effect-mcp/testing/Fuzz"
+import * as FuzzClient from "@effect-mcp/testing/FuzzClient"
 import { assert, describe, it } from "@effect/vitest"
 
-const holds = ({ since, until }: Fuzz.Rule) =>
-  every.filter((version) => (since === undefined || since <= version) && (until === undefined || version <= until))
-const cited = Fuzz.rules.filter(({ requirement }) => requirement !== undefined)
+type Statement = (typeof Fuzz.rules)[number] | (typeof FuzzClient.rules)[number]
 
-describe("The rules of the fuzzer", () => {
+const holds = ({ since, until }: Statement) =>
+  every.filter((version) => (since === undefined || since <= version) && (until === undefined || version <= until))
+const sides = [
+  { about: "servers", rules: Fuzz.rules, other: "client" },
+  { about: "clients", rules: FuzzClient.rules, other: "server" }
+] as const
+
+describe.each(sides)("The rules of the fuzzer of $about", ({ other, rules }) => {
+  const cited = rules.filter(({ requirement }) => requirement !== undefined)
+
   it("have different names", () => {
-    const names = Fuzz.rules.map(({ name }) => name)
+    const names = rules.map(({ name }) => name)
     assert.deepStrictEqual(names, [...new Set(names)])
   })
 
   it("cite the ledger, unless they are about robustness", () => {
-    for (const { level, name, requirement } of Fuzz.rules) {
+    for (const { level, name, requirement } of rules) {
       assert.strictEqual(requirement === undefined, level === "robustness", name)
     }
   })
@@ -26,7 +34,7 @@ describe("The rules of the fuzzer", () => {
     const statement = ledger[id]
     assert.strictEqual(statement.level.split(" ")[0], rule.level)
     assert.strictEqual(statement.section, rule.section)
-    assert.notStrictEqual(statement.party, "client")
+    assert.notStrictEqual(statement.party, other)
     for (const version of holds(rule)) assert.include(statement.revisions, version)
     const softer = holds(rule).filter((version) => rule.softerUntil !== undefined && version <= rule.softerUntil)
     assert.deepStrictEqual(

@@ -27,7 +27,8 @@ export type Handlers = {
   readonly [N in Name]?: (observation: Observations[N], model: Model) => Verdict
 }
 
-export interface Rule {
+/** What a rule says, whichever side it judges. */
+export interface Statement {
   /** Names the rule in reports and in lists of known violations. */
   readonly name: string
   readonly level: Level
@@ -35,7 +36,7 @@ export interface Rule {
   readonly requirement?: string | undefined
   /** The section of the specification, such as `server/tools#error-handling`. */
   readonly section?: string | undefined
-  /** What a server that keeps the rule does. */
+  /** What a server, or a client, that keeps the rule does. */
   readonly text: string
   /** Where it holds. Default: every revision. */
   readonly since?: Version | undefined
@@ -44,15 +45,19 @@ export interface Rule {
   readonly softerUntil?: Version | undefined
   /** Where it can be observed. Default: every transport. */
   readonly transport?: "stdio" | "http" | undefined
+}
+
+/** A rule about servers. */
+export interface Rule extends Statement {
   readonly on: Handlers
 }
 
 /** Whether the rule holds in this revision. Versions are dates, so they compare as texts. */
-export const holdsIn = ({ since, until }: Rule, version: Version): boolean =>
+export const holdsIn = ({ since, until }: Statement, version: Version): boolean =>
   (since === undefined || since <= version) && (until === undefined || version <= until)
 
 /** The level of the rule in this revision. */
-export const levelIn = ({ level, softerUntil }: Rule, version: Version): Level =>
+export const levelIn = ({ level, softerUntil }: Statement, version: Version): Level =>
   softerUntil !== undefined && version <= softerUntil ? "SHOULD" : level
 
 /** How often a rule was kept and broken; neither where it was not exercised. */
@@ -63,7 +68,7 @@ export interface Count {
 
 /** A violation, with the rule that says so. */
 export interface Found extends Violation {
-  readonly rule: Rule
+  readonly rule: Statement
   /** The place in the script of the command that it comes from, most likely. */
   readonly command: number
 }
@@ -134,7 +139,8 @@ export class Judge {
   }
 }
 
-const count = (counts: Map<string, Count>, name: string): Count => {
+/** The count of a rule, which is made with its first use. */
+export const count = (counts: Map<string, Count>, name: string): Count => {
   const known = counts.get(name)
   if (known !== undefined) return known
   const made = { kept: 0, broken: 0 }

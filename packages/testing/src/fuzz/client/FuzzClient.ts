@@ -1,0 +1,150 @@
+/**
+ * Property tests of any MCP client: it does the same work with servers that misbehave in generated ways, and what it sends is held against
+ * rules that cite the specification. What breaks one is shrunk to the server with the fewest faults.
+ */
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { playServer, type ClientPlayed } from "./ClientPlayer.ts"
+import type { ClientRule } from "./model/ClientRule.ts"
+import type { ClientTarget } from "./ClientTarget.ts"
+import { clientRules } from "./rules/clientRules.ts"
+import { servers, simplerServers } from "./ServerGenerator.ts"
+import { isEndless, right, ServerScript } from "./model/ServerScript.ts"
+import { keyOf } from "../model/Rule.ts"
+import * as Report from "../Report.ts"
+import { chosen, confirmations, type Limits, type Outcome, searchSubject, type Subject } from "../Search.ts"
+import { TargetError } from "../target/Target.ts"
+
+export { clientRules as rules } from "./rules/clientRules.ts"
+export { client, command, type ClientTarget, type Given } from "./ClientTarget.ts"
+export { playServer as play } from "./ClientPlayer.ts"
+export { right, ServerScript } from "./model/ServerScript.ts"
+export type { ClientRule } from "./model/ClientRule.ts"
+export { confirmations } from "../Search.ts"
+
+export interface Options extends Limits {
+  /** Default: every revision of Streamable HTTP that the client speaks. */
+  readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
+  /** Rules of a user, beside those of the specification. */
+  readonly rules?: ReadonlyArray<ClientRule> | undefined
+  /** How long the client may take from its start to its end, in milliseconds. Default 10000. */
+  readonly patience?: number | undefined
+}
+
+export type ClientReport = Outcome<ServerScript>
+
+/** A finding as a file: all that is needed to play it again. */
+export const Recording = Schema.Struct({
+  key: Schema.String,
+  detail: Schema.String,
+  /** What the client was told to do, where it is a program. Default `tools_call`. */
+  scenario: Schema.optionalKey(Schema.String),
+  /** The server that shows it. */
+  server: ServerScript
+})
+export type Recording = typeof Recording.Type
+
+/** The client breaks rules; the message is the report. */
+export class ClientRulesBroken extends Data.TaggedError("ClientRulesBroken")<{
+  readonly message: string
+  readonly report: ClientReport
+}> {}
+
+/** Before it, HTTP was another transport. */
+const isStreamable = ({ version }: Revision.Revision): boolean => version >= "2025-03-26"
+
+/** The work of the client with right servers, of both forms of responses; undefined where it cannot do it. */
+const survey = (target: ClientTarget, revision: Revision.Version, patience: number | undefined) =>
+  Effect.gen(function* () {
+    const script = right(revision)
+    const played = yield* playServer(target, script, { rules: [], patience })
+    const streamed =
+      played.ending.kind === "done"
+        ? played
+        : yield* playServer(target, { ...script, streams: true }, { rules: [], patience })
+    return { revision, played: streamed }
+  })
+
+const nothingDone = (
+  target: ClientTarget,
+  all: ReadonlyArray<{ readonly revision: string; readonly played: ClientPlayed }>
+) =>
+  new TargetError({
+    message: `${target.name} cannot do its work with a right server: ${all
+      .map(({ played, revision }) => `in ${revision} it ${played.ending.how}`)
+      .join("; ")}. Give a client that takes the URL as its last argument and ends with exit code 0`
+  })
+
+/** Searches a client for faults. Fails where it cannot do its work with a right server. */
+export const run = (target: ClientTarget, options: Options = {}): Effect.Effect<ClientReport, TargetError> =>
+  Effect.gen(function* () {
+    const { patience = 10_000, revisions = Revision.all } = options
+    const possible = revisions.filter(isStreamable)
+    const all = yield* Effect.forEach(possible, ({ version }) => survey(target, version, patience))
+    const spoken = all.filter(({ played }) => played.ending.kind === "done" && played.methods.size > 0)
+    if (spoken.length === 0) return yield* nothingDone(target, all)
+    const rules = chosen([...clientRules, ...(options.rules ?? [])], options.only)
+    const generators = spoken.map(({ played, revision }) => servers(revision, played.methods))
+    const usual = Math.max(...spoken.map(({ played }) => played.milliseconds))
+    const subject: Subject<ServerScript> = {
+      name: target.name,
+      about: `${target.name} in ${spoken.map(({ revision }) => revision).join(", ")}`,
+      rules,
+      scripts: (number) => generators[number % generators.length],
+      candidates: simplerServers,
+      play: (script, { hasty }) => {
+        // A client that may wait as long as it likes is not waited for.
+        const enough = script.faults.some(isEndless) ? Math.min(patience, 3 * usual + 1000) : patience
+        return playServer(target, script, { rules, patience: hasty ? enough : 2 * enough })
+      }
+    }
+    return yield* searchSubject(subject, options)
+  })
+
+/**
+ * `run` as a test: fails with the report if the client breaks a rule.
+ *
+ * @example
+ * ```ts
+ * import { McpClient } from "@effect-mcp/client"
+ * import { FuzzClient } from "@effect-mcp/testing"
+ * import { Effect, Layer, Stream } from "effect"
+ * import { FetchHttpClient } from "effect/http"
+ *
+ * const work = ({ url }: FuzzClient.Given) => {
+ *   const tools = Effect.flatMap(McpClient.McpClient, (client) => Stream.runCollect(client.listTools))
+ *   return Effect.provide(tools, Layer.provide(McpClient.layerHttp({ url }), FetchHttpClient.layer))
+ * }
+ *
+ * export const test = Effect.gen(function* () {
+ *   const target = yield* FuzzClient.client("lists tools", work)
+ *   yield* FuzzClient.check(target, { time: "20 seconds", jobs: 4 })
+ * })
+ * ```
+ */
+export const check = (
+  target: ClientTarget,
+  options: Options = {}
+): Effect.Effect<ClientReport, TargetError | ClientRulesBroken> =>
+  Effect.flatMap(run(target, options), (report) =>
+    Report.fails(report)
+      ? Effect.fail(new ClientRulesBroken({ message: Report.text(report), report }))
+      : Effect.succeed(report)
+  )
+
+/** Plays a recorded finding again, `confirmations` times. */
+export const replay = (
+  target: ClientTarget,
+  { key, server }: Recording,
+  options: Pick<Options, "patience" | "rules"> = {}
+): Effect.Effect<{ readonly again: number; readonly last: ClientPlayed }, TargetError> =>
+  Effect.gen(function* () {
+    const rules = [...clientRules, ...(options.rules ?? [])]
+    const once = playServer(target, server, { ...options, rules })
+    const first = yield* once
+    const played = [first, ...(yield* Effect.replicateEffect(once, confirmations - 1))]
+    const shows = ({ found }: ClientPlayed) => found.some((each) => keyOf(each) === key)
+    return { again: played.filter(shows).length, last: played.findLast(shows) ?? first }
+  })

@@ -1,0 +1,231 @@
+/** Misbehaving servers: one to three faults at the requests that the client is known to make. */
+import type { Version } from "@effect-mcp/protocol/Revision"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import type { Act, Fault, ServerScript } from "./model/ServerScript.ts"
+
+const numbers = Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 31 - 1 })))
+
+/** One of these, each as often as the others: integers of a range are more often its ends. */
+const choose = <A>(...all: ReadonlyArray<Arbitrary.Arbitrary<A>>): Arbitrary.Arbitrary<A> =>
+  Arbitrary.flatMap(Arbitrary.all([numbers, numbers]), ([a, b]) => {
+    const mixed = Math.imul(a ^ Math.imul(b, 0x9e3779b1), 0x85ebca6b) >>> 8
+    const chosen = all[mixed % all.length]
+    if (chosen === undefined) throw new Error("There is nothing to choose from")
+    return chosen
+  })
+
+const oneOf = <const A>(...values: ReadonlyArray<A>): Arbitrary.Arbitrary<A> =>
+  choose(...values.map((value) => Arbitrary.Constant(value)))
+
+const told = (method: string, params?: Schema.Json): Act => ({
+  _tag: "Tell",
+  message: { jsonrpc: "2.0", method, ...(params === undefined ? undefined : { params }) }
+})
+const message = (json: Schema.Json): Act => ({ _tag: "Tell", message: json })
+const text = (text: string): Act => ({ _tag: "Text", text })
+
+const tells: ReadonlyArray<Act> = [
+  told("notifications/fuzz"),
+  told("notifications/fuzz", { a: [1] }),
+  told("notifications/progress", { progressToken: "never", progress: 1 }),
+  told("notifications/progress", { progressToken: {}, progress: "x" }),
+  told("notifications/message", { level: "info", data: "\u001b[31mred" }),
+  told("notifications/message", { level: "nonsense", data: null }),
+  told("notifications/tools/list_changed"),
+  told("notifications/resources/updated", { uri: "fuzz://none" }),
+  told("notifications/cancelled", { requestId: "never" }),
+  told("notifications/cancelled", {}),
+  told("notifications/elicitation/complete", { elicitationId: "never" }),
+  message({ jsonrpc: "2.0", id: "never", result: {} }),
+  message({ jsonrpc: "2.0", id: 987_654, error: { code: 1, message: "x" } }),
+  message({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "x" } }),
+  message({ jsonrpc: "2.0", method: "notifications/fuzz", params: { a: "x".repeat(100_000) } })
+]
+
+const texts: ReadonlyArray<Act> = [
+  text(": a comment\n\n"),
+  text("event: fuzz\ndata: nonsense\n\n"),
+  text("retry: 10\n\n"),
+  text("fuzz: nonsense\n\n"),
+  text('data: {"jsonrpc":"2.0",\r\ndata: "method":"notifications/fuzz"}\r\n\r\n'),
+  text("\n\n\n"),
+  text(`: ${"x".repeat(100_000)}\n\n`)
+]
+
+const form: Schema.Json = { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
+const messages: Schema.Json = [{ role: "user", content: { type: "text", text: "fuzz" } }]
+const tool: Schema.Json = { name: "t", inputSchema: { type: "object" } }
+
+const asks: ReadonlyArray<Act> = [
+  { _tag: "Ask", method: "ping" },
+  { _tag: "Ask", method: "ping", id: 0 },
+  { _tag: "Ask", method: "ping", id: "0" },
+  { _tag: "Ask", method: "ping", id: "" },
+  { _tag: "Ask", method: "fuzz/unknown" },
+  { _tag: "Ask", method: "roots/list" },
+  { _tag: "Ask", method: "elicitation/create", params: { message: "Who?", requestedSchema: form } },
+  {
+    _tag: "Ask",
+    method: "elicitation/create",
+    params: { mode: "url", message: "Go", url: "https://example.com/fuzz", elicitationId: "e" }
+  },
+  { _tag: "Ask", method: "sampling/createMessage", params: { messages, maxTokens: 1 } },
+  { _tag: "Ask", method: "sampling/createMessage", params: { messages, maxTokens: 1, tools: [tool] } },
+  { _tag: "Ask", method: "sampling/createMessage" }
+]
+
+const results: ReadonlyArray<Act> = [
+  { _tag: "Result", result: null },
+  { _tag: "Result", result: {} },
+  { _tag: "Result", result: [] },
+  { _tag: "Result", result: "wrong" },
+  { _tag: "Result", result: { tools: "wrong", content: {}, contents: 1, messages: null } },
+  { _tag: "Result", result: { content: [{ type: "fuzz" }] } },
+  { _tag: "Result", result: { tools: [{ name: "__proto__", inputSchema: { type: "object" } }] } },
+  { _tag: "Result", result: { tools: [{ name: "", inputSchema: { $ref: "#" } }, null, 7] } },
+  { _tag: "Merge", members: { fuzzUnknown: { a: 1 } } },
+  { _tag: "Merge", members: { _meta: { "com.example/fuzz": 1 } } },
+  { _tag: "Error", error: { code: -32603, message: "fuzz" } },
+  { _tag: "Error", error: { code: "x", message: 7 } },
+  { _tag: "Error", error: null },
+  { _tag: "Huge", characters: 200_000 },
+  { _tag: "Huge", characters: 5_000_000 },
+  { _tag: "Id", id: "wrong" },
+  { _tag: "Id", id: null },
+  { _tag: "Twice" },
+  { _tag: "Never" },
+  { _tag: "Late", milliseconds: 60 },
+  { _tag: "Status", status: 500, type: "text/plain", body: "fuzz" },
+  { _tag: "Status", status: 404, type: "text/html", body: "<h1>no</h1>" },
+  { _tag: "Status", status: 200, type: "text/html", body: "<h1>hello</h1>" },
+  { _tag: "Status", status: 200, type: "application/json", body: "{" },
+  { _tag: "Status", status: 200, type: "application/json", body: "" },
+  { _tag: "Status", status: 202, type: "application/json", body: "" },
+  { _tag: "Status", status: 429, type: "text/plain", body: "" },
+  { _tag: "Cut", resumable: false }
+]
+
+/** Only where the revision has them. */
+const dated = (revision: Version): ReadonlyArray<readonly [on: string | undefined, Act]> =>
+  revision >= "2026"
+    ? [
+        [
+          "tools/call",
+          {
+            _tag: "Result",
+            result: {
+              resultType: "input_required",
+              requestState: "fuzz é 1",
+              inputRequests: { a: { method: "elicitation/create", params: { message: "Who?", requestedSchema: form } } }
+            }
+          }
+        ],
+        ["tools/call", { _tag: "Result", result: { resultType: "input_required", requestState: "only" } }],
+        [
+          "tools/call",
+          {
+            _tag: "Result",
+            result: {
+              resultType: "input_required",
+              inputRequests: { a: { method: "elicitation/create", params: { message: "Who?", requestedSchema: form } } }
+            }
+          }
+        ],
+        [
+          "tools/call",
+          {
+            _tag: "Result",
+            result: {
+              resultType: "input_required",
+              inputRequests: {
+                a: { method: "elicitation/create", params: { message: "Who?", requestedSchema: form } },
+                b: { method: "roots/list" }
+              }
+            }
+          }
+        ],
+        [undefined, { _tag: "Result", result: { resultType: "fuzz" } }],
+        [undefined, { _tag: "Error", error: { code: -32_022, message: "x", data: { supported: ["1999-01-01"] } } }]
+      ]
+    : [
+        [undefined, { _tag: "Expire" }],
+        [undefined, { _tag: "Cut", resumable: true, retry: 150 }],
+        ["initialize", { _tag: "Merge", members: { protocolVersion: "1999-01-01" } }],
+        ["initialize", { _tag: "Merge", members: { protocolVersion: "9999-12-31" } }],
+        ["initialize", { _tag: "Merge", members: { protocolVersion: 7 } }],
+        ["initialize", { _tag: "Late", milliseconds: 60 }]
+      ]
+
+const wrongTools: ReadonlyArray<ReadonlyArray<Schema.Json>> = [
+  [],
+  [],
+  [
+    {
+      name: "wrong_header",
+      inputSchema: { type: "object", properties: { a: { type: "string", "x-mcp-header": "bad header" } } }
+    }
+  ],
+  [
+    {
+      name: "far_reference",
+      inputSchema: { type: "object", properties: { a: { $ref: "http://127.0.0.1/fuzz-schema.json" } } }
+    }
+  ]
+]
+
+/** Servers for a client that makes these requests. */
+export const servers = (revision: Version, methods: ReadonlySet<string>): Arbitrary.Arbitrary<ServerScript> => {
+  const known = [...methods].filter((method) => method !== "subscriptions/listen")
+  const later = known.filter((method) => method !== "initialize" && method !== "server/discover")
+  const at = later.length === 0 ? known : later
+  const lists = at.filter((method) => method.endsWith("/list"))
+  const nth = oneOf<number | undefined>(undefined, 0, 0, 1)
+  const place = choose(oneOf(...at), oneOf(...at), oneOf(...known), oneOf("*"))
+  const fault = (on: Arbitrary.Arbitrary<string>, act: Arbitrary.Arbitrary<Act>) =>
+    Arbitrary.map(Arbitrary.all([on, nth, act]), ([on, nth, act]): Fault => ({
+      on,
+      ...(nth === undefined || act._tag === "Expire" ? (act._tag === "Expire" ? { nth: 0 } : undefined) : { nth }),
+      act
+    }))
+  const endless: Act = { _tag: "Merge", members: { nextCursor: "again" } }
+  const special = dated(revision).map(([on, act]) =>
+    Arbitrary.map(on === undefined ? oneOf(...at) : oneOf(on), (on): Fault => ({
+      on,
+      ...(act._tag === "Merge" ? undefined : { nth: 0 }),
+      act
+    }))
+  )
+  const faults = choose(
+    fault(place, oneOf(...tells)),
+    fault(place, oneOf(...asks)),
+    fault(place, oneOf(...texts)),
+    fault(place, oneOf(...results)),
+    choose(...special),
+    ...(lists.length === 0 ? [] : [Arbitrary.map(oneOf(...lists), (on): Fault => ({ on, act: endless }))])
+  )
+  const pages = oneOf<ReadonlyArray<string>>([], [], ["2"], ["a b+c%20/=", "é"], ["", "x"])
+  const shape = Arbitrary.all([oneOf(false, true), oneOf(true, true, false), pages, oneOf(...wrongTools)])
+  const none = Arbitrary.Constant<ReadonlyArray<Fault>>([])
+  const one = Arbitrary.map(faults, (fault): ReadonlyArray<Fault> => [fault])
+  const several = choose<ReadonlyArray<Fault>>(none, one, one, one, Arbitrary.all([faults, faults]))
+  return Arbitrary.map(Arbitrary.all([shape, several]), ([[streams, sessions, pages, tools], faults]) => ({
+    revision,
+    streams,
+    sessions: sessions && revision < "2026",
+    pages,
+    tools: revision < "2026" ? [] : tools,
+    faults
+  }))
+}
+
+/** Simpler servers: without a fault, without what is odd. */
+export function* simplerServers(script: ServerScript): Iterable<ServerScript> {
+  for (const index of script.faults.keys()) yield { ...script, faults: script.faults.toSpliced(index, 1) }
+  if (script.pages.length > 0) yield { ...script, pages: [] }
+  if (script.tools.length > 0) yield { ...script, tools: [] }
+  if (script.streams) yield { ...script, streams: false }
+  for (const [index, { nth: _, ...fault }] of script.faults.entries()) {
+    if (_ !== 0) yield { ...script, faults: script.faults.with(index, { ...fault, nth: 0 }) }
+  }
+}

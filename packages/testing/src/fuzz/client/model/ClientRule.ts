@@ -1,0 +1,73 @@
+/**
+ * Rules about clients: what a misbehaving server observes is held against them, as the rules about servers hold what a client observes.
+ */
+import { type Count, count, type Found, holdsIn, type Statement, type Verdict } from "../../model/Rule.ts"
+import type { ClientRequest, ClientModel, CutStream, Ending, Question, Sent } from "./ClientModel.ts"
+
+/** What is observed, by the name that rules use. */
+export interface ClientObservations {
+  /** Any HTTP request. `json`: its body; undefined where that is no JSON. */
+  readonly Sent: { readonly sent: Sent; readonly json: unknown }
+  /** A message that is none, or no JSON. */
+  readonly Invalid: { readonly text: string; readonly reason: string }
+  readonly Requested: { readonly asked: ClientRequest }
+  readonly Notified: { readonly method: string; readonly params: unknown; readonly sent: Sent }
+  /** A response; with the question of that id. */
+  readonly Replied: {
+    readonly id: unknown
+    readonly result: unknown
+    readonly error: unknown
+    readonly question: Question | undefined
+  }
+  /** A question that was not answered in time, while the client was there. */
+  readonly Unanswered: { readonly question: Question }
+  /** A GET that resumes a stream. */
+  readonly Resumed: { readonly lastEventId: string; readonly cut: CutStream | undefined; readonly at: number }
+  readonly Ended: { readonly ending: Ending }
+}
+
+export type ClientObservation = {
+  readonly [N in keyof ClientObservations]: { readonly _tag: N } & ClientObservations[N]
+}[keyof ClientObservations]
+
+/** A rule about clients. The model is as it was before the observation. */
+export interface ClientRule extends Statement {
+  readonly on: {
+    readonly [N in keyof ClientObservations]?: (observation: ClientObservations[N], model: ClientModel) => Verdict
+  }
+}
+
+const verdictOf = <N extends keyof ClientObservations>(
+  on: ClientRule["on"],
+  observation: { readonly _tag: N } & ClientObservations[N],
+  model: ClientModel
+): Verdict => {
+  const handler: ClientRule["on"][N] = on[observation._tag]
+  return handler?.(observation, model)
+}
+
+/** Holds observations of one conversation against rules. */
+export class ClientJudge {
+  readonly counts = new Map<string, Count>()
+  readonly found: Array<Found> = []
+  private readonly rules: ReadonlyArray<ClientRule>
+  private readonly model: ClientModel
+
+  constructor(rules: ReadonlyArray<ClientRule>, model: ClientModel) {
+    this.rules = rules.filter((rule) => holdsIn(rule, model.revision))
+    this.model = model
+  }
+
+  judge(observation: ClientObservation): void {
+    for (const rule of this.rules) {
+      const verdict = verdictOf(rule.on, observation, this.model)
+      if (verdict === undefined) continue
+      const counted = count(this.counts, rule.name)
+      if (verdict === "pass") counted.kept++
+      else {
+        counted.broken++
+        this.found.push({ ...verdict, rule, command: 0 })
+      }
+    }
+  }
+}

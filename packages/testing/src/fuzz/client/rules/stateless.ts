@@ -1,0 +1,174 @@
+/** Rules of clients in 2026-07-28: declarations in `_meta`, headers that mirror, rounds of input. */
+import * as MirrorHeaders from "@effect-mcp/protocol/Headers"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { at } from "../../model/Model.ts"
+import type { Verdict } from "../../model/Rule.ts"
+import { show, violated } from "../../rules/judge.ts"
+import type { ClientRequest, ClientModel, Round } from "../model/ClientModel.ts"
+import type { ClientRule } from "../model/ClientRule.ts"
+
+const since = "2026-07-28"
+const page = "basic/transports/streamable-http"
+
+const requested = (check: (asked: ClientRequest, model: ClientModel) => Verdict): ClientRule["on"] => ({
+  Requested: ({ asked }, model) => (asked.method === "initialize" ? undefined : check(asked, model))
+})
+
+/** The newest round of questions that a request answers. */
+const retried = (check: (asked: ClientRequest, round: Round, model: ClientModel) => Verdict): ClientRule["on"] =>
+  requested((asked, model) => {
+    const { params } = asked
+    const isRetry = at(params, "inputResponses") !== undefined || at(params, "requestState") !== undefined
+    const round = model.rounds.findLast(({ method, name }) => method === asked.method && name === at(params, "name"))
+    return isRetry && round !== undefined ? check(asked, round, model) : undefined
+  })
+
+/** A name is sent as it is, or in Base64 where it is no plain header value. */
+const mirrors = ({ method, params, sent: { headers } }: ClientRequest): Verdict => {
+  const given = MirrorHeaders.of({ jsonrpc: "2.0", id: 0, method, params: isJsonObject(params) ? params : {} }, [])
+  for (const [name, value] of Object.entries(given)) {
+    if (name === MirrorHeaders.version) continue
+    if (headers[name.toLowerCase()] !== value) {
+      return violated(`${name} of ${method} is ${show(headers[name.toLowerCase()])} and not ${show(value)}`, name)
+    }
+  }
+  return "pass"
+}
+
+export const stateless: ReadonlyArray<ClientRule> = [
+  {
+    name: "client-meta",
+    level: "MUST",
+    requirement: "meta.request.required",
+    section: "basic#meta",
+    text: "Every request declares its version and the client's capabilities in `_meta`.",
+    since,
+    on: requested(({ method, params }) => {
+      const meta = at(params, "_meta")
+      const isWhole =
+        typeof at(meta, Meta.protocolVersion) === "string" && isJsonObject(at(meta, Meta.clientCapabilities))
+      return isWhole ? "pass" : violated(`The _meta of ${method} is ${show(meta)}`)
+    })
+  },
+  {
+    name: "client-meta-info",
+    level: "SHOULD",
+    requirement: "meta.request.client-info",
+    section: "basic#meta",
+    text: "Every request names the client in `_meta`.",
+    since,
+    on: requested(({ method, params }) =>
+      typeof at(params, "_meta", Meta.clientInfo, "name") === "string" ? "pass" : violated(`${method} does not`)
+    )
+  },
+  {
+    name: "client-mirror-headers",
+    level: "MUST",
+    requirement: "http.headers.standard",
+    section: `${page}#standard-request-headers`,
+    text: "A request carries `Mcp-Method`, and `Mcp-Name` where it names a tool, a prompt or a resource.",
+    since,
+    on: requested(mirrors)
+  },
+  {
+    name: "client-version-every-post",
+    level: "MUST",
+    requirement: "http.version.every-post",
+    section: `${page}#protocol-version-header`,
+    text: "Every POST carries `MCP-Protocol-Version`.",
+    since,
+    on: requested(({ method, sent: { headers } }) =>
+      headers["mcp-protocol-version"] === undefined ? violated(`${method} does not`) : "pass"
+    )
+  },
+  {
+    name: "client-version-matches",
+    level: "MUST",
+    requirement: "http.version.matches-body",
+    section: `${page}#protocol-version-header`,
+    text: "The version header is the version that `_meta` declares.",
+    since,
+    on: requested(({ params, sent: { headers } }) => {
+      const [header, body] = [headers["mcp-protocol-version"], at(params, "_meta", Meta.protocolVersion)]
+      if (header === undefined || body === undefined) return undefined
+      return header === body ? "pass" : violated(`It is ${show(header)}, and the body says ${show(body)}`)
+    })
+  },
+  {
+    name: "client-state-echoed",
+    level: "MUST",
+    requirement: "mrtr.client.state-echoed",
+    section: "basic/patterns/mrtr#client-requirements-basic-workflow",
+    text: "The next try carries the state exactly as it was given.",
+    since,
+    on: retried(({ params }, { state }) => {
+      if (state === undefined) return undefined
+      const given = at(params, "requestState")
+      return given === state ? "pass" : violated(`It is ${show(given)} instead of ${show(state)}`)
+    })
+  },
+  {
+    name: "client-state-not-invented",
+    level: "MUST",
+    requirement: "mrtr.client.state-not-invented",
+    section: "basic/patterns/mrtr#client-requirements-basic-workflow",
+    text: "The next try carries no state where the result had none.",
+    since,
+    on: retried(({ params }, { state }) => {
+      if (state !== undefined) return undefined
+      const given = at(params, "requestState")
+      return given === undefined ? "pass" : violated(`It has the state ${show(given)}`)
+    })
+  },
+  {
+    name: "client-retry-new-id",
+    level: "MUST",
+    requirement: "mrtr.client.new-id",
+    section: "basic/patterns/mrtr#client-requirements-basic-workflow",
+    text: "The next try has another id than the one before.",
+    since,
+    on: retried(({ id }, round) =>
+      JSON.stringify(id) === JSON.stringify(round.id) ? violated(`Both have ${show(id)}`) : "pass"
+    )
+  },
+  {
+    name: "client-answers-all",
+    level: "MUST",
+    requirement: "mrtr.client.answers-all",
+    section: "basic/patterns/mrtr#client-requirements-basic-workflow",
+    text: "A client has the answers to all questions before it tries again.",
+    since,
+    on: retried(({ params }, { keys }) => {
+      const missing = keys.find((key) => at(params, "inputResponses", key) === undefined)
+      return missing === undefined ? "pass" : violated(`The answer to ${show(missing)} is missing`)
+    })
+  },
+  {
+    name: "client-tool-excluded",
+    level: "MUST",
+    requirement: "tools.header.excluded",
+    section: "server/tools#x-mcp-header",
+    text: "A tool with an invalid annotation of a header is missing from the list that a client gives.",
+    since,
+    on: requested(({ method, params }, { forbidden }) =>
+      method !== "tools/call" || forbidden.size === 0
+        ? undefined
+        : forbidden.has(String(at(params, "name")))
+          ? violated(`${show(at(params, "name"))} is called`)
+          : "pass"
+    )
+  },
+  {
+    name: "client-ref-not-fetched",
+    level: "MUST",
+    requirement: "json-schema.ref.not-fetched",
+    section: "basic#ref-resolution",
+    text: "A `$ref` to the network is never fetched by itself.",
+    since,
+    on: {
+      Sent: ({ sent: { method, path } }) =>
+        path.endsWith("/fuzz-schema.json") ? violated(`${method} ${path}`) : undefined
+    }
+  }
+]

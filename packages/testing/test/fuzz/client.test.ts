@@ -1,0 +1,97 @@
+import { Revision } from "@effect-mcp/protocol"
+import { scaled } from "@effect-mcp/spec/Scale"
+import * as Fuzz from "@effect-mcp/testing/Fuzz"
+import * as FuzzClient from "@effect-mcp/testing/FuzzClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { clientMutants } from "./clientMutants.ts"
+import { minimal } from "./minimalClient.ts"
+import { ours } from "./ourClient.ts"
+
+const streamable = Revision.all.filter(({ version }) => version >= "2025-03-26")
+const runs = scaled(60, 2000)
+
+describe("The fuzzer of clients", () => {
+  it.live.each(streamable)("finds nothing in a right client ($version)", (revision) =>
+    Effect.gen(function* () {
+      const options = { revisions: [revision], runs, time: "1 day", jobs: 8 } as const
+      const report = yield* FuzzClient.run(yield* ours(), options)
+      assert.isFalse(Fuzz.Report.fails(report), Fuzz.Report.text(report))
+      assert.strictEqual(report.conversations, runs)
+      assert.isAtLeast(report.rules.filter(({ kept }) => kept > 0).length, 12)
+    })
+  )
+
+  it.live("finds nothing in a right client of a hundred lines", () =>
+    Effect.gen(function* () {
+      const options = { revisions: [Revision.latestStateful], runs, time: "1 day", jobs: 8 } as const
+      yield* FuzzClient.check(yield* minimal(), options)
+    })
+  )
+
+  it.live("says why a client cannot be searched", () =>
+    Effect.gen(function* () {
+      const lost = yield* FuzzClient.client("a lost client", () => Effect.fail("no way"))
+      const { message } = yield* Effect.flip(FuzzClient.run(lost, { revisions: [Revision.latestStateful] }))
+      assert.include(message, "a lost client cannot do its work with a right server: in 2025-11-25 it says")
+      assert.include(message, "no way")
+    })
+  )
+
+  it.live("plays a finding again", () =>
+    Effect.gen(function* () {
+      const target = yield* minimal({ sameId: true })
+      const { findings } = yield* FuzzClient.run(target, {
+        revisions: [Revision.latestStateful],
+        only: ["client-id-unique"],
+        findings: 1,
+        time: "1 day"
+      })
+      for (const { detail, key, script } of findings) {
+        const { again } = yield* FuzzClient.replay(target, { key, detail, server: script })
+        assert.strictEqual(again, FuzzClient.confirmations)
+        const right = yield* FuzzClient.replay(yield* minimal(), { key, detail, server: script })
+        assert.strictEqual(right.again, 0)
+      }
+      assert.lengthOf(findings, 1)
+    })
+  )
+})
+
+/** These need few conversations: `npm test` tries them, `npm run test:nightly` all. */
+const soon = new Set([
+  "says no version",
+  "leaves its session behind",
+  "changes cursors",
+  "says no method",
+  "declares nothing",
+  "changes states",
+  "posts responses",
+  "asks before it says hello",
+  "speaks every version",
+  "knows no streams",
+  "dies of the unknown",
+  "says yes"
+])
+const tried = clientMutants
+  .toSorted((a, b) => Number(soon.has(b.name)) - Number(soon.has(a.name)))
+  .slice(0, scaled(soon.size, clientMutants.length))
+
+describe("A client with one fault", () => {
+  it.live.each(tried)("is found: it $name", ({ finds, revision = "2025-11-25", target }) =>
+    Effect.gen(function* () {
+      const report = yield* FuzzClient.run(yield* target, {
+        revisions: Revision.all.filter(({ version }) => version === revision),
+        only: [finds.split(" ")[0] ?? finds],
+        runs: scaled(600, 2000),
+        time: "1 day",
+        jobs: 4,
+        findings: 1,
+        patience: 2000
+      })
+      const found = report.findings.find(({ key, rule }) => key === finds || rule.name === finds)
+      assert.isDefined(found, Fuzz.Report.text(report))
+      assert.isAtMost(found?.script.faults.length ?? 0, 1, JSON.stringify(found?.script))
+    })
+  )
+})
