@@ -68,7 +68,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: statements,
     from: 'DELETE FROM mcp_entry WHERE ${among("task")}',
     to: 'DELETE FROM mcp_entry WHERE false AND ${among("task")}',
-    test: sqlite
+    test: laws
   },
   {
     name: "A record on Postgres does not lock the task against a claim",
@@ -111,6 +111,13 @@ export const faults: ReadonlyArray<Fault> = [
     from: "idle_in_transaction_session_timeout = ${Math.ceil(millis)}",
     to: "idle_in_transaction_session_timeout = ${Math.ceil(millis) * 0}",
     test: postgres
+  },
+  {
+    name: "A task that has ended keeps what it recorded",
+    file: statements,
+    from: 'FROM mcp_task WHERE outcome IS NOT NULL)")',
+    to: 'FROM mcp_task WHERE outcome IS NULL)")',
+    test: laws
   },
   {
     name: "Tasks that have ended are kept without a bound",

@@ -256,9 +256,9 @@ class SqlJournal {
     return Effect.gen({ self: this }, function* () {
       const late = yield* this.tables.query<TaskRow>(statements.late, [maxSwept])
       for (const row of late) if (yield* this.tables.expire(row)) yield* this.tables.hint(row)
-      yield* this.tables.query(statements.forgetEnded, [])
       const old = yield* this.forget(statements.forget, [limits.keptAfterEnd, maxSwept])
       const excess = yield* this.forget(statements.forgetExcess, [kept, keptBytes, maxSwept])
+      yield* this.tables.query(statements.forgetEnded, [])
       const swept = late.length + old + excess
       return Math.max(late.length, old, excess) < maxSwept ? swept : swept + (yield* this.sweep)
     })

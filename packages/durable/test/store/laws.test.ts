@@ -54,6 +54,7 @@ for (const { missing, name, place, runs } of databases) {
           const bob = yield* end("bob")
           const ada = yield* Effect.forEach([1, 2, 3, 4], () => end("ada"))
           assert.strictEqual(yield* journal.sweep, 2)
+          assert.deepStrictEqual(yield* sql`SELECT key FROM mcp_entry`, [])
           const kept = Effect.fnUntraced(function* (owner: string) {
             return (yield* store.list(owner, undefined, 10)).tasks.map(({ id }) => id).toSorted()
           })
