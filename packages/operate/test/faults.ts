@@ -183,5 +183,12 @@ export const faults: ReadonlyArray<Fault> = [
     from: 'protocol === "https:" ||',
     to: 'protocol !== "" ||',
     test: "packages/cli/test/Top.test.ts"
+  },
+  {
+    name: "a second process adds its lines to an audit table",
+    file: "packages/operate/src/audit/AuditSql.ts",
+    from: "there.some(({ line }, i) => line !== rows[i]?.line)",
+    to: "there.some(({ line }, i) => line === undefined && i < 0)",
+    test: "packages/operate/test/AuditSql.test.ts"
   }
 ]
