@@ -44,6 +44,8 @@ export const open = (url: string, options: BrowserContextOptions = {}) =>
     const complaints: Array<string> = []
     const page = yield* Effect.promise(async () => {
       const page = await browser.newPage(options)
+      // A busy machine takes long to draw; no test waits for time to pass.
+      page.setDefaultTimeout(100_000)
       page.on("console", (message) => {
         if (["error", "warning"].includes(message.type())) complaints.push(message.text())
       })
