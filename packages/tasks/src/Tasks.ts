@@ -7,10 +7,12 @@
 import { registrationLayer } from "@effect-mcp/core/internal/registration"
 import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"
 import { ToolRegistry } from "@effect-mcp/core/Tools"
+import * as Detached from "@effect-mcp/server/Detached"
 import { MiddlewareRegistry } from "@effect-mcp/server/Middleware"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
 import * as Attempts from "./server/Attempts.ts"
 import * as Creation from "./server/Creation.ts"
 import * as CoreMethods from "./server/CoreMethods.ts"
@@ -35,10 +37,11 @@ export const layerStore = (
 ): Layer.Layer<never, never, TaskStore | Journal | ToolRegistry | MiddlewareRegistry | ExtensionRegistry> =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const service = yield* makeService(options)
+      const scope = yield* Detached.scope
+      const service = yield* Scope.provide(makeService(options), scope)
       const tools = yield* ToolRegistry
       const executing = { tools, middleware: yield* MiddlewareRegistry }
-      yield* Effect.forkScoped(service.supervisor.resume(tools.taskTools, Attempts.again(service, executing)))
+      yield* Effect.forkIn(service.supervisor.resume(tools.taskTools, Attempts.again(service, executing)), scope)
       const calls = registrationLayer(MiddlewareRegistry, (registry, _services: Context.Context<never>) =>
         registry.register(Creation.middleware(service, executing), {
           method: "tools/call",

@@ -12,6 +12,13 @@ const askedTest = "packages/tasks/test/client/AskedTask.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "the end of a server waits for tasks of a tool whose layer was made after that of tasks",
+    file: "packages/server/src/features/Features.ts",
+    from: "  // Before the layers of the features.\n  yield* workEnds\n",
+    to: "",
+    test: "packages/tasks/test/server/Closing.test.ts"
+  },
+  {
     name: "A shutdown waits for steps as long as ever",
     file: "packages/tasks/src/run/TaskSupervisor.ts",
     from: "raceFirst(Fiber.await(fiber), waits.quiet), drainTime)",

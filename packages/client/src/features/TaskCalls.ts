@@ -37,49 +37,52 @@ const started = <A, E>(
   { follow, ttl }: StartOptions,
   scope: Scope.Scope
 ): Effect.Effect<TaskHandle<A, E | ClientError>, E | ClientError> =>
-  Effect.gen(function* () {
-    const created = Deferred.makeUnsafe<Created>()
-    const hub = new Hub<TaskState>()
-    let last: TaskState | undefined
-    let isDetached = false
-    let isKept = true
-    const attendance = {
-      asks: false,
-      prefers: true,
-      follows: follow,
-      keeps: () => isKept,
-      ttl: ttl === undefined ? undefined : Duration.toMillis(Duration.fromInputUnsafe(ttl)),
-      created: (task: Created) => Deferred.doneUnsafe(created, Effect.succeed(task)),
-      observed: (state: TaskState) => {
-        last = state
-        hub.publish(state)
+  Effect.uninterruptibleMask(
+    Effect.fnUntraced(function* (restore) {
+      const created = Deferred.makeUnsafe<Created>()
+      const hub = new Hub<TaskState>()
+      let last: TaskState | undefined
+      let isDetached = false
+      let isKept = true
+      const attendance = {
+        asks: false,
+        prefers: true,
+        follows: follow,
+        keeps: () => isKept,
+        ttl: ttl === undefined ? undefined : Duration.toMillis(Duration.fromInputUnsafe(ttl)),
+        created: (task: Created) => Deferred.doneUnsafe(created, Effect.succeed(task)),
+        observed: (state: TaskState) => {
+          last = state
+          hub.publish(state)
+        }
       }
-    }
-    const fiber = yield* Effect.forkIn(Effect.provideService(call, CurrentAttendance, attendance), scope, {
-      startImmediately: true
-    })
-    fiber.addObserver(() => hub.close(Exit.void))
-    const result = Effect.flatMap(Fiber.await(fiber), (exit): Effect.Effect<A, E | ClientError> => {
-      if (Exit.isSuccess(exit) || !Cause.hasInterruptsOnly(exit.cause)) return exit
-      return Effect.fail(isDetached ? notFollowed() : new Closed({ message: "The client is closed" }))
-    })
-    const task = yield* Effect.raceFirst(Deferred.await(created), Effect.as(result, undefined)).pipe(
-      Effect.onInterrupt(() => {
-        isKept = false
-        return Fiber.interrupt(fiber)
+      const fiber = yield* Effect.forkIn(Effect.provideService(call, CurrentAttendance, attendance), scope, {
+        startImmediately: true
       })
-    )
-    return {
-      id: task?.id,
-      states: Stream.suspend(() => hub.stream(capacity, ...(last === undefined ? [] : [last]))),
-      result,
-      cancel: task?.cancel ?? Effect.void,
-      detach: Effect.suspend(() => {
-        isDetached = true
-        return Fiber.interrupt(fiber)
+      fiber.addObserver(() => hub.close(Exit.void))
+      const result = Effect.flatMap(Fiber.await(fiber), (exit): Effect.Effect<A, E | ClientError> => {
+        if (Exit.isSuccess(exit) || !Cause.hasInterruptsOnly(exit.cause)) return exit
+        return Effect.fail(isDetached ? notFollowed() : new Closed({ message: "The client is closed" }))
       })
-    }
-  })
+      // Interruptible here alone: between the fork and `onInterrupt` the call would go on without a handle.
+      const task = yield* restore(Effect.raceFirst(Deferred.await(created), Effect.as(result, undefined))).pipe(
+        Effect.onInterrupt(() => {
+          isKept = false
+          return Fiber.interrupt(fiber)
+        })
+      )
+      return {
+        id: task?.id,
+        states: Stream.suspend(() => hub.stream(capacity, ...(last === undefined ? [] : [last]))),
+        result,
+        cancel: task?.cancel ?? Effect.void,
+        detach: Effect.suspend(() => {
+          isDetached = true
+          return Fiber.interrupt(fiber)
+        })
+      }
+    })
+  )
 
 /** The module that follows tasks; loaded when it is used. */
 const following = Effect.promise(() => import("../tasks/Tasks.ts"))

@@ -134,9 +134,13 @@ class Follower {
       return Effect.fail(invalid(`The task asked more than ${maxQuestions} questions`, seen.wire))
     }
     const answered = asked.map(({ answer, key }) =>
-      // It waited for its turn: the task may not ask it any more.
       Effect.flatMap(
-        Effect.suspend(() => (this.open.has(key) ? answer : Effect.undefined)),
+        Effect.suspend(() => {
+          if (this.open.has(key)) return answer
+          // It waited for its turn, and the last state does not ask it. That state may be an older one: a later one asks it again.
+          this.met.delete(key)
+          return Effect.undefined
+        }),
         (end) => (end === undefined ? Effect.void : Deferred.succeed(this.ended, end))
       )
     )

@@ -31,6 +31,20 @@ export const tasks: ReadonlyArray<Fault> = [
     test: `${test}/Calls.test.ts`
   },
   {
+    name: "a question that an older state leaves out is never answered",
+    file: following,
+    from: "this.met.delete(key)",
+    to: "",
+    test: `${test}/Questions.test.ts`
+  },
+  {
+    name: "a call that is interrupted while it is sent goes on without a handle",
+    file: "packages/client/src/features/TaskCalls.ts",
+    from: "Effect.uninterruptibleMask(",
+    to: "((use: any) => use((effect: any) => effect))(",
+    test: `${test}/Handles.test.ts`
+  },
+  {
     name: "all questions of a task are asked at once",
     file: following,
     from: "const maxAsked = 16",

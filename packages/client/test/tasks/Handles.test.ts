@@ -175,6 +175,25 @@ describe.each(generations)("a call in the background in %s", (version) => {
     version === "2025-11-25" ? verifies("tasks.cancel.not-by-notification") : {}
   )
 
+  it.effect("that is interrupted in the step that sends it does not go on without a handle", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* serving({ version, support: "optional", states: [working] })
+      const starting: Fiber.Fiber<unknown, unknown> = yield* Effect.forkChild(
+        Effect.withFiber((fiber) => client.start(Add, { a: 1 }, { onSend: () => fiber.interruptUnsafe() }))
+      )
+      yield* quiesce
+      assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(starting)))
+      const [call] = server.requests("tools/call")
+      const cancels = server.heard.filter(
+        (message) =>
+          "method" in message &&
+          (message.method === "tasks/cancel" ||
+            (message.method === "notifications/cancelled" && message.params?.["requestId"] === call?.id))
+      )
+      assert.lengthOf(cancels, 1)
+    })
+  )
+
   it.effect("is found again by its id, also by another client", () =>
     Effect.gen(function* () {
       const { client, server } = yield* serving({ version, states: [working, completed] })

@@ -81,6 +81,29 @@ describe("a task of 2026-07-28 that asks", () => {
     }).pipe(user(asked, Deferred.await(one)))
   })
 
+  it.effect("gets an answer to a question that an older state, which came late, does not ask", () => {
+    const asked: Array<string> = []
+    const one = Deferred.makeUnsafe<void>()
+    const names = Array.from({ length: 20 }, (_, n) => `q${n}`)
+    return Effect.gen(function* () {
+      const states = [asks(...names), ["working"], asks(...names.slice(16)), completed] as const
+      const { client } = yield* serving({ version, states })
+      const call = yield* fork(client.callToolByName("add"))
+      for (let read = 0; read < 2; read++) {
+        yield* quiesce
+        yield* TestClock.adjust(500)
+      }
+      yield* quiesce
+      yield* Deferred.succeed(one, undefined)
+      yield* quiesce
+      assert.deepStrictEqual(asked, names.slice(0, 16))
+      yield* TestClock.adjust(500)
+      yield* quiesce
+      assert.deepStrictEqual(asked, names)
+      yield* ended(call)
+    }).pipe(user(asked, Deferred.await(one)))
+  })
+
   it.effect("is read on while its user thinks, and the question ends with it", () => {
     const asked: Array<string> = []
     return Effect.gen(function* () {

@@ -13,6 +13,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import * as Detached from "../request/Detached.ts"
 import * as Extensions from "./ExtensionRegistry.ts"
 import * as Middleware from "./MiddlewareRegistry.ts"
 import * as Prompts from "./PromptRegistry.ts"
@@ -57,9 +58,19 @@ export const build = Effect.fnUntraced(function* <E, R>(
     extensions.context,
     middleware.context
   )
+  const work = yield* Scope.make()
+  const workEnds = Scope.addFinalizerExit(scope, (exit) => Scope.close(work, exit))
+  // Where the layer fails.
+  yield* workEnds
   // `R` is the union of both sides by the signature; the compiler cannot see that through the Exclude.
-  const context = Context.merge(services, registries) as Context.Context<never> as Context.Context<R>
+  const context = Context.mergeAll(
+    services,
+    registries,
+    Detached.within(work)
+  ) as Context.Context<never> as Context.Context<R>
   yield* Effect.provideContext(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope), context)
+  // Before the layers of the features.
+  yield* workEnds
   return {
     tools: tools.tools,
     resources: resources.resources,

@@ -1,4 +1,4 @@
-/** The end of a server with tasks that run: beside the layer of tasks, or before it, its tools may be made. */
+/** The end of a server with tasks that run: beside the layer of tasks, before it or after it, its tools may be made. */
 import * as Middleware from "@effect-mcp/server/Middleware"
 import { quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -12,7 +12,9 @@ const around = Middleware.layer((_, next) => next, { tasks: "execution" })
 const orders = {
   "beside the layer of tasks": (features: Parameters<typeof Client.serve>[0]) => Layer.merge(features, Tasks.layer()),
   "before the layer of tasks": (features: Parameters<typeof Client.serve>[0]) =>
-    Layer.provideMerge(Tasks.layer(), features)
+    Layer.provideMerge(Tasks.layer(), features),
+  "after the layer of tasks": (features: Parameters<typeof Client.serve>[0]) =>
+    Layer.provideMerge(features, Tasks.layer())
 }
 
 describe.each(Object.entries(orders))("a server whose tools are made %s", (_, order) => {
@@ -25,7 +27,7 @@ describe.each(Object.entries(orders))("a server whose tools are made %s", (_, or
       const client = yield* Client.connect(server)
       yield* client.call("wait")
       yield* quiesce
-      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+      const closing = yield* Effect.forkDetach(Scope.close(scope, Exit.void), { startImmediately: true })
       yield* quiesce
       yield* TestClock.adjust("1 minute")
       yield* quiesce
