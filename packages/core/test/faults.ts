@@ -47,6 +47,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: deadlinesTest
   },
   {
+    name: "requests that were cancelled are kept without end",
+    file: "packages/core/src/peer/Outbound.ts",
+    from: "const maxCancelled = 64",
+    to: "const maxCancelled = Infinity",
+    test: "packages/core/test/peer/Peer.outbound.test.ts"
+  },
+  {
     name: "A cancel that cannot be sent delays the timeouts of other requests",
     file: "packages/core/src/peer/Outbound.ts",
     from: 'this.deadlines.attempt(() => this.cancel(id, entry, "The request timed out"))',

@@ -101,6 +101,13 @@ export const faults: ReadonlyArray<Fault> = [
     test
   },
   {
+    name: "tasks that run at once end with more bytes than are kept",
+    file: "packages/tasks/src/store/Kept.ts",
+    from: "while (this.all.bytes > this.max.bytes)",
+    to: "while (this.all.bytes < 0)",
+    test
+  },
+  {
     name: "a task keeps a result of any length",
     file: "packages/tasks/src/server/Attempts.ts",
     from: "return bytes <= most",

@@ -102,10 +102,24 @@ const isOwn =
   (question: string): boolean =>
     inUse?.question(question) !== undefined || !Object.hasOwn(MethodInfo.serverRequests, question)
 
+/** How long the cancel of a result that came too late may take. */
+const abandonTimeout = "5 seconds"
+
+/** Undoes what a request that was cancelled has begun, where its result comes after all. */
+const abandoned =
+  ({ inUse, meta, peer }: State, method: string): RequestOptions["late"] =>
+  (wire) => {
+    const other = inUse?.otherResult(wire, method, undefined, {})
+    const undo = other?.handler.abandon?.(other.result)
+    if (undo === undefined) return undefined
+    return Effect.ignore(peer.request(undo.method, Meta.withMeta(undo.params, meta), { timeout: abandonTimeout }))
+  }
+
 /** Sends a request round by round; params and result are those of the wire. `mayAsk`: whether its questions are answered. */
 const send = (state: State, method: string, params: JsonObject, callOptions: CallOptions, mayAsk: boolean) => {
   const { answer, defaults, inUse, maxRounds, meta, peer, policy } = state
-  const options = increasing(requestOptions(method, callOptions, defaults))
+  const given = increasing(requestOptions(method, callOptions, defaults))
+  const options = inUse === undefined ? given : { ...given, late: abandoned(state, method) }
   const entries = callOptions.meta === undefined ? meta : { ...callOptions.meta, ...meta }
   let rounds = 0
   const run = (params: JsonObject) =>

@@ -76,6 +76,13 @@ export interface ResultHandler<R = never> {
    * the caller interrupts it. Its requests go over another connection where the first was lost.
    */
   readonly follow: (result: JsonObject, exchange: Exchange) => Effect.Effect<unknown, ClientError, R>
+  /**
+   * The request that undoes a result which comes when its request was cancelled (2026-07-28, where a transport still reads it). Default: the
+   * result is dropped.
+   */
+  readonly abandon?:
+    | ((result: JsonObject) => { readonly method: string; readonly params: JsonObject } | undefined)
+    | undefined
 }
 
 /** What an outgoing request is sent to. */

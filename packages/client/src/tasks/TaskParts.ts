@@ -42,7 +42,11 @@ const own: ReadonlyArray<Part> = [
     ...none,
     extension,
     settings: {},
-    results: { resultType: "task", follow: lazily(({ followExtension }) => followExtension) },
+    results: {
+      resultType: "task",
+      follow: lazily(({ followExtension }) => followExtension),
+      abandon: ({ taskId }) => (typeof taskId === "string" ? { method: "tasks/cancel", params: { taskId } } : undefined)
+    },
     outgoing: new Map()
   },
   {

@@ -31,6 +31,13 @@ export const tasks: ReadonlyArray<Fault> = [
     test: `${test}/Calls.test.ts`
   },
   {
+    name: "a task that comes when its call was cancelled lives on",
+    file: parts,
+    from: 'typeof taskId === "string" ?',
+    to: 'typeof taskId === "number" ?',
+    test: `${test}/Handles.test.ts`
+  },
+  {
     name: "a question that an older state leaves out is never answered",
     file: following,
     from: "this.met.delete(key)",

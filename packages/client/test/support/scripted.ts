@@ -25,6 +25,8 @@ export interface Scripted {
   readonly transport: Transport
   /** The server's end: asks and tells the client. */
   readonly peer: Peer.Peer
+  /** Sends a message past the peer, such as an answer that comes too late. */
+  readonly send: (message: JsonRpc.Message) => void
   /** All that the client sent, in order; `cancelled` notifications too. */
   readonly heard: ReadonlyArray<JsonRpc.Message>
   /** The next notification from the client. */
@@ -84,6 +86,7 @@ export const make = Effect.fnUntraced(function* (script: Script = {}): Effect.fn
   return {
     transport: { ...client, incoming: Stream.interruptWhen(client.incoming, Deferred.await(ended)) },
     peer,
+    send: (message) => server.sink.send(message, "data"),
     heard,
     notification: Queue.take(notifications),
     requests: (method) => heard.filter(JsonRpc.isRequest).filter((request) => request.method === method),

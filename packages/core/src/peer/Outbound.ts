@@ -44,6 +44,11 @@ export interface RequestOptions {
    * is called. Default: it does not.
    */
   readonly outlives?: ((result: unknown, end: () => void) => boolean) | undefined
+  /**
+   * Called with a result that comes after all, once the request was cancelled: gives what undoes it. Kept for the last 64 requests of the
+   * conversation that were cancelled. Default: a late result is dropped.
+   */
+  readonly late?: ((result: unknown) => Effect.Effect<void> | undefined) | undefined
   /** How long to wait for the answer. Default: without a limit (clients set 60 seconds). */
   readonly timeout?: Duration.Input | undefined
   /** Whether every progress event starts the wait anew. Default true. */
@@ -86,6 +91,9 @@ interface Waiting {
   resume: (effect: Effect.Effect<unknown, RequestError>) => void
 }
 
+/** Requests that were cancelled, and whose result is still awaited, at most; the oldest are forgotten. */
+const maxCancelled = 64
+
 const millis = (input: Duration.Input | undefined): number => {
   if (input === undefined) return Infinity
   return typeof input === "number" && input >= 0 ? input : Duration.toMillis(Duration.fromInputUnsafe(input))
@@ -104,6 +112,8 @@ export class OutboundRequests implements Entries {
   private waiting: BusyMap<JsonRpc.Id, Waiting> | undefined = undefined
   /** Options of requests that have been answered, and whose progress has not ended. */
   private outlived: Map<JsonRpc.Id, RequestOptions> | undefined = undefined
+  /** What undoes the results of requests that were cancelled. */
+  private cancelled: Map<JsonRpc.Id, NonNullable<RequestOptions["late"]>> | undefined = undefined
   private closed: Closed | undefined = undefined
   private gone: Deferred.Deferred<never, Closed> | undefined = undefined
   private nextId: number
@@ -177,9 +187,27 @@ export class OutboundRequests implements Entries {
     })
   }
 
-  private cancel(id: JsonRpc.Id, { options: { cancellable, relatedTo } }: Waiting, reason: string): void {
+  private cancel(id: JsonRpc.Id, { options: { cancellable, late, relatedTo } }: Waiting, reason: string): void {
     if (cancellable === false) return
+    if (late !== undefined && this.closed === undefined) this.awaitLate(id, late)
     this.sink.send(JsonRpc.notification("notifications/cancelled", { requestId: id, reason }), "control", relatedTo)
+  }
+
+  private awaitLate(id: JsonRpc.Id, late: NonNullable<RequestOptions["late"]>): void {
+    const cancelled = (this.cancelled ??= new Map())
+    const [oldest] = cancelled.keys()
+    if (oldest !== undefined && cancelled.size >= maxCancelled) cancelled.delete(oldest)
+    cancelled.set(id, late)
+  }
+
+  /** Takes the answer to a request that was cancelled; false for any other. */
+  private answerLate(id: JsonRpc.Id, response: JsonRpc.Response): boolean {
+    const late = this.cancelled?.get(id)
+    if (late === undefined) return false
+    this.cancelled?.delete(id)
+    const undone = "error" in response ? undefined : late(response.result)
+    if (undone !== undefined) this.fork(undone)
+    return true
   }
 
   /** Waits for room in the outbox, or for the end of the conversation. */
@@ -260,6 +288,7 @@ export class OutboundRequests implements Entries {
       const end = (): void => void this.outlived?.delete(id)
       if (outlives(response.result, end)) (this.outlived ??= new Map()).set(id, { onProgress })
     }
+    if (this.answerLate(id, response)) return true
     return this.settle(
       id,
       "error" in response ? Effect.fail(new McpError.McpError(response.error)) : Effect.succeed(response.result)
@@ -321,6 +350,7 @@ export class OutboundRequests implements Entries {
     if (this.gone !== undefined) Deferred.doneUnsafe(this.gone, Effect.fail(closed))
     for (const id of this.waiting?.keys() ?? []) this.settle(id, Effect.fail(closed))
     this.outlived?.clear()
+    this.cancelled?.clear()
     this.madeDeadlines?.close()
   }
 

@@ -13,6 +13,22 @@ const progress = (progressToken: unknown, value: unknown, more: object = {}) =>
   notification("notifications/progress", { progressToken, progress: value, ...more })
 
 describe("a request of this peer", () => {
+  it.effect("hands a result that comes after its cancel to `late`, once, and forgets the oldest of many", () =>
+    Effect.gen(function* () {
+      const { messages, peer, receive } = yield* serve
+      const results: Array<unknown> = []
+      const late = (result: unknown) => Effect.sync(() => void results.push(result))
+      for (let n = 0; n < 65; n++) yield* Fiber.interrupt(yield* start(peer.request("a", {}, { late })))
+      const ids = messages().flatMap(({ id, method }) => (method === "a" ? [id] : []))
+      assert.lengthOf(ids, 65)
+      for (const id of [ids[0], ids[1], ids[64], ids[64]]) receive(success(id, id))
+      receive({ jsonrpc: "2.0", id: ids[2], error: { code: 1, message: "no" } })
+      receive(success(ids[2], ids[2]))
+      yield* quiesce
+      assert.deepStrictEqual(results, [ids[1], ids[64]])
+    })
+  )
+
   it.effect(
     "has an id of its own and takes the answer to that id, in any order",
     () =>

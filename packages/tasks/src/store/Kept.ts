@@ -28,7 +28,10 @@ export interface KeptOptions {
    * read, and without one its new tasks are refused. Default 10 000.
    */
   readonly kept?: number | undefined
-  /** Bytes of how they ended, as JSON, with the same rule. Default 256 MiB. */
+  /**
+   * Bytes of how they ended, as JSON, with the same rule. Where tasks that run at once end with more in all, the first of the caller that
+   * keeps the most is forgotten. Default 256 MiB.
+   */
   readonly keptBytes?: number | undefined
 }
 
@@ -53,6 +56,11 @@ export class Kept {
     this.holdings.set(owner, holding)
     holding.unread.add(row)
     this.weigh(holding, row, 1)
+    while (this.all.bytes > this.max.bytes) {
+      const excess = firstOf(this.largest)
+      if (excess === undefined || excess === row) return
+      this.forget(excess)
+    }
   }
 
   private weigh(holding: Holding, { bytes }: Row, sign: 1 | -1): void {
@@ -104,8 +112,11 @@ export class Kept {
     if (this.load(this.all) < 1) return "nothing"
     const { largest } = this
     if (largest === undefined) return "nothing"
-    return largest === own ? ofOwn() : (first(largest.read) ?? first(largest.unread) ?? "full")
+    return largest === own ? ofOwn() : (firstOf(largest) ?? "full")
   }
 }
+
+/** The task that a caller loses first. */
+const firstOf = (holding: Holding | undefined): Row | undefined => first(holding?.read) ?? first(holding?.unread)
 
 const first = (rows: ReadonlySet<Row> | undefined): Row | undefined => rows?.values().next().value

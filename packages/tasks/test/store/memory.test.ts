@@ -188,6 +188,23 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ keptBytes: 1000 })))
   )
 
+  it.effect("tasks that ran at once end with no more bytes than are kept", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      const journal = yield* Journal
+      const bob = yield* ended("bob", { bytes: 200 })
+      const running = yield* Effect.forEach([1, 2, 3, 4], () => store.create(task, "a"))
+      for (const { lease } of running) {
+        yield* journal.settle(lease, { _tag: "Result", result: { text: "x".repeat(300) } })
+      }
+      const ids = running.map(({ task }) => task.id)
+      assert.deepStrictEqual([yield* known("ada"), yield* known("bob")], [ids.slice(2), [bob]])
+      const read = yield* store.create({ ...task, owner: "zoe" }, "a")
+      yield* journal.settle(read.lease, { _tag: "Result", result: { text: "x".repeat(2000) } })
+      assert.deepStrictEqual(yield* known("zoe"), [read.task.id])
+    }).pipe(Effect.provide(Memory.layer({ keptBytes: 1000 })))
+  )
+
   it.effect("a cursor of no page is refused", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
