@@ -108,6 +108,20 @@ export const faults: ReadonlyArray<Fault> = [
     test
   },
   {
+    name: "a task keeps the message of an error of any length",
+    file: "packages/tasks/src/server/Attempts.ts",
+    from: "bytesOf(message) <= most ?",
+    to: "bytesOf(message) > 0 ?",
+    test: "packages/tasks/test/server/Methods.test.ts"
+  },
+  {
+    name: "a call is refused whose task was forgotten after its end",
+    file: "packages/tasks/src/server/Shortcut.ts",
+    from: "Option.orElse(read, () => last)",
+    to: "Option.filter(read, () => Option.isOption(last))",
+    test: "packages/tasks/test/server/Shortcut.test.ts"
+  },
+  {
     name: "a task keeps a result of any length",
     file: "packages/tasks/src/server/Attempts.ts",
     from: "return bytes <= most",

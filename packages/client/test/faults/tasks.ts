@@ -120,8 +120,8 @@ export const tasks: ReadonlyArray<Fault> = [
   {
     name: "a result of the type task is an unknown one",
     file: parts,
-    from: 'results: { resultType: "task", follow: lazily(({ followExtension })',
-    to: 'results: { resultType: "tasks", follow: lazily(({ followExtension })',
+    from: 'resultType: "task",\n      follow: lazily(({ followExtension })',
+    to: 'resultType: "tasks",\n      follow: lazily(({ followExtension })',
     test: `${test}/Negotiation.test.ts`,
     ids: ["tasks-extension.declared.both-shapes"]
   },

@@ -5,6 +5,7 @@
  */
 import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import type { ToolRegistry } from "@effect-mcp/core/Tools"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolParams } from "@effect-mcp/protocol/model/Tool"
@@ -38,10 +39,13 @@ const fitting = (result: JsonObject, most: number): Effect.Effect<JsonObject, Mc
     : McpError.limitExceeded(`The result of the task has ${bytes} bytes, and tasks keep ${most}: return less`)
 }
 
-const withoutLongData = (error: McpError.McpError, most: number): McpError.McpError =>
-  error.data === undefined || bytesOf(error.data) <= most
-    ? error
-    : new McpError.McpError({ code: error.code, message: error.message })
+/** The error with what of it a task may keep. */
+const fittingError = ({ code, data, message }: McpError.McpError, most: number): McpError.McpError =>
+  new McpError.McpError({
+    code,
+    message: bytesOf(message) <= most ? message : excerpt(message),
+    ...(data === undefined || bytesOf(data) > most ? undefined : { data })
+  })
 
 /** A run of the call of a tool as the task of a lease. `entries`: what earlier runs recorded. */
 export const attemptOf = (
@@ -76,7 +80,7 @@ export const attemptOf = (
   const ended = handler.pipe(
     Effect.flatMap(stored),
     Effect.tap(() => changed),
-    Effect.mapError((error) => withoutLongData(error, resultBytes)),
+    Effect.mapError((error) => fittingError(error, resultBytes)),
     Effect.flatMap((result) => fitting(result, resultBytes))
   )
   return { handler: Effect.onExit(ended, over), waits: input.waits }

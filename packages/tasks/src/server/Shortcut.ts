@@ -7,6 +7,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { stateOf, type Task } from "../model/Task.ts"
 import { canonicalResult, found, type Service } from "./Service.ts"
@@ -25,8 +26,10 @@ export const endedWithin = (
 ): Effect.Effect<Shortcut, McpError.McpError> =>
   Effect.gen(function* () {
     const settled = Stream.runHead(Stream.filter(store.changes(id, owner), (task) => stateOf(task) !== "working"))
-    yield* Effect.timeoutOption(settled, patience)
-    const task = yield* found(store.get(id, owner))
+    const last = Option.flatten(yield* Effect.timeoutOption(settled, patience))
+    const read = yield* store.get(id, owner)
+    // The store may have forgotten the task since then, for another one.
+    const task = yield* found(Effect.succeed(Option.orElse(read, () => last)))
     const { outcome } = task
     if (outcome === undefined) return { _tag: "Task", task }
     if (outcome._tag === "Cancelled") return yield* McpError.interrupted("The call was cancelled")

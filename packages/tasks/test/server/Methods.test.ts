@@ -60,7 +60,7 @@ describe("tasks/get", () => {
 })
 
 it.effect(
-  "A task whose result is longer than tasks keep fails and says so; the data of such an error is left out",
+  "A task whose result is longer than tasks keep fails and says so; an error keeps no such data or message",
   () =>
     Effect.gen(function* () {
       const long = "x".repeat(1000)
@@ -70,6 +70,7 @@ it.effect(
         tool("failing", "optional", () =>
           Effect.fail(new McpError.McpError({ code: -32042, message: "No", data: long }))
         ),
+        tool("verbose", "optional", () => Effect.fail(new McpError.McpError({ code: -32042, message: long }))),
         Tasks.layer({ resultBytes: 500 })
       )
       const client = yield* session(features)
@@ -80,6 +81,7 @@ it.effect(
       assert.strictEqual(error.code, McpError.LimitExceeded)
       assert.match(error.message, /^The result of the task has 10\d\d bytes, and tasks keep 500: return less$/)
       assert.deepStrictEqual((yield* ended("failing"))["error"], { code: -32_042, message: "No" })
+      assert.isBelow((yield* ended("verbose"))["error"].message.length, 500)
     })
 )
 

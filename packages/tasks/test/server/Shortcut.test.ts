@@ -4,9 +4,11 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import { quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Tasks from "../../src/Tasks.ts"
+import * as Memory from "../../src/store/memory.ts"
+import { TaskStore } from "../../src/store/TaskStore.ts"
 import * as Client from "../support/client.ts"
 import * as Session from "../support/session.ts"
 import { tool } from "../support/tools.ts"
@@ -19,6 +21,18 @@ const slow = (millis: number, options: Tools.Options = { taskAfter }, task: "opt
 const start = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.forkChild(call, { startImmediately: true })
 
 describe("a call with `taskAfter`", () => {
+  it.effect("that ends within it has its result also where the store forgets the task at once", () =>
+    Effect.gen(function* () {
+      const stores = yield* Layer.build(Memory.layer())
+      const forgetful = TaskStore.of({ ...Context.get(stores, TaskStore), get: () => Effect.succeedNone })
+      const tasks = Layer.provide(Tasks.layerStore(), Layer.succeedContext(Context.add(stores, TaskStore, forgetful)))
+      const client = yield* Client.session(Layer.merge(slow(10), tasks))
+      const call = yield* start(client.call("slow"))
+      yield* TestClock.adjust(10)
+      assert.deepStrictEqual((yield* Fiber.join(call))["content"], [{ type: "text", text: "Done" }])
+    })
+  )
+
   it.effect("that ends within it is answered without a task, and one that does not by its task, which runs once", () =>
     Effect.gen(function* () {
       let runs = 0
