@@ -10,7 +10,7 @@ import * as Middleware from "@effect-mcp/server/Middleware"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Layer, Queue } from "effect"
+import { Deferred, Effect, Layer, Queue, Scope } from "effect"
 import { declaring, id } from "../support/notes.ts"
 import { everyVersion, quiesce, serve, connect } from "../support/raw.ts"
 import { open } from "../support/modern.ts"
@@ -78,4 +78,29 @@ describe("a tool that is answered before it has run", () => {
   it("cannot be of a kind that MCP has", () => {
     assert.throws(() => EncodedResult.of(Later, "complete", {}), /MCP has it already/)
   })
+})
+
+describe("a scope for work outside of requests", () => {
+  it.effect("closes before the layers of all features, also where they fail, and with its own layer", () =>
+    Effect.gen(function* () {
+      const ends: Array<string> = []
+      const ending = (name: string) => Effect.addFinalizer(() => Effect.sync(() => void ends.push(name)))
+      const work = Layer.effectDiscard(
+        Effect.andThen(
+          ending("layer"),
+          Effect.flatMap(Detached.scope, (scope) => Scope.provide(ending("work"), scope))
+        )
+      )
+      const feature = Layer.effectDiscard(ending("feature"))
+      const last = Layer.provideMerge(feature, work)
+      yield* Effect.scoped(serve({ features: last }))
+      assert.deepStrictEqual(ends.splice(0), ["work", "feature", "layer"])
+      yield* Effect.exit(
+        Effect.scoped(serve({ features: Layer.provideMerge(Layer.effectDiscard(Effect.die("no")), last) }))
+      )
+      assert.sameMembers(ends.splice(0), ["work", "feature", "layer"])
+      yield* Effect.scoped(Layer.build(work))
+      assert.deepStrictEqual(ends, ["work", "layer"])
+    })
+  )
 })
