@@ -20,7 +20,10 @@ import type { Bus } from "../session/Bus.ts"
 import { isRestricted, Registry } from "./Registry.ts"
 import { isNotFound, ResourceEntries } from "./ResourceEntries.ts"
 import * as Watchers from "./ResourceWatchers.ts"
-import { SharedUpdates } from "./SharedUpdates.ts"
+import type { SharedUpdates } from "./SharedUpdates.ts"
+
+/** Loaded where a server has several nodes. */
+const sharing = Effect.promise(() => import("./SharedUpdates.ts"))
 
 export interface ResourceSet extends ResourceSource {
   /** The resources without the members of the server's own templates. */
@@ -126,13 +129,10 @@ export const make: Effect.Effect<
         const here = Watchers.subscribe(watchers, key, listener)
         return shared === undefined ? here : Effect.andThen(here, shared.subscribe(key, listener))
       }),
-    share: (bus, server) =>
-      Effect.map(
-        SharedUpdates.make(bus, server, (key, listener) => Watchers.subscribe(watchers, key, listener)),
-        (made) => {
-          shared = made
-        }
-      ),
+    share: Effect.fnUntraced(function* (bus, server) {
+      const { SharedUpdates } = yield* sharing
+      shared = yield* SharedUpdates.make(bus, server, (key, listener) => Watchers.subscribe(watchers, key, listener))
+    }),
     completer: (uriTemplate, variable, principal) => entries.completer(uriTemplate, variable, principal)
   }
   return {
