@@ -1,8 +1,10 @@
 /** What becomes of a session when its node dies. */
 import { Nodes } from "@effect-mcp/nodes"
+import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer, Ref } from "effect"
 import { openSession, revisions } from "../../server/test/http/support/session.ts"
+import type { DirectoryStore } from "../src/directory/DirectoryStore.ts"
 import { cluster, type Cluster } from "./support/nodes.ts"
 
 /** A cluster of three, whose nodes can crash. */
@@ -16,6 +18,27 @@ const three = Effect.gen(function* () {
     })
   return { ...nodes, crash }
 })
+
+/** A store that a node does not reach while it is cut off. */
+const failing = (store: DirectoryStore, cutOff: Effect.Effect<boolean>): DirectoryStore => {
+  const away = new NodesUnavailable({ message: "The store is away" })
+  const step =
+    <Args extends ReadonlyArray<unknown>, A, E>(run: (...args: Args) => Effect.Effect<A, E>) =>
+    (...args: Args): Effect.Effect<A, E | NodesUnavailable> =>
+      Effect.flatMap(cutOff, (is): Effect.Effect<A, E | NodesUnavailable> => (is ? Effect.fail(away) : run(...args)))
+  return {
+    join: step(store.join),
+    renew: step(store.renew),
+    leave: step(store.leave),
+    alive: step(store.alive),
+    inherit: step(store.inherit),
+    open: step(store.open),
+    claim: step(store.claim),
+    save: step(store.save),
+    close: step(store.close),
+    sweep: step(store.sweep)
+  }
+}
 
 const nodeOf = ({ result }: any): number => JSON.parse(result.content[0].text).node
 
@@ -50,6 +73,37 @@ describe.each(revisions)("A session of %s on three nodes", (version) => {
         while (update.data === "" || update.data === undefined) update = yield* stream.event
         assert.strictEqual(update.data.method, "notifications/resources/updated")
       })
+  )
+})
+
+describe("A node that is cut off from the store", () => {
+  it.live("answers 503 for its sessions while another node has them, and sends its requests there afterwards", () =>
+    Effect.gen(function* () {
+      const network = new Nodes.Network()
+      const cutOff = yield* Ref.make(false)
+      const store = network.store.bind(network)
+      const layerOf = (node: number) =>
+        Layer.suspend(() => {
+          network.store = (times) => (node === 1 ? failing(store(times), Ref.get(cutOff)) : store(times))
+          return Nodes.layerMemory(network)
+        })
+      const nodes = yield* cluster(2, layerOf)
+      const session = yield* openSession(nodes.at(1))
+      const headers = { "mcp-session-id": session.id, "mcp-protocol-version": "2025-11-25" }
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
+      const called = (node: number) => nodes.at(node).fetch({ headers, body })
+      yield* Ref.set(cutOff, true)
+      let reply = yield* called(2)
+      while (reply.status !== 200 || nodeOf(yield* reply.json) !== 2) {
+        yield* Effect.sleep("50 millis")
+        reply = yield* called(2)
+      }
+      const refused = yield* called(1)
+      assert.deepStrictEqual([refused.status, (yield* refused.json).error.code], [503, -31503])
+      assert.strictEqual((yield* nodes.at(1).fetch({ method: "DELETE", headers })).status, 503)
+      yield* Ref.set(cutOff, false)
+      assert.strictEqual(nodeOf(yield* (yield* called(1)).json), 2)
+    })
   )
 })
 

@@ -1,6 +1,8 @@
 /** Small faults of this package, each with the test that fails with it: `npm run requirements -- --prove`. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
+const directory = "packages/nodes/test/directory.test.ts"
+const directorySource = "packages/nodes/src/directory/Directory.ts"
 const death = "packages/nodes/test/death.test.ts"
 const laws = "packages/nodes/test/laws.test.ts"
 const sessions = "packages/nodes/test/sessions.test.ts"
@@ -10,8 +12,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A node of several answers no request of a session that another one holds",
     file: remote,
-    from: "return id !== undefined && table.get(id)?.session === undefined && !shared.isClosing(id)",
-    to: "return id === undefined && table.get(id ?? '')?.session === undefined && !shared.isClosing(id ?? '')",
+    from: "(id !== undefined && table.get(id)?.session === undefined)",
+    to: "(id === undefined && table.get(id ?? '')?.session === undefined)",
     test: sessions
   },
   {
@@ -69,6 +71,34 @@ export const faults: ReadonlyArray<Fault> = [
     from: "if node ~= ARGV[1] and redis.call('EXISTS', ARGV[2] .. node) == 0 then",
     to: "if node ~= ARGV[1] then",
     test: laws
+  },
+  {
+    name: "A node that is watched while others are looked at is told gone",
+    file: directorySource,
+    from: "for (const [node, { gone }] of asked)",
+    to: "for (const [node, { gone }] of this.watched)",
+    test: directory
+  },
+  {
+    name: "A node that cannot renew its lease serves its sessions without a look into the directory",
+    file: directorySource,
+    from: "> BigInt(Math.round(this.lease * 1e6))",
+    to: "> BigInt(Math.round(this.lease * 1e9))",
+    test: death
+  },
+  {
+    name: "A renewal that gets no answer is waited for without end",
+    file: directorySource,
+    from: "duration: this.lease / renewals,",
+    to: "duration: this.lease * renewals,",
+    test: directory
+  },
+  {
+    name: "A session that ended in an outage comes back",
+    file: directorySource,
+    from: "const ids = [...this.ids, ...this.ended]",
+    to: "const ids = [...this.ids]",
+    test: directory
   },
   {
     name: "A relay takes requests without the secret of the nodes",

@@ -9,6 +9,8 @@ import {
   type SessionDirectory,
   type SessionRecord
 } from "@effect-mcp/server/Nodes"
+import * as Arr from "effect/Array"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
@@ -19,14 +21,17 @@ import type { DirectoryStore, NodeId, Times } from "./DirectoryStore.ts"
 const renewals = 3
 /** How often the nodes that requests wait for are looked at, in milliseconds. */
 const look = 250
-/** How often sessions of nodes that are gone are removed. */
-const swept = "1 minute"
+/** How often sessions of nodes that are gone are removed at least, in milliseconds. */
+const swept = 60_000
+/** How many sessions that ended are removed by one step. */
+const removedAtOnce = 500
 
 interface Watched {
   readonly gone: Deferred.Deferred<void>
   waiting: number
 }
 
+const late = new NodesUnavailable({ message: "The renewal of the lease took too long" })
 const malformed = (id: string) => new NodesUnavailable({ message: `The record of session ${id} cannot be read` })
 
 export interface Options {
@@ -39,6 +44,11 @@ export interface Options {
 export class Directory implements SessionDirectory {
   private readonly store: DirectoryStore
   private readonly address: string
+  private readonly clock: Clock.Clock
+  /** How long a lease lasts without a renewal, in milliseconds. */
+  private readonly lease: number
+  /** When the last renewal that succeeded was sent, in nanoseconds of the monotonic clock. */
+  private renewed: bigint
   private readonly holders = new Set<Holder>()
   /** The sessions that ended here and may still be in the store. */
   private readonly ended = new Set<string>()
@@ -48,9 +58,12 @@ export class Directory implements SessionDirectory {
   /** This node; another one after its lease has ended. */
   node: NodeId
 
-  private constructor({ address, store }: Options) {
+  private constructor({ address, store, times }: Options, clock: Clock.Clock) {
     this.store = store
     this.address = address
+    this.clock = clock
+    this.lease = times.lease
+    this.renewed = clock.monotonicTimeNanosUnsafe()
     this.node = this.named()
   }
 
@@ -59,7 +72,7 @@ export class Directory implements SessionDirectory {
     options: Options
   ): Effect.fn.Return<Directory, NodesUnavailable, Scope.Scope> {
     const { store, times } = options
-    const directory = new Directory(options)
+    const directory = new Directory(options, yield* Clock.Clock)
     yield* Effect.acquireRelease(store.join(directory.node), () =>
       Effect.ignore(
         Effect.timeoutOption(
@@ -68,20 +81,21 @@ export class Directory implements SessionDirectory {
         )
       )
     )
-    const forever = (effect: Effect.Effect<unknown, NodesUnavailable>, pause: number | typeof swept) =>
-      Effect.forkScoped(
-        Effect.forever(
-          Effect.andThen(
-            Effect.sleep(pause),
-            Effect.catch(effect, (error) => Effect.logWarning("The directory of sessions does not answer", error))
-          )
-        )
+    // Each is a fiber of its own: none waits for the statements of another.
+    const forever = (effect: Effect.Effect<unknown, NodesUnavailable>, interval: number) => {
+      const logged = Effect.catch(effect, (error) =>
+        Effect.logWarning("The directory of sessions does not answer", error)
       )
+      // The pause counts from the beginning of a round: a slow one does not put the next off.
+      const round = Effect.all([logged, Effect.sleep(interval)], { concurrency: "unbounded", discard: true })
+      return Effect.forkScoped(Effect.delay(Effect.forever(round), interval))
+    }
     yield* forever(directory.renew, times.lease / renewals)
+    yield* forever(directory.removeEnded, times.lease / renewals)
     yield* forever(Effect.andThen(directory.waited.await, directory.look), look)
     yield* forever(
       Effect.suspend(() => store.sweep(directory.node, directory.ids)),
-      swept
+      Math.min(swept, times.kept / 3)
     )
     return directory
   })
@@ -96,10 +110,21 @@ export class Directory implements SessionDirectory {
     return [...this.holders].flatMap(({ ids }) => [...ids()])
   }
 
+  get isCutOff(): boolean {
+    return this.clock.monotonicTimeNanosUnsafe() - this.renewed > BigInt(Math.round(this.lease * 1e6))
+  }
+
   private get renew(): Effect.Effect<void, NodesUnavailable> {
-    return Effect.suspend(() =>
-      Effect.flatMap(this.store.renew(this.node), (renewed) => (renewed ? this.removeEnded : this.rejoin))
-    )
+    return Effect.suspend(() => {
+      const sent = this.clock.monotonicTimeNanosUnsafe()
+      const renewal = Effect.timeoutOrElse(this.store.renew(this.node), {
+        duration: this.lease / renewals,
+        orElse: () => Effect.fail(late)
+      })
+      return Effect.flatMap(renewal, (isRenewed) =>
+        isRenewed ? Effect.sync(() => void (this.renewed = sent)) : this.rejoin
+      )
+    })
   }
 
   /** Joins as another node, with the sessions that no node has taken over meanwhile. */
@@ -107,17 +132,18 @@ export class Directory implements SessionDirectory {
     return Effect.suspend(() => {
       const before = this.node
       const next = this.named()
-      return Effect.map(
-        Effect.andThen(this.store.join(next), this.store.inherit(before, next, this.ids)),
-        (inherited) => {
-          this.node = next
-          const kept = new Set(inherited)
-          for (const { ids, lost } of this.holders) {
-            const away = Array.from(ids()).filter((id) => !kept.has(id))
-            for (const id of away) lost(id)
-          }
+      const sent = this.clock.monotonicTimeNanosUnsafe()
+      // Those that ended while the store did not answer are removed by the next node.
+      const ids = [...this.ids, ...this.ended]
+      return Effect.map(Effect.andThen(this.store.join(next), this.store.inherit(before, next, ids)), (inherited) => {
+        this.node = next
+        this.renewed = sent
+        const kept = new Set(inherited)
+        for (const { ids, lost } of this.holders) {
+          const away = Array.from(ids()).filter((id) => !kept.has(id))
+          for (const id of away) lost(id)
         }
-      )
+      })
     })
   }
 
@@ -125,10 +151,10 @@ export class Directory implements SessionDirectory {
 
   private get look(): Effect.Effect<void, NodesUnavailable> {
     return Effect.suspend(() => {
-      return Effect.map(this.store.alive([...this.watched.keys()]), (alive) => {
-        for (const [node, { gone }] of this.watched) {
-          if (!alive.includes(node)) Deferred.doneUnsafe(gone, Effect.void)
-        }
+      // The store is not asked about a node that is added meanwhile.
+      const asked = [...this.watched]
+      return Effect.map(this.store.alive(asked.map(([node]) => node)), (alive) => {
+        for (const [node, { gone }] of asked) if (!alive.includes(node)) Deferred.doneUnsafe(gone, Effect.void)
       })
     })
   }
@@ -184,17 +210,25 @@ export class Directory implements SessionDirectory {
   close(id: string): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.ended.add(id)
-      return Effect.ignore(this.remove(id))
+      return Effect.ignore(this.remove([id]))
     })
   }
 
-  private remove(id: string): Effect.Effect<void, NodesUnavailable> {
-    return Effect.map(this.store.close(this.node, id), () => void this.ended.delete(id))
+  private remove(ids: ReadonlyArray<string>): Effect.Effect<void, NodesUnavailable> {
+    return Effect.suspend(() => {
+      const { node } = this
+      return Effect.map(this.store.close(node, ids), () => {
+        // Under a name that is not that of this node any more nothing was removed.
+        if (node === this.node) for (const id of ids) this.ended.delete(id)
+      })
+    })
   }
 
   /** Removes the sessions that ended while the store did not answer. */
   private get removeEnded(): Effect.Effect<void, NodesUnavailable> {
-    return Effect.suspend(() => Effect.forEach(this.ended, (id) => this.remove(id), { discard: true }))
+    return Effect.suspend(() =>
+      Effect.forEach(Arr.chunksOf([...this.ended], removedAtOnce), (ids) => this.remove(ids), { discard: true })
+    )
   }
 
   hold(holder: Holder): Effect.Effect<void, never, Scope.Scope> {

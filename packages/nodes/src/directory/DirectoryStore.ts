@@ -34,8 +34,8 @@ export interface DirectoryStore {
   readonly claim: (node: NodeId, id: string) => Stored<Entry | undefined>
   /** Replaces the record, where the session is that of this node. */
   readonly save: (node: NodeId, id: string, record: string) => Stored<void>
-  /** Removes the session, where it is that of this node. */
-  readonly close: (node: NodeId, id: string) => Stored<void>
+  /** Removes those of the sessions that are this node's. */
+  readonly close: (node: NodeId, ids: ReadonlyArray<string>) => Stored<void>
   /** Removes the sessions whose node is gone for longer than their clients may stay away; keeps those of `node` for as long again. */
   readonly sweep: (node: NodeId, ids: ReadonlyArray<string>) => Stored<void>
 }

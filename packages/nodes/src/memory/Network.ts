@@ -71,7 +71,7 @@ export class Network {
           return taken
         }),
       save: (node, id, record) => own(node, id, (entry) => sessions.set(id, { ...entry, record })),
-      close: (node, id) => own(node, id, () => sessions.delete(id)),
+      close: (node, ids) => Effect.forEach(ids, (id) => own(node, id, () => sessions.delete(id)), { discard: true }),
       sweep: () =>
         at((now) => {
           for (const [id, { node }] of sessions) if ((leases.get(node) ?? 0) + kept < now) sessions.delete(id)

@@ -7,7 +7,10 @@ import type { DirectoryStore, Entry, Times } from "../directory/DirectoryStore.t
 import type { FirstUse, ReplyStore } from "../directory/SharedReplies.ts"
 import { Sizes } from "../events/Sizes.ts"
 
-/** Runs a statement; a text of Postgres has no NUL, which ids of strangers may have. */
+/** A text of Postgres has no NUL, which ids of strangers may have. */
+const storable = (text: string): string => text.replaceAll("\u0000", "\ufffd")
+
+/** Runs a statement. */
 export const query =
   (sql: PgClient) =>
   <A extends object>(
@@ -17,7 +20,7 @@ export const query =
     Effect.mapError(
       sql.unsafe<A>(
         statement,
-        params.map((value) => (typeof value === "string" ? value.replaceAll("\u0000", "\ufffd") : value))
+        params.map((value) => (typeof value === "string" ? storable(value) : value))
       ),
       (cause) => new NodesUnavailable({ message: "Postgres does not answer", cause })
     )
@@ -74,7 +77,14 @@ export const directoryOf = (sql: PgClient, { grace, kept, lease }: Times): Direc
     },
     save: (node, id, record) =>
       Effect.asVoid(run("UPDATE mcp_session SET record = $3 WHERE id = $2 AND node = $1", [node, id, record])),
-    close: (node, id) => Effect.asVoid(run("DELETE FROM mcp_session WHERE id = $2 AND node = $1", [node, id])),
+    close: (node, ids) =>
+      Effect.asVoid(
+        run(
+          `DELETE FROM mcp_session WHERE node = $1
+           AND id IN (SELECT jsonb_array_elements_text(CAST(CAST($2 AS text) AS jsonb)))`,
+          [node, JSON.stringify(ids.map(storable))]
+        )
+      ),
     sweep: () =>
       Effect.asVoid(
         Effect.andThen(

@@ -5,20 +5,22 @@ export const renew = `
 if redis.call('PTTL', KEYS[1]) <= tonumber(ARGV[1]) then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`
 
-/** The session, taken over where the lease of its node has ended. `KEYS`: the session. `ARGV`: this node, and how keys of nodes begin. */
+/** The session, taken over where the lease of its node has ended. `KEYS`: the session. `ARGV`: this node, how keys of nodes begin, milliseconds. */
 export const claim = `
 local node = redis.call('HGET', KEYS[1], 'node')
 if not node then return false end
 if node ~= ARGV[1] and redis.call('EXISTS', ARGV[2] .. node) == 0 then
   redis.call('HSET', KEYS[1], 'node', ARGV[1])
   redis.call('HINCRBY', KEYS[1], 'epoch', 1)
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
 end
 return redis.call('HMGET', KEYS[1], 'node', 'epoch', 'record')`
 
-/** Gives a session to another node, where it is that of the first. `KEYS`: the session. `ARGV`: both nodes. */
+/** Gives a session to another node, where it is that of the first. `KEYS`: the session. `ARGV`: both nodes, milliseconds. */
 export const pass = `
 if redis.call('HGET', KEYS[1], 'node') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'node', ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1`
 
 /** Replaces the record of a session of this node. `KEYS`: the session. `ARGV`: this node, the record. */
@@ -27,10 +29,12 @@ if redis.call('HGET', KEYS[1], 'node') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'record', ARGV[2])
 return 1`
 
-/** Removes a session of this node. `KEYS`: the session. `ARGV`: this node. */
+/** Removes those of the sessions that are this node's. `KEYS`: the sessions. `ARGV`: this node. */
 export const close = `
-if redis.call('HGET', KEYS[1], 'node') ~= ARGV[1] then return 0 end
-return redis.call('DEL', KEYS[1])`
+for _, key in ipairs(KEYS) do
+  if redis.call('HGET', key, 'node') == ARGV[1] then redis.call('DEL', key) end
+end
+return 1`
 
 /** Keeps events of a session that is there. `KEYS`: session, stream, names of streams. `ARGV`: batch, name, how many to drop, milliseconds. */
 export const append = `

@@ -11,10 +11,10 @@ import * as Scripts from "./scripts.ts"
 /** The client of the package `redis`. */
 export type Client = ReturnType<typeof createClient>
 
-/** How long a command may take, in milliseconds. */
-const patience = 2000
+/** How long a command may take at most, in milliseconds. */
+const longest = 2000
 
-export const command = <A>(run: () => Promise<A>): Effect.Effect<A, NodesUnavailable> =>
+export const command = <A>(run: () => Promise<A>, patience = longest): Effect.Effect<A, NodesUnavailable> =>
   Effect.tryPromise({
     try: run,
     catch: (cause) => new NodesUnavailable({ message: "Redis does not answer", cause })
@@ -35,20 +35,24 @@ export const directoryOf = (redis: Client, prefix: string, { grace, kept, lease 
   const nodes = `${prefix}node:`
   const sessionOf = (id: string): string => `${prefix}session:${id}`
   const whole = Math.round(lease + grace)
+  const life = Math.round(kept)
+  // Below the lease: a command that hangs must not outlive what it is about.
+  const patience = Math.min(longest, Math.round((lease * 2) / 3))
+  const step = <A>(run: () => Promise<A>) => command(run, patience)
   const run = (script: string, keys: Array<string>, ...args: ReadonlyArray<string | number>) =>
-    command(() => redis.eval(script, { keys, arguments: args.map(String) }))
+    step(() => redis.eval(script, { keys, arguments: args.map(String) }))
   return {
-    join: (node) => Effect.asVoid(command(() => redis.set(nodes + node, "1", { PX: whole }))),
+    join: (node) => Effect.asVoid(step(() => redis.set(nodes + node, "1", { PX: whole }))),
     renew: (node) =>
       Effect.map(run(Scripts.renew, [nodes + node], Math.round(grace), whole), (renewed) => renewed === 1),
-    leave: (node) => Effect.asVoid(command(() => redis.del(nodes + node))),
+    leave: (node) => Effect.asVoid(step(() => redis.del(nodes + node))),
     alive: (asked) =>
       Effect.map(
         Effect.forEach(
           asked,
           (node) =>
             Effect.map(
-              command(() => redis.exists(nodes + node)),
+              step(() => redis.exists(nodes + node)),
               (is) => is === 1
             ),
           {
@@ -59,24 +63,18 @@ export const directoryOf = (redis: Client, prefix: string, { grace, kept, lease 
       ),
     inherit: (from, to, ids) =>
       Effect.map(
-        Effect.forEach(ids, (id) => run(Scripts.pass, [sessionOf(id)], from, to), { concurrency: 64 }),
+        Effect.forEach(ids, (id) => run(Scripts.pass, [sessionOf(id)], from, to, life), { concurrency: 64 }),
         (passed) => ids.filter((_, at) => passed[at] === 1)
       ),
     open: (node, id, record) =>
       Effect.asVoid(
-        command(() =>
-          redis
-            .multi()
-            .hSet(sessionOf(id), { node, epoch: "1", record })
-            .pExpire(sessionOf(id), Math.round(kept))
-            .exec()
-        )
+        step(() => redis.multi().hSet(sessionOf(id), { node, epoch: "1", record }).pExpire(sessionOf(id), life).exec())
       ),
-    claim: (node, id) => Effect.map(run(Scripts.claim, [sessionOf(id)], node, nodes), entryOf),
+    claim: (node, id) => Effect.map(run(Scripts.claim, [sessionOf(id)], node, nodes, life), entryOf),
     save: (node, id, record) => Effect.asVoid(run(Scripts.save, [sessionOf(id)], node, record)),
-    close: (node, id) => Effect.asVoid(run(Scripts.close, [sessionOf(id)], node)),
+    close: (node, ids) => Effect.asVoid(run(Scripts.close, ids.map(sessionOf), node)),
     sweep: (_node, ids) =>
-      Effect.forEach(ids, (id) => command(() => redis.pExpire(sessionOf(id), Math.round(kept))), {
+      Effect.forEach(ids, (id) => step(() => redis.pExpire(sessionOf(id), life)), {
         concurrency: 64,
         discard: true
       })
@@ -117,7 +115,10 @@ export const eventsIn = (redis: Client, prefix: string, { kept }: Times): EventS
     forget: (session, stream) =>
       Effect.suspend(() => {
         sizes.forget(session, stream)
-        if (stream !== undefined) return Effect.asVoid(command(() => redis.del(streamOf(session, stream))))
+        if (stream !== undefined) {
+          const forgotten = () => redis.multi().del(streamOf(session, stream)).sRem(namesOf(session), stream).exec()
+          return Effect.asVoid(command(forgotten))
+        }
         const names = command(() => redis.sMembers(namesOf(session)))
         return Effect.flatMap(names, (names) =>
           Effect.asVoid(command(() => redis.del([namesOf(session), ...names.map((name) => streamOf(session, name))])))

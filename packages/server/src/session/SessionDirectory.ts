@@ -50,6 +50,8 @@ export interface Holder {
 }
 
 export interface SessionDirectory {
+  /** Whether this node's lease may have ended: `locate` says for each request whether a session that is held here still is this node's. */
+  readonly isCutOff: boolean
   /** Keeps a session that this node has opened: when it ends, every node finds it. */
   readonly open: (id: string, record: SessionRecord) => Effect.Effect<void, NodesUnavailable>
   /** Where the session is. Where the node that held it is gone, this node holds it from now on. */

@@ -112,8 +112,9 @@ export class RemoteSessions {
   /** Whether the session of a request is not held here. */
   concerns({ headers }: HttpRequest): boolean {
     const id = headers[sessionIdHeader]
-    const { shared, table } = this.options
-    return id !== undefined && table.get(id)?.session === undefined && !shared.isClosing(id)
+    const { nodes, shared, table } = this.options
+    const isElsewhere = nodes.directory.isCutOff || (id !== undefined && table.get(id)?.session === undefined)
+    return id !== undefined && isElsewhere && !shared.isClosing(id)
   }
 
   /** Answers a request by the node that holds its session; by `here` where that is this one, or none. */
