@@ -32,7 +32,8 @@ import type { ChangeNotifier } from "../session/ChangeNotifier.ts"
 import { Nodes } from "../session/Nodes.ts"
 import type { Session } from "../session/Session.ts"
 import type { Contract } from "../view/Contract.ts"
-import { type ContractOptions, readContract } from "../view/readContract.ts"
+import { contractOf } from "../view/contractOf.ts"
+import type { ContractOptions } from "../view/readContract.ts"
 import * as Observer from "../view/Observer.ts"
 import { type Requests, RequestView } from "../view/Requests.ts"
 import type { StatelessRequest } from "../view/StatelessRequest.ts"
@@ -247,7 +248,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     restore: Restore.make(features.resources, limits, info.revisions),
     sessions: Effect.sync(() => [...sessions]),
     requests,
-    contract: (asked) => readContract({ name, instructions, extensions, revisions: info.revisions, features }, asked),
+    contract: (asked) => contractOf({ name, instructions, extensions, revisions: info.revisions, features }, asked),
     elicitationComplete: (session, elicitationId) => Effect.sync(() => elicitationComplete(session, elicitationId))
   })
 })

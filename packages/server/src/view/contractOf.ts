@@ -1,0 +1,10 @@
+/** Reads the contract of a server. The module that does so is loaded when a program asks. */
+import type * as McpError from "@effect-mcp/protocol/McpError"
+import * as Effect from "effect/Effect"
+import type { Contract } from "./Contract.ts"
+import type { ContractOptions, Source } from "./readContract.ts"
+
+const reading = Effect.promise(() => import("./readContract.ts"))
+
+export const contractOf = (source: Source, options?: ContractOptions): Effect.Effect<Contract, McpError.McpError> =>
+  Effect.flatMap(reading, ({ readContract }) => readContract(source, options))
