@@ -122,7 +122,7 @@ describe("A session whose node died", () => {
       }
       for (const node of [3, 2]) {
         const reply = yield* nodes.at(node).fetch({ headers: { ...headers, "x-user": "ada" }, body })
-        assert.strictEqual(nodeOf(yield* reply.json), 2)
+        assert.strictEqual(nodeOf(yield* reply.json), 3)
         assert.strictEqual(
           (yield* nodes.at(node).fetch({ headers: { ...headers, "x-user": "eve" }, body })).status,
           404

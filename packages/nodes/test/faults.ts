@@ -4,6 +4,7 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 const directory = "packages/nodes/test/directory.test.ts"
 const directorySource = "packages/nodes/src/directory/Directory.ts"
 const death = "packages/nodes/test/death.test.ts"
+const endpoints = "packages/nodes/test/endpoints.test.ts"
 const laws = "packages/nodes/test/laws.test.ts"
 const sessions = "packages/nodes/test/sessions.test.ts"
 const remote = "packages/server/src/http/session/RemoteSessions.ts"
@@ -12,8 +13,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A node of several answers no request of a session that another one holds",
     file: remote,
-    from: "(id !== undefined && table.get(id)?.session === undefined)",
-    to: "(id === undefined && table.get(id ?? '')?.session === undefined)",
+    from: "return id !== undefined && !this.holds(id) &&",
+    to: "return id === undefined && !this.holds(id ?? '') &&",
     test: sessions
   },
   {
@@ -47,16 +48,51 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A session that another node opens again is given to any user",
     file: remote,
-    from: "if (name !== server.name || owner !== ownerOf(http)) return Effect.void",
-    to: "if (name !== server.name || owner === ownerOf(http)) return Effect.void",
+    from: "owner: ownerOf(http), takes }",
+    to: "owner: ownerOf(http) && '', takes }",
     test: death
   },
   {
     name: "A session that was taken over for a request that may not use it cannot be reached at other nodes",
+    file: "packages/nodes/src/directory/Directory.ts",
+    from: "seeker?.takes !== false && isFor(recordIn(text), seeker)",
+    to: "seeker?.takes !== false",
+    test: endpoints
+  },
+  {
+    name: "A session is opened a second time by another endpoint of its process",
+    file: "packages/server/src/http/session/NodeSessions.ts",
+    from: "if (endpoint.server === server && holds(id)) return endpoint",
+    to: "if (endpoint.server !== server && holds(id)) return endpoint",
+    test: endpoints
+  },
+  {
+    name: "A node that has no room for a session takes it over",
     file: remote,
-    from: 'located._tag === "Here" ? Effect.as(',
-    to: 'located._tag !== "Here" ? Effect.as(',
-    test: death
+    from: "const takes = this.reopening.refusal(http) === undefined",
+    to: "const takes = this.reopening.refusal(http) !== this",
+    test: endpoints
+  },
+  {
+    name: "A client that leaves ends the opening of a session that others wait for",
+    file: "packages/server/src/http/session/Reopening.ts",
+    from: "fork(Effect.asVoid(done))",
+    to: "return Effect.andThen(done, Deferred.await(opened))",
+    test: endpoints
+  },
+  {
+    name: "A caller has the database asked for any number of sessions that are unknown",
+    file: "packages/server/src/http/session/UnknownSessions.ts",
+    from: "(this.counts.get(caller) ?? 0) >= perCaller",
+    to: "(this.counts.get(caller) ?? 0) < 0",
+    test: endpoints
+  },
+  {
+    name: "A node forgets the events of a session that another one has taken over",
+    file: "packages/server/src/http/session/HttpSession.ts",
+    from: "(held ? Effect.ignoreCause",
+    to: "(!held ? Effect.ignoreCause",
+    test: endpoints
   },
   {
     name: "A node takes a session over whose node lives",

@@ -6,6 +6,7 @@ import {
   type Holder,
   type Located,
   NodesUnavailable,
+  type Seeker,
   type SessionDirectory,
   type SessionRecord
 } from "@effect-mcp/server/Nodes"
@@ -32,6 +33,20 @@ interface Watched {
 }
 
 const late = new NodesUnavailable({ message: "The renewal of the lease took too long" })
+
+/** Undefined where it cannot be read. */
+const recordIn = (text: string): SessionRecord | undefined => {
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node of the same server wrote it
+    return JSON.parse(text) as SessionRecord
+  } catch {
+    return undefined
+  }
+}
+
+const isFor = (record: SessionRecord | undefined, seeker: Seeker | undefined): boolean =>
+  record !== undefined && (seeker === undefined || (record.server === seeker.server && record.owner === seeker.owner))
+
 const malformed = (id: string) => new NodesUnavailable({ message: `The record of session ${id} cannot be read` })
 
 export interface Options {
@@ -183,22 +198,18 @@ export class Directory implements SessionDirectory {
     return Effect.suspend(() => this.store.open(this.node, id, JSON.stringify(record)))
   }
 
-  locate(id: string): Effect.Effect<Located, NodesUnavailable> {
+  locate(id: string, seeker?: Seeker): Effect.Effect<Located, NodesUnavailable> {
     return Effect.suspend(() => {
       const { node } = this
       if (this.ended.has(id)) return Effect.succeed({ _tag: "Unknown" } as const)
-      return Effect.flatMap(this.store.claim(node, id), (entry): Effect.Effect<Located, NodesUnavailable> => {
+      const mayTake = (text: string): boolean => seeker?.takes !== false && isFor(recordIn(text), seeker)
+      return Effect.flatMap(this.store.claim(node, id, mayTake), (entry): Effect.Effect<Located, NodesUnavailable> => {
         if (entry === undefined) return Effect.succeed({ _tag: "Unknown" })
+        const record = recordIn(entry.record)
+        if (record === undefined) return Effect.fail(malformed(id))
+        if (!isFor(record, seeker)) return Effect.succeed({ _tag: "Unknown" })
         if (entry.node !== node) return Effect.succeed({ _tag: "There", node: entry.node })
-        const { epoch } = entry
-        return Effect.map(
-          Effect.try({
-            // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node of the same server wrote it
-            try: () => JSON.parse(entry.record) as SessionRecord,
-            catch: () => malformed(id)
-          }),
-          (record) => ({ _tag: "Here", epoch, record })
-        )
+        return Effect.succeed({ _tag: "Here", epoch: entry.epoch, record })
       })
     })
   }

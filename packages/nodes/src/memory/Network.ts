@@ -61,10 +61,10 @@ export class Network {
           return ids
         }),
       open: (node, id, record) => Effect.sync(() => void sessions.set(id, { node, epoch: 1, record })),
-      claim: (node, id) =>
+      claim: (node, id, mayTake) =>
         at((now) => {
           const entry = sessions.get(id)
-          if (entry === undefined || entry.node === node) return entry
+          if (entry === undefined || entry.node === node || mayTake?.(entry.record) === false) return entry
           if ((leases.get(entry.node) ?? 0) + grace > now) return entry
           const taken = { ...entry, node, epoch: entry.epoch + 1 }
           sessions.set(id, taken)

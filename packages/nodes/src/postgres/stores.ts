@@ -60,7 +60,7 @@ export const directoryOf = (sql: PgClient, { grace, kept, lease }: Times): Direc
       Effect.asVoid(
         run("INSERT INTO mcp_session (id, node, epoch, record) VALUES ($1, $2, 1, $3)", [id, node, record])
       ),
-    claim: (node, id) => {
+    claim: (node, id, mayTake) => {
       const find = run<Entry>("SELECT node, epoch, record FROM mcp_session WHERE id = $1", [id])
       const take = run<Entry>(
         `UPDATE mcp_session SET node = $1, epoch = epoch + 1 WHERE id = $2 AND node <> $1 AND NOT ${isAlive("node")}
@@ -68,7 +68,8 @@ export const directoryOf = (sql: PgClient, { grace, kept, lease }: Times): Direc
         [node, id]
       )
       return Effect.flatMap(find, ([entry]) => {
-        if (entry === undefined || entry.node === node) return Effect.succeed(entry)
+        if (entry === undefined || entry.node === node || mayTake?.(entry.record) === false)
+          return Effect.succeed(entry)
         // Another node may take it between the two statements.
         return Effect.flatMap(take, ([taken]) =>
           taken === undefined ? Effect.map(find, ([found]) => found) : Effect.succeed(taken)

@@ -70,7 +70,16 @@ export const directoryOf = (redis: Client, prefix: string, { grace, kept, lease 
       Effect.asVoid(
         step(() => redis.multi().hSet(sessionOf(id), { node, epoch: "1", record }).pExpire(sessionOf(id), life).exec())
       ),
-    claim: (node, id) => Effect.map(run(Scripts.claim, [sessionOf(id)], node, nodes, life), entryOf),
+    claim: (node, id, mayTake) =>
+      Effect.flatMap(
+        step(() => redis.hmGet(sessionOf(id), ["node", "epoch", "record"])),
+        ([held, epoch, record]) => {
+          if (typeof held !== "string" || typeof record !== "string") return Effect.succeed(undefined)
+          if (held === node || mayTake?.(record) === false)
+            return Effect.succeed({ node: held, epoch: Number(epoch), record })
+          return Effect.map(run(Scripts.claim, [sessionOf(id)], node, nodes, life), entryOf)
+        }
+      ),
     save: (node, id, record) => Effect.asVoid(run(Scripts.save, [sessionOf(id)], node, record)),
     close: (node, ids) => Effect.asVoid(run(Scripts.close, ids.map(sessionOf), node)),
     sweep: (_node, ids) =>

@@ -319,11 +319,13 @@ export const make = Effect.fnUntraced(function* (
   })
   const stateless = Stateless.make({ server, fibers, context, exchanges, keepAlive })
   const { config } = stateful.options
-  const remote = nodes && shared && new RemoteSessions({ nodes, server, table, config, shared, keepAlive, fork })
+  const remote =
+    nodes && shared && new RemoteSessions({ nodes, server, table, config, shared, keepAlive, fork, exchanges })
   const endpoint = new Streamable(options, { admission, exchanges, remote, server, stateful, stateless })
   if (nodes !== undefined && remote !== undefined) {
-    yield* remote.hold
-    yield* nodes.relay.serve(relayEndpoint({ server, has: remote.has, exchanges, answer: endpoint.relayed }))
+    const relayed = relayEndpoint({ server, find: remote.find, exchanges, answer: endpoint.relayed })
+    yield* remote.hold(relayed)
+    yield* nodes.relay.serve(relayed)
   }
   const { observer } = server
   if (observer === undefined) return endpoint

@@ -11,6 +11,7 @@ export {
   type Holder,
   type Located,
   NodesUnavailable,
+  type Seeker,
   type SessionDirectory,
   type SessionRecord
 } from "./SessionDirectory.ts"

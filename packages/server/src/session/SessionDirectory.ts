@@ -27,6 +27,16 @@ export interface SessionRecord {
   readonly subscriptions: ReadonlyArray<string>
 }
 
+/** What asks for a session. */
+export interface Seeker {
+  /** The name of the server. */
+  readonly server: string
+  /** The principal, as a key; empty for an anonymous one. */
+  readonly owner: string
+  /** Whether this node takes the session over where its node is gone. */
+  readonly takes: boolean
+}
+
 /** Where a session is. */
 export type Located =
   /** This node holds it. `epoch` is 1 on the node that opened it, and grows with every node that took it over. */
@@ -54,8 +64,11 @@ export interface SessionDirectory {
   readonly isCutOff: boolean
   /** Keeps a session that this node has opened: when it ends, every node finds it. */
   readonly open: (id: string, record: SessionRecord) => Effect.Effect<void, NodesUnavailable>
-  /** Where the session is. Where the node that held it is gone, this node holds it from now on. */
-  readonly locate: (id: string) => Effect.Effect<Located, NodesUnavailable>
+  /**
+   * Where the session is. Where the node that held it is gone, this node holds it from now on. A session that is not for `seeker` is
+   * `Unknown`, and stays where it is.
+   */
+  readonly locate: (id: string, seeker?: Seeker) => Effect.Effect<Located, NodesUnavailable>
   /** Keeps a newer record. Nothing happens where another node holds the session. */
   readonly save: (id: string, record: SessionRecord) => Effect.Effect<void, NodesUnavailable>
   /** Removes a session: no node finds it afterwards. Nothing happens where another node holds it. Tried again later where it fails. */

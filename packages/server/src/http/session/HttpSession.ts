@@ -168,7 +168,8 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
     const { shared, store } = this.config
     if (shared === undefined) return undefined
     const forgotten = Effect.suspend(() => store?.forget(this.id) ?? Effect.void)
-    return () => Effect.andThen(shared.close(this.id), Effect.ignoreCause(forgotten))
+    // The events are those of the node that took the session over, where one did.
+    return () => Effect.flatMap(shared.close(this), (held) => (held ? Effect.ignoreCause(forgotten) : Effect.void))
   }
 
   /** Keeps what changed for the other nodes; undefined where there are none. */

@@ -44,12 +44,19 @@ export interface Options {
   readonly served: ReadonlyArray<string>
 }
 
+/** The error response where a table has no room for a session of that caller: 503 for all callers, 429 for its own limit. */
+export const refusalOf = (
+  table: SessionTable<HttpSession>,
+  http: HttpRequest,
+  id: JsonRpc.Id | undefined
+): ErrorResponse | undefined => {
+  if (table.full) return full("sessions are open", table.capacity, id)
+  const reached = table.reached({ owner: ownerOf(http), caller: callerOf(http) })
+  return reached && tooMany(reached.what, reached.limit, id)
+}
+
 export const make = ({ config, served, server, table, unserved }: Options): HttpSessions => ({
-  refusal: (http, id) => {
-    if (table.full) return full("sessions are open", table.capacity, id)
-    const reached = table.reached({ owner: ownerOf(http), caller: callerOf(http) })
-    return reached && tooMany(reached.what, reached.limit, id)
-  },
+  refusal: (http, id) => refusalOf(table, http, id),
 
   create: (http, id) =>
     Effect.suspend(() => {

@@ -9,26 +9,35 @@ import type { Decoded } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Clock from "effect/Clock"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { McpServer } from "../../dispatch/Server.ts"
-import type { Located, Nodes, RelayedRequest, RelayedResponse } from "../../session/Nodes.ts"
+import type {
+  Located,
+  Nodes,
+  NodesUnavailable,
+  RelayedRequest,
+  RelayedResponse,
+  RelayEndpoint
+} from "../../session/Nodes.ts"
 import { RelayError } from "../../session/Nodes.ts"
 import type { HttpExchange } from "../request/HttpExchange.ts"
-import { type HttpRequest, ownerOf, principalOf } from "../request/HttpRequest.ts"
-import { json, refuse } from "../response/Responses.ts"
+import { callerOf, type HttpRequest, ownerOf } from "../request/HttpRequest.ts"
+import { json, refuse, tooMany } from "../response/Responses.ts"
 import type { KeepAliveTimer } from "../response/SseBody.ts"
 import { sseResponse } from "../response/SseResponse.ts"
-import { type Config, HttpSession } from "./HttpSession.ts"
+import type { Config, HttpSession } from "./HttpSession.ts"
 import { sessionIdHeader } from "./HttpSessions.ts"
+import { NodeSessions } from "./NodeSessions.ts"
 import { RelayedStream } from "./RelayedStream.ts"
+import { Reopening } from "./Reopening.ts"
 import { nodeGone } from "./resumeElsewhere.ts"
 import type { SessionTable } from "./SessionTable.ts"
 import type { SharedSessions } from "./SharedSessions.ts"
+import { UnknownSessions } from "./UnknownSessions.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 type Answer = Effect.Effect<Response>
@@ -37,6 +46,9 @@ type Answer = Effect.Effect<Response>
 const patience = 2000
 /** The pause before the next look, in milliseconds. */
 const pause = 50
+
+/** Ids of sessions are UUIDs: no other id is asked for. */
+const isSessionId = /^[0-9a-f-]{36}$/
 
 /** Headers that belong to one connection. */
 const ofConnection = new Set([
@@ -86,35 +98,54 @@ export interface Options {
   readonly shared: SharedSessions
   readonly keepAlive: KeepAliveTimer
   readonly fork: Fork
+  readonly exchanges: { readonly draining: boolean }
 }
 
 export class RemoteSessions {
   private readonly options: Options
-  /** The sessions that are being opened here again. */
-  private readonly opening = new Map<string, Deferred.Deferred<void>>()
+  /** The endpoints of this node. */
+  private readonly node: NodeSessions
+  private readonly reopening: Reopening
+  private readonly unknown: UnknownSessions
 
   constructor(options: Options) {
     this.options = options
+    this.node = NodeSessions.of(options.nodes.directory)
+    this.reopening = new Reopening({ ...options, node: this.node })
+    this.unknown = new UnknownSessions(options.config.clock)
   }
 
-  /** Tells the directory what is held here, until the scope closes. */
-  get hold(): Effect.Effect<void, never, Scope.Scope> {
-    const { nodes, table } = this.options
-    return nodes.directory.hold({
+  /** Tells the directory, and the other endpoints of this node, what is held here, until the scope closes. */
+  hold(endpoint: RelayEndpoint): Effect.Effect<void, never, Scope.Scope> {
+    const { nodes, shared, table } = this.options
+    const held = nodes.directory.hold({
       ids: () => table.all().map(({ id }) => id),
       lost: (id) => {
         const session = table.get(id)
         if (session !== undefined) table.remove(session, "Another node has taken this session over")
       }
     })
+    const member = {
+      endpoint,
+      holds: (id: string) => this.holds(id),
+      isBusyWith: (id: string) => table.get(id) !== undefined || shared.isClosing(id)
+    }
+    return Effect.andThen(held, this.node.add(member))
   }
 
-  /** Whether the session of a request is not held here. */
+  private has(id: string): boolean {
+    return this.options.table.get(id)?.session !== undefined
+  }
+
+  /** Whether the session is here, and no other node can have taken it over. */
+  private holds(id: string): boolean {
+    return this.has(id) && !this.options.nodes.directory.isCutOff
+  }
+
+  /** Whether the session of a request is not held here, and may be elsewhere. */
   concerns({ headers }: HttpRequest): boolean {
     const id = headers[sessionIdHeader]
-    const { nodes, shared, table } = this.options
-    const isElsewhere = nodes.directory.isCutOff || (id !== undefined && table.get(id)?.session === undefined)
-    return id !== undefined && isElsewhere && !shared.isClosing(id)
+    return id !== undefined && !this.holds(id) && !this.options.shared.isClosing(id) && isSessionId.test(id)
   }
 
   /** Answers a request by the node that holds its session; by `here` where that is this one, or none. */
@@ -124,18 +155,51 @@ export class RemoteSessions {
 
   private attempt(remote: RemoteRequest, here: () => Answer, until: number): Answer {
     const id = remote.http.headers[sessionIdHeader] ?? ""
-    const located = Effect.timeout(this.options.nodes.directory.locate(id), patience)
-    return Effect.matchEffect(located, {
-      onFailure: (error) =>
-        Effect.as(Effect.logWarning("The directory of sessions does not answer", error), notFound(remote.ids)),
-      onSuccess: (located) => {
-        if (located._tag === "Unknown") return here()
-        if (located._tag === "Here") return Effect.andThen(this.reopen(id, located, remote.http), Effect.suspend(here))
-        return Effect.catch(this.relay(id, located.node, remote), ({ reason }) =>
-          reason === "NotSent" || isRepeatable(remote) ? this.again(remote, here, until) : Effect.succeed(cut(remote))
-        )
+    if (this.holds(id)) return here()
+    const beside = this.node.holder(this.options.server.name, id)
+    if (beside !== undefined) return this.passing(this.relay(remote, beside.answer, Effect.never), remote, here, until)
+    const caller = callerOf(remote.http)
+    if (this.unknown.isTired(caller)) {
+      return Effect.succeed(tooMany("sessions of this caller were not found", this.unknown.limit, remote.ids[0]))
+    }
+    const located = Effect.timeout(this.locate(id, remote.http), patience)
+    return Effect.matchEffect(
+      this.unknown.counted(caller, located, ({ _tag }) => _tag === "Unknown"),
+      {
+        onFailure: (error) =>
+          Effect.as(Effect.logWarning("The directory of sessions does not answer", error), notFound(remote.ids)),
+        onSuccess: (located) => {
+          if (located._tag === "Unknown") return here()
+          if (located._tag === "There") {
+            return this.passing(this.relayTo(located.node, remote), remote, here, until)
+          }
+          return Effect.flatMap(this.reopening.open(id, located, remote.http), (refused) => {
+            if (refused !== undefined) return Effect.succeed(refused)
+            // Another endpoint of this node may have it.
+            return this.node.holder(this.options.server.name, id) === undefined
+              ? here()
+              : this.attempt(remote, here, until)
+          })
+        }
       }
-    })
+    )
+  }
+
+  private passing(
+    relayed: Effect.Effect<Response, RelayError>,
+    remote: RemoteRequest,
+    here: () => Answer,
+    until: number
+  ) {
+    return Effect.catch(relayed, ({ reason }) =>
+      reason === "NotSent" || isRepeatable(remote) ? this.again(remote, here, until) : Effect.succeed(cut(remote))
+    )
+  }
+
+  private locate(id: string, http: HttpRequest): Effect.Effect<Located, NodesUnavailable> {
+    const { nodes, server } = this.options
+    const takes = this.reopening.refusal(http) === undefined
+    return nodes.directory.locate(id, { server: server.name, owner: ownerOf(http), takes })
   }
 
   private again(remote: RemoteRequest, here: () => Answer, until: number): Answer {
@@ -149,68 +213,43 @@ export class RemoteSessions {
     )
   }
 
-  // ---- sessions that are opened here again
-
-  /** Has the session of another node's request here, where the directory says so. False: it is not to be answered here. */
-  readonly has = (http: HttpRequest, id: string): Effect.Effect<boolean> => {
-    const { nodes, table } = this.options
-    if (table.get(id)?.session !== undefined) return Effect.succeed(true)
-    return Effect.matchEffect(nodes.directory.locate(id), {
-      onFailure: () => Effect.succeed(false),
-      onSuccess: (located) =>
-        located._tag === "Here" ? Effect.as(this.reopen(id, located, http), true) : Effect.succeed(false)
+  /**
+   * Has the session of another node's request here, where the directory says so. False: it is not to be answered here. The error response
+   * where it should be, and could not be opened.
+   */
+  readonly find = (http: HttpRequest, id: string): Effect.Effect<boolean | Response> =>
+    Effect.suspend(() => {
+      if (this.holds(id)) return Effect.succeed(true)
+      if (this.node.holder(this.options.server.name, id) !== undefined) return Effect.succeed(false)
+      return Effect.matchEffect(this.locate(id, http), {
+        onFailure: () => Effect.succeed(false),
+        onSuccess: (located) =>
+          located._tag === "Here"
+            ? Effect.map(this.reopening.open(id, located, http), (refused) => refused ?? this.has(id))
+            : Effect.succeed(false)
+      })
     })
-  }
-
-  /** Opens the session, unless it is there or does not belong to the caller: then it is not found either. */
-  private reopen(id: string, located: Extract<Located, { _tag: "Here" }>, http: HttpRequest): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const { server, shared, table } = this.options
-      const { owner, server: name } = located.record
-      if (name !== server.name || owner !== ownerOf(http)) return Effect.void
-      const opening = this.opening.get(id)
-      if (opening !== undefined) return Deferred.await(opening)
-      if (table.get(id) !== undefined || shared.isClosing(id)) return Effect.void
-      const opened = Deferred.makeUnsafe<void>()
-      this.opening.set(id, opened)
-      return Effect.ensuring(
-        this.open(id, located, http),
-        Effect.sync(() => {
-          this.opening.delete(id)
-          Deferred.doneUnsafe(opened, Effect.void)
-        })
-      )
-    })
-  }
-
-  private readonly open = Effect.fnUntraced(function* (
-    this: RemoteSessions,
-    id: string,
-    { epoch, record }: Extract<Located, { _tag: "Here" }>,
-    http: HttpRequest
-  ): Effect.fn.Return<void> {
-    const { config, server, table } = this.options
-    const session = new HttpSession(id, principalOf(http), http.address, config, epoch)
-    yield* session.start(server.connect)
-    const { session: opened } = session
-    if (opened === undefined) return
-    const restored = yield* Effect.exit(server.restore(opened, record))
-    if (Exit.isSuccess(restored)) {
-      table.add(session)
-      return
-    }
-    yield* Effect.logWarning("A session of another node could not be opened here", restored.cause)
-    yield* session.close("The session could not be opened here")
-  })
 
   // ---- requests that another node answers
 
-  private relay(id: string, node: string, remote: RemoteRequest): Effect.Effect<Response, RelayError> {
-    const { nodes, server } = this.options
+  private relayTo(node: string, remote: RemoteRequest): Effect.Effect<Response, RelayError> {
+    const { directory, relay } = this.options.nodes
+    const dead = Effect.andThen(
+      directory.gone(node),
+      Effect.fail(new RelayError({ reason: "Cut", message: "The lease of the node has ended" }))
+    )
+    return this.relay(remote, (request) => relay.send(node, request), dead)
+  }
+
+  private relay(
+    remote: RemoteRequest,
+    send: RelayEndpoint["answer"],
+    dead: Effect.Effect<never, RelayError>
+  ): Effect.Effect<Response, RelayError> {
     const { address, headers, method, originalUrl: url, principal } = remote.http
     const request: RelayedRequest = {
-      server: server.name,
-      session: id,
+      server: this.options.server.name,
+      session: headers[sessionIdHeader] ?? "",
       method,
       url,
       headers: passedOn(headers),
@@ -220,11 +259,7 @@ export class RemoteSessions {
     }
     return Effect.suspend(() => {
       const scope = Scope.makeUnsafe()
-      const dead = Effect.andThen(
-        nodes.directory.gone(node),
-        Effect.fail(new RelayError({ reason: "Cut", message: "The lease of the node has ended" }))
-      )
-      const response = Scope.provide(nodes.relay.send(node, request), scope)
+      const response = Scope.provide(send(request), scope)
       return Effect.raceFirst(response, dead).pipe(
         Effect.flatMap((response) => this.passed(response, remote, dead, scope)),
         Effect.onError(() => Scope.close(scope, Exit.void))

@@ -1,6 +1,7 @@
 /** What the other nodes have to know of the sessions of an endpoint: records in the directory, for as long as a session lives. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { recordOf } from "../../dispatch/Restore.ts"
 import type { McpServer } from "../../dispatch/Server.ts"
 import type { Session } from "../../session/Session.ts"
@@ -14,6 +15,9 @@ export interface SharedSession {
 }
 
 const unavailable = McpError.internalError("What changed could not be kept for the other nodes: send the request again")
+
+/** How long the directory may take to say where a session is that ends. */
+const askTimeout = "1 second"
 
 export class SharedSessions {
   private readonly directory: SessionDirectory
@@ -47,15 +51,20 @@ export class SharedSessions {
     return this.write(session, (id, record) => this.directory.save(id, record))
   }
 
-  /** Has no node find the session. */
-  close(id: string): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      this.closing.add(id)
-      return Effect.ensuring(
-        this.directory.close(id),
-        Effect.sync(() => this.closing.delete(id))
-      )
-    })
+  /**
+   * Has no node find the session; it counts as closing from the call on, before the effect runs. Gives whether this node held it: another
+   * one may have taken it over.
+   */
+  close({ id, owner }: SharedSession): Effect.Effect<boolean> {
+    this.closing.add(id)
+    const located = this.directory.locate(id, { server: this.server.name, owner, takes: false })
+    const held = Effect.map(Effect.option(Effect.timeout(located, askTimeout)), (found) =>
+      Option.exists(found, ({ _tag }) => _tag === "Here")
+    )
+    return Effect.ensuring(
+      Effect.tap(held, () => this.directory.close(id)),
+      Effect.sync(() => this.closing.delete(id))
+    )
   }
 
   /** Whether it ended here and may still be in the directory. */

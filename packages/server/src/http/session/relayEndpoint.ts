@@ -13,8 +13,8 @@ import type { InFlightRequests } from "../request/InFlightRequests.ts"
 
 export interface Options {
   readonly server: Pick<McpServer["Service"], "name">
-  /** Whether the session of a request is to be answered here. */
-  readonly has: (http: HttpRequest, session: string) => Effect.Effect<boolean>
+  /** Whether the session of a request is to be answered here, or the error response where it should be and cannot. */
+  readonly find: (http: HttpRequest, session: string) => Effect.Effect<boolean | HttpServerResponse>
   readonly exchanges: InFlightRequests
   readonly answer: (
     http: HttpRequest,
@@ -30,19 +30,21 @@ const streamOf = (body: HttpBody.HttpBody): Stream.Stream<Uint8Array> => {
   return body._tag === "Stream" ? Stream.orDie(body.stream) : Stream.empty
 }
 
-export const relayEndpoint = ({ answer, exchanges, has, server }: Options): RelayEndpoint => ({
+export const relayEndpoint = ({ answer, exchanges, find, server }: Options): RelayEndpoint => ({
   server: server.name,
   answer: (request: RelayedRequest): Effect.Effect<RelayedResponse, RelayError, Scope.Scope> => {
     const { address, body, headers, method, principal, url } = request
     const http: HttpRequest = { method, headers, originalUrl: url, principal, address, span: undefined }
-    return Effect.flatMap(has(http, request.session), (isHere) => {
-      if (!isHere) return Effect.fail(notHere)
+    return Effect.flatMap(find(http, request.session), (isHere) => {
+      if (isHere === false) return Effect.fail(notHere)
       const over = Deferred.makeUnsafe<void>()
       const cut = () => Deferred.doneUnsafe(over, Effect.void)
       const exchange = method === "POST" ? exchanges.enter(cut, http) : exchanges.open(cut)
       // The response is read after it is there, so that its exchange lasts as long as the scope.
       const ended = Effect.addFinalizer(() => Effect.sync(() => exchanges.leave(exchange)))
-      const answered = Effect.suspend(() => answer(http, body ?? "Gone", exchange))
+      const answered = Effect.suspend(() =>
+        isHere === true ? answer(http, body ?? "Gone", exchange) : Effect.succeed(isHere)
+      )
       return Effect.map(Effect.andThen(ended, answered), ({ body, headers, status }) => ({
         status,
         headers,

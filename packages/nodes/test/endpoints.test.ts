@@ -1,0 +1,205 @@
+/** Sessions that are opened again, at the right endpoint and once: what an endpoint does beside others, without room, or left by its client. */
+import { Nodes } from "@effect-mcp/nodes"
+import { McpServer } from "@effect-mcp/server"
+import * as NodeListener from "@effect-mcp/server/internal/NodeListener"
+import { Nodes as Node } from "@effect-mcp/server/Nodes"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { createServer, type IncomingMessage } from "node:http"
+import { UnknownSessions } from "../../server/src/http/session/UnknownSessions.ts"
+import { clientOf, listen } from "../../server/test/http/support/http.ts"
+import { openSession } from "../../server/test/http/support/session.ts"
+import { serverOf } from "./support/features.ts"
+
+type Server = McpServer.McpServer["Service"]
+
+const nodeOf = ({ result }: any): number => JSON.parse(result.content[0].text).node
+const which = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
+const headersOf = ({ id }: { readonly id: string }) => ({
+  "mcp-session-id": id,
+  "mcp-protocol-version": "2025-11-25"
+})
+
+const principal = ({ headers }: IncomingMessage) => {
+  const subject = headers["x-user"]
+  return typeof subject === "string" ? { subject, scopes: [], claims: {} } : undefined
+}
+
+/** Nodes that live as long as the scope, with leases that no busy machine lets run out. */
+const joined = Effect.fnUntraced(function* (network: Nodes.Network, node: number) {
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const shared = Nodes.layerMemory(network, { lease: "20 seconds" })
+  const context = yield* Layer.buildWithScope(Layer.fresh(Layer.provideMerge(serverOf(node), shared)), scope)
+  const own = Context.get(context, McpServer.McpServer)
+  /** Adds an endpoint of the node. */
+  const endpoint = Effect.fnUntraced(function* (options: NodeListener.Options = {}, server: Server = own) {
+    const made = NodeListener.make({ drain: 0, principal, ...options })
+    const listener = yield* Scope.provide(Effect.provideService(made, McpServer.McpServer, server), scope)
+    return clientOf(yield* listen(createServer(listener)), server, scope)
+  })
+  return { endpoint, server: own, ...Context.get(context, Node), end: Scope.close(scope, Exit.void) }
+})
+
+/** Ends the lease of the node that holds a session, which does not learn of it before its next renewal. */
+const expire = Effect.fnUntraced(function* (network: Nodes.Network, id: string) {
+  const { directory } = yield* joined(network, 9)
+  const located = yield* directory.locate(id)
+  assert.strictEqual(located._tag, "There")
+  if (located._tag === "There") yield* network.store({ lease: 16_000, grace: 4000, kept: 60_000 }).leave(located.node)
+})
+
+describe("An endpoint beside another one of its node", () => {
+  it.live("has answers and the end of a session reach the endpoint that holds it", () =>
+    Effect.gen(function* () {
+      const network = new Nodes.Network()
+      const first = yield* joined(network, 1)
+      const beside = yield* first.endpoint()
+      const holder = yield* first.endpoint()
+      const other = yield* (yield* joined(network, 2)).endpoint()
+      const session = yield* openSession(holder)
+      const headers = headersOf(session)
+      for (const [id, client] of [beside, other].entries()) {
+        const call = yield* session.call("ask", {}, id + 7)
+        let asked = yield* call.event
+        while (asked.data === "") asked = yield* call.event
+        const result = { action: "accept", content: {} }
+        const body = JSON.stringify({ jsonrpc: "2.0", id: asked.data.id, result })
+        assert.strictEqual((yield* client.fetch({ headers, body })).status, 202)
+        assert.strictEqual(nodeOf((yield* call.event).data), 1)
+      }
+      assert.strictEqual((yield* beside.fetch({ method: "DELETE", headers })).status, 204)
+      for (const client of [holder, beside, other]) {
+        assert.strictEqual((yield* client.fetch({ headers, body: which })).status, 404)
+      }
+    })
+  )
+})
+
+describe("A session whose node is gone", () => {
+  it.live("is opened once by a node, though the client leaves whose request it is opened for", () =>
+    Effect.gen(function* () {
+      const network = new Nodes.Network()
+      const first = yield* joined(network, 1)
+      const session = yield* openSession(yield* first.endpoint())
+      yield* first.end
+      const second = yield* joined(network, 2)
+      const began = yield* Deferred.make<void>()
+      const goOn = yield* Deferred.make<void>()
+      let opened = 0
+      const slow: Server = {
+        ...second.server,
+        connect: (transport, options) => second.server.connect(transport, options),
+        restore: (opening, record) => {
+          opened++
+          Deferred.doneUnsafe(began, Effect.void)
+          return Effect.andThen(Deferred.await(goOn), second.server.restore(opening, record))
+        }
+      }
+      const client = yield* second.endpoint({}, slow)
+      const beside = yield* second.endpoint({}, slow)
+      const sent = { headers: headersOf(session), body: which }
+      const leaving = yield* Scope.fork(yield* Effect.scope)
+      yield* Scope.provide(client.abandon({ ...sent, method: "POST" }), leaving)
+      yield* Deferred.await(began)
+      const waiting = yield* Effect.forkScoped(
+        Effect.all([client.fetch(sent), beside.fetch(sent)], { concurrency: "unbounded" })
+      )
+      yield* Scope.close(leaving, Exit.void)
+      // The server has seen that its client left when it has answered a later one.
+      yield* client.fetch({ method: "PUT" })
+      yield* Deferred.succeed(goOn, undefined)
+      for (const reply of yield* Fiber.join(waiting)) {
+        assert.strictEqual(nodeOf(yield* reply.json), 2)
+      }
+      assert.strictEqual(opened, 1)
+    })
+  )
+
+  it.live("gets 503 from a node that could not open it, and none that it was closed", () =>
+    Effect.gen(function* () {
+      const network = new Nodes.Network()
+      const first = yield* joined(network, 1)
+      const session = yield* openSession(yield* first.endpoint())
+      yield* first.end
+      const second = yield* joined(network, 2)
+      let fails = true
+      const failing: Server = {
+        ...second.server,
+        connect: (transport, options) => second.server.connect(transport, options),
+        restore: (opening, record) => (fails ? Effect.die("not yet") : second.server.restore(opening, record))
+      }
+      const client = yield* second.endpoint({}, failing)
+      const sent = { headers: headersOf(session), body: which }
+      assert.strictEqual((yield* client.fetch(sent)).status, 503)
+      fails = false
+      assert.strictEqual(nodeOf(yield* (yield* client.fetch(sent)).json), 2)
+    })
+  )
+
+  it.live("is left to another node by one that has no room for it", () =>
+    Effect.gen(function* () {
+      const network = new Nodes.Network()
+      const first = yield* joined(network, 1)
+      const session = yield* openSession(yield* first.endpoint())
+      yield* first.end
+      const full = yield* (yield* joined(network, 2)).endpoint({ sessions: { capacity: 0 } })
+      const third = yield* (yield* joined(network, 3)).endpoint()
+      const sent = { headers: headersOf(session), body: which }
+      assert.strictEqual((yield* full.fetch(sent)).status, 503)
+      assert.strictEqual(nodeOf(yield* (yield* third.fetch(sent)).json), 3)
+    })
+  )
+
+  it.live("is left to the node where its own user asks, by one that is asked by another user", () =>
+    Effect.gen(function* () {
+      const network = new Nodes.Network()
+      const first = yield* joined(network, 1)
+      const session = yield* openSession(yield* first.endpoint(), "2025-11-25", { headers: { "x-user": "ada" } })
+      yield* first.end
+      const second = yield* (yield* joined(network, 2)).endpoint()
+      const third = yield* (yield* joined(network, 3)).endpoint()
+      const sent = (user: string) => ({ headers: { ...headersOf(session), "x-user": user }, body: which })
+      assert.strictEqual((yield* second.fetch(sent("eve"))).status, 404)
+      assert.strictEqual(nodeOf(yield* (yield* third.fetch(sent("ada"))).json), 3)
+    })
+  )
+
+  it.live("keeps the events of its new node when the old one ends its copy", () =>
+    Effect.gen(function* () {
+      const network = new Nodes.Network()
+      const first = yield* joined(network, 1)
+      const old = yield* first.endpoint()
+      const session = yield* openSession(old)
+      yield* expire(network, session.id)
+      const client = yield* (yield* joined(network, 2)).endpoint()
+      const headers = headersOf(session)
+      const stream = yield* client.fetch({ method: "GET", headers: { ...headers, accept: "text/event-stream" } })
+      assert.strictEqual((yield* stream.event).id, "0.2-0")
+      const kept = Effect.map(
+        Effect.exit(network.events.after({ session: session.id, stream: "0.2" }, -1)),
+        Exit.isSuccess
+      )
+      assert.isTrue(yield* kept)
+      assert.strictEqual((yield* old.fetch({ method: "DELETE", headers })).status, 204)
+      yield* first.end
+      assert.isTrue(yield* kept)
+    })
+  )
+})
+
+describe("Sessions that are unknown", () => {
+  it.effect("are asked for as often as the limit, by each caller and second, and as often as they are found", () =>
+    Effect.gen(function* () {
+      const unknown = new UnknownSessions(yield* Clock.Clock)
+      const ask = (caller: string, isUnknown: boolean) => unknown.counted(caller, Effect.void, () => isUnknown)
+      for (let n = 0; n < 2 * unknown.limit; n++) yield* ask("a", false)
+      assert.isFalse(unknown.isTired("a"))
+      for (let n = 0; n < unknown.limit; n++) yield* ask("a", true)
+      assert.isTrue(unknown.isTired("a"))
+      assert.isFalse(unknown.isTired("b"))
+      yield* TestClock.adjust("1 second")
+      assert.isFalse(unknown.isTired("a"))
+    })
+  )
+})
