@@ -8,7 +8,11 @@ import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "eff
 import { TestClock } from "effect/testing"
 import { createServer, type IncomingMessage } from "node:http"
 import { UnknownSessions } from "../../server/src/http/session/UnknownSessions.ts"
-import { clientOf, listen } from "../../server/test/http/support/http.ts"
+import type { EventBatch } from "../../server/src/http/response/EventBatch.ts"
+import { ResumableStream } from "../../server/src/http/session/ResumableStream.ts"
+import { restOf } from "../../server/src/http/session/resumeElsewhere.ts"
+import { makeMemory } from "../../server/src/session/EventStore.ts"
+import { type Client, clientOf, listen } from "../../server/test/http/support/http.ts"
 import { openSession } from "../../server/test/http/support/session.ts"
 import { serverOf } from "./support/features.ts"
 
@@ -184,6 +188,73 @@ describe("A session whose node is gone", () => {
       assert.strictEqual((yield* old.fetch({ method: "DELETE", headers })).status, 204)
       yield* first.end
       assert.isTrue(yield* kept)
+    })
+  )
+})
+
+describe("A stream whose node is gone", () => {
+  it.live(
+    "is resumed by an old id with all that followed, each time: of its node, of one between, and of this one",
+    () =>
+      Effect.gen(function* () {
+        const network = new Nodes.Network()
+        const first = yield* joined(network, 1)
+        const client = yield* first.endpoint()
+        const session = yield* openSession(client)
+        const get = ({ fetch }: Client, last?: string) => {
+          const resumed = last === undefined ? {} : { "last-event-id": last }
+          return fetch({ method: "GET", headers: { ...headersOf(session), accept: "text/event-stream", ...resumed } })
+        }
+        const grow = which.replace("which", "grow")
+        assert.strictEqual((yield* (yield* get(client)).event).id, "0-0")
+        yield* first.end
+        const second = yield* joined(network, 2)
+        const between = yield* second.endpoint()
+        const grown = Effect.fnUntraced(function* (at: Client, last: string) {
+          const stream = yield* get(at, "0-0")
+          yield* (yield* at.fetch({ headers: headersOf(session), body: grow })).json
+          let event = yield* stream.event
+          while (event.id !== last) event = yield* stream.event
+          yield* stream.disconnect
+        })
+        yield* grown(between, "0.2-0")
+        yield* second.end
+        const last = yield* (yield* joined(network, 3)).endpoint()
+        yield* grown(last, "0.3-0")
+        const again = yield* get(last, "0-0")
+        const ids: Array<string> = []
+        while (ids.length < 2) {
+          const { id } = yield* again.event
+          if (id !== undefined && id !== "") ids.push(id)
+        }
+        assert.deepStrictEqual(ids, ["0.2-0", "0.3-0"])
+      })
+  )
+
+  it.effect("ends with an error for its request, though its first events are not kept any more", () =>
+    Effect.gen(function* () {
+      const store = makeMemory({ maxBytesPerStream: 1000 })
+      const written = (batch: EventBatch) => {
+        for (const event of batch.close() === "" ? [] : batch.events) {
+          Effect.runSync(store.append({ session: "s", stream: "1" }, [event]))
+        }
+      }
+      const log = { append: written, after: () => Effect.succeed([]) }
+      const owner = { attached: () => {}, detached: () => {} }
+      const stream = new ResumableStream({ name: "1", log, owner, requests: [5] })
+      for (let n = 0; n < 6; n++) {
+        stream.write(JSON.stringify({ text: "x".repeat(300), n }))
+        yield* Effect.yieldNow
+      }
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(store.after({ session: "s", stream: "1" }, 1))))
+      for (const seq of [3, 4, 5]) {
+        const rest = yield* restOf(store, "s", { stream: "1", seq })
+        const text = rest.take(rest.attach())
+        assert.strictEqual(text.split("\nid: 1-").length - 1, 5 - seq)
+        assert.include(text, '"id":5')
+        assert.include(text, "-31503")
+      }
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(restOf(store, "s", { stream: "1", seq: 0 }))))
     })
   )
 })

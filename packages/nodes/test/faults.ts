@@ -88,6 +88,27 @@ export const faults: ReadonlyArray<Fault> = [
     test: endpoints
   },
   {
+    name: "A stream that is resumed again by an old id lacks what this node has sent on it",
+    file: "packages/server/src/http/session/resumeElsewhere.ts",
+    from: "stream.has(0) ? stream.resume(body, -1)",
+    to: "!stream.has(0) ? stream.resume(body, -1)",
+    test: endpoints
+  },
+  {
+    name: "A stream that is resumed by an old id lacks what a node between has sent",
+    file: "packages/server/src/http/session/resumeElsewhere.ts",
+    from: "{ length: epoch - first }",
+    to: "{ length: 0 * (epoch - first) }",
+    test: endpoints
+  },
+  {
+    name: "The request of a long stream gets no answer when its node dies",
+    file: "packages/server/src/http/session/ResumableStream.ts",
+    from: "this.push(seq, `${this.comment}",
+    to: "this.push(seq, `${seq === 0 ? this.comment : ''}",
+    test: endpoints
+  },
+  {
     name: "A node forgets the events of a session that another one has taken over",
     file: "packages/server/src/http/session/HttpSession.ts",
     from: "(held ? Effect.ignoreCause",

@@ -38,17 +38,17 @@ export interface Options {
   /** Undefined where nothing is kept: then events have no ids, and what a cut loses is lost. */
   readonly log: Log | undefined
   readonly owner: Owner
-  /** The requests of its POST, which its first event names in a comment, for another node to read. Default: it does not. */
+  /** The requests of its POST, which its events name in a comment, for another node to read. Default: they do not. */
   readonly requests?: ReadonlyArray<JsonRpc.Id> | undefined
 }
 
 const retryField = (retry: Duration.Input): string =>
   `retry: ${Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(retry)))}\n`
 
-/** What the first event of a stream begins with, where another node may have to know its requests. */
+/** What each event begins with, where another node may have to know the requests: the first events of a long stream are not kept. */
 const commentOf = (requests: ReadonlyArray<JsonRpc.Id>): string => `: for ${JSON.stringify(requests)}\n`
 
-/** The requests that the first event of a stream names; undefined where it names none. */
+/** The requests that an event names; undefined where it names none. */
 export const requestsOf = ({ text }: Event): ReadonlyArray<JsonRpc.Id> | undefined => {
   const [, ids] = /^: for (\[.*\])\n/.exec(text) ?? []
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the event was written by `commentOf`, of this node or another
@@ -61,7 +61,7 @@ export class ResumableStream extends EventStream {
   private readonly id: string
   private readonly log: Log | undefined
   private readonly owner: Owner
-  private readonly requests: ReadonlyArray<JsonRpc.Id> | undefined
+  private readonly comment: string
   /** The place of the next event: also how many were sent. */
   private next = 0
   /** What the first body ends with, where `closeStream` was called before there is one; undefined afterwards. */
@@ -75,7 +75,7 @@ export class ResumableStream extends EventStream {
     this.id = `id: ${name}-`
     this.log = log
     this.owner = owner
-    this.requests = requests
+    this.comment = requests === undefined ? "" : commentOf(requests)
   }
 
   // ---- what is sent
@@ -93,8 +93,7 @@ export class ResumableStream extends EventStream {
     if (this.ended) return
     const seq = this.next++
     const idField = this.log === undefined ? "" : `${this.id}${seq}\n`
-    const comment = seq === 0 && this.requests !== undefined ? commentOf(this.requests) : ""
-    const batch = this.push(seq, `${comment}${idField}${fields}data: ${data}\n\n`)
+    const batch = this.push(seq, `${this.comment}${idField}${fields}data: ${data}\n\n`)
     if (batch !== undefined) this.log?.append(batch)
     if (!this.attached) this.trim()
   }

@@ -34,7 +34,7 @@ import { conflictOf } from "./conflict.ts"
 import type { Config, HttpSession } from "./HttpSession.ts"
 import { type HttpSessions, isOpened, make as makeSessions, type Opened, sessionIdHeader } from "./HttpSessions.ts"
 import type { ResumableStream } from "./ResumableStream.ts"
-import { failedStore, missedOf, restOf } from "./resumeElsewhere.ts"
+import { failedStore, missedOf, restOf, resumeAll } from "./resumeElsewhere.ts"
 import { SessionResponse } from "./SessionResponse.ts"
 import type { SessionTable } from "./SessionTable.ts"
 import { type Cursor, cursorOf, epochOf, isGetStream } from "./StreamName.ts"
@@ -373,14 +373,14 @@ export class SessionEndpoint {
   private resumeElsewhere(session: HttpSession, cursor: Cursor, gone: Response, exchange: HttpExchange): Answer {
     const { store } = session.config
     if (store === undefined) return Effect.succeed(gone)
-    const standing = (missed: string): Response => {
+    const standing = (missed: string) => {
       const stream = session.standaloneStream()
       const body = stream.attach()
-      body.prefix = missed
-      return this.opening(session, stream, body, exchange)
+      exchange.left = () => stream.detach(body)
+      return Effect.map(resumeAll(stream, body, missed), () => this.opening(session, stream, body, exchange))
     }
     const answer = isGetStream(cursor.stream)
-      ? Effect.map(missedOf(store, session.id, cursor), standing)
+      ? Effect.flatMap(missedOf(store, session, cursor), standing)
       : Effect.map(restOf(store, session.id, cursor), (stream) =>
           sseResponse(stream.attach(), this.options.keepAlive, { [sessionIdHeader]: session.id })
         )

@@ -5,11 +5,18 @@
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import { type Event, EventsGone, type EventStore } from "../../session/EventStore.ts"
+import type { SseBody } from "../response/SseBody.ts"
 import { refuse } from "../response/Responses.ts"
 import { answeredIn } from "./answeredIn.ts"
 import { RelayedStream } from "./RelayedStream.ts"
-import { requestsOf } from "./ResumableStream.ts"
-import type { Cursor } from "./StreamName.ts"
+import { requestsOf, type ResumableStream } from "./ResumableStream.ts"
+import { type Cursor, epochOf, getStream, nameIn } from "./StreamName.ts"
+
+/** A session as this module sees it. */
+interface Opened {
+  readonly id: string
+  readonly epoch: number
+}
 
 /** How long the store may take. */
 const readTimeout = "10 seconds"
@@ -43,20 +50,49 @@ const read = (
     })
   )
 
-/** The events of a standalone GET stream after a place, as text. */
-export const missedOf = (store: EventStore["Service"], session: string, cursor: Cursor) =>
-  Effect.map(read(store, session, cursor.stream, cursor.seq), textOf)
+/** All events of a stream; none where it never had one. */
+const all = (store: EventStore["Service"], session: string, stream: string) =>
+  // A stream that has dropped its oldest events still has the newest.
+  Effect.matchEffect(store.after({ session, stream }, Number.MAX_SAFE_INTEGER - 1), {
+    onFailure: () => Effect.succeed([]),
+    onSuccess: () => read(store, session, stream, -1)
+  })
 
-/** The rest of the stream of a POST: the events after a place, and an error for each request that they do not answer. */
+/** The events of standalone GET streams after a place, as text: of the epoch of that place, and of those before this one. */
+export const missedOf = (store: EventStore["Service"], { epoch, id }: Opened, cursor: Cursor) => {
+  const first = epochOf(cursor.stream) + 1
+  const between = Array.from({ length: epoch - first }, (_, at) => all(store, id, nameIn(first + at, getStream)))
+  return Effect.map(Effect.all([read(store, id, cursor.stream, cursor.seq), ...between]), (parts) =>
+    parts.map(textOf).join("")
+  )
+}
+
+/** Has a body of the standalone GET stream begin with what was missed, and with all that this node has sent on it. */
+export const resumeAll = (stream: ResumableStream, body: SseBody, missed: string): Effect.Effect<void, EventsGone> =>
+  Effect.map(stream.has(0) ? stream.resume(body, -1) : Effect.void, () => {
+    body.prefix = missed + body.prefix
+  })
+
+/** What is kept of the stream of a POST: all, or the event of a place and those after it, or those after it. */
+const keptOf = (store: EventStore["Service"], session: string, { seq, stream }: Cursor) => {
+  const from = (place: number) => read(store, session, stream, place)
+  return Effect.catch(from(-1), () => Effect.catch(from(seq - 1), () => from(seq)))
+}
+
+/**
+ * The rest of the stream of a POST: the events after a place, and an error for each request that they do not answer. Where the first events
+ * of a batch are not kept, a request that they answer gets an error too.
+ */
 export const restOf = (
   store: EventStore["Service"],
   session: string,
   cursor: Cursor
 ): Effect.Effect<RelayedStream, EventsGone> =>
-  Effect.flatMap(read(store, session, cursor.stream, -1), (events) => {
+  Effect.flatMap(keptOf(store, session, cursor), (events) => {
     const [first] = events
     const requests = first && requestsOf(first)
-    if (requests === undefined) return Effect.fail(new EventsGone({ message: "The first event was not kept" }))
+    if (requests === undefined)
+      return Effect.fail(new EventsGone({ message: "No event that names the requests was kept" }))
     const answered = answeredIn(textOf(events))
     const stream = new RelayedStream(requests.filter((id) => !answered.has(id)))
     stream.events(textOf(events.filter(({ seq }) => seq > cursor.seq)))
