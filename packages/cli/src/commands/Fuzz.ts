@@ -119,7 +119,7 @@ export const fuzzClient = Command.make(
     return yield* Fuzzing.fuzzClient(target, settings, { ...given, ...limits })
   })
 ).pipe(
-  Command.withDescription("See whether a client keeps the specification, with servers that misbehave"),
+  Command.withDescription("Find out whether a client keeps the specification"),
   Command.withExamples([
     {
       command: "effect-mcp fuzz-client -- node client.js",
@@ -141,6 +141,6 @@ export const replay = Command.make(
     return yield* Fuzzing.replay(target, settings, file)
   })
 ).pipe(
-  Command.withDescription("Play a finding of fuzz or fuzz-client again, and show what crosses the wire"),
+  Command.withDescription("Play a finding of either fuzzer again, and show the wire"),
   Command.withExamples([{ command: "effect-mcp replay findings/answer-always-tools-list.json -- node server.js" }])
 )

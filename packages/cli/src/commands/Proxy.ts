@@ -78,7 +78,7 @@ export const proxy = Command.make(
     return yield* serve(gateway(target, settings, endpoint.clients, note), target.name, endpoint)
   })
 ).pipe(
-  Command.withDescription("Serve the server again, in every revision: over stdio, or over HTTP"),
+  Command.withDescription("Serve the server again, in every revision: over stdio or HTTP"),
   Command.withExamples([
     {
       command: "effect-mcp proxy -- https://example.com/mcp",

@@ -249,7 +249,9 @@ export const suite = <E>(
 
       it.effect("has understood everything the server said", () =>
         Effect.gen(function* () {
-          assert.deepStrictEqual((yield* Host).dropped, [])
+          // A request that was interrupted, such as tasks/result, may have been answered on the way.
+          const dropped = (yield* Host).dropped.filter((reason) => !reason.startsWith("An answer to no request"))
+          assert.deepStrictEqual(dropped, [])
         })
       )
     }
