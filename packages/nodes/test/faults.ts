@@ -158,6 +158,20 @@ export const faults: ReadonlyArray<Fault> = [
     test: directory
   },
   {
+    name: "A node of a Postgres renews its lease in the pool of its program",
+    file: "packages/nodes/src/postgres/layer.ts",
+    from: "directoryOf(run, ofLease.run, times)",
+    to: "directoryOf(run, run, times)",
+    test: "packages/nodes/test/postgres.test.ts"
+  },
+  {
+    name: "A Redis keeps the names of streams that are forgotten",
+    file: "packages/nodes/src/redis/stores.ts",
+    from: ".sRem(namesOf(session), stream)",
+    to: ".sRem(namesOf(session), session)",
+    test: "packages/nodes/test/redis.test.ts"
+  },
+  {
     name: "A relay takes requests without the secret of the nodes",
     file: "packages/nodes/src/relay/HttpRelay.ts",
     from: "if (!timingSafeEqual(",

@@ -1,14 +1,15 @@
 /** A node of those that share a Postgres. */
 import { PgClient } from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
-import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import type { SqlError } from "effect/sql/SqlError"
 import { Topics } from "../events/Topics.ts"
 import { layerOf, type Options, timesOf } from "../layerOf.ts"
 import * as HttpRelay from "../relay/HttpRelay.ts"
-import { directoryOf, eventsIn, query, repliesIn } from "./stores.ts"
+import { LeaseConnection } from "./LeaseConnection.ts"
+import { directoryOf, eventsIn, query, repliesIn, unavailable } from "./stores.ts"
 import { migrate, secret } from "./Tables.ts"
 
 export type PostgresOptions = Options & HttpRelay.Options
@@ -16,15 +17,20 @@ export type PostgresOptions = Options & HttpRelay.Options
 /** How long a node waits until it connects again, in milliseconds. */
 const pause = 100
 
-const unavailable = (cause: unknown) => new NodesUnavailable({ message: "Postgres does not answer", cause })
-
 /** Listens on a connection of its own, again whenever it was cut. */
 const listening = (sql: PgClient, channel: string, topics: Topics): Effect.Effect<never> => {
   const once = Effect.scoped(
     Effect.gen(function* () {
       const connection = yield* PgConnection.make(sql.config)
-      const queue = yield* connection.listen(channel)
-      return yield* Effect.forever(Effect.map(Queue.take(queue), ({ payload }) => topics.receive(payload)))
+      const heard = Effect.flatMap(connection.listen(channel), (queue) =>
+        Effect.forever(Effect.map(Queue.take(queue), ({ payload }) => topics.receive(payload)))
+      )
+      // Its end says UNLISTEN, which a connection that hangs does not answer: the connection is closed without waiting for that.
+      const fiber = yield* Effect.forkDetach(Effect.scoped(heard))
+      return yield* Effect.ensuring(
+        Fiber.join(fiber),
+        Effect.sync(() => fiber.interruptUnsafe())
+      )
     })
   )
   return Effect.forever(Effect.andThen(Effect.ignoreCause(once), Effect.sleep(pause)))
@@ -46,6 +52,7 @@ export const layer = (options: PostgresOptions) =>
       const times = timesOf(options)
       const { address, relay } = yield* HttpRelay.make(options, secrets.relay)
       const run = query(sql)
+      const ofLease = yield* LeaseConnection.make(sql.config, times.lease / 3)
       const [place] = yield* run<{ readonly name: string }>("SELECT 'mcp_nodes_' || md5(current_schema()) AS name", [])
       const channel = place?.name ?? "mcp_nodes"
       const topics = yield* Topics.make((payloads) =>
@@ -60,7 +67,7 @@ export const layer = (options: PostgresOptions) =>
         address,
         relay,
         bus: topics,
-        store: directoryOf(sql, times),
+        store: directoryOf(run, ofLease.run, times),
         events: eventsIn(sql),
         replies: repliesIn(sql),
         key: Buffer.from(secrets.key, "hex")

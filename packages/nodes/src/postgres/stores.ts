@@ -6,45 +6,49 @@ import * as Effect from "effect/Effect"
 import type { DirectoryStore, Entry, Times } from "../directory/DirectoryStore.ts"
 import type { FirstUse, ReplyStore } from "../directory/SharedReplies.ts"
 import { Sizes } from "../events/Sizes.ts"
+import { within } from "./patience.ts"
 
-/** A text of Postgres has no NUL, which ids of strangers may have. */
-const storable = (text: string): string => text.replaceAll("\u0000", "\ufffd")
+/** How long a statement may take, in milliseconds. */
+const patience = 2000
 
-/** Runs a statement. */
+/** Runs a statement, which may have rows. */
+export type Run = <A extends object>(
+  statement: string,
+  params: ReadonlyArray<unknown>
+) => Effect.Effect<ReadonlyArray<A>, NodesUnavailable>
+
+/** A parameter: a text of Postgres has no NUL, which ids of strangers may have. */
+export const storable = (value: unknown): unknown =>
+  typeof value === "string" ? value.replaceAll("\u0000", "\ufffd") : value
+
+export const unavailable = (cause: unknown) => new NodesUnavailable({ message: "Postgres does not answer", cause })
+
+/** Runs statements in the program's own pool. */
 export const query =
-  (sql: PgClient) =>
-  <A extends object>(
-    statement: string,
-    params: ReadonlyArray<unknown>
-  ): Effect.Effect<ReadonlyArray<A>, NodesUnavailable> =>
-    Effect.mapError(
-      sql.unsafe<A>(
-        statement,
-        params.map((value) => (typeof value === "string" ? storable(value) : value))
-      ),
-      (cause) => new NodesUnavailable({ message: "Postgres does not answer", cause })
-    )
+  (sql: PgClient): Run =>
+  <A extends object>(statement: string, params: ReadonlyArray<unknown>) =>
+    within(patience)(Effect.mapError(sql.unsafe<A>(statement, params.map(storable)), unavailable))
 
 const now = "clock_timestamp()"
 const milliseconds = (ms: number): string => `interval '${Math.round(ms)} milliseconds'`
 
-export const directoryOf = (sql: PgClient, { grace, kept, lease }: Times): DirectoryStore => {
-  const run = query(sql)
+/** `ofLease` runs what the lease of this node, and the sight of others, depend on. */
+export const directoryOf = (run: Run, ofLease: Run, { grace, kept, lease }: Times): DirectoryStore => {
   const until = `${now} + ${milliseconds(lease)}`
   const isAlive = (node: string) =>
     `EXISTS (SELECT 1 FROM mcp_node WHERE mcp_node.id = ${node} AND until > ${now} - ${milliseconds(grace)})`
   return {
-    join: (node) => Effect.asVoid(run(`INSERT INTO mcp_node (id, until) VALUES ($1, ${until})`, [node])),
+    join: (node) => Effect.asVoid(ofLease(`INSERT INTO mcp_node (id, until) VALUES ($1, ${until})`, [node])),
     renew: (node) =>
       Effect.map(
-        run(`UPDATE mcp_node SET until = ${until} WHERE id = $1 AND until > ${now} RETURNING id`, [node]),
+        ofLease(`UPDATE mcp_node SET until = ${until} WHERE id = $1 AND until > ${now} RETURNING id`, [node]),
         (rows) => rows.length > 0
       ),
     leave: (node) =>
-      Effect.asVoid(run(`UPDATE mcp_node SET until = ${now} - ${milliseconds(grace)} WHERE id = $1`, [node])),
+      Effect.asVoid(ofLease(`UPDATE mcp_node SET until = ${now} - ${milliseconds(grace)} WHERE id = $1`, [node])),
     alive: (nodes) =>
       Effect.map(
-        run<{ readonly id: string }>(
+        ofLease<{ readonly id: string }>(
           `SELECT id FROM mcp_node WHERE until > ${now} - ${milliseconds(grace)}
            AND id IN (SELECT jsonb_array_elements_text(CAST(CAST($1 AS text) AS jsonb)))`,
           [JSON.stringify(nodes)]
