@@ -172,6 +172,20 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/nodes/test/redis.test.ts"
   },
   {
+    name: "A later use of a state waits for a reply after the state has expired",
+    file: "packages/nodes/src/directory/SharedReplies.ts",
+    from: "(now < expires ? again",
+    to: "(now < Infinity ? again",
+    test: "packages/nodes/test/replies.test.ts"
+  },
+  {
+    name: "A relay at a port that is in use is a defect",
+    file: "packages/nodes/src/relay/HttpRelay.ts",
+    from: "resume(Effect.fail(new NodesUnavailable({ message, cause })))",
+    to: "resume(Effect.die(new NodesUnavailable({ message, cause })))",
+    test: "packages/nodes/test/relay.test.ts"
+  },
+  {
     name: "A relay takes requests without the secret of the nodes",
     file: "packages/nodes/src/relay/HttpRelay.ts",
     from: "if (!timingSafeEqual(",

@@ -73,4 +73,32 @@ describe("A relay over HTTP", () => {
       assert.strictEqual((yield* Effect.flip(Stream.runDrain(body))).reason, "Cut")
     })
   )
+
+  it.live("carries claims that JSON does not have, and refuses those that no other process can have", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const seen: Array<RelayedRequest> = []
+      yield* b.relay.serve(serving({}, seen))
+      const sent = (claims: object) =>
+        a.relay.send(`id ${b.address}`, {
+          ...request,
+          principal: { subject: "ada", scopes: [], claims: { ...claims } }
+        })
+      const claims = { id: 1n, at: new Date(5), groups: new Map([["a", 1]]), none: undefined }
+      yield* sent(claims)
+      assert.deepStrictEqual(seen[0]?.principal?.claims, claims)
+      assert.strictEqual((yield* Effect.flip(sent({ act: () => {} }))).reason, "NotSent")
+      assert.lengthOf(seen, 1)
+    })
+  )
+
+  it.live("cannot be made at a port that is in use, by a typed error that names it", () =>
+    Effect.gen(function* () {
+      const { b } = yield* pair
+      const port = Number(b.address.split(":").at(-1))
+      const error = yield* Effect.flip(make({ host: "127.0.0.1", port }, "secret"))
+      assert.strictEqual(error._tag, "NodesUnavailable")
+      assert.include(error.message, String(port))
+    })
+  )
 })

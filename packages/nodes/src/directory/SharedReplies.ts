@@ -9,8 +9,10 @@ import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import type { ReplayGuard } from "@effect-mcp/server/ReplayGuard"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
+import * as Schedule from "effect/Schedule"
 import type { Directory } from "./Directory.ts"
 import type { NodeId } from "./DirectoryStore.ts"
 
@@ -72,7 +74,8 @@ export const makeSharedReplies = (store: ReplyStore, directory: Directory): Repl
       const waited = Effect.sleep(pause)
       return Effect.andThen(
         first.node === directory.node ? waited : Effect.raceFirst(waited, gone),
-        Effect.suspend(() => again(jti, expires))
+        // The reply may never come: its node may not have been able to keep it.
+        Effect.flatMap(Clock.currentTimeMillis, (now) => (now < expires ? again(jti, expires) : Effect.fail(spent)))
       )
     })
   const once = <A, R>(
@@ -85,7 +88,8 @@ export const makeSharedReplies = (store: ReplyStore, directory: Directory): Repl
       if (first !== undefined) return again(jti, expires) as Effect.Effect<A, McpError.McpError>
       return Effect.onExit(reply, (exit) => {
         const text = encode(exit)
-        return Effect.ignore(reachable(text === undefined ? store.drop(jti) : store.end(jti, text)))
+        const kept = text === undefined ? store.drop(jti) : store.end(jti, text)
+        return Effect.ignore(reachable(Effect.retry(kept, { times: 2, schedule: Schedule.spaced(pause) })))
       })
     })
   return { once }

@@ -4,6 +4,7 @@
  * Owns whether a request was sent: one that found no connection may go to another node, any other may have run.
  */
 import {
+  NodesUnavailable,
   RelayError,
   type Relay,
   type RelayedRequest,
@@ -18,6 +19,7 @@ import * as Stream from "effect/Stream"
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Agent, createServer, type IncomingMessage, request as send, type Server, type ServerResponse } from "node:http"
 import { networkInterfaces } from "node:os"
+import { deserialize, serialize } from "node:v8"
 import { addressOf } from "../directory/Directory.ts"
 
 export interface Options {
@@ -38,6 +40,21 @@ const maxBody = 256 * 1024 * 1024
 
 const headName = "x-mcp-relay"
 const notHere = 421
+
+/** As `structuredClone` has it, which claims of a principal may need: JSON has no bigint, date or map. */
+const encodeHead = (head: Omit<RelayedRequest, "body">): Effect.Effect<string, RelayError> =>
+  Effect.try({
+    try: () => serialize(head).toString("base64url"),
+    catch: (cause) =>
+      failed(false, `The claims of the principal cannot be sent to another node, give plain data: ${String(cause)}`)
+  })
+const decodeHead = (text: unknown): unknown => {
+  try {
+    return deserialize(Buffer.from(String(text), "base64url"))
+  } catch {
+    return undefined
+  }
+}
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url")
 const decode = (text: unknown): unknown => {
@@ -89,14 +106,17 @@ const sending =
   (node, { body, ...head }) =>
     Effect.flatMap(
       Effect.acquireRelease(
-        Effect.sync(() => {
-          const headers = {
-            authorization: `Bearer ${secret}`,
-            [headName]: encode(head),
-            ...(body === undefined ? undefined : { "content-length": body.length })
+        Effect.map(
+          Effect.tapError(encodeHead(head), ({ message }) => Effect.logWarning(message)),
+          (encoded) => {
+            const headers = {
+              authorization: `Bearer ${secret}`,
+              [headName]: encoded,
+              ...(body === undefined ? undefined : { "content-length": body.length })
+            }
+            return send({ ...connectionOf(addressOf(node)), agent, method: "POST", path: "/", headers })
           }
-          return send({ ...connectionOf(addressOf(node)), agent, method: "POST", path: "/", headers })
-        }),
+        ),
         (request) => Effect.sync(() => void request.destroy())
       ),
       (request) =>
@@ -152,7 +172,7 @@ type Answer = RelayEndpoint["answer"]
 
 const respond = (request: IncomingMessage, response: ServerResponse, answer: Answer): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const head = decode(request.headers[headName])
+    const head = decodeHead(request.headers[headName])
     if (!isRelayed(head)) {
       response.writeHead(400).end()
       return
@@ -174,9 +194,12 @@ const respond = (request: IncomingMessage, response: ServerResponse, answer: Ans
     Effect.ensuring(Effect.sync(() => void (response.writableEnded || response.destroy())))
   )
 
-const listen = ({ host, port = 0 }: Options, server: Server): Effect.Effect<number> =>
+const listen = ({ host, port = 0 }: Options, server: Server): Effect.Effect<number, NodesUnavailable> =>
   Effect.callback((resume) => {
-    server.once("error", (error) => resume(Effect.die(error)))
+    server.once("error", (cause) => {
+      const message = `The relay cannot listen at port ${port} of ${host ?? "any address"}: give a \`port\` that is free`
+      resume(Effect.fail(new NodesUnavailable({ message, cause })))
+    })
     server.listen(port, host, () => {
       const address = server.address()
       resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
@@ -187,7 +210,7 @@ const listen = ({ host, port = 0 }: Options, server: Server): Effect.Effect<numb
 export const make = Effect.fnUntraced(function* (
   options: Options,
   secret: string
-): Effect.fn.Return<{ readonly relay: Relay; readonly address: string }, never, Scope.Scope> {
+): Effect.fn.Return<{ readonly relay: Relay; readonly address: string }, NodesUnavailable, Scope.Scope> {
   const endpoints = new Set<RelayEndpoint>()
   const expected = digest(`Bearer ${secret}`)
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
