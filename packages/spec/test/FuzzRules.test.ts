@@ -8,6 +8,9 @@ it("The rules of the fuzzer are found by the statements that they cite", async (
   assert.deepStrictEqual(rules.get("http.headers.mismatch"), ["http-headers-mismatch"])
   assert.deepStrictEqual(rules.get("lifecycle.operation.capabilities-respected"), [
     "client-capabilities-respected",
-    "server-capabilities-respected"
+    "server-capabilities-respected",
+    "answers-only-what-it-declared"
   ])
+  const names = (await FuzzRules.all()).map(({ name }) => name)
+  assert.lengthOf(new Set(names), names.length)
 })

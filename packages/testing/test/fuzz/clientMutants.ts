@@ -171,7 +171,7 @@ export const clientMutants: ReadonlyArray<ClientMutant> = [
   tap("says no jsonrpc", "client-message-valid", replies(without("jsonrpc"))),
   tap(
     "has roots that it did not declare",
-    "client-capabilities-respected roots",
+    "answers-only-what-it-declared roots",
     replies(({ error, ...reply }) =>
       error?.code === -32601 ? { ...reply, result: { roots: [] } } : { ...reply, ...(error && { error }) }
     )
@@ -264,7 +264,7 @@ export const clientMutants: ReadonlyArray<ClientMutant> = [
   own("comes back at once", "client-retry-respected", { impatient: true }),
   own("never comes back", "client-stream-polled", { resigned: true }),
   own("answers notifications", "client-notification-no-response", { answersAll: true }),
-  own("says yes", "client-capabilities-respected", { agreeable: true }),
+  own("says yes", "answers-only-what-it-declared", { agreeable: true }),
   own("cancels its greeting", "client-initialize-not-cancelled", { cancelsInitialize: true }),
   own("sends arrays", "client-post-single", { batches: true })
 ]

@@ -107,7 +107,7 @@ export const answers: ReadonlyArray<ClientRule> = [
     )
   },
   {
-    name: "client-capabilities-respected",
+    name: "answers-only-what-it-declared",
     level: "MUST",
     requirement: "lifecycle.operation.capabilities-respected",
     section: "basic/lifecycle#operation",
