@@ -37,11 +37,11 @@ export const dependencies = (
   ...[...others, ...peers].map((name) => `${name}@${versionOf(name)}`)
 ]
 
-/** Every module of code that users may import. */
+/** Every module that programs may import: no JSON, and no module of a page, which needs a browser. */
 export const entries = (tarballs: ReadonlyArray<Tarball>): ReadonlyArray<string> =>
   tarballs.flatMap(({ manifest }) =>
     Object.keys(manifest.exports ?? {})
-      .filter((name) => !name.endsWith(".json"))
+      .filter((name) => !name.endsWith(".json") && !name.startsWith("./internal/page/"))
       .map((name) => path.posix.join(manifest.name, name))
   )
 
