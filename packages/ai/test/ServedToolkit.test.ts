@@ -177,6 +177,17 @@ describe.each(Revision.all)("A toolkit that is served in $version", (revision) =
       })
     )
 
+  if (asksUser)
+    it.effect("says that the user declined, of a tool that a JSON Schema describes, too", () =>
+      Effect.gen(function* () {
+        const kit = Toolkit.make(Tool.dynamic("raw", { parameters: { type: "object" }, needsApproval: true }))
+        const served = Layer.provide(ServedToolkit.layer(kit), kit.toLayer({ raw: () => Effect.succeed("ran") }))
+        const client = yield* McpTest.connect(served, revision)
+        const { content, isError } = yield* client.callToolByName("raw")
+        assert.deepStrictEqual([isError, content], [true, [{ type: "text", text: "The user declined" }]])
+      }).pipe(Effect.provide(Elicitation.layer({ form: () => Effect.succeed({ action: "decline" }) })))
+    )
+
   it.effect("interrupts a handler whose call is cancelled", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()

@@ -9,8 +9,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a toolkit's tool runs without the approval that it needs",
     ...served,
-    from: "if (!(yield* approve(tool, input))) {",
-    to: "if (!(yield* approve(tool, input)) && false) {"
+    from: "yield* run ? Effect.void : ",
+    to: "yield* run || !run ? Effect.void : "
   },
   {
     name: "a failure that a toolkit's tool does not declare is shown to the client",

@@ -92,23 +92,20 @@ const lastOf = (
 
 const Approval = Schema.Struct({ run: Schema.Boolean })
 
-/** Asks the user of the caller, where the tool wants its calls approved. */
-const approve = (tool: AiTool.Any, input: unknown) =>
+/** Fails unless the user of the caller approves, where the tool wants its calls approved. */
+const approved = (tool: AiTool.Any, input: unknown) =>
   Effect.gen(function* () {
     const { needsApproval = false } = tool
     const asked =
       typeof needsApproval === "boolean" ? needsApproval : needsApproval(input, { toolCallId: "", messages: [] })
-    if (!(typeof asked === "boolean" ? asked : yield* asked)) return true
+    if (!(typeof asked === "boolean" ? asked : yield* asked)) return
     const title = Context.getOrUndefined(tool.annotations, AiTool.Title) ?? tool.name
     const { run } = yield* Elicitation.form(`Run ${title}?`, Approval, { key: `approve ${tool.name}` })
-    return run
+    yield* run ? Effect.void : new Tools.ToolFailure({ message: `The user did not let ${tool.name} run` })
   })
 
 /** Runs a call of the toolkit; gives its last result. */
-const run = Effect.fnUntraced(function* (tool: AiTool.Any, handle: Handle, input: unknown, params: unknown) {
-  if (!(yield* approve(tool, input))) {
-    return yield* new Tools.ToolFailure({ message: `The user did not let ${tool.name} run` })
-  }
+const run = Effect.fnUntraced(function* (tool: AiTool.Any, handle: Handle, params: unknown) {
   const last = yield* Effect.catch(Effect.flatMap(handle(tool.name, params), lastOf), (error) => failed(tool, error))
   if (last === undefined) return yield* Effect.die(new Error(`The toolkit gave no result of ${tool.name}`))
   return last.isFailure ? yield* failed(tool, last.result) : last
@@ -136,10 +133,11 @@ const servedRaw = (
   Tools.layer(
     Tool.raw(tool.name, { ...describe(tool), inputSchema: { ...inputSchema } }),
     (input) =>
-      run(tool, handle, input, input).pipe(
+      run(tool, handle, input).pipe(
         Effect.mapError((error) =>
           error instanceof Tools.ToolFailure ? error : new Tools.ToolFailure({ message: text(error) })
         ),
+        (call) => Effect.andThen(approved(tool, input), call),
         Effect.map(({ encodedResult }) =>
           isJsonObject(encodedResult)
             ? { content: content(encodedResult), structuredContent: encodedResult }
@@ -156,7 +154,10 @@ const served = (tool: AiTool.Any, handle: Handle, options: Tools.Options | undef
   const described = { ...describe(tool), input, failure: codecOf(tool.failureSchema) }
   /** The toolkit decodes what it is given. */
   const call = (codec: Tool.ValueCodec<unknown>) => (value: unknown) =>
-    Effect.flatMap(Effect.orDie(codec.encode(value)), (params) => run(tool, handle, value, params))
+    Effect.andThen(
+      approved(tool, value),
+      Effect.flatMap(Effect.orDie(codec.encode(value)), (params) => run(tool, handle, params))
+    )
   const kind = kindOf(output)
   if (kind === "structured") {
     const contract = Tool.make(tool.name, { ...described, output })
