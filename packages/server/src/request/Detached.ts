@@ -14,6 +14,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
+import { inertOutbound } from "../internal/inertOutbound.ts"
 import { serviceTable, type Source } from "./RequestServices.ts"
 
 /** What is known of a request, and does not end with it. Plain data, but for the revision. */
@@ -74,14 +75,6 @@ export const scope: Effect.Effect<Scope.Scope, never, Scope.Scope> = Effect.gen(
   return inner
 }).pipe(Effect.uninterruptible)
 
-const inert: Outbound = {
-  notify: () => {},
-  ready: Effect.void,
-  isRead: () => false,
-  left: Effect.void,
-  closing: Effect.never,
-  connection: undefined
-}
 const unasked = ClientInput.unavailable("The client cannot be asked: the request that this is a part of was answered")
 
 const growing = (report: NonNullable<Sinks["progress"]>): Progress.Progress["Service"] => {
@@ -114,7 +107,7 @@ class DetachedRequest implements Source {
 
   requestContext(): RequestContext["Service"] {
     const { principal: _principal, ...known } = this.facts
-    const { envelope = {}, outbound = inert } = this.sinks
+    const { envelope = {}, outbound = inertOutbound } = this.sinks
     return { ...known, envelope, http: httpOf(envelope), outbound, closeStream: () => {} }
   }
 

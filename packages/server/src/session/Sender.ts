@@ -10,6 +10,7 @@ import type { Envelope } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
+import { inertOutbound } from "../internal/inertOutbound.ts"
 import { Waiting } from "../internal/InOrder.ts"
 import type { Negotiated, Session } from "./Session.ts"
 
@@ -48,16 +49,6 @@ export const ofSession = (session: Session, envelope: Envelope): Sender => ({
   fork: (effect) => session.fork(effect),
   waiting: undefined
 })
-
-/** A POST that was answered by 202. */
-const inert: Outbound = {
-  notify: () => {},
-  ready: Effect.void,
-  isRead: () => false,
-  left: Effect.void,
-  closing: Effect.never,
-  connection: undefined
-}
 
 /** A caller of POSTs without a session, for as long as any of its notifications is handled. */
 class Caller {
@@ -104,7 +95,7 @@ export class PostingCallers {
       envelope,
       session: undefined,
       negotiated,
-      outbound: () => ({ ...inert, closing }),
+      outbound: () => ({ ...inertOutbound, closing }),
       fork: (effect) => this.fork(key, caller, effect),
       waiting: this.waiting
     }
