@@ -116,6 +116,10 @@ const program = Effect.gen(function* () {
     ({ file, ids = [], name, test }) =>
       words.length === 0 || words.some((word) => [file, name, test, ...ids].some((text) => text.includes(word)))
   )
+  if (chosen.length === 0) {
+    yield* Console.error(`No fault has ${words.join(" or ")} in its name, its paths or its ids.`)
+    return 2
+  }
   const day = Math.floor(Duration.toDays(yield* Clock.currentTimeMillis))
   const rows = Faults.turn(chosen, count === undefined ? undefined : Number(count), day)
   yield* Console.log(`${rows.length} of ${chosen.length} faults`)

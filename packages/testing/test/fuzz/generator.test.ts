@@ -59,6 +59,25 @@ describe("Values of a JSON Schema", () => {
   )
 })
 
+describe("A choice", () => {
+  it.effect.each([2, 3, 9, 20])("is one of %i values as often as another", (count) =>
+    Effect.gen(function* () {
+      const one = Fuzz.Values.oneOf(...Array.from({ length: count }, (_, index) => index))
+      const drawn = yield* Arbitrary.sampleEffect(one, { count: count * 400, size: 12, seed: "even" })
+      const counts = Array.from({ length: count }, (_, index) => drawn.filter((value) => value === index).length)
+      for (const times of counts) assert.isTrue(times > 320 && times < 480, counts.join(" "))
+    })
+  )
+
+  it.effect("shrinks to earlier values", () =>
+    Effect.gen(function* () {
+      const one = Fuzz.Values.oneOf("a", "b", "c", "d")
+      const result = yield* Arbitrary.checkEffect(one, (value) => Effect.succeed(value < "b"), { seed: 1 })
+      assert.strictEqual(result._tag === "Falsified" ? result.shrunkInput : result._tag, "b")
+    })
+  )
+})
+
 describe("The shrinker", () => {
   const script: Fuzz.Script = {
     revision: "2025-11-25",

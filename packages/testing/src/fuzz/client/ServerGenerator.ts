@@ -2,21 +2,8 @@
 import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
+import { choose, oneOf } from "../generator/Values.ts"
 import type { Act, Fault, ServerScript } from "./model/ServerScript.ts"
-
-const numbers = Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 31 - 1 })))
-
-/** One of these, each as often as the others: integers of a range are more often its ends. */
-const choose = <A>(...all: ReadonlyArray<Arbitrary.Arbitrary<A>>): Arbitrary.Arbitrary<A> =>
-  Arbitrary.flatMap(Arbitrary.all([numbers, numbers]), ([a, b]) => {
-    const mixed = Math.imul(a ^ Math.imul(b, 0x9e3779b1), 0x85ebca6b) >>> 8
-    const chosen = all[mixed % all.length]
-    if (chosen === undefined) throw new Error("There is nothing to choose from")
-    return chosen
-  })
-
-const oneOf = <const A>(...values: ReadonlyArray<A>): Arbitrary.Arbitrary<A> =>
-  choose(...values.map((value) => Arbitrary.Constant(value)))
 
 const told = (method: string, params?: Schema.Json): Act => ({
   _tag: "Tell",

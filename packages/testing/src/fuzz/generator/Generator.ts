@@ -349,8 +349,9 @@ export const conversations = (
     batches(survey),
     options.overHttp === true ? http(survey) : []
   ]
-  // Each feature has its share, however many tools there are.
-  const groups = [general(survey), ...offers, options.commands ?? []].filter((moves) => moves.length > 0)
+  // Each feature has its share, however many tools there are. What any server must cope with is the most varied.
+  const common = general(survey)
+  const groups = [common, common, ...offers, options.commands ?? []].filter((moves) => moves.length > 0)
   const any = choose(...groups.map((group) => oneOf(...weighted(group))))
   const all = script(
     survey,

@@ -12,13 +12,19 @@ export type Values = Arbitrary.Arbitrary<unknown>
 export const oneOf = <const A>(...values: ReadonlyArray<A>): Arbitrary.Arbitrary<A> =>
   choose(...values.map((value) => Arbitrary.Constant(value)))
 
-/** One of these, of which there is at least one. Earlier ones are simpler: shrinking leads to them. */
+/** The indices of so many; one each as often as another, which integers of a range are not. */
+const indices: Array<Arbitrary.Arbitrary<number> | undefined> = []
+const below = (count: number): Arbitrary.Arbitrary<number> =>
+  (indices[count] ??= Arbitrary.schema(Schema.Literals(Array.from({ length: count }, (_, index) => index)), {
+    shrink: (index) => Array.from({ length: index }, (_, smaller) => smaller)
+  }))
+
+/** One of these, of which there is at least one, each as often as another. Earlier ones are simpler: shrinking leads to them. */
 export const choose = <A>(...arbitraries: ReadonlyArray<Arbitrary.Arbitrary<A>>): Arbitrary.Arbitrary<A> => {
   const [first] = arbitraries
   if (first === undefined) throw new Error("There is nothing to choose from")
   if (arbitraries.length === 1) return first
-  const index = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: arbitraries.length - 1 }))
-  return Arbitrary.flatMap(Arbitrary.schema(index), (index) => arbitraries[index] ?? first)
+  return Arbitrary.flatMap(below(arbitraries.length), (index) => arbitraries[index] ?? first)
 }
 
 /** Deeper than this, only the smallest value is made. */
