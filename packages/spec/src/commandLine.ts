@@ -1,7 +1,7 @@
 /** The words of `npm run requirements -- ...`: what they ask for, or why they make no sense. */
 import { areas } from "./Ledger.ts"
 
-export type Asked =
+export type Wish =
   | { readonly _tag: "Report" }
   | { readonly _tag: "Prove" }
   | { readonly _tag: "Help" }
@@ -15,7 +15,7 @@ The first two run the whole test suite, unless a result of the same sources is a
 Areas: ${Object.keys(areas).join(", ")}`
 
 /** Any word may follow `--prove`: it is looked for in the rows of faults. */
-export const parse = (args: ReadonlyArray<string>): Asked => {
+export const parse = (args: ReadonlyArray<string>): Wish => {
   if (args.includes("--help") || args.includes("-h")) return { _tag: "Help" }
   const isProof = args.includes("--prove")
   const flags = isProof ? ["--prove"] : ["--json"]
