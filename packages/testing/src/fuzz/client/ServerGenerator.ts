@@ -1,7 +1,7 @@
 /** Misbehaving servers: one to three faults at the requests that the client is known to make. */
 import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Arbitrary from "effect/Arbitrary"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import { choose, oneOf } from "../generator/Values.ts"
 import type { Act, Fault, ServerScript } from "./model/ServerScript.ts"
 
