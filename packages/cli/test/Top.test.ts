@@ -78,7 +78,7 @@ describe("top", () => {
       const { code, stdout } = yield* run(["top", url, "--once", ...bearer], true)
       assert.strictEqual(code, 0)
       const lines = stdout.split("\n").map((line) => line.trimEnd())
-      assert.strictEqual(lines[0], "2 sessions, 3 requests, 0 subscriptions, 0 questions")
+      assert.strictEqual(lines[0], "2 sessions, 3 requests, 0 subscriptions, 0 questions, 0 tasks")
       assert.match(lines[2] ?? "", /^client-0\\x1b\[2J 1 {2}memory · 2025-11-25 · \d+s · session-\d+$|^client-0/)
       assert.isTrue(
         lines.some((line) => /^ {2} +\d+ {2}tools\/call {2}stuck {2}running {2}\d+s$/.test(line)),

@@ -68,7 +68,7 @@ main { display: grid; gap: 12px; padding: 12px 16px; grid-template-columns: minm
 .row progress { width: 80px; height: 6px; margin-right: 6px; accent-color: var(--accent); }
 .badge { font-size: 11px; line-height: 16px; padding: 0 6px; border-radius: 8px; border: 1px solid currentcolor; white-space: nowrap; }
 .badge.running { color: var(--good); }
-.badge.pending { color: var(--warn); }
+.badge.pending, .badge.sleeping { color: var(--warn); }
 .badge.asking, .badge.question { color: var(--ask); }
 .badge.ending { color: var(--bad); }
 .badge.subscription, .badge.session { color: var(--quiet); }

@@ -66,7 +66,7 @@ describe("the dashboard", () => {
     const names = Telemetry.metrics.flatMap(({ name, type }) =>
       type === "histogram" ? ["_bucket", "_count", "_sum"].map((end) => inPrometheus(name) + end) : [inPrometheus(name)]
     )
-    const label = new Set(["mcp_method_name"])
+    const label = new Set(["mcp_method_name", "mcp_task_state", "mcp_task_run_end"])
     const asked = queries.flatMap((query) => query.match(/\bmcp_\w+/g) ?? []).filter((name) => !label.has(name))
     assert.isAtLeast(asked.length, queries.length)
     assert.deepStrictEqual(
@@ -81,7 +81,10 @@ describe("the dashboard", () => {
   })
 
   it("asks only for labels that the metrics have", () => {
-    const labels = ["mcp_method_name", "gen_ai_tool_name", "error_type", "reason", "network_io_direction", "le", "job"]
+    const labels =
+      "mcp_method_name gen_ai_tool_name error_type reason network_io_direction le job mcp_task_state mcp_task_run_end".split(
+        " "
+      )
     const asked = queries.flatMap((query) => [
       ...[...query.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = ""]) => list.split(", ")),
       ...[...query.matchAll(/[{,](\w+)(?:=|!=|=~)"/g)].map(([, label = ""]) => label)

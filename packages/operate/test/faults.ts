@@ -52,6 +52,34 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/operate/test/Prometheus.test.ts"
   },
   {
+    name: "a parked task is not in the view",
+    file: "packages/tasks/src/server/View.ts",
+    from: "return [...running, ...waiting.filter(({ id }) => !ids.has(id))]",
+    to: "return running",
+    test: "packages/operate/test/Tasks.test.ts"
+  },
+  {
+    name: "a view shows the id of a task that is the right to use it",
+    file: "packages/server/src/request/TaskSource.ts",
+    from: "caller?.subject === undefined ? digest(id) : id",
+    to: "id",
+    test: "packages/operate/test/Tasks.test.ts"
+  },
+  {
+    name: "a run that was parked is a failure of its span",
+    file: "packages/core/src/peer/Spans.ts",
+    from: 'end() === "parked" ? Exit.void : exit',
+    to: "exit",
+    test: "packages/operate/test/Tasks.test.ts"
+  },
+  {
+    name: "a second cancel of a task is counted",
+    file: "packages/tasks/src/run/observedStore.ts",
+    from: "(isOpen(before) ? cancelled(after) : Effect.void)",
+    to: "cancelled(after)",
+    test: "packages/operate/test/Tasks.test.ts"
+  },
+  {
     name: "a server that drains says that it is ready",
     file: "packages/operate/src/health/Health.ts",
     from: "yield* onShutdown(health.drain)",

@@ -18,8 +18,8 @@ export interface Line {
   readonly request: RequestRow | undefined
 }
 
-const wordsOf = ({ client, method, principal, session, target, transport }: RequestRow): string =>
-  [method, target, client?.name, principal.subject, session, transport].join(" ").toLowerCase()
+const wordsOf = ({ client, kind, method, principal, session, target, task, transport }: RequestRow): string =>
+  [kind, task, method, target, client?.name, principal.subject, session, transport].join(" ").toLowerCase()
 
 const orders: { readonly [sort in Required<Filter>["sort"] & string]: (a: RequestRow, b: RequestRow) => number } = {
   age: (a, b) => a.since - b.since,
@@ -60,11 +60,17 @@ const progressOf = ({ progress: known }: RequestRow): string => {
   return message === undefined ? done : `${done} ${message}`
 }
 
+/** What a request or a task waits for. */
+const waitOf = ({ asking, kind, wakesAt }: RequestRow, now: number): string => {
+  if (kind === "question") return ""
+  if (asking.length > 0) return `waits for ${asking.join(", ")}`
+  return wakesAt === undefined ? "" : `sleeps for ${age(wakesAt - now)}`
+}
+
 const requestLine = (request: RequestRow, now: number, { cyan, dim, green, yellow }: Style): string => {
-  const { asking, key, kind, method, since, state, target } = request
+  const { key, kind, method, since, state, target } = request
   const colour = state === "running" ? green : yellow
-  const what = kind === "request" ? state : kind
-  const waits = asking.length > 0 && kind === "request" ? `waits for ${asking.join(", ")}` : ""
+  const what = kind === "request" ? state : kind === "task" ? `task ${state}` : kind
   const parts = [
     dim(safeLine(key).padStart(5)),
     cyan(safeLine(method)),
@@ -72,7 +78,7 @@ const requestLine = (request: RequestRow, now: number, { cyan, dim, green, yello
     colour(what),
     age(now - since),
     safeLine(progressOf(request)),
-    safeLine(waits)
+    safeLine(waitOf(request, now))
   ]
   return parts.filter((part) => part !== "").join("  ")
 }
@@ -113,6 +119,7 @@ export const summary = ({ requests, sessions }: Snapshot): string => {
     counted(sessions.length, "session"),
     counted(of("request"), "request"),
     counted(of("subscription"), "subscription"),
-    counted(of("question"), "question")
+    counted(of("question"), "question"),
+    counted(of("task"), "task")
   ].join(", ")
 }

@@ -1,7 +1,7 @@
 /** The details of what is selected: its facts, and the timeline of its session with a table of the same. */
 import type { Ended, RequestRow, SessionRow, Snapshot } from "@effect-mcp/operate/Admin"
 import { h } from "./dom.ts"
-import { age, type Bar, barsOf, bytes, duration, requestTitle, titleOf } from "./model.ts"
+import { age, type Bar, barsOf, bytes, clock, duration, requestTitle, titleOf } from "./model.ts"
 import { legend, timeline } from "./timeline.ts"
 import type { Selection } from "./tree.ts"
 
@@ -46,6 +46,8 @@ const ofRequest = (row: RequestRow, now: number): HTMLElement =>
     ["Age", age(now - row.since)],
     ["Progress", progressOf(row.progress)],
     ["Waits for", row.asking.join(", ")],
+    ["Sleeps until", row.wakesAt === undefined ? undefined : clock(row.wakesAt)],
+    ["Task", row.task],
     ["Client", clientOf(row.client)],
     ["Subject", row.principal.subject],
     ["Issuer", row.principal.issuer],

@@ -72,7 +72,8 @@ const draw = (): void => {
     counted(sessions.length, "session"),
     counted(of("request"), "request"),
     counted(of("subscription"), "subscription"),
-    counted(of("question"), "question")
+    counted(of("question"), "question"),
+    counted(of("task"), "task")
   ]
   setText(byId("summary", HTMLElement), counts.join(", "))
   const empty = byId("empty", HTMLElement)

@@ -22,6 +22,9 @@ export const duration = (milliseconds: number): string =>
     ? `${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms`
     : age(milliseconds)
 
+/** A time of the day, of the page's place. */
+export const clock = (time: number): string => new Date(time).toLocaleTimeString([], { hour12: false })
+
 export const bytes = (count: number): string =>
   count < 1024
     ? `${count} B`
@@ -48,13 +51,25 @@ export const requestMore = (row: RequestRow, isAlone: boolean): string =>
   [
     ...(isAlone ? [callerOf(row), row.transport, row.revision] : []),
     row.asking.length === 0 ? undefined : `waits for ${row.asking.join(", ")}`,
+    row.wakesAt === undefined ? undefined : `sleeps until ${clock(row.wakesAt)}`,
     row.progress?.message
   ]
     .filter((part) => part !== undefined)
     .join(" · ")
 
 const textOf = (row: RequestRow): string =>
-  [row.key, row.method, row.target, row.state, row.kind, row.transport, row.revision, row.session, callerOf(row)]
+  [
+    row.key,
+    row.task,
+    row.method,
+    row.target,
+    row.state,
+    row.kind,
+    row.transport,
+    row.revision,
+    row.session,
+    callerOf(row)
+  ]
     .join(" ")
     .toLowerCase()
 
@@ -104,7 +119,7 @@ export const groupsOf = (
 /** One bar of a timeline. */
 export interface Bar {
   readonly title: string
-  readonly kind: "request" | "question" | "notification" | "subscription"
+  readonly kind: "request" | "question" | "notification" | "subscription" | "task"
   readonly look: "answered" | "running" | "asked" | "question" | "failed" | "cancelled"
   readonly says: string
   readonly from: number

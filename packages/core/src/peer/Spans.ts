@@ -153,6 +153,51 @@ export const server = <A, E, R>(
     return within(message, options, () => effect)
   })
 
+/** What the span of a run of a task says. */
+export interface TaskRun {
+  readonly tool: string
+  /** Not the id itself where it is a right. */
+  readonly id: string
+  readonly revision: string
+  /** From 1; grows with each run that recorded nothing new. */
+  readonly attempt: number
+  /** The span of the request that made the task, as `traceparent`. */
+  readonly creator: string | undefined
+  /** Why the run is over, once it is. */
+  readonly end: () => "ended" | "parked" | "stopped"
+}
+
+/**
+ * Runs the handler of a task in a span of kind `internal`. It has no parent, for it outlives the request that made the task: it is linked to
+ * the span of that request.
+ */
+export const taskRun = <A, E, R>(effect: Effect.Effect<A, E, R>, run: TaskRun): Effect.Effect<A, E, R> =>
+  Effect.withFiber((fiber) => {
+    if (!isTraced(fiber.context)) return effect
+    const { attempt, creator, end, id, revision, tool } = run
+    const span = creator === undefined ? undefined : parentOf({ traceparent: creator })
+    const attributes = {
+      "mcp.method.name": "tools/call",
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": tool.slice(0, longest),
+      "mcp.protocol.version": revision,
+      "mcp.task.id": id,
+      "mcp.task.attempt": attempt
+    }
+    const links = span === undefined ? [] : [{ span, attributes: {} }]
+    const options = { kind: "internal" as const, root: true, links, attributes }
+    return Effect.useSpan(`execute_tool ${tool.slice(0, longest)}`, options, (span) =>
+      Effect.clockWith((clock) =>
+        Effect.onExit(Effect.withParentSpan(effect, span, { captureStackTrace: false }), (exit) =>
+          Effect.sync(() => {
+            span.attribute("mcp.task.run.end", end())
+            settle(span, clock, end() === "parked" ? Exit.void : exit)
+          })
+        )
+      )
+    )
+  })
+
 /**
  * Runs the sending of a message, and the wait for its answer, in a span of kind `client`. Its parent is the span that the `_meta` of the
  * message names, as that of a program may, unless the current span is of the same trace: then the message was received and is passed on.

@@ -20,6 +20,7 @@ export interface TaskRow {
   readonly epoch: number
   readonly base: number
   readonly node: string | null
+  readonly due: number | null
   /** Whether the task has not ended, though its time is over. */
   readonly late: number
 }

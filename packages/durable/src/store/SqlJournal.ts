@@ -7,10 +7,12 @@ import {
   JournalFull,
   type Lease,
   Lost,
+  type Parked,
   type RecordInTransaction,
   type Wake
 } from "@effect-mcp/tasks/Journal"
 import type { Answer, Outcome } from "@effect-mcp/tasks/Task"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
@@ -250,6 +252,15 @@ class SqlJournal {
     })
   }
 
+  parked(max: number): Effect.Effect<ReadonlyArray<Parked>, SqlError> {
+    const { statements } = this.tables
+    return Effect.flatMap(this.tables.query<TaskRow>(statements.parked, [max]), (rows) =>
+      Effect.map(this.tables.tasks(rows), (tasks) =>
+        Arr.zipWith(rows, tasks, (row, task) => ({ task, input: inputOf(row), due: row.due ?? undefined }))
+      )
+    )
+  }
+
   /** Ends what is late, forgets what is old or too much, in parts: no statement takes long. */
   get sweep(): Effect.Effect<number, SqlError> {
     const { kept, keptBytes, limits, statements } = this.tables
@@ -302,6 +313,8 @@ export const make = (tables: Tables): Journal["Service"] => {
     message: (lease, message) => patient<void, Lost>(journal.message(lease, message)),
     park: (lease, wake) => journal.park(lease, wake),
     settle: (lease, outcome, message) => patient<void, Lost>(journal.settle(lease, outcome, message)),
+    // A view is read again.
+    parked: (max) => Effect.orDie(journal.parked(max)),
     lost: (lease) => journal.lost(lease),
     sweep: Effect.orDie(journal.sweep)
   }

@@ -30,6 +30,10 @@ const reading = ({ now, text }: Dialect) => {
       `${row} WHERE owner = ? AND NOT ${forgotten(now)} AND (created > ${number} OR (created = ${number} AND id > ?))
        ORDER BY created, id LIMIT ${integer}`
     ),
+    /** max */
+    parked: text(
+      `SELECT *, 0 AS late FROM mcp_task WHERE outcome IS NULL AND node IS NULL AND expires > ${now} ORDER BY created, id LIMIT ${integer}`
+    ),
     /** epoch, key, id */
     watch: text(
       `SELECT t.version, CASE WHEN ${held(now, "t.")} THEN 1 ELSE 0 END AS held, e.answer

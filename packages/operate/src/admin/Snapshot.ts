@@ -1,6 +1,7 @@
-/** What runs at a server at one moment: its sessions, and their requests, subscriptions and questions. */
+/** What runs at a server at one moment: its sessions, and their requests, subscriptions, questions and tasks. */
 import { digest } from "@effect-mcp/core/internal/digest"
 import { beginning, withoutSecrets } from "@effect-mcp/protocol/Excerpt"
+import { shownId } from "@effect-mcp/server/internal/TaskSource"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -26,13 +27,17 @@ const Session = Schema.Struct({
 const Request = Schema.Struct({
   /** Names it to `interrupt`. */
   key: Schema.String,
-  kind: Schema.Literals(["request", "subscription", "question"]),
+  kind: Schema.Literals(["request", "subscription", "question", "task"]),
   method: Schema.String,
   target: Text,
-  state: Schema.Literals(["running", "pending", "asking", "ending"]),
+  state: Schema.Literals(["running", "pending", "asking", "sleeping", "ending"]),
   since: Schema.Finite,
   /** The methods of the questions that it waits for. */
   asking: Schema.Array(Schema.String),
+  /** When the sleep of a task ends. */
+  wakesAt: Schema.optional(Schema.Finite),
+  /** The id of a task; a digest where its caller has no name, for then the id is the right to use it. */
+  task: Text,
   progress: Schema.optional(
     Schema.Struct({
       progress: Schema.Finite,
@@ -79,10 +84,10 @@ const sessionRow = (session: McpServer.Session): SessionRow => {
   }
 }
 
-/** Its id on the wire is the client's own, and left out. */
+/** The id of a request on the wire is the client's own, and left out. */
 const requestRow = (row: McpServer.RequestRow, session: string | undefined): RequestRow => {
-  const { asking, client, key, kind, method, principal, progress, relatedTo, revision, since, state, target } = row
-  const { transport } = row
+  const { asking, client, id, key, kind, method, principal, progress, relatedTo, revision, since, state, target } = row
+  const { transport, wakesAt } = row
   return {
     key,
     kind,
@@ -92,6 +97,8 @@ const requestRow = (row: McpServer.RequestRow, session: string | undefined): Req
     state,
     since,
     asking,
+    wakesAt,
+    task: kind === "task" ? shownId(String(id), principal) : undefined,
     progress,
     relatedTo,
     session,

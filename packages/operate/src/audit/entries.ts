@@ -8,6 +8,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ResultType from "@effect-mcp/protocol/ResultType"
+import { shownId } from "@effect-mcp/server/internal/TaskSource"
 import type { Observer, QuestionEnd, RequestEnd } from "@effect-mcp/server/Observer"
 import type { Session } from "@effect-mcp/server/McpServer"
 import * as Exit from "effect/Exit"
@@ -18,7 +19,7 @@ export interface Arguments {
   readonly redact: ReadonlyArray<string>
 }
 
-type Caller = Principal["Service"] | undefined
+type Caller = Pick<Principal["Service"], "claims" | "subject"> | undefined
 
 const issuerOf = (principal: Caller): string | undefined => {
   const issuer = principal?.claims["iss"]
@@ -122,6 +123,14 @@ export const observer = (
     session.sessionless || void note({ event: "session.opened", actor: actorOf(session.principal, session, {}) }),
   closed: (session) =>
     session.sessionless || void note({ event: "session.closed", actor: actorOf(session.principal, session, {}) }),
+  task: ({ age, id, principal, state, tool }) =>
+    void note({
+      event: `task.${state}`,
+      actor: { subject: principal?.subject, issuer: issuerOf(principal) },
+      target: tool,
+      id: shownId(id, principal),
+      ms: age
+    }),
   refused: ({ address, method, principal, status }) =>
     void note({
       event: "refusal",

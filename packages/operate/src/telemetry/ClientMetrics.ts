@@ -6,7 +6,8 @@ import type * as Scope from "effect/Scope"
 import { clientMetrics, sum, value } from "./Names.ts"
 import { Operations, sessionAttributes, versionOf } from "./Operations.ts"
 import { ownContext, Series, SeriesLimit } from "./Series.ts"
-import { type Options, read } from "./ServerMetrics.ts"
+import { read } from "./read.ts"
+import type { Options } from "./ServerMetrics.ts"
 
 /** By its address: a URL is HTTP. Command lines and sockets are not told apart. */
 const transportOf = ({ address }: ObservedConnection): string | undefined =>

@@ -41,7 +41,13 @@ export const serverMetrics = {
   pending: gauge("mcp.server.pending_requests", "{request}", "Requests that wait for a permit"),
   subscriptions: gauge("mcp.server.active_subscriptions", "{subscription}", "Subscriptions that are open"),
   questions: gauge("mcp.server.open_questions", "{question}", "Questions that wait for answers of clients"),
-  backlog: gauge("mcp.server.backlog", "By", "Bytes that wait until clients read them")
+  backlog: gauge("mcp.server.backlog", "By", "Bytes that wait until clients read them"),
+  task: seconds("mcp.server.task.duration", "Time from the creation of a task to its end"),
+  taskRun: seconds("mcp.server.task.run.duration", "How long runs of tasks took"),
+  tasksCreated: counter("mcp.server.task.created", "{task}", "Tasks that were created"),
+  taskRetries: counter("mcp.server.task.retries", "{run}", "Runs after one that recorded nothing new"),
+  tasks: gauge("mcp.server.active_tasks", "{task}", "Tasks that run in this process, by state"),
+  taskQuestions: gauge("mcp.server.task.open_questions", "{question}", "Questions of them that wait for answers")
 } as const
 
 export const clientMetrics = {
@@ -73,5 +79,5 @@ export const histogram = ({ description, name, unit }: MetricInfo, attributes: A
 export const sum = ({ description, name, unit }: MetricInfo, attributes: Attributes): Metric.Counter<number> =>
   Metric.counter(name, { description, incremental: true, attributes: { ...attributes, unit } })
 
-export const value = ({ description, name, unit }: MetricInfo): Metric.Gauge<number> =>
-  Metric.gauge(name, { description, attributes: { unit } })
+export const value = ({ description, name, unit }: MetricInfo, attributes: Attributes = {}): Metric.Gauge<number> =>
+  Metric.gauge(name, { description, attributes: { ...attributes, unit } })

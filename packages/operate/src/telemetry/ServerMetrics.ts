@@ -6,11 +6,12 @@ import type { Observed, Observer } from "@effect-mcp/server/Observer"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Metric from "effect/Metric"
 import type * as Scope from "effect/Scope"
 import { type MetricInfo, serverMetrics, sum, value } from "./Names.ts"
 import { Operations, other, sessionAttributes, versionOf } from "./Operations.ts"
+import { read } from "./read.ts"
 import { ownContext, Series, SeriesLimit } from "./Series.ts"
+import * as TaskMetrics from "./TaskMetrics.ts"
 
 export interface Options {
   /** Whether series name tools and prompts. Default true. */
@@ -41,13 +42,6 @@ const reasonsOfStatus: Readonly<Record<number, string>> = {
   500: "failed",
   503: "unavailable"
 }
-
-/** A series whose value is read by exporters, for as long as the scope. */
-export const read = <A>(metric: Metric.Metric<number, A>, context: Context.Context<never>, get: () => A) =>
-  Effect.acquireRelease(
-    Effect.sync(() => Metric.registerUnsafe(metric, context, { get, update: () => {}, modify: () => {} })),
-    (registration) => Effect.sync(() => registration.remove())
-  )
 
 /** What is open at servers now. */
 const count = (servers: Iterable<Observed>) => {
@@ -106,6 +100,7 @@ export const make = ({ maxSeries = 2000, targets = true }: Options): Effect.Effe
     const servers = new Set<Observed>()
     const closed: Carried = { received: 0, sent: 0 }
     yield* gauges(servers, closed, context)
+    yield* TaskMetrics.gauges(servers, context)
     return observer({ context, clock: yield* Clock.Clock, targets, limit: new SeriesLimit(maxSeries), servers, closed })
   })
 
@@ -127,6 +122,7 @@ const observer = ({ clock, closed, context, limit, servers, targets }: Parts): O
   const refusals = new Series(serverMetrics.refusals, ["reason"], 1, limit, context)
   const notifications = new Series(serverMetrics.notifications, ["mcp.method.name"], 1, limit, context)
   return {
+    ...TaskMetrics.observer(targets, limit, context),
     request: ({ duration, request: { method, params }, revision, transport, waited }, exit) => {
       const error = operations.record(method, params, revision, transport, duration, exit)
       if (waited > 0) queued.record(waited / 1000, MethodInfo.ofRequest(method) === undefined ? other : method)

@@ -28,6 +28,7 @@ import * as InputRounds from "../mrtr/InputRounds.ts"
 import * as Replay from "../mrtr/Replay.ts"
 import { ReplayGuard } from "../mrtr/ReplayGuard.ts"
 import { layerRandom, StateSeal } from "../mrtr/StateSeal.ts"
+import { TaskSources, within as withinTasks } from "../request/TaskSource.ts"
 import type { ChangeNotifier } from "../session/ChangeNotifier.ts"
 import { Nodes } from "../session/Nodes.ts"
 import type { Session } from "../session/Session.ts"
@@ -171,7 +172,7 @@ export const layer = <E, R>(
 const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const context = yield* Effect.context<never>()
   const clock = yield* Clock.Clock
-  const features = yield* buildFeatures(options)
+  const { features, tasks } = yield* buildFeatures(options)
   const info = ServerInfo.make(options, features)
   const limits = new Limits.Limits(options.limits)
   const listeners = new Set<ChangeNotifier>()
@@ -203,7 +204,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   let unnamed = 0
   const waiting = new BusySet<StatelessRequest>()
   const unsubscribe = (session: Session, uri: string) => Subscriptions.unsubscribe(limits, session, uri)
-  const requests = new RequestView({ sessions, stateless: waiting, clock, unsubscribe })
+  const requests = new RequestView({ sessions, stateless: waiting, tasks, clock, unsubscribe })
   const changed = () => requests.changed()
   const runFork = Effect.runForkWith(context)
   const own = ownNotifications(features, stateless)
@@ -235,7 +236,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     drain: options.drain
   })
 
-  yield* observer?.serves?.({ sessions, stateless: waiting }) ?? Effect.void
+  yield* observer?.serves?.({ sessions, stateless: waiting, tasks }) ?? Effect.void
 
   return McpServer.of({
     connect,
@@ -270,7 +271,10 @@ const ownNotifications = ({ extensions }: Features.Features, stateless: Stateles
 const buildFeatures = <E, R>({ features, limits }: Options<E, R>) =>
   Effect.flatMap(Scheduler.Scheduler, (ambient) => {
     warmUpScopes()
-    return Effect.provideService(Features.build(features, limits?.tool), Scheduler.Scheduler, Replay.scheduler(ambient))
+    const tasks = new TaskSources()
+    const services = Context.add(withinTasks(tasks), Scheduler.Scheduler, Replay.scheduler(ambient))
+    const built = Effect.provideContext(Features.build(features, limits?.tool), services)
+    return Effect.map(built, (features) => ({ features, tasks }))
   })
 
 const inputRounds = Effect.fnUntraced(function* ({ name, rounds }: Pick<Options<never, never>, "name" | "rounds">) {

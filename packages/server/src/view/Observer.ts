@@ -16,6 +16,7 @@ import type * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { metaOf } from "../request/RequestServices.ts"
+import type { TaskSources } from "../request/TaskSource.ts"
 import type { Session } from "../session/Session.ts"
 import type { StatelessRequest } from "./StatelessRequest.ts"
 
@@ -46,12 +47,38 @@ export interface RefusedRequest {
   readonly address: string | undefined
 }
 
+/** What became of a task. */
+export interface TaskEvent {
+  /** The names of the wire; `expired`: it did not end within its time to live. */
+  readonly state: "created" | "completed" | "failed" | "cancelled" | "expired"
+  readonly id: string
+  /** Undefined where this process does not know it. */
+  readonly tool: string | undefined
+  readonly principal: Pick<Principal["Service"], "claims" | "subject"> | undefined
+  /** Since its creation, in milliseconds. */
+  readonly age: number | undefined
+}
+
+/** A run of a task that is over: a task runs again where its process ended, or after it was parked. */
+export interface TaskRunEnd {
+  readonly id: string
+  readonly tool: string
+  readonly revision: string
+  /** From 1; grows with each run that recorded nothing new. */
+  readonly attempt: number
+  /** `parked`: it only waited. `stopped`: cancelled, expired, taken over, or the server ends. */
+  readonly end: "ended" | "parked" | "stopped"
+  /** In milliseconds. */
+  readonly duration: number
+}
+
 /** What runs at a server, for gauges. */
 export interface Observed {
   /** Those that are open. */
   readonly sessions: ReadonlySet<Session>
   /** Requests without a session that wait. */
   readonly stateless: Iterable<StatelessRequest>
+  readonly tasks: TaskSources
 }
 
 /**
@@ -71,6 +98,8 @@ export interface Observer {
   readonly notification?: (notification: JsonRpc.Notification, session: Session, envelope: Envelope) => void
   readonly opened?: (session: Session) => void
   readonly closed?: (session: Session) => void
+  readonly task?: (event: TaskEvent) => void
+  readonly taskRun?: (end: TaskRunEnd, exit: Exit.Exit<unknown, McpError>) => void
   readonly refused?: (refusal: RefusedRequest) => void
   /** Called with the bytes of each body of HTTP; event streams are not counted. */
   readonly carried?: (received: number, sent: number) => void
@@ -112,6 +141,8 @@ const combine = (all: ReadonlyArray<Observer>): Observer | undefined => {
     notification: (message, session, envelope) => all.forEach((one) => one.notification?.(message, session, envelope)),
     opened: (session) => all.forEach((one) => one.opened?.(session)),
     closed: (session) => all.forEach((one) => one.closed?.(session)),
+    task: (event) => all.forEach((one) => one.task?.(event)),
+    taskRun: (end, exit) => all.forEach((one) => one.taskRun?.(end, exit)),
     refused: (refusal) => all.forEach((one) => one.refused?.(refusal)),
     carried: (received, sent) => all.forEach((one) => one.carried?.(received, sent)),
     serves: (observed) => Effect.forEach(all, (one) => one.serves?.(observed) ?? Effect.void, { discard: true })

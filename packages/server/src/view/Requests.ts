@@ -1,5 +1,5 @@
 /**
- * What runs at a server now: requests of its clients, with or without a session, subscriptions, and questions to clients.
+ * What runs at a server now: requests of its clients, with or without a session, subscriptions, questions to clients, and tasks.
  *
  * Owns keys and rows, which are made when they are read: a request costs nothing before. Refuses to keep what has ended.
  */
@@ -10,66 +10,30 @@ import { beginning } from "@effect-mcp/protocol/Excerpt"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import { metaOf } from "../request/RequestServices.ts"
 import type { ResourceSubscription, Session } from "../session/Session.ts"
+import type { TaskSources } from "../request/TaskSource.ts"
+import { clientOf, principalOf, progressOf, type RequestRow } from "./RequestRow.ts"
 import type { StatelessRequest } from "./StatelessRequest.ts"
+import * as TaskRow from "./TaskRow.ts"
 
-/**
- * One request, subscription or question. It has no arguments, headers or tokens. Texts of clients are cut at 200 characters; `excerpt`
- * makes them fit for a terminal.
- */
-export interface RequestRow {
-  /** Names the row at this server: never that of another one, also when a client uses an id again. */
-  readonly key: string
-  /** `question`: the server asks, the client answers. `subscription`: runs until it is ended. */
-  readonly kind: "request" | "subscription" | "question"
-  /** The id on the wire, unique within its session and direction; undefined for a resource subscription of a session. */
-  readonly id: JsonRpc.Id | undefined
-  readonly method: string
-  /** The name of the tool or prompt, or the URI of the resource. */
-  readonly target: string | undefined
-  /**
-   * `pending`: it waits until fewer run. `asking`: its handler waits for answers of the client. `ending`: it was cancelled or interrupted,
-   * and its handler or finalizers still run.
-   */
-  readonly state: "running" | "pending" | "asking" | "ending"
-  /** When it began to run or to wait, in milliseconds since the epoch. */
-  readonly since: number
-  /** The methods of the questions that it waits for. */
-  readonly asking: ReadonlyArray<string>
-  /** How many questions it has asked; in 2026-07-28, where each answer comes with a request of its own, those of earlier rounds. */
-  readonly asked: number
-  /** The last progress that was sent; undefined where the client wants none. */
-  readonly progress: { readonly progress: number; readonly total?: number; readonly message?: string } | undefined
-  /** For a question: the key of the request that asks. */
-  readonly relatedTo: string | undefined
-  /** The caller as the transport knows it; both undefined for an anonymous one. */
-  readonly principal: { readonly subject: string | undefined; readonly issuer: string | undefined }
-  /** The id of the session; undefined for a POST without one. Over HTTP it admits anonymous callers: do not show it to others. */
-  readonly session: string | undefined
-  /** What the client says of itself. */
-  readonly client: { readonly name: string; readonly version: string } | undefined
-  /** The version of the protocol; undefined before it is agreed on. */
-  readonly revision: string | undefined
-  /** `http`, `sse`, `socket`, `stdio`, or the `kind` that `connect` or `dispatch` was given. */
-  readonly transport: string | undefined
-}
+export type { RequestRow } from "./RequestRow.ts"
 
 /** The view of a server's requests. */
 export interface Requests {
   /**
    * Those that run or wait, the oldest first. A request that is answered at once is never among them. In 2026-07-28 a question ends its
-   * request, so there are none that wait for answers.
+   * request, so there are none that wait for answers. Tasks are those of this process, and those of its store that no process runs.
    */
   readonly list: Effect.Effect<ReadonlyArray<RequestRow>>
   /**
    * Interrupts the request of that key; false where it has ended. Its finalizers run, and the client is answered by -31503 with the reason
    * once they have; a handler that masks interruption ends first. `subscriptions/listen` is answered by its result. A resource subscription of a session just
-   * ends. A question fails with -31503 in the handler that asks, and is cancelled at the client.
+   * ends. A question fails with -31503 in the handler that asks, and is cancelled at the client. A task is cancelled, with the reason as its
+   * message.
    */
   readonly interrupt: (key: string, reason: string) => Effect.Effect<boolean>
   /**
@@ -92,35 +56,16 @@ export interface Options {
   /** The requests without a session that wait. */
   readonly stateless: Iterable<StatelessRequest>
   readonly clock: Clock.Clock
+  readonly tasks: TaskSources
   /** Ends a resource subscription. */
   readonly unsubscribe: (session: Session, uri: string) => Effect.Effect<void>
 }
-
-const principalOf = ({ claims, subject }: Principal["Service"]): RequestRow["principal"] => {
-  const issuer = claims["iss"]
-  return { subject, issuer: typeof issuer === "string" ? issuer : undefined }
-}
-
-const clientOf = (info: unknown): RequestRow["client"] =>
-  isJsonObject(info) && typeof info.name === "string" && typeof info.version === "string"
-    ? { name: beginning(info.name), version: beginning(info.version) }
-    : undefined
 
 /** Only of methods of the specification: elsewhere `name` may be an argument. */
 const targetOf = ({ method, params }: JsonRpc.Request): string | undefined => {
   if (MethodInfo.ofRequest(method) === undefined) return undefined
   const target = params?.name ?? params?.uri
   return typeof target === "string" ? beginning(target) : undefined
-}
-
-const progressOf = ({ progress: sent }: OpenRequest): RequestRow["progress"] => {
-  if (sent === undefined) return undefined
-  const { message, progress, total } = sent
-  return {
-    progress,
-    ...(total === undefined ? undefined : { total }),
-    ...(message === undefined ? undefined : { message: beginning(message) })
-  }
 }
 
 const idOf = (id: JsonRpc.Id): JsonRpc.Id => (typeof id === "string" ? beginning(id) : id)
@@ -134,6 +79,7 @@ export class RequestView implements Requests {
 
   constructor(options: Options) {
     this.options = options
+    options.tasks.listen(() => this.changed())
   }
 
   /** Called when a request begins or ends. */
@@ -143,15 +89,19 @@ export class RequestView implements Requests {
 
   readonly changes: Stream.Stream<void> = this.signal.stream
 
-  readonly list: Effect.Effect<ReadonlyArray<RequestRow>> = Effect.sync(() =>
-    this.items.map(({ identity, row }) => row(this.keyOf(identity))).toSorted((a, b) => a.since - b.since)
+  readonly list: Effect.Effect<ReadonlyArray<RequestRow>> = Effect.suspend(() =>
+    Effect.map(TaskRow.list(this.options.tasks), (tasks) =>
+      [...this.items.map(({ identity, row }) => row(this.keyOf(identity))), ...tasks].toSorted(
+        (a, b) => a.since - b.since
+      )
+    )
   )
 
   readonly interrupt = (key: string, reason: string): Effect.Effect<boolean> =>
-    Effect.sync(() => {
+    Effect.suspend(() => {
       const item = this.items.find(({ identity }) => this.keys.get(identity) === key)
       item?.interrupt(reason)
-      return item !== undefined
+      return item === undefined ? TaskRow.cancel(this.options.tasks, key, reason) : Effect.succeed(true)
     })
 
   private keyOf(identity: object): string {
@@ -229,7 +179,8 @@ export class RequestView implements Requests {
       since: since ?? this.options.clock.currentTimeMillisUnsafe(),
       asking,
       asked,
-      progress: progressOf(open),
+      wakesAt: undefined,
+      progress: progressOf(open.progress),
       relatedTo: undefined,
       principal: principalOf(principal)
     }
@@ -252,7 +203,7 @@ export class RequestView implements Requests {
 }
 
 /** What neither a question nor a resource subscription has. */
-const idle = { state: "running", asking: [], asked: 0, progress: undefined } as const
+const idle = { state: "running", asking: [], asked: 0, wakesAt: undefined, progress: undefined } as const
 
 const subscribed = (key: string, uri: string, { since }: ResourceSubscription, session: Session): RequestRow => ({
   ...idle,

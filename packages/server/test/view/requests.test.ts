@@ -116,6 +116,7 @@ for (const version of everyVersion()) {
           since: 1000,
           asking: [],
           asked: 0,
+          wakesAt: undefined,
           progress: undefined,
           relatedTo: undefined,
           principal: { subject: "ada", issuer: "https://issuer" },

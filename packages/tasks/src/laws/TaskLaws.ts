@@ -238,6 +238,9 @@ const list = Effect.fnUntraced(function* (model: Model, { owner, size }: Extract
   } while (cursor !== undefined)
   const expected = model.tasks.flatMap((task) => (task.owner === owner ? [task.id] : []))
   yield* check(ids.toSorted().join() === expected.toSorted().join(), "A list has all tasks of its owner, once", ids)
+  const parked = (yield* (yield* Journal).parked(100)).map(({ task }) => task.id)
+  const waiting = model.tasks.flatMap(({ held, id, outcome }) => (held || outcome !== undefined ? [] : [id]))
+  yield* check(parked.toSorted().join() === waiting.toSorted().join(), "Parked are the tasks that no node runs", parked)
 })
 
 const agrees = (task: Known, seen: Task): boolean =>

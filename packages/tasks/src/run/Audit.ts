@@ -101,6 +101,7 @@ export const make = (
         record: (lease, entry) => journal.record(lease, entry),
         transaction: (sql) => journal.transaction(sql),
         answer: (lease, key) => journal.answer(lease, key),
+        parked: (max) => journal.parked(max),
         message: (lease, message) => journal.message(lease, message),
         park: (lease, wake) => journal.park(lease, wake),
         settle: (lease, outcome, message) =>

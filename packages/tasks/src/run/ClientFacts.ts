@@ -24,7 +24,8 @@ const Stored = Schema.Struct({
   subject: Schema.optional(Schema.String),
   scopes: Schema.Array(Schema.String),
   claims: Values,
-  before: Schema.Struct({ answers: Values, steps: Values })
+  before: Schema.Struct({ answers: Values, steps: Values }),
+  trace: Schema.optional(Schema.String)
 })
 
 /** What a run of a task knows of its request. */
@@ -32,6 +33,8 @@ export interface ClientFacts {
   readonly facts: Facts
   /** What the request recorded before it became a task. */
   readonly before: Recorded
+  /** The span of the request, as `traceparent`; undefined where it has none. */
+  readonly trace: string | undefined
 }
 
 /** The facts of a request without what its task does not keep; `claims` are the names of those that it does, beside the issuer. */
@@ -42,10 +45,10 @@ export const kept = (facts: Facts, claims: ReadonlyArray<string>): Facts => {
 }
 
 /** As the row of the task has them. */
-export const write = ({ before, facts }: ClientFacts): JsonObject => {
+export const write = ({ before, facts, trace }: ClientFacts): JsonObject => {
   const { clientCapabilities: capabilities, clientInfo, id, principal, revision, sessionId } = facts
   const { claims, scopes, subject } = principal
-  return { revision: revision.version, capabilities, clientInfo, id, sessionId, subject, scopes, claims, before }
+  return { revision: revision.version, capabilities, clientInfo, id, sessionId, subject, scopes, claims, before, trace }
 }
 
 /** Fails where the row was written by another version that wrote more than this one can read. */
@@ -54,7 +57,7 @@ export const read = (row: JsonObject): Effect.Effect<ClientFacts, McpError.McpEr
     Effect.mapError(Schema.decodeUnknownEffect(Stored)(row), ({ message }) =>
       McpError.internalError(`The task cannot be continued here: ${message}`)
     ),
-    ({ before, capabilities, claims, clientInfo, id, revision: version, scopes, sessionId, subject }) => {
+    ({ before, capabilities, claims, clientInfo, id, revision: version, scopes, sessionId, subject, trace }) => {
       const revision = Revision.get(version)
       if (revision === undefined) {
         return Effect.fail(
@@ -63,6 +66,6 @@ export const read = (row: JsonObject): Effect.Effect<ClientFacts, McpError.McpEr
       }
       const principal = { subject, scopes, claims }
       const client = { clientCapabilities: capabilities, clientInfo, revision, sessionId }
-      return Effect.succeed({ before, facts: { ...client, id, meta: {}, method: "tools/call", principal } })
+      return Effect.succeed({ before, trace, facts: { ...client, id, meta: {}, method: "tools/call", principal } })
     }
   )

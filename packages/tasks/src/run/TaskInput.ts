@@ -158,7 +158,7 @@ class TaskInput {
     const answer = Effect.catch(
       Effect.flatMap(recorded, ({ _tag }) =>
         _tag === "Question"
-          ? this.waits.during(key, undefined, journal.answer(lease, key))
+          ? this.waits.during(key, { method }, journal.answer(lease, key))
           : Effect.die(new Error(`The key ${JSON.stringify(key)} is that of a step: give the question another`))
       ),
       stopped
@@ -257,7 +257,7 @@ class TaskInput {
       const recorded = known ?? (yield* failing(Effect.catch(journal.record(lease, entry), stopped)))
       this.met.add(key)
       const until = recorded._tag === "Sleep" ? recorded.until : now
-      yield* this.waits.during(key, until, Effect.sleep(Math.max(0, until - now)))
+      yield* this.waits.during(key, { until }, Effect.sleep(Math.max(0, until - now)))
     })
   }
 }

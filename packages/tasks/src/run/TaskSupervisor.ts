@@ -12,6 +12,8 @@ import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as McpErrors from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Replay from "@effect-mcp/server/internal/Replay"
+import type { OpenTask } from "@effect-mcp/server/internal/TaskSource"
+import type { Observer, TaskRunEnd } from "@effect-mcp/server/Observer"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -25,7 +27,8 @@ import * as Scope from "effect/Scope"
 import type { Outcome } from "../model/Task.ts"
 import { type Claimed, Journal, type Lease, type Lost, type Wake } from "../store/Journal.ts"
 import { TaskFailed } from "./TaskInput.ts"
-import type { Waits } from "./Waits.ts"
+import { type Attempt, openTask } from "./Attempt.ts"
+import { observed } from "./observed.ts"
 
 /** How often tasks that are past their time are looked for, in milliseconds. */
 const sweeping = 60_000
@@ -53,12 +56,6 @@ const cutOff = "The lease of the task could not be renewed"
 const parked = "The task waits"
 const givenUp = McpErrors.internalError(`Gave up after ${maxAttempts} attempts that recorded nothing new`)
 
-/** A handler that runs as a task, and what it waits for. */
-export interface Attempt {
-  readonly handler: Effect.Effect<JsonObject, McpError>
-  readonly waits: Waits
-}
-
 /** Why a run is over. */
 type End =
   | { readonly _tag: "Ended" }
@@ -76,14 +73,28 @@ export interface TaskSupervisor {
     tools: () => ReadonlyArray<string>,
     attempt: (claimed: Claimed) => Effect.Effect<Attempt, McpError>
   ) => Effect.Effect<never>
-  /** Replaces the message of a task: at most one write a second, the latest wins. Never waits. */
-  readonly message: (lease: Lease, message: string) => void
+  /** Its message replaces that of the task: at most one write a second, the latest wins. Never waits. */
+  readonly progress: (lease: Lease, progress: NonNullable<OpenTask["progress"]>) => void
   /** The tasks that run. */
-  readonly running: () => number
+  readonly running: () => ReadonlyArray<OpenTask>
+  /** Of a task that runs. */
+  readonly ownerOf: (id: string) => string | undefined
+}
+
+export interface Options {
+  /** How long the steps that run at the end of the scope may take to end and be recorded, in milliseconds. */
+  readonly drain: number
+  readonly observer: Observer | undefined
+  /** Called when a run begins or ends. */
+  readonly changed: () => void
 }
 
 interface Run {
   readonly lease: Lease
+  readonly attempt: Attempt
+  progress: OpenTask["progress"]
+  /** Why the run is over, once it is. */
+  end: TaskRunEnd["end"]
   message: string | undefined
   /** When the next message may be written. */
   nextMessage: number
@@ -127,37 +138,34 @@ const logged = <A>(effect: Effect.Effect<A>): Effect.Effect<A | void> =>
   )
 
 /** Runs the handler until it ends, waits, or loses its lease; the last two interrupt it. */
-const supervise = (
-  journal: Journal["Service"],
-  lease: Lease,
-  { handler, waits }: Attempt,
-  cut: Effect.Effect<string>,
-  drainTime: number
-): Effect.Effect<void> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Effect.forkDetach(restore(waits.watched(handler)), { startImmediately: true }), (fiber) => {
-      const done = fiber.pollUnsafe()
-      // Nothing has to be watched, and nothing can have come between.
-      return done === undefined
-        ? watch(journal, lease, fiber, waits, cut, drainTime, restore)
-        : settle(journal, lease, done)
-    })
-  )
+const supervise = (journal: Journal["Service"], run: Run, { drain, observer }: Options): Effect.Effect<void> =>
+  Effect.uninterruptibleMask((restore) => {
+    const { attempt, lease } = run
+    const handler = observed(attempt, lease.task, observer, () => run.end)
+    return Effect.flatMap(
+      Effect.forkDetach(restore(attempt.waits.watched(handler)), { startImmediately: true }),
+      (fiber) => {
+        const done = fiber.pollUnsafe()
+        // Nothing has to be watched, and nothing can have come between.
+        return done === undefined ? watch(journal, run, fiber, drain, restore) : settle(journal, lease, done)
+      }
+    )
+  })
 
 /** Until the handler ends, waits, or loses its lease. `restore`: as interruptible as the supervisor. */
 const watch = Effect.fnUntraced(function* (
   journal: Journal["Service"],
-  lease: Lease,
+  run: Run,
   fiber: Fiber.Fiber<JsonObject, McpError>,
-  waits: Waits,
-  cut: Effect.Effect<string>,
   drainTime: number,
   restore: <A>(effect: Effect.Effect<A>) => Effect.Effect<A>
 ): Effect.fn.Return<void> {
+  const { lease } = run
+  const { waits } = run.attempt
   const ends: ReadonlyArray<Effect.Effect<End>> = [
     Effect.as(Fiber.await(fiber), { _tag: "Ended" }),
     Effect.map(journal.lost(lease), ({ reason }) => ({ _tag: "Stopped", reason: reasons[reason] })),
-    Effect.map(cut, (reason) => ({ _tag: "Stopped", reason })),
+    Effect.map(Deferred.await(run.cut), (reason) => ({ _tag: "Stopped", reason })),
     Effect.map(waits.idle, (wake) => ({ _tag: "Waits", wake }))
   ]
   const exit = yield* Effect.exit(restore(Effect.raceAllFirst(ends)))
@@ -168,6 +176,7 @@ const watch = Effect.fnUntraced(function* (
     // In a fiber of its own: this one is interrupted already, and could not stop waiting.
     yield* Fiber.await(yield* Effect.forkDetach(Effect.interruptible(drain), { startImmediately: true }))
   }
+  if (end._tag !== "Ended") run.end = end._tag === "Waits" ? "parked" : "stopped"
   if (end._tag === "Stopped") fiber.interruptUnsafe(undefined, CancelReason.annotation(end.reason))
   if (end._tag === "Waits") fiber.interruptUnsafe(undefined, suspended)
   const ended = yield* Fiber.await(fiber)
@@ -211,12 +220,9 @@ const renewing = (journal: Journal["Service"], runs: BusyMap<string, Run>): Effe
   return Effect.forever(Effect.andThen(Effect.sleep(third), ifAny))
 }
 
-/**
- * A supervisor in the scope. When it closes, tasks are interrupted and their leases given up: another node continues at once. `drainTime`: how
- * long the steps that run then may take to end and be recorded, in milliseconds.
- */
+/** A supervisor in the scope. When it closes, tasks are interrupted and their leases given up: another node continues at once. */
 export const make = Effect.fnUntraced(function* (
-  drainTime: number
+  options: Options
 ): Effect.fn.Return<TaskSupervisor, never, Journal | Scope.Scope> {
   const journal = yield* Journal
   const clock = yield* Clock.Clock
@@ -238,9 +244,12 @@ export const make = Effect.fnUntraced(function* (
       return message === undefined ? Effect.void : Effect.ignore(journal.message(run.lease, message))
     })
 
-  const message: TaskSupervisor["message"] = (lease, text) => {
+  const progress: TaskSupervisor["progress"] = (lease, reported) => {
     const run = runs.get(lease.task)
     if (run === undefined) return
+    run.progress = reported
+    const { message: text } = reported
+    if (text === undefined) return
     const isWaiting = run.message !== undefined
     run.message = text
     if (isWaiting) return
@@ -250,12 +259,22 @@ export const make = Effect.fnUntraced(function* (
 
   const run: TaskSupervisor["run"] = (lease, attempt) =>
     Effect.sync(() => {
-      const run = { lease, message: undefined, nextMessage: 0, cut: Deferred.makeUnsafe<string>() }
+      const run: Run = {
+        lease,
+        attempt,
+        progress: undefined,
+        end: "ended",
+        message: undefined,
+        nextMessage: 0,
+        cut: Deferred.makeUnsafe<string>()
+      }
       runs.set(lease.task, run)
+      options.changed()
       const forgotten = Effect.sync(() => {
         if (runs.get(lease.task) === run) runs.delete(lease.task)
+        options.changed()
       })
-      const supervised = logged(supervise(journal, lease, attempt, Deferred.await(run.cut), drainTime))
+      const supervised = logged(supervise(journal, run, options))
       const fiber = runFork(Effect.ensuring(supervised, forgotten))
       fibers.add(fiber)
       return fiber
@@ -286,5 +305,7 @@ export const make = Effect.fnUntraced(function* (
     return Effect.andThen(Effect.andThen(Effect.sleep(settling), claimUntilNone), Effect.forever(next))
   }
 
-  return { node: journal.node, run, resume, message, running: () => runs.size }
+  const running = () => runs.values().map(({ attempt, lease, progress }) => openTask(lease.task, attempt, progress))
+  const ownerOf = (id: string) => runs.get(id)?.attempt.about.owner
+  return { node: journal.node, run, resume, progress, running, ownerOf }
 })

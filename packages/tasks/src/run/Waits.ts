@@ -40,9 +40,12 @@ class NotingScheduler implements Scheduler {
   }
 }
 
+/** What a run waits for: the answer to a question of a method, or the end of a sleep in milliseconds since the epoch. */
+type Wait = { readonly method: string } | { readonly until: number }
+
 export class Waits {
-  /** The open questions and sleeps by key; of a sleep its end, in milliseconds since the epoch. */
-  private readonly open = new Map<string, number | undefined>()
+  /** The open questions and sleeps by key. */
+  private readonly open = new Map<string, Wait>()
   private readonly isWaiting = Latch.makeUnsafe(false)
   private readonly noStepRuns = Latch.makeUnsafe(true)
   private steps = 0
@@ -50,9 +53,9 @@ export class Waits {
   private isDraining = false
 
   /** Waits for the answer to a question, or for the end of a sleep. */
-  during<A, E, R>(key: string, until: number | undefined, wait: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+  during<A, E, R>(key: string, what: Wait, wait: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
-      this.open.set(key, until)
+      this.open.set(key, what)
       this.isWaiting.openUnsafe()
       return Effect.ensuring(
         wait,
@@ -98,6 +101,17 @@ export class Waits {
     })
   }
 
+  /** The methods of the open questions. */
+  get asking(): ReadonlyArray<string> {
+    return [...this.open.values()].flatMap((wait) => ("method" in wait ? [wait.method] : []))
+  }
+
+  /** When the first of its sleeps ends, where no step runs. */
+  get wakesAt(): number | undefined {
+    const ends = [...this.open.values()].flatMap((wait) => ("until" in wait ? [wait.until] : []))
+    return ends.length === 0 || this.steps > 0 ? undefined : Math.min(...ends)
+  }
+
   /** Completes when the run only waits, with what for. */
   get idle(): Effect.Effect<Wake> {
     return Effect.gen({ self: this }, function* () {
@@ -116,10 +130,9 @@ export class Waits {
   /** Undefined where it waits for nothing, or not for long. */
   private wake(now: number): Wake | undefined {
     if (this.open.size === 0) return undefined
-    const ends = [...this.open.values()].filter((until) => until !== undefined)
-    const at = ends.length === 0 ? undefined : Math.min(...ends)
+    const at = this.wakesAt
     if (at !== undefined && at - now < look * looks) return undefined
-    const answers = [...this.open].flatMap(([key, until]) => (until === undefined ? [key] : []))
+    const answers = [...this.open].flatMap(([key, wait]) => ("method" in wait ? [key] : []))
     return { at, answers }
   }
 }

@@ -16,7 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as ClientFacts from "../run/ClientFacts.ts"
 import * as TaskInput from "../run/TaskInput.ts"
-import type { Attempt } from "../run/TaskSupervisor.ts"
+import type { About, Attempt } from "../run/Attempt.ts"
 import type { Claimed, Entry, Lease } from "../store/Journal.ts"
 import { bytesOf } from "../store/Row.ts"
 import type { Service } from "./Service.ts"
@@ -51,17 +51,18 @@ const fittingError = ({ code, data, message }: McpError.McpError, most: number):
 export const attemptOf = (
   { journal, resultBytes, routes, supervisor }: Service,
   lease: Lease,
-  { before, facts }: ClientFacts.ClientFacts,
+  about: About,
   entries: ReadonlyArray<Entry>,
   call: Middleware.Next
 ): Attempt => {
+  const { before, facts } = about.client
   const { clientCapabilities: capabilities, revision } = facts
   const input = TaskInput.make({ journal, lease, entries, before, client: { revision, capabilities } })
   const handler = Detached.provide(call, facts, {
     input,
     progress: (progress, options) =>
       Effect.suspend(() => {
-        if (options.message !== undefined) supervisor.message(lease, options.message)
+        supervisor.progress(lease, { progress, ...options })
         return routes.report(lease.task, progress, options)
       })
   })
@@ -83,7 +84,7 @@ export const attemptOf = (
     Effect.mapError((error) => fittingError(error, resultBytes)),
     Effect.flatMap((result) => fitting(result, resultBytes))
   )
-  return { handler: Effect.onExit(ended, over), waits: input.waits }
+  return { handler: Effect.onExit(ended, over), waits: input.waits, questions: input.waits, about }
 }
 
 /** The call of a tool as the task runs it: nothing of the request that made the task is a part of it. */
@@ -97,7 +98,13 @@ export const execution = ({ middleware, tools }: Executing, params: CallToolPara
 /** The run of a task that was claimed, by the tool of its name. */
 export const again =
   (service: Service, executing: Executing) =>
-  ({ entries, input, lease }: Claimed): Effect.Effect<Attempt, McpError.McpError> =>
+  ({
+    attempts: attempt,
+    entries,
+    input,
+    lease,
+    task: { createdAt }
+  }: Claimed): Effect.Effect<Attempt, McpError.McpError> =>
     Effect.gen(function* () {
       const client = yield* ClientFacts.read(input.client)
       if (executing.tools.find(input.tool, client.facts.principal) === undefined) {
@@ -105,5 +112,6 @@ export const again =
       }
       const { arguments: args } = input.input
       const params = { name: input.tool, arguments: isJsonObject(args) ? args : {} }
-      return attemptOf(service, lease, client, entries, execution(executing, params))
+      const about = { tool: input.tool, owner: input.owner, createdAt, attempt, client }
+      return attemptOf(service, lease, about, entries, execution(executing, params))
     })

@@ -11,6 +11,7 @@ import * as Extension from "@effect-mcp/core/Extension"
 import { Principal } from "@effect-mcp/core/Principal"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import type { ToolEntry, ToolRegistry } from "@effect-mcp/core/Tools"
+import * as TraceContext from "@effect-mcp/core/TraceContext"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { CallToolParams } from "@effect-mcp/protocol/model/Tool"
@@ -91,17 +92,20 @@ const begun = Effect.fnUntraced(function* (
   const { pollInterval, store, supervisor } = service
   const facts = ClientFacts.kept(yield* Detached.facts, service.claims)
   const caller = yield* owner(store)
-  const client = ClientFacts.write({ facts, before })
-  const task = { owner: caller, tool: name, input: { name, arguments: input }, client, ttl, pollInterval }
-  const made = yield* Effect.mapError(store.create(task, supervisor.node), ({ message }) =>
-    McpError.limitExceeded(message)
+  const { traceparent: trace } = TraceContext.entries(yield* Effect.context()) ?? {}
+  const client = { facts, before, trace: typeof trace === "string" ? trace : undefined }
+  const task = { owner: caller, tool: name, input: { name, arguments: input }, ttl, pollInterval }
+  const made = yield* Effect.mapError(
+    store.create({ ...task, client: ClientFacts.write(client) }, supervisor.node),
+    ({ message }) => McpError.limitExceeded(message)
   )
-  const { id } = made.task
+  const { createdAt, id } = made.task
   yield* Scope.addFinalizerExit(yield* Scope.Scope, ({ _tag }) =>
     _tag === "Success" ? Effect.void : abandoned(service, id, caller)
   )
   yield* join(made.task, caller)
-  const attempt = attemptOf(service, made.lease, { facts, before }, [], handler)
+  const about = { tool: name, owner: caller, createdAt, attempt: 1, client }
+  const attempt = attemptOf(service, made.lease, about, [], handler)
   yield* supervisor.run(made.lease, waits === undefined ? attempt : { ...attempt, waits })
   return { task: made.task, owner: caller }
 }, Effect.uninterruptible)

@@ -1,14 +1,18 @@
 /** Puts together what the server's half of tasks shares, from the store of the context. */
+import * as TaskSource from "@effect-mcp/server/internal/TaskSource"
+import * as Observer from "@effect-mcp/server/Observer"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Audit from "../run/Audit.ts"
+import { observedStore } from "../run/observedStore.ts"
 import * as TaskSupervisor from "../run/TaskSupervisor.ts"
 import { Journal } from "../store/Journal.ts"
 import { TaskStore } from "../store/TaskStore.ts"
 import { ResultWaits } from "./ResultWaits.ts"
 import { Routes } from "./Routes.ts"
 import type { Service } from "./Service.ts"
+import { sourceOf } from "./View.ts"
 
 export interface Options {
   /** How long a task is kept, from its creation; one that still runs then is interrupted and fails. Default 1 day. */
@@ -55,17 +59,25 @@ export const makeService = ({
   Effect.gen(function* () {
     const stored = yield* TaskStore
     const interval = millis(pollInterval)
-    const { journal, store } = yield* Audit.make(stored, yield* Journal)
+    const observer = yield* Observer.current
+    const { journal, store } = yield* observedStore(yield* Audit.make(stored, yield* Journal), observer)
+    let changed = () => {}
+    const supervisor = yield* Effect.provideService(
+      TaskSupervisor.make({
+        drain: Duration.toMillis(Duration.fromInputUnsafe(drain)),
+        observer,
+        changed: () => changed()
+      }),
+      Journal,
+      journal
+    )
+    changed = yield* TaskSource.add(sourceOf({ journal, store, supervisor }))
     return {
       store,
       routes: yield* Routes.make(stored),
       waits: new ResultWaits(maxWaits),
       journal,
-      supervisor: yield* Effect.provideService(
-        TaskSupervisor.make(Duration.toMillis(Duration.fromInputUnsafe(drain))),
-        Journal,
-        journal
-      ),
+      supervisor,
       claims,
       ttl: millis(ttl),
       maxTtl: Math.max(millis(ttl), millis(maxTtl)),

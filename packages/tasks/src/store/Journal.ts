@@ -63,6 +63,14 @@ export interface Wake {
   readonly answers: ReadonlyArray<string>
 }
 
+/** A task that no node runs. */
+export interface Parked {
+  readonly task: Task
+  readonly input: NewTask
+  /** When it is due, in milliseconds since the epoch; undefined: once a question is answered. */
+  readonly due: number | undefined
+}
+
 /** The service. Every write under a lease fails with `Lost`, and changes nothing, when the lease is not the newest or the task has ended. */
 export class Journal extends Context.Service<
   Journal,
@@ -89,6 +97,8 @@ export class Journal extends Context.Service<
     readonly park: (lease: Lease, wake?: Wake) => Effect.Effect<void, Lost>
     /** Ends the task. */
     readonly settle: (lease: Lease, outcome: Outcome, message?: string) => Effect.Effect<void, Lost>
+    /** At most `max` tasks that have not ended and are leased to no node, oldest first; for views. */
+    readonly parked: (max: number) => Effect.Effect<ReadonlyArray<Parked>>
     /** Waits until the lease is lost. */
     readonly lost: (lease: Lease) => Effect.Effect<Lost>
     /** Ends tasks that are past their ttl, forgets those that ended long ago; gives how many of both. */

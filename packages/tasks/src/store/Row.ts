@@ -1,8 +1,8 @@
 /** A task as a store holds it: its row in memory, and what all stores count and name alike. */
 import * as Base64Url from "effect/encoding/Base64Url"
 import type * as Deferred from "effect/Deferred"
-import type { NewTask, Task } from "../model/Task.ts"
-import type { Entry } from "./Journal.ts"
+import { Expired, type NewTask, type Task } from "../model/Task.ts"
+import { type Entry, type Lease, Lost } from "./Journal.ts"
 import type { Limits } from "./TaskStore.ts"
 
 /** A task with what its owner does not see. */
@@ -38,6 +38,15 @@ export const hasRoom = (
 ): boolean => {
   const more = bytesOf(value)
   return more <= limits.entryBytes && bytes + more <= limits.journalBytes && entries.size < limits.entries
+}
+
+/** Why a lease on a task is not valid; without a row the task is forgotten. */
+export const lostOf = ({ task }: Lease, row: Row | undefined): Lost => {
+  if (row === undefined) return new Lost({ task, reason: "expired" })
+  const { outcome } = row.task
+  if (outcome === undefined) return new Lost({ task, reason: "taken" })
+  if (outcome._tag === "Cancelled") return new Lost({ task, reason: "cancelled" })
+  return new Lost({ task, reason: outcome._tag === "Error" && outcome.code === Expired ? "expired" : "ended" })
 }
 
 /** Random bytes for many ids: a call of the generator costs as much for one as for all of them. */

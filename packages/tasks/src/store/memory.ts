@@ -11,18 +11,10 @@ import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import {
-  type Answer,
-  Expired,
-  expiredAfter,
-  type NewTask,
-  type Outcome,
-  type Question,
-  type Task
-} from "../model/Task.ts"
+import { type Answer, expiredAfter, type NewTask, type Outcome, type Question, type Task } from "../model/Task.ts"
 import { Kept, type KeptOptions } from "./Kept.ts"
-import { bytesOf, hasRoom, newId, type Row } from "./Row.ts"
-import { type Entry, Journal, JournalFull, type Lease, Lost, type Wake } from "./Journal.ts"
+import { bytesOf, hasRoom, lostOf, newId, type Row } from "./Row.ts"
+import { type Entry, Journal, JournalFull, type Lease, type Lost, type Wake } from "./Journal.ts"
 import { type Answers, defaultLimits, LimitReached, type Limits, TaskStore, UnknownCursor } from "./TaskStore.ts"
 
 const noRoom = "The tasks of this caller that have ended leave no room: read how they ended, or wait until they expire"
@@ -235,19 +227,10 @@ class Memory {
     return row?.epoch === epoch && row.node !== undefined ? row : undefined
   }
 
-  private lostOf({ task }: Lease): Lost {
-    const row = this.rows.get(task)
-    if (row === undefined) return new Lost({ task, reason: "expired" })
-    const { outcome } = row.task
-    if (outcome === undefined) return new Lost({ task, reason: "taken" })
-    if (outcome._tag === "Cancelled") return new Lost({ task, reason: "cancelled" })
-    return new Lost({ task, reason: outcome._tag === "Error" && outcome.code === Expired ? "expired" : "ended" })
-  }
-
   private under<A, E>(lease: Lease, use: (row: Row) => Effect.Effect<A, E>): Effect.Effect<A, E | Lost> {
     return Effect.suspend((): Effect.Effect<A, E | Lost> => {
       const row = this.held(lease)
-      return row === undefined ? Effect.fail(this.lostOf(lease)) : use(row)
+      return row === undefined ? Effect.fail(lostOf(lease, this.rows.get(lease.task))) : use(row)
     })
   }
 
@@ -339,6 +322,16 @@ class Memory {
     )
   }
 
+  parked(max: number) {
+    return Effect.sync(() => {
+      for (const row of this.rows.values()) this.expire(row)
+      const parked = [...this.rows.values()].filter(({ endedAt, node }) => endedAt === undefined && node === undefined)
+      return parked
+        .slice(0, max)
+        .map(({ input, task, wakeAt }) => ({ task, input, due: wakeAt === Infinity ? undefined : wakeAt }))
+    })
+  }
+
   settle(lease: Lease, outcome: Outcome, message?: string): Effect.Effect<void, Lost> {
     return this.under(lease, (row) => Effect.sync(() => this.end(row, outcome, message)))
   }
@@ -347,7 +340,7 @@ class Memory {
     return Effect.suspend(() => {
       const row = this.held(lease)
       return row === undefined
-        ? Effect.succeed(this.lostOf(lease))
+        ? Effect.succeed(lostOf(lease, this.rows.get(lease.task)))
         : Effect.andThen(Deferred.await(row.changed), this.lost(lease))
     })
   }
@@ -392,6 +385,7 @@ export const layer = (options: Options = {}): Layer.Layer<TaskStore | Journal> =
           message: (lease, message) => memory.message(lease, message),
           park: (lease, wake) => memory.park(lease, wake),
           settle: (lease, outcome, message) => memory.settle(lease, outcome, message),
+          parked: (max) => memory.parked(max),
           lost: (lease) => memory.lost(lease),
           sweep: memory.sweep
         })

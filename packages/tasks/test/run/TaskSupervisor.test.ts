@@ -1,5 +1,5 @@
 import * as CancelReason from "@effect-mcp/core/CancelReason"
-import { McpError } from "@effect-mcp/protocol"
+import { McpError, Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Option, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -12,15 +12,35 @@ import { TaskStore } from "../../src/store/TaskStore.ts"
 
 const input = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
 
+const facts = {
+  clientCapabilities: {},
+  clientInfo: undefined,
+  id: 1,
+  meta: {},
+  method: "tools/call",
+  revision: Revision.latestStateful,
+  sessionId: undefined,
+  principal: { subject: undefined, scopes: [], claims: {} }
+}
+
+const attempt = (handler: Effect.Effect<{ readonly [key: string]: unknown }, McpError.McpError>) => {
+  const client = { facts, before: { answers: {}, steps: {} }, trace: undefined }
+  const about = { tool: "tool", owner: "ada", createdAt: 0, attempt: 1, client }
+  return { handler, waits: new Waits(), questions: new Waits(), about }
+}
+
 /** A task whose handler runs under a supervisor of its own scope. */
 const start = Effect.fnUntraced(function* (
   handler: Effect.Effect<{ readonly [key: string]: unknown }, McpError.McpError>
 ) {
   const store = yield* TaskStore
   const scope = yield* Scope.make()
-  const supervisor = yield* Scope.provide(TaskSupervisor.make(10_000), scope)
+  const supervisor = yield* Scope.provide(
+    TaskSupervisor.make({ drain: 10_000, observer: undefined, changed: () => {} }),
+    scope
+  )
   const { lease, task } = yield* store.create(input, supervisor.node)
-  const fiber = yield* supervisor.run(lease, { handler, waits: new Waits() })
+  const fiber = yield* supervisor.run(lease, attempt(handler))
   const seen = Effect.map(store.get(task.id, "ada"), Option.getOrThrow)
   return { fiber, lease, scope, seen, store, supervisor, task }
 })
@@ -41,7 +61,7 @@ describe("a task under a supervisor", () => {
       const { fiber, seen, supervisor } = yield* start(Effect.succeed({ content: [] }))
       yield* Fiber.await(fiber)
       assert.deepStrictEqual(outcome(yield* seen), { _tag: "Result", result: { content: [] } })
-      assert.strictEqual(supervisor.running(), 0)
+      assert.deepStrictEqual(supervisor.running(), [])
     }).pipe(Effect.provide(Memory.layer()))
   )
 
@@ -115,11 +135,11 @@ describe("a task under a supervisor", () => {
       const { lease, seen, supervisor } = yield* start(Effect.never)
       const written: Array<string | undefined> = []
       const note = Effect.map(seen, ({ message }) => written.push(message))
-      supervisor.message(lease, "one")
+      supervisor.progress(lease, { progress: 1, message: "one" })
       yield* TestClock.adjust(1)
       yield* note
-      supervisor.message(lease, "two")
-      supervisor.message(lease, "three")
+      supervisor.progress(lease, { progress: 2, message: "two" })
+      supervisor.progress(lease, { progress: 3, message: "three" })
       yield* TestClock.adjust(500)
       yield* note
       yield* TestClock.adjust(500)

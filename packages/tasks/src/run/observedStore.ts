@@ -1,0 +1,85 @@
+/** A store and a journal whose creations and ends of tasks the observers of the server see. Without one they stay as they are. */
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { Observer, TaskEvent } from "@effect-mcp/server/Observer"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { isToolFailure, type NewTask, type Outcome, type Task } from "../model/Task.ts"
+import type { Journal, Lease } from "../store/Journal.ts"
+import type { TaskStore } from "../store/TaskStore.ts"
+
+interface Services {
+  readonly store: TaskStore["Service"]
+  readonly journal: Journal["Service"]
+}
+
+/** As the wire has it: a failure that the tool reports is one of the task, too. */
+const stateOf = (outcome: Outcome): TaskEvent["state"] => {
+  if (outcome._tag === "Cancelled") return "cancelled"
+  return outcome._tag === "Error" || isToolFailure(outcome) ? "failed" : "completed"
+}
+
+/** What the row of a task keeps of its caller. */
+const callerOf = ({ client: { claims, subject } }: NewTask): TaskEvent["principal"] => ({
+  subject: typeof subject === "string" ? subject : undefined,
+  claims: isJsonObject(claims) ? claims : {}
+})
+
+interface Known {
+  readonly input: NewTask
+  readonly createdAt: number
+}
+
+const isOpen = (task: Option.Option<Task>): boolean => Option.isSome(task) && task.value.outcome === undefined
+
+const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => void, clock: Clock.Clock): Services => {
+  /** The tasks that run here. */
+  const known = new WeakMap<Lease, Known>()
+  const tell = (id: string, of: Known | undefined, state: TaskEvent["state"]) =>
+    Effect.sync(() => {
+      const age = of === undefined ? undefined : clock.currentTimeMillisUnsafe() - of.createdAt
+      told({ state, id, age, tool: of?.input.tool, principal: of && callerOf(of.input) })
+    })
+  const tellOf = (lease: Lease, state: TaskEvent["state"]) =>
+    Effect.suspend(() => tell(lease.task, known.get(lease), state))
+  /** The first cancel of a task ends it. */
+  const cancelled = (task: Option.Option<Task>) =>
+    Effect.sync(() => {
+      if (Option.isNone(task) || task.value.outcome?._tag !== "Cancelled") return
+      const { createdAt, id, updatedAt } = task.value
+      told({ state: "cancelled", id, age: updatedAt - createdAt, tool: undefined, principal: undefined })
+    })
+  return {
+    store: {
+      ...store,
+      create: (input, node) =>
+        Effect.tap(store.create(input, node), ({ lease, task: { createdAt, id } }) => {
+          known.set(lease, { input, createdAt })
+          return tell(id, known.get(lease), "created")
+        }),
+      cancel: (id, owner, message) =>
+        Effect.flatMap(store.get(id, owner), (before) =>
+          Effect.tap(store.cancel(id, owner, message), (after) => (isOpen(before) ? cancelled(after) : Effect.void))
+        )
+    },
+    journal: {
+      ...journal,
+      claim: (node, tools, max) =>
+        Effect.tap(journal.claim(node, tools, max), (claimed) =>
+          Effect.sync(() => {
+            for (const { input, lease, task } of claimed) known.set(lease, { input, createdAt: task.createdAt })
+          })
+        ),
+      settle: (lease, outcome, message) =>
+        Effect.tap(journal.settle(lease, outcome, message), () => tellOf(lease, stateOf(outcome))),
+      lost: (lease) =>
+        Effect.tap(journal.lost(lease), ({ reason }) => (reason === "expired" ? tellOf(lease, "expired") : Effect.void))
+    }
+  }
+}
+
+export const observedStore = (services: Services, observer: Observer | undefined): Effect.Effect<Services> =>
+  Effect.map(Clock.Clock, (clock) => {
+    const { task } = observer ?? {}
+    return task === undefined ? services : observedBy(services, task, clock)
+  })
