@@ -94,10 +94,10 @@ const begun = Effect.fnUntraced(function* (
   const caller = yield* owner(store)
   const { traceparent: trace } = TraceContext.entries(yield* Effect.context()) ?? {}
   const client = { facts, before, trace: typeof trace === "string" ? trace : undefined }
-  const task = { owner: caller, tool: name, input: { name, arguments: input }, ttl, pollInterval }
-  const made = yield* Effect.mapError(
-    store.create({ ...task, client: ClientFacts.write(client) }, supervisor.node),
-    ({ message }) => McpError.limitExceeded(message)
+  const row = ClientFacts.write(client)
+  const task = { owner: caller, tool: name, input: { name, arguments: input }, client: row, ttl, pollInterval }
+  const made = yield* Effect.mapError(store.create(task, supervisor.node), ({ message }) =>
+    McpError.limitExceeded(message)
   )
   const { createdAt, id } = made.task
   yield* Scope.addFinalizerExit(yield* Scope.Scope, ({ _tag }) =>
