@@ -23,6 +23,7 @@ const packages = [
   "bench",
   "spec",
   "conformance",
+  "docs",
   "release"
 ]
 
@@ -40,7 +41,7 @@ const project = (name: string) => ({
   test: {
     name: suites.get(name) ?? name,
     include: ["test/**/*.test.ts"],
-    exclude: ["test/perf/**"],
+    exclude: ["test/perf/**", "test/site/**"],
     isolate: alone.has(name)
   }
 })
@@ -77,6 +78,13 @@ const over = (listener: "node" | "nodes" | "web") => ({
   }
 })
 
+/** The built site in a browser: `npm run test:docs` builds it and runs these, `npm test` does not. */
+const site = {
+  extends: true as const,
+  root: "packages/docs",
+  test: { name: "docs:site", include: ["test/site/**/*.test.ts"] }
+}
+
 /** What measures time and memory: a busy machine fails it. `npm run test:perf` runs it, `npm test` does not. */
 const perf = {
   extends: true as const,
@@ -96,6 +104,6 @@ export default defineConfig({
     maxWorkers: "100%",
     reporters: ["default", "./packages/spec/src/Reporter.ts", "./packages/spec/src/SkipReporter.ts"],
     coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"], reporter: ["text", "html"] },
-    projects: [...packages.map(project), over("node"), over("web"), over("nodes"), perf]
+    projects: [...packages.map(project), over("node"), over("web"), over("nodes"), site, perf]
   }
 })

@@ -1,5 +1,6 @@
 /**
- * The examples of docstrings: `@example` and a block of TypeScript. All are compiled, in one program, and run, in one process.
+ * The examples of docstrings: `@example` and a block of TypeScript. All are compiled, in one program, and run, in one process; with them the
+ * code of pages and of AGENTS.md, of which `docs/pages.test.ts` runs what is no module.
  *
  * An example is a module: it imports what it uses, by the names that a user imports. Lines that it prints by `console.log` are given by
  * comments, `// => text`, in their order.
@@ -7,9 +8,9 @@
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { join, relative, resolve } from "node:path"
+import { join, relative } from "node:path"
+import { blocks, root, write } from "./support/pages.ts"
 
-const root = resolve(import.meta.dirname, "../../..")
 /** Inside the package of examples, so that the modules find what a user would install. */
 const directory = join(root, "packages/examples/.docstrings")
 
@@ -38,20 +39,27 @@ const examplesIn = (source: string): ReadonlyArray<Example> => {
   )
 }
 
-const examples = packages
+const docstrings = packages
   .flatMap((name) => globSync(`${name}/src/**/*.ts`, { cwd: root }))
   .toSorted()
   .flatMap(examplesIn)
 
+const modules = blocks
+  .filter(({ kind }) => kind === "module")
+  .map(({ code, file, place }): Example => ({ place, code, file: join(directory, "pages", file) }))
+
+const examples = [...docstrings, ...modules]
+
 const tsconfig = {
   extends: "../../../tsconfig.base.json",
-  include: ["*.ts"],
+  include: ["**/*.ts"],
   references: packages.map((name) => ({ path: `../../../${name}` })),
   compilerOptions: {
     composite: false,
     incremental: false,
     noEmit: true,
     rewriteRelativeImportExtensions: false,
+    allowImportingTsExtensions: true,
     // An example may define what it only shows.
     noUnusedLocals: false,
     lib: ["ES2024", "DOM"],
@@ -59,18 +67,19 @@ const tsconfig = {
   }
 }
 
-describe("Examples of docstrings", () => {
+describe("Examples of docstrings and of pages", () => {
   beforeAll(() => {
     rmSync(directory, { recursive: true, force: true })
     mkdirSync(directory)
     writeFileSync(join(directory, "tsconfig.json"), JSON.stringify(tsconfig))
-    for (const { code, file } of examples) writeFileSync(file, code)
+    for (const { code, file } of docstrings) writeFileSync(file, code)
+    write(join(directory, "pages"))
     return () => rmSync(directory, { recursive: true, force: true })
   })
 
   it("are blocks of TypeScript", () => {
     assert.deepStrictEqual(
-      examples.filter(({ code }) => code === "").map(({ place }) => place),
+      docstrings.filter(({ code }) => code === "").map(({ place }) => place),
       []
     )
   })

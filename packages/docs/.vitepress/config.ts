@@ -1,0 +1,33 @@
+import { readFileSync } from "node:fs"
+import * as path from "node:path"
+import { defineConfig } from "vitepress"
+
+const site = path.resolve(import.meta.dirname, "../.site")
+
+export default defineConfig({
+  title: "effect-mcp",
+  description: "The Model Context Protocol, server and client, as an actor system on Effect",
+  lang: "en",
+  srcDir: ".site/pages",
+  outDir: ".site/html",
+  cacheDir: ".site/cache",
+  srcExclude: ["public/**"],
+  cleanUrls: true,
+  metaChunk: true,
+  head: [["link", { rel: "icon", href: "/icon.svg", type: "image/svg+xml" }]],
+  vite: { build: { chunkSizeWarningLimit: 2000 } },
+  markdown: {
+    theme: { light: "github-light-high-contrast", dark: "github-dark" }
+  },
+  themeConfig: {
+    outline: [2, 3],
+    search: { provider: "local" },
+    nav: [
+      { text: "Guide", link: "/start", activeMatch: "^/(?!api)." },
+      { text: "API", link: "/api/", activeMatch: "^/api" },
+      { text: "llms.txt", link: "/llms.txt", target: "_blank" }
+    ],
+    sidebar: JSON.parse(readFileSync(path.join(site, "sidebar.json"), "utf8")),
+    socialLinks: [{ icon: "github", link: "https://github.com/effect-mcp/effect-mcp" }]
+  }
+})

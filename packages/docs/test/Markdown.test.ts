@@ -1,0 +1,56 @@
+import { assert, describe, it } from "@effect/vitest"
+import { prose, sectionOf, slug, summaryOf, titleOf } from "../src/Markdown.ts"
+
+const document = `# A title
+
+The first
+paragraph.
+
+## Part \`one\`
+
+Text.
+
+\`\`\`md
+## No heading
+\`\`\`
+
+### Below
+
+More.
+
+## Part two
+
+The end.
+`
+
+describe("a Markdown document", () => {
+  it("has a title, and a summary of one line", () => {
+    assert.strictEqual(titleOf(document), "A title")
+    assert.strictEqual(summaryOf(document), "The first paragraph.")
+  })
+
+  it("has sections with what is below them, and a top before the first", () => {
+    assert.strictEqual(sectionOf(document, "top"), "The first\nparagraph.")
+    assert.strictEqual(sectionOf(document, "part-two"), "## Part two\n\nThe end.")
+    const one = sectionOf(document, "part-one") ?? ""
+    assert.match(one, /^## Part `one`\n/)
+    assert.match(one, /## No heading[^]*### Below\n\nMore\.$/)
+  })
+
+  it("has no section of a heading that is inside of a fence, or that is not there", () => {
+    assert.isUndefined(sectionOf(document, "no-heading"))
+    assert.isUndefined(sectionOf(document, "part-three"))
+  })
+
+  it("is changed outside of fences only", () => {
+    const changed = prose(document, (line) => line.replace("heading", "HEADING").replace("Text", "TEXT"))
+    assert.include(changed, "## No heading")
+    assert.include(changed, "TEXT.")
+  })
+
+  it("has ids of headings as the site makes them", () => {
+    assert.strictEqual(slug("`... exited with code ...`"), "exited-with-code")
+    assert.strictEqual(slug("Questions in 2026-07-28"), "questions-in-2026-07-28")
+    assert.strictEqual(slug("Workers, Bun & Deno"), "workers-bun-deno")
+  })
+})

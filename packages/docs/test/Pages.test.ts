@@ -1,0 +1,108 @@
+import { assert, describe, it } from "@effect/vitest"
+import { globSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import * as Api from "../src/Api.ts"
+import * as Llms from "../src/Llms.ts"
+import { sectionOf } from "../src/Markdown.ts"
+import * as Pages from "../src/Pages.ts"
+import { published, root } from "../src/Repository.ts"
+
+const pages = Pages.all.flatMap(({ pages }) => pages)
+const api = Api.read()
+const modules = api.flatMap(({ modules }) => modules)
+const textOf = new Map([...pages, ...modules].map(({ name, text }) => [`/${name}`, text]))
+const pageNamed = (name: string): string => textOf.get(`/${name}`) ?? assert.fail(`There is no page ${name}`)
+
+describe("the pages of the site", () => {
+  it("have a title and a summary each", () => {
+    assert.isAtLeast(pages.length, 25)
+    for (const { name, summary, title } of pages) {
+      assert.notStrictEqual(title, "", name)
+      assert.match(summary, /^[A-Z`].{30,}[.:]$/, name)
+    }
+  })
+
+  it("lead to pages and headings that are there", () => {
+    const links = pages.flatMap(({ name, text }) =>
+      [...text.matchAll(/\]\((\/[^)#\s]*|)(?:#([^)\s]+))?\)/g)].map(([, to = "", id]) => ({ name, to, id }))
+    )
+    assert.isAtLeast(links.length, 60)
+    for (const { id, name, to } of links) {
+      if (to === "/api/" || Pages.pictures.has(to.slice(1))) continue
+      const target = textOf.get(to === "" ? `/${name}` : to)
+      if (target === undefined) assert.fail(`${name} leads to ${to}`)
+      if (id !== undefined) assert.isDefined(sectionOf(target, id), `${name} leads to ${to}#${id}`)
+    }
+  })
+
+  it("include no line of an include that was not expanded, and no link that leaves its folder", () => {
+    for (const { name, text } of pages) {
+      assert.notInclude(text, "@include", name)
+      assert.notMatch(text, /\]\(\.\.?\//, name)
+    }
+  })
+
+  it("have the nine promises of long work word for word", () => {
+    const readme = readFileSync(join(root, "packages/durable/README.md"), "utf8")
+    const promises = [...readme.matchAll(/^\d\. \*\*.*$/gm)].map(([line]) => line)
+    assert.strictEqual(promises.length, 9)
+    for (const promise of promises) assert.include(pageNamed("long-work"), promise)
+  })
+
+  it("tell of errors whose messages are in the sources", () => {
+    const sources = globSync("packages/*/src/**/*.ts", { cwd: root })
+      .filter((file) => !file.startsWith("packages/docs/"))
+      .map((file) => readFileSync(join(root, file), "utf8"))
+      .join("\n")
+    const messages = [...pageNamed("troubleshooting").matchAll(/^### `(.*)`$/gm)].map(([, message = ""]) => message)
+    assert.isAtLeast(messages.length, 20)
+    for (const message of messages) {
+      for (const part of message.split("...")) {
+        // The compiler's messages hold code of their own.
+        const text = part.trim().replace(/ as$/, "")
+        assert.include(sources, text, message)
+      }
+    }
+  })
+})
+
+describe("the API reference", () => {
+  it("has each public module of each published package that has one", () => {
+    const expected = published.flatMap(({ exports, folder }) =>
+      exports
+        .map(([subpath]) => subpath)
+        .filter((subpath) => /^\.\/(?!internal\/)/.test(subpath) && !subpath.endsWith(".json"))
+        .map((subpath) => `api/${folder}/${subpath.slice(2)}`)
+    )
+    const names = new Set(modules.map(({ name }) => name))
+    assert.isAtLeast(expected.length, 100)
+    assert.deepStrictEqual(
+      expected.filter((name) => !names.has(name)),
+      []
+    )
+  })
+
+  it("has the docstring, the example and the signature of an export", () => {
+    const layer = sectionOf(pageNamed("api/core/Tools"), "layer") ?? ""
+    assert.match(layer, /^## layer\n\nOffers `tool` for as long as the layer lives/)
+    assert.match(layer, /\*\*Example\*\*[^]*```ts\nimport/)
+    assert.include(layer, "declare function layer<")
+  })
+
+  it("has the classes of a package without modules of its own", () => {
+    assert.include(pageNamed("api/promise/index"), "\n## McpServer\n")
+  })
+})
+
+describe("llms.txt", () => {
+  it("lists every page and every module, each by a link to its Markdown", () => {
+    const text = Llms.short(Pages.home, Pages.all, api)
+    assert.match(text, /^# effect-mcp\n\n> .+\n\n## /)
+    for (const { name, title } of [...pages, ...modules]) assert.include(text, `- [${title}](/${name}.md)`)
+  })
+
+  it("has a full version with the text of all pages", () => {
+    const text = Llms.full(Pages.all)
+    for (const { name, title } of pages) assert.include(text, `<!-- /${name}.md -->\n\n# ${title}\n`)
+  })
+})

@@ -1,0 +1,121 @@
+/** The site that `npm run docs` has built, in a real Chromium. `npm run test:docs` builds it first. */
+import { needs } from "@effect-mcp/spec/skip"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { existsSync, readFileSync, statSync } from "node:fs"
+import { createServer } from "node:http"
+import * as path from "node:path"
+import type { Page } from "playwright-core"
+import { missing, open } from "../../../console/test/support/browser.ts"
+import * as Pages from "../../src/Pages.ts"
+import { docs } from "../../src/Repository.ts"
+
+const html = path.join(docs, ".site/html")
+const types: Readonly<Record<string, string>> = {
+  ".css": "text/css",
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".json": "application/json",
+  ".md": "text/markdown",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".txt": "text/plain"
+}
+
+/** Serves the files as a host of static sites does: `/tools` is `tools.html`. */
+const served = Effect.acquireRelease(
+  Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {
+    const server = createServer(({ url = "/" }, response) => {
+      const wanted = path.join(html, decodeURIComponent(new URL(url, "http://localhost").pathname))
+      const file = [wanted, `${wanted}.html`, path.join(wanted, "index.html")].find(
+        (file) => existsSync(file) && statSync(file).isFile()
+      )
+      const type = types[path.extname(file ?? "")] ?? "application/octet-stream"
+      response.writeHead(file === undefined ? 404 : 200, { "content-type": type })
+      response.end(file === undefined ? undefined : readFileSync(file))
+    }).listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      const port = typeof address === "object" ? address?.port : undefined
+      resume(
+        Effect.succeed({
+          url: `http://127.0.0.1:${port}`,
+          close: () => {
+            server.closeAllConnections()
+            server.close()
+          }
+        })
+      )
+    })
+  }),
+  ({ close }) => Effect.sync(close)
+)
+
+/** Where the document is wider than the window, it scrolls sideways. */
+const overflow = (page: Page): Promise<number> =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+
+const names = Pages.all.flatMap(({ pages }) => pages.map(({ name }) => name))
+
+describe("the site in a browser", needs(missing === undefined, missing ?? ""), () => {
+  it.live("shows every page without an error of the browser, and in a window of 360 pixels none scrolls sideways", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served
+      const { complaints, page } = yield* open(url, { viewport: { width: 360, height: 740 } })
+      yield* Effect.promise(async () => {
+        for (const name of ["", ...names, "api/", "api/core/Tools", "api/client/McpClient"]) {
+          await page.goto(`${url}/${name}`, { waitUntil: "networkidle" })
+          assert.isAtMost(await overflow(page), 0, `/${name} is wider than the window`)
+        }
+      })
+      assert.deepStrictEqual(complaints, [])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("finds a page by a search from the keyboard", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served
+      const { page } = yield* open(`${url}/start`)
+      yield* Effect.promise(async () => {
+        await page.waitForLoadState("networkidle")
+        await page.keyboard.press("Control+k")
+        await page.keyboard.type("cannot be asked")
+        await page.locator(".result", { hasText: "Troubleshooting" }).first().waitFor()
+        await page.keyboard.press("Enter")
+        await page.waitForURL(/troubleshooting#/)
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("shows code with Effect and with promises", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served
+      const { page } = yield* open(`${url}/tools`)
+      yield* Effect.promise(async () => {
+        await page.waitForLoadState("networkidle")
+        const group = page.locator(".vp-code-group").first()
+        assert.include(await group.locator(".active pre").textContent(), "Tools.layer(Forecast")
+        await group.locator("label", { hasText: "Promise" }).click()
+        await group.locator(".active pre", { hasText: "server.tool(" }).waitFor()
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is dark where its reader wants that", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served
+      const { page } = yield* open(`${url}/tools`, { colorScheme: "dark" })
+      const color = yield* Effect.promise(() => page.evaluate(() => getComputedStyle(document.body).backgroundColor))
+      assert.strictEqual(color, "rgb(27, 27, 31)")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("has its pages as Markdown, and llms.txt", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served
+      const read = (name: string) => Effect.promise(() => fetch(`${url}/${name}`).then((response) => response.text()))
+      assert.match(yield* read("llms.txt"), /^# effect-mcp\n/)
+      assert.match(yield* read("tools.md"), /^# Tools\n/)
+      assert.include(yield* read("llms-full.txt"), "# Long work")
+    }).pipe(Effect.scoped)
+  )
+})

@@ -1,0 +1,68 @@
+/**
+ * The blocks of TypeScript in pages of the site and in AGENTS.md of packages.
+ *
+ * ```` ```ts name.ts [Tab] ````: a file of its page, which other blocks of the page may import as `./name.ts`. Its kind follows from what it
+ * does. `compiled` behind the name: it needs what a test does not have, such as a database, and is compiled only.
+ */
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { basename, dirname, join, resolve } from "node:path"
+
+export const root = resolve(import.meta.dirname, "../../../..")
+
+/**
+ * `compiled`: not run. `test`: run by Vitest. `stdio` and `http`: a server, which a client opens. `program`: run by itself, what it prints is
+ * the block of output behind it. `module`: imported, what it prints follows as `// => text`.
+ */
+export type Kind = "compiled" | "test" | "stdio" | "http" | "program" | "module"
+
+export interface Block {
+  /** The document and the line of the block. */
+  readonly place: string
+  /** Its path in the folder that holds all blocks. */
+  readonly file: string
+  readonly kind: Kind
+  readonly code: string
+  readonly output: string | undefined
+}
+
+const documents = ["packages/docs/pages/*.md", "packages/*/AGENTS.md"]
+  .flatMap((pattern) => globSync(pattern, { cwd: root }))
+  .toSorted()
+
+const kindOf = (name: string, info: string, code: string, output: string | undefined): Kind => {
+  if (/\bcompiled\b/.test(info)) return "compiled"
+  if (name.endsWith(".test.ts")) return "test"
+  if (output !== undefined) return "program"
+  if (/\brunStdio\(|\.stdio\(\)/.test(code)) return "stdio"
+  return /\bPORT\b/.test(code) ? "http" : "module"
+}
+
+const folderOf = (document: string): string =>
+  document.endsWith("AGENTS.md") ? `${basename(dirname(document))}-agents` : basename(document, ".md")
+
+const blocksOf = (document: string): ReadonlyArray<Block> => {
+  const text = readFileSync(join(root, document), "utf8")
+  const found = text.matchAll(/^```ts(?: (\S+\.ts))?( [^\n]*)?\n([^]*?)^```$\n(?:\n```text output\n([^]*?)^```$)?/gm)
+  return [...found].map(({ 0: all, 1: given, 2: info = "", 3: code = "", 4: output, index }) => {
+    const line = text.slice(0, index).split("\n").length
+    const name = given ?? `block-${line}.ts`
+    if (all === "") throw new Error(`${document}:${line} is an empty block`)
+    return {
+      place: `${document}:${line}`,
+      file: join(folderOf(document), name),
+      kind: kindOf(name, info, code, output),
+      code,
+      output
+    }
+  })
+}
+
+export const blocks: ReadonlyArray<Block> = documents.flatMap(blocksOf)
+
+/** Writes all blocks below `directory`, which lies in the package of examples: they import what a user would install. */
+export const write = (directory: string): void => {
+  for (const { code, file } of blocks) {
+    mkdirSync(dirname(join(directory, file)), { recursive: true })
+    writeFileSync(join(directory, file), code)
+  }
+}
