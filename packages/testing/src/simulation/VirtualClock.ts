@@ -1,0 +1,56 @@
+/** A clock whose time passes only where it is told to: from one sleep to the next, so that a day takes no longer than its work. */
+import type * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+
+interface Sleep {
+  readonly until: number
+  readonly wake: () => void
+}
+
+const nanos = (millis: number): bigint => BigInt(Math.round(millis * 1_000_000))
+
+export class VirtualClock implements Clock.Clock {
+  private now = 0
+  /** Those that end first come first; of equal ones the older. */
+  private readonly sleeps: Array<Sleep> = []
+  readonly currentTimeMillis = Effect.sync(() => this.now)
+  readonly currentTimeNanos = Effect.sync(() => nanos(this.now))
+  readonly monotonicTimeNanos = Effect.sync(() => nanos(this.now))
+
+  currentTimeMillisUnsafe(): number {
+    return this.now
+  }
+
+  currentTimeNanosUnsafe(): bigint {
+    return nanos(this.now)
+  }
+
+  monotonicTimeNanosUnsafe(): bigint {
+    return nanos(this.now)
+  }
+
+  sleep(duration: Duration.Duration): Effect.Effect<void> {
+    return Effect.callback<void>((resume) => {
+      const millis = Duration.toMillis(duration)
+      if (millis <= 0) return resume(Effect.void)
+      const sleep: Sleep = { until: this.now + millis, wake: () => resume(Effect.void) }
+      const later = this.sleeps.findIndex(({ until }) => until > sleep.until)
+      this.sleeps.splice(later === -1 ? this.sleeps.length : later, 0, sleep)
+      return Effect.sync(() => {
+        const index = this.sleeps.indexOf(sleep)
+        if (index !== -1) this.sleeps.splice(index, 1)
+      })
+    })
+  }
+
+  /** Advances to the end of the next sleep and ends it; false where there is none before `limit`, in milliseconds. */
+  advance(limit: number): boolean {
+    const next = this.sleeps[0]
+    if (next === undefined || !(next.until <= limit)) return false
+    this.sleeps.shift()
+    this.now = next.until
+    next.wake()
+    return true
+  }
+}

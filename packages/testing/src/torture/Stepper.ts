@@ -1,0 +1,76 @@
+/** Counts the operations of a handler's fibers, and stops the run before one of them. */
+import { ClientInput } from "@effect-mcp/core/ClientInput"
+import * as Context from "effect/Context"
+import type * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import { Driver } from "../simulation/Driver.ts"
+
+/** A place in a handler: before its nth operation, or where it waits for the nth time. Both count from 1. */
+export interface Place {
+  readonly kind: "operation" | "wait"
+  readonly number: number
+}
+
+/** In the context of what a feature runs, and of no fiber of the server itself: the server's first operations are never interrupted. */
+const OfFeature = Context.Reference("@effect-mcp/testing/OfFeature", { defaultValue: () => false })
+
+/** The features, whose handlers a `Stepper` knows. */
+export const marked = <E, R>(features: Layer.Layer<never, E, R>): Layer.Layer<never, E, R> =>
+  Layer.provide(features, Layer.succeed(OfFeature, true))
+
+const isHandler = ({ context }: Fiber.Fiber<unknown, unknown>): boolean =>
+  Context.get(context, OfFeature) && Context.getOrUndefined(context, ClientInput) !== undefined
+
+export class Stepper {
+  operations = 0
+  waits = 0
+  /** Called once where the place is reached. The fiber continues with `driver.release`. */
+  onReached: (() => void) | undefined
+  readonly driver: Driver
+  private readonly place: Place | undefined
+  private isArmed = false
+  private readonly fibers = new Set<Fiber.Fiber<unknown, unknown>>()
+  private readonly scopes = new Set<Scope.Scope>()
+
+  constructor(place: Place | undefined) {
+    this.place = place
+    this.driver = new Driver({ preempts: (fiber) => this.preempts(fiber), idle: () => this.idle() })
+  }
+
+  /** Counts from now on. */
+  arm(): void {
+    this.isArmed = true
+  }
+
+  /** Fibers of the handler that have not ended. */
+  get running(): number {
+    return [...this.fibers].filter((fiber) => fiber.pollUnsafe() === undefined).length
+  }
+
+  /** Scopes that the handler ran in and that are open. */
+  get open(): number {
+    return [...this.scopes].filter(({ state }) => state._tag !== "Closed").length
+  }
+
+  private reached(kind: Place["kind"], number: number): boolean {
+    if (this.place?.kind !== kind || this.place.number !== number) return false
+    // Not from inside of the fiber that stops.
+    this.driver.makeDispatcher().scheduleTask(() => this.onReached?.(), 0)
+    return true
+  }
+
+  private preempts(fiber: Fiber.Fiber<unknown, unknown>): boolean {
+    if (!this.isArmed || !isHandler(fiber)) return false
+    this.fibers.add(fiber)
+    const scope = Context.getOrUndefined(fiber.context, Scope.Scope)
+    if (scope !== undefined) this.scopes.add(scope)
+    if (!this.reached("operation", ++this.operations)) return false
+    this.driver.hold()
+    return true
+  }
+
+  private idle(): boolean {
+    return this.isArmed && this.running > 0 && this.reached("wait", ++this.waits)
+  }
+}

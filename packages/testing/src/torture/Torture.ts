@@ -1,0 +1,153 @@
+/**
+ * Whether a call leaves the world in order whatever goes wrong: it runs again and again, in memory, each time with one fault at another place.
+ *
+ * It is cancelled, and its connection ends, before each operation of the handler's fibers and wherever they wait. Each call of a dependency
+ * fails, before and after its effect. Each question is declined, dismissed, answered by an error and never. Where the call runs as a task,
+ * its node dies before and after each write (`CrashPoints`). Every run has a clock and a scheduler of its own, so all runs are the same
+ * again, and no time passes.
+ */
+import type { Client } from "@effect-mcp/client/McpClient"
+import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import type * as Tool from "@effect-mcp/core/Tool"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import type { Registries } from "@effect-mcp/server/McpServer"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Inspectable from "effect/Inspectable"
+import type * as Layer from "effect/Layer"
+import * as McpCheck from "../McpCheck.ts"
+import type * as McpTest from "../McpTest.ts"
+import { crashes, type Handler } from "./crashes.ts"
+import type { Failing } from "./dependencies.ts"
+import type { Ledger } from "./Ledger.ts"
+import { type Fault, type Places, play, type Played, type Run } from "./play.ts"
+import { answersTo } from "./questions.ts"
+import { type Row, rowsOf, table } from "./table.ts"
+
+export { failing, type Failing, type When } from "./dependencies.ts"
+export { acquired, type Entry, happened, Ledger, released } from "./Ledger.ts"
+export type { Fault, Run } from "./play.ts"
+export type { Answer } from "./questions.ts"
+export type { Place } from "./Stepper.ts"
+export { type Row, table } from "./table.ts"
+
+/** What a torture that found nothing gives. */
+export interface Passed {
+  readonly rows: ReadonlyArray<Row>
+  readonly runs: ReadonlyArray<Run>
+}
+
+/** Runs that left the world in disorder. The message is the table, and below it each finding with its fault and place. */
+export class Broken extends Data.TaggedError("Broken")<{
+  readonly message: string
+  readonly rows: ReadonlyArray<Row>
+  readonly runs: ReadonlyArray<Run>
+  /** The first run with a finding. */
+  readonly first: Run
+}> {
+  /** Without the runs, which are hundreds. */
+  override [Inspectable.NodeInspectSymbol](): string {
+    return this.stack ?? this.message
+  }
+}
+
+/** Options of a torture. */
+export interface Options<W, X> {
+  /** The dependencies whose calls fail in turn. Default: none. */
+  readonly fails?: ReadonlyArray<Failing<W>> | undefined
+  /** What must hold of the world after each run; fails where it does not. */
+  readonly afterEach?: ((run: Run) => Effect.Effect<unknown, X, W | Ledger>) | undefined
+  /** Default: all. */
+  readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
+  /** How many fibers the handler may leave running on purpose. Default 0. */
+  readonly background?: number | undefined
+  /** Operations and waits that are tried per run at most, evenly chosen. Default: all. */
+  readonly maxPlaces?: number | undefined
+  /** Options of the client, such as its timeout. */
+  readonly client?: McpTest.Options["client"]
+  /** Options of the server, such as limits. */
+  readonly server?: McpTest.Options["server"]
+}
+
+/** What is tortured: `tool`, `task` or `request` makes it. */
+export interface Subject<E, R> extends Played<E, R> {
+  /** The handler by itself, where it runs as a task. */
+  readonly handler?: Handler<Exclude<R, Registries | RequestServices>> | undefined
+}
+
+/** A call of a tool. */
+export const tool = <E, R, I, O, F, H>(
+  features: Layer.Layer<never, E, R>,
+  contract: Tool.Tool<I, O, F, H>,
+  input: NoInfer<I>
+): Subject<E, R> => ({ features, call: (client) => client.callTool(contract, input) })
+
+/** A call of a tool that also runs as a task, whose node dies at each of its writes. */
+export const task = <E, R, I, O, F, H>(
+  features: Layer.Layer<never, E, R>,
+  contract: Tool.Tool<I, O, F, H>,
+  input: NoInfer<I>
+): Subject<E, R> => ({ ...tool(features, contract, input), handler: McpCheck.call(features, contract, input) })
+
+/** Any request of a client. */
+export const request = <E, R>(
+  features: Layer.Layer<never, E, R>,
+  call: (client: Client) => Effect.Effect<unknown, unknown>
+): Subject<E, R> => ({ features, call })
+
+/** The places of a kind, evenly chosen where there are more than `most`. */
+const placesOf = (kind: "operation" | "wait", count: number, most: number) => {
+  const tried = Math.min(count, most)
+  return Array.from({ length: tried }, (_, index) => ({ kind, number: Math.floor((index * count) / tried) + 1 }))
+}
+
+/** The faults of a call, by what it does without one. */
+const faultsOf = ({ calls, operations, questions, waits }: Places, most: number): ReadonlyArray<Fault> => {
+  const places = [...placesOf("operation", operations, most), ...placesOf("wait", waits, most)]
+  return [
+    ...places.map((place) => ({ _tag: "Cancelled" as const, place })),
+    ...places.map((place) => ({ _tag: "Disconnected" as const, place })),
+    ...calls.flatMap((_, index) =>
+      (["before", "after"] as const).map((when) => ({ _tag: "Failed" as const, call: index + 1, when }))
+    ),
+    ...questions.flatMap((method, index) =>
+      answersTo(method).map((answer) => ({ _tag: "Answered" as const, question: index + 1, answer }))
+    )
+  ]
+}
+
+/**
+ * Tortures a call. Each run has a fresh `world`: the services that the features need, and the client's `Elicitation`, `Sampling` and `Roots`.
+ * Its doubles may write the `Ledger`: what it says was acquired must be released, and what happened must not happen twice.
+ *
+ * After each run no fiber and no scope of the handler may be left, the server may keep no request, and the session must answer. Fails with
+ * `Broken` where one of that does not hold, or where `afterEach` fails. Gives the table of all runs.
+ */
+export const run = <E, W, LE = never, LR = never, X = never>(
+  subject: Subject<E, NoInfer<W> | Ledger | Registries | RequestServices>,
+  world: Layer.Layer<W, LE, LR>,
+  options: Options<NoInfer<W>, X> = {}
+): Effect.Effect<Passed, Broken | E | LE | McpTest.ConnectError, Exclude<LR, Ledger>> =>
+  Effect.gen(function* () {
+    const {
+      afterEach,
+      background = 0,
+      client,
+      fails = [],
+      maxPlaces = Infinity,
+      revisions = Revision.all,
+      server
+    } = options
+    const playing = { afterEach, background, client, fails, server }
+    const runs: Array<Run> = []
+    for (const { version } of revisions) {
+      const at = (fault: Fault) => play(version, subject, world, playing, fault)
+      const plain = yield* at({ _tag: "None" })
+      runs.push(plain.run)
+      for (const fault of faultsOf(plain.places, maxPlaces)) runs.push((yield* at(fault)).run)
+    }
+    if (subject.handler !== undefined) runs.push(...(yield* crashes(subject.handler, world, afterEach)))
+    const first = runs.find(({ found }) => found.length > 0)
+    const rows = rowsOf(runs)
+    return first === undefined ? { rows, runs } : yield* new Broken({ message: table(runs), rows, runs, first })
+  })

@@ -1,0 +1,41 @@
+/** The runs of a handler as a task whose node dies. */
+import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as CrashPoints from "../CrashPoints.ts"
+import type * as McpTest from "../McpTest.ts"
+import { audit, Ledger } from "./Ledger.ts"
+import { type Fault, reason, type Run } from "./play.ts"
+
+/** A handler by itself. */
+export type Handler<R> = Effect.Effect<unknown, unknown, R | RequestServices>
+
+const revision = "2026-07-28"
+
+/** Runs the handler as a task once for each of its writes, as `CrashPoints` does. What differs between them is a finding of the last run. */
+export const crashes = <W, LE, LR, X>(
+  handler: Handler<NoInfer<W> | Ledger>,
+  world: Layer.Layer<W, LE, LR>,
+  afterEach: ((run: Run) => Effect.Effect<unknown, X, W | Ledger>) | undefined
+): Effect.Effect<ReadonlyArray<Run>, LE | McpTest.ConnectError, Exclude<LR, Ledger>> =>
+  Effect.gen(function* () {
+    const runs: Array<Run> = []
+    const after = ({ exit, point }: CrashPoints.Run<unknown, unknown>) =>
+      Effect.gen(function* () {
+        const entries = yield* (yield* Ledger).entries
+        const fault: Fault = point === undefined ? { _tag: "None" } : { _tag: "Killed", ...point }
+        const run: Run = { revision, fault, after: undefined, struck: true, exit, entries, found: audit(entries) }
+        const checked = yield* Effect.exit(afterEach?.(run) ?? Effect.void)
+        runs.push(Exit.isSuccess(checked) ? run : { ...run, found: [...run.found, reason(checked.cause)] })
+      })
+    const ledgered = Layer.provideMerge(world, Ledger.layer)
+    const differing = ({ message }: CrashPoints.Mismatch) =>
+      Effect.sync(() => {
+        const last = runs.pop()
+        if (last !== undefined) runs.push({ ...last, found: [...last.found, message] })
+      })
+    const played = CrashPoints.forAll(handler, ledgered, { after })
+    yield* Effect.catchIf(played, (error) => error instanceof CrashPoints.Mismatch, differing)
+    return runs
+  })

@@ -1,0 +1,226 @@
+/** One run of a call: with a server, a client and a world of its own, and at most one fault. */
+import * as McpServer from "@effect-mcp/server/McpServer"
+import type * as Revision from "@effect-mcp/protocol/Revision"
+import type { Client } from "@effect-mcp/client/McpClient"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as References from "effect/References"
+import * as Scope from "effect/Scope"
+import type { Stuck } from "../simulation/Driver.ts"
+import { plainSeal } from "../simulation/plainSeal.ts"
+import * as McpTest from "../McpTest.ts"
+import type { Failing, When } from "./dependencies.ts"
+import { audit, type Entry, Ledger, ledgerOf } from "./Ledger.ts"
+import { type Answer, questioned } from "./questions.ts"
+import { marked, type Place, Stepper } from "./Stepper.ts"
+
+/** What goes wrong in a run. */
+export type Fault =
+  | { readonly _tag: "None" }
+  /** The client cancels its call, or its connection ends. */
+  | { readonly _tag: "Cancelled" | "Disconnected"; readonly place: Place }
+  /** The nth call of a dependency fails. */
+  | { readonly _tag: "Failed"; readonly call: number; readonly when: When }
+  /** The nth question gets this in place of its answer. */
+  | { readonly _tag: "Answered"; readonly question: number; readonly answer: Answer }
+  /** The node that runs the handler as a task dies. */
+  | { readonly _tag: "Killed"; readonly write: number; readonly when: When }
+
+/** One run of the call. */
+export interface Run {
+  readonly revision: Revision.Version
+  readonly fault: Fault
+  /** What had happened last when the fault came, such as `Pool.acquire`; undefined: nothing. */
+  readonly after: string | undefined
+  /** Whether the fault came: not where the handler takes another way each time. */
+  readonly struck: boolean
+  /** How the call ended for the client; undefined where it did not end. */
+  readonly exit: Exit.Exit<unknown, unknown> | undefined
+  /** What happened outside of the handler, in order. */
+  readonly entries: ReadonlyArray<Entry>
+  /** What is wrong with the run; empty where it is right. */
+  readonly found: ReadonlyArray<string>
+}
+
+/** What a run without faults says of the places where faults may come. */
+export interface Places {
+  readonly operations: number
+  readonly waits: number
+  /** The dependencies that are called, in order. */
+  readonly calls: ReadonlyArray<string>
+  /** The methods of the questions, in order. */
+  readonly questions: ReadonlyArray<string>
+}
+
+/** What is played. */
+export interface Played<E, R> {
+  readonly features: Layer.Layer<never, E, R>
+  readonly call: (client: Client) => Effect.Effect<unknown, unknown>
+}
+
+/** Options of a run that are those of all runs. */
+export interface Playing<W, X> {
+  readonly fails: ReadonlyArray<Failing<W>>
+  readonly afterEach: ((run: Run) => Effect.Effect<unknown, X, W | Ledger>) | undefined
+  readonly background: number
+  readonly client: McpTest.Options["client"]
+  readonly server: McpTest.Options["server"]
+}
+
+const stuck: { readonly [why in Stuck]: string } = {
+  waits: "The call never ends: all fibers wait for each other",
+  time: "The call does not end within a day",
+  tasks: "The call does not end within a million steps"
+}
+
+/** The first line of a failure of a check. */
+export const reason = (cause: Cause.Cause<unknown>): string => {
+  const error = Cause.squash(cause)
+  return (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? ""
+}
+
+/** What happens in one run. */
+class Course {
+  readonly entries: Array<Entry> = []
+  readonly calls: Array<string> = []
+  readonly questions: Array<string> = []
+  readonly found: Array<string> = []
+  after: string | undefined
+  isStruck: boolean
+  exit: Exit.Exit<unknown, unknown> | undefined
+  private readonly fault: Fault
+
+  constructor(fault: Fault) {
+    this.fault = fault
+    this.isStruck = fault._tag === "None"
+  }
+
+  /** The fault comes now. */
+  struck(): void {
+    this.isStruck = true
+    this.after = this.entries.at(-1)?.name
+  }
+
+  readonly called = (name: string): When | undefined => {
+    const { fault } = this
+    this.calls.push(name)
+    this.entries.push({ kind: "called", name })
+    if (fault._tag !== "Failed" || fault.call !== this.calls.length) return undefined
+    this.struck()
+    return fault.when
+  }
+
+  readonly asked = (method: string): Answer | undefined => {
+    const { fault } = this
+    this.questions.push(method)
+    this.entries.push({ kind: "asked", name: method })
+    if (fault._tag !== "Answered" || fault.question !== this.questions.length) return undefined
+    this.struck()
+    return fault.answer
+  }
+}
+
+const placeOf = (fault: Fault): Place | undefined =>
+  fault._tag === "Cancelled" || fault._tag === "Disconnected" ? fault.place : undefined
+
+/** How long a handler may go on after its call has ended, by the clock of the run. */
+const patience = "1 minute"
+
+/** Plays the call once. */
+export const play = <W, E, R, LE, LR, X>(
+  revision: Revision.Version,
+  { call, features }: Played<E, R>,
+  world: Layer.Layer<W, LE, LR>,
+  options: Playing<W, X>,
+  fault: Fault
+): Effect.Effect<
+  { readonly run: Run; readonly places: Places },
+  E | LE | McpTest.ConnectError,
+  Exclude<LR, Ledger>
+> => {
+  const course = new Course(fault)
+  const stepper = new Stepper(placeOf(fault))
+  const { driver } = stepper
+  const ledger = Layer.succeed(Ledger, ledgerOf(course.entries))
+  const { found } = course
+  const result = (): Run => ({
+    revision,
+    fault,
+    after: course.after,
+    struck: course.isStruck,
+    exit: course.exit,
+    entries: course.entries,
+    found: [...found, ...audit(course.entries)]
+  })
+  const whole = Effect.gen(function* () {
+    const built = yield* Layer.build(Layer.provideMerge(Layer.fresh(world), ledger))
+    const services = options.fails.reduce<Context.Context<never>>(
+      (made, { wrapped }) => wrapped(made, course.called),
+      built
+    )
+    const context = Context.merge(built, services)
+    const server = yield* Effect.provide(
+      Layer.build(McpServer.layer({ name: "test", version: "0.0.0", ...options.server, features: marked(features) })),
+      Layer.provideMerge(Layer.succeedContext(context), plainSeal)
+    )
+    const { requests } = Context.get(server, McpServer.McpServer)
+    const scope = yield* Scope.fork(yield* Scope.Scope)
+    const client = yield* McpTest.join(revision, { client: options.client }).pipe(
+      Effect.provide(Context.merge(questioned(context, course.asked), server)),
+      Scope.provide(scope)
+    )
+    const disconnect = Scope.close(scope, Exit.void)
+    yield* calling(stepper, course, fault, call(client), disconnect)
+    const { running } = stepper
+    if (running > options.background) found.push(`${running} fibers of the handler run on`)
+    if (stepper.open > 0) found.push(`${stepper.open} scopes of the handler are open`)
+    for (const { kind, method } of yield* requests.list) found.push(`The server keeps a ${kind}: ${method}`)
+    if (fault._tag !== "Disconnected" && Exit.isFailure(yield* Effect.exit(client.ping)))
+      found.push("The session does not answer a ping afterwards")
+    const after = Effect.exit(options.afterEach?.(result()) ?? Effect.void)
+    const checked = yield* Effect.provide(after, Context.merge(built, context))
+    if (Exit.isFailure(checked)) found.push(reason(checked.cause))
+  })
+  // What the features and the check need is in the world; the compiler cannot subtract unknown types.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+  const needy = Effect.scoped(whole) as Effect.Effect<void, E | LE | McpTest.ConnectError, Exclude<LR, Ledger>>
+  // Handlers die by the hundred here: their logs would hide the table.
+  const quiet = Effect.provideService(needy, References.MinimumLogLevel, "None")
+  return Effect.flatMap(driver.run(quiet), (ended) => {
+    const { calls, questions } = course
+    const places: Places = { operations: stepper.operations, waits: stepper.waits, calls, questions }
+    if (typeof ended === "string") found.push(stuck[ended])
+    return Effect.as(typeof ended === "string" ? Effect.void : ended, { run: result(), places })
+  })
+}
+
+/** Calls, and has the fault come where it is reached. Completes when the call and what it left have ended, or the patience has. */
+const calling = Effect.fnUntraced(function* (
+  stepper: Stepper,
+  course: Course,
+  fault: Fault,
+  call: Effect.Effect<unknown, unknown>,
+  disconnect: Effect.Effect<void>
+) {
+  const { driver } = stepper
+  const reached = Deferred.makeUnsafe<void>()
+  stepper.onReached = () => Deferred.doneUnsafe(reached, Exit.void)
+  stepper.arm()
+  const called = yield* Effect.forkChild(call)
+  yield* Effect.raceFirst(Fiber.await(called), Deferred.await(reached))
+  if (Deferred.isDoneUnsafe(reached)) {
+    course.struck()
+    // What strikes may wait for the end of the handler, which is held until the fault has arrived.
+    yield* Effect.forkChild(fault._tag === "Cancelled" ? Fiber.interrupt(called) : disconnect)
+  }
+  yield* driver.idle
+  driver.release()
+  course.exit = yield* Fiber.await(called)
+  yield* driver.idle
+  if (stepper.running > 0) yield* Effect.sleep(patience)
+})

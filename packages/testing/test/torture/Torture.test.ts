@@ -1,0 +1,268 @@
+/** What `Torture` finds in handlers with a fault, and that it lets their corrected forms pass. */
+import { Elicitation, Once, Prompt, Prompts, Tool, Tools } from "@effect-mcp/core"
+import { Revision } from "@effect-mcp/protocol"
+import { Middleware } from "@effect-mcp/server"
+import { Torture } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, References, Schema, Scope } from "effect"
+import { Busy, Pay, paying, Pool, Shop, world } from "./shop.ts"
+
+const fails = [Torture.failing(Shop, Effect.fail(new Busy())), Torture.failing(Pool, Effect.fail(new Busy()))]
+const sessions = { revisions: Revision.all.filter(({ era }) => era === "stateful") }
+const only = { revisions: [Revision.latestStateful] }
+
+const broken = (running: ReturnType<typeof Torture.run<never, Pool | Shop | Elicitation.Elicitation>>) =>
+  Effect.map(Effect.flip(running), (error) => {
+    assert(error._tag === "Broken")
+    return error
+  })
+
+/** The kinds of faults that broke a run, and what was found. */
+const kinds = ({ runs }: Torture.Broken) => {
+  const all = runs.flatMap(({ fault, found }) => found.map((text) => `${fault._tag}: ${text}`))
+  return [...new Set(all)].toSorted()
+}
+
+const use = Effect.flatMap(Shop, (shop) => Effect.andThen(Effect.yieldNow, shop.charge("order 7")))
+const leaking = Effect.gen(function* () {
+  const pool = yield* Pool
+  const connection = yield* pool.acquire
+  const receipt = yield* use
+  yield* pool.release(connection)
+  return receipt
+})
+const correct = Effect.flatMap(Pool, (pool) => Effect.acquireUseRelease(pool.acquire, () => use, pool.release))
+
+describe("Torture.run", () => {
+  it.effect(
+    "finds a connection that is not released where the handler is cancelled, disconnected, or its shop fails",
+    () =>
+      Effect.gen(function* () {
+        const found = yield* broken(Torture.run(paying(leaking), world, { fails: fails.slice(0, 1) }))
+        assert.deepStrictEqual(kinds(found), [
+          "Cancelled: connection is not released",
+          "Disconnected: connection is not released",
+          "Failed: connection is not released"
+        ])
+        assert.match(found.message, /2024-11-05 {2}cancelled +\d+ +- +\d+/)
+        assert.match(
+          found.message,
+          /2024-11-05, cancelled before step \d+ \(after connection\): connection is not released/
+        )
+        // Each revision breaks, and a run without a fault does not.
+        assert.strictEqual(
+          new Set(found.rows.filter((row) => row.broken > 0).map((row) => row.revision)).size,
+          Revision.all.length
+        )
+        assert.isTrue(found.rows.every((row) => row.fault !== "none" || (row.broken === 0 && row.succeeded === 1)))
+      })
+  )
+
+  it.effect("lets the same handler pass that releases its connection whatever happens", () =>
+    Effect.gen(function* () {
+      const { rows, runs } = yield* Torture.run(paying(correct), world, { fails: fails.slice(0, 1) })
+      assert.strictEqual(rows.length, Revision.all.length * 4)
+      for (const { fault, revision } of rows) {
+        const count = runs.filter((run) => run.revision === revision && run.fault._tag.toLowerCase() === fault).length
+        assert.isAbove(count, fault === "none" ? 0 : 1)
+      }
+      assert.isTrue(runs.every(({ struck }) => struck))
+      // The connection was acquired in some of the cancelled runs, and in others not.
+      const held = runs.map(({ entries }) => entries.some(({ kind }) => kind === "released"))
+      assert.isTrue(held.includes(true) && held.includes(false))
+    })
+  )
+
+  it.effect("finds a charge that is repeated after its answer was lost, and none with a key", () =>
+    Effect.gen(function* () {
+      const charging = (key?: string) =>
+        Effect.flatMap(Shop, (shop) => Effect.retry(shop.charge("order 7", key), { times: 1 }))
+      const found = yield* broken(Torture.run(paying(charging()), world, { fails, ...only }))
+      assert.deepStrictEqual(kinds(found), ["Failed: charge order 7 happened twice"])
+      assert.deepStrictEqual(found.first.fault, { _tag: "Failed", call: 1, when: "after" })
+      yield* Torture.run(paying(charging("key")), world, { fails, ...only })
+    })
+  )
+
+  it.effect("finds a charge before a question that runs again with each round, and none in a step", () =>
+    Effect.gen(function* () {
+      const charge = Effect.flatMap(Shop, (shop) => shop.charge("order 7"))
+      const asking = <E, R>(charge: Effect.Effect<string, E, R>) =>
+        paying(Effect.tap(charge, () => Elicitation.confirm("Thank you?")))
+      const found = yield* broken(Torture.run(asking(charge), world))
+      assert.strictEqual(found.first.revision, "2026-07-28")
+      assert.deepStrictEqual(found.first.fault, { _tag: "None" })
+      yield* Torture.run(asking(charge), world, sessions)
+      yield* Torture.run(asking(Once.run("charge", Schema.String, charge)), world)
+    })
+  )
+
+  it.effect("answers each question in every other way", () =>
+    Effect.gen(function* () {
+      const asking = paying(Effect.as(Effect.andThen(Elicitation.confirm("One?"), Elicitation.confirm("Two?")), "yes"))
+      const { runs } = yield* Torture.run(asking, world, only)
+      const answers = runs.flatMap(({ fault }) =>
+        fault._tag === "Answered" ? [`${fault.question} ${fault.answer}`] : []
+      )
+      const all = ["declined", "dismissed", "an error", "no answer"]
+      assert.deepStrictEqual(answers, [...all.map((answer) => `1 ${answer}`), ...all.map((answer) => `2 ${answer}`)])
+    })
+  )
+
+  it.effect("finds a seat that is kept where the user declines", () =>
+    Effect.gen(function* () {
+      const holding = Effect.gen(function* () {
+        const pool = yield* Pool
+        const seat = yield* Effect.uninterruptible(pool.acquire)
+        yield* Effect.onInterrupt(Elicitation.confirm("Book it?"), () => pool.release(seat))
+        yield* pool.release(seat)
+        return seat
+      })
+      const found = yield* broken(Torture.run(paying(holding), world, only))
+      const declined = found.runs.find(({ fault }) => fault._tag === "Answered" && fault.answer === "declined")
+      assert.deepStrictEqual(declined?.found, ["connection is not released"])
+    })
+  )
+
+  it.effect("finds fibers that outlive their call, which a handler may be allowed", () =>
+    Effect.gen(function* () {
+      const forking = paying(Effect.as(Effect.forkDetach(Effect.never), "started"))
+      const found = yield* broken(Torture.run(forking, world, only))
+      assert.deepStrictEqual(found.first.found, ["1 fibers of the handler run on"])
+      yield* Torture.run(forking, world, { ...only, background: 1 })
+    })
+  )
+
+  it.effect("finds a scope that the handler opens and does not close", () =>
+    Effect.gen(function* () {
+      const opening = Effect.flatMap(Scope.make(), (scope) =>
+        Scope.provide(Effect.as(Effect.addFinalizer(Effect.succeed), "opened"), scope)
+      )
+      const found = yield* broken(Torture.run(paying(opening), world, only))
+      assert.deepStrictEqual(found.first.found, ["1 scopes of the handler are open"])
+    })
+  )
+
+  it.effect("finds a handler that a cancel cannot end, and what it holds up", () =>
+    Effect.gen(function* () {
+      const answer = Effect.as(Elicitation.confirm("Sure?"), "sure")
+      const stubborn = paying(Effect.catch(answer, () => Effect.uninterruptible(Effect.never)))
+      const found = yield* broken(Torture.run(stubborn, world, { ...only, maxPlaces: 0 }))
+      assert.deepStrictEqual(found.first.found, [
+        "1 fibers of the handler run on",
+        "1 scopes of the handler are open",
+        "The server keeps a request: tools/call",
+        "The call never ends: all fibers wait for each other"
+      ])
+    })
+  )
+
+  it.effect("finds a session that does not answer after its call", () =>
+    Effect.gen(function* () {
+      let calls = 0
+      const mute = Middleware.inbound(({ message }, next) => {
+        if (message.method === "tools/call") calls++
+        return message.method === "ping" && calls > 0 ? Effect.never : next
+      })
+      const pay = Tools.layer(Pay, () => Effect.succeed("paid"))
+      const subject = Torture.tool(Layer.merge(pay, mute), Pay, {})
+      const found = yield* broken(Torture.run(subject, world, only))
+      assert.deepStrictEqual(found.first.found, ["The session does not answer a ping afterwards"])
+    })
+  )
+
+  it.effect("cancels where the handler waits, and lets time pass for those that are not cancelled", () =>
+    Effect.gen(function* () {
+      const slow = Effect.gen(function* () {
+        yield* Effect.sleep("10 seconds")
+        const pool = yield* Pool
+        yield* Effect.acquireUseRelease(pool.acquire, () => Effect.sleep("20 seconds"), pool.release)
+        return "done"
+      })
+      const { runs } = yield* Torture.run(paying(slow), world, only)
+      const waits = runs.filter(({ fault }) => "place" in fault && fault.place.kind === "wait")
+      assert.isAtLeast(waits.length, 4)
+      assert.isTrue(waits.some(({ after }) => after === "connection"))
+    })
+  )
+
+  it.effect("holds the world against a check of the test, and shows its failure with the place", () =>
+    Effect.gen(function* () {
+      const afterEach = ({ entries }: Torture.Run) =>
+        entries.filter(({ kind }) => kind === "happened").length <= 1 ? Effect.void : Effect.fail("too many orders")
+      const twice = Effect.flatMap(Shop, (shop) => Effect.andThen(shop.charge("a"), shop.charge("b")))
+      const found = yield* broken(Torture.run(paying(twice), world, { ...only, afterEach }))
+      assert.deepStrictEqual(found.first.found, ["too many orders"])
+    })
+  )
+
+  it.effect("tortures any request", () =>
+    Effect.gen(function* () {
+      const review = Prompts.layer(Prompt.make("review"), () => Effect.as(Effect.orDie(leaking), "Review it"))
+      const asked = Torture.request(review, (client) => client.getPromptByName("review"))
+      const found = yield* broken(Torture.run(asked, world, only))
+      assert.include(kinds(found), "Cancelled: connection is not released")
+    })
+  )
+
+  it.effect("tries some of many places, from the first to the last", () =>
+    Effect.gen(function* () {
+      const { runs } = yield* Torture.run(
+        paying(Effect.as(Effect.replicateEffect(Effect.flatMap(Pool, Effect.succeed), 100), "done")),
+        world,
+        {
+          ...only,
+          maxPlaces: 10
+        }
+      )
+      const places = runs.flatMap(({ fault }) => (fault._tag === "Cancelled" ? [fault.place.number] : []))
+      assert.strictEqual(places.length, 10)
+      assert.isAbove(places.at(-1) ?? 0, 90)
+    })
+  )
+
+  it.effect("kills the node of a task at each of its writes", () =>
+    Effect.gen(function* () {
+      const step = (key: boolean) =>
+        Effect.gen(function* () {
+          const shop = yield* Shop
+          return yield* Once.run(
+            "charge",
+            Schema.String,
+            Effect.flatMap(key ? Once.key : Effect.undefined, (key) => shop.charge("order 7", key))
+          )
+        })
+      const handler = (key: boolean) => Tools.layer(Pay, () => Effect.orDie(step(key)))
+      const options = { ...only, maxPlaces: 1 }
+      const found = yield* broken(Torture.run(Torture.task(handler(false), Pay, {}), world, options))
+      assert.deepStrictEqual(kinds(found), ["Killed: charge order 7 happened twice"])
+      assert.deepStrictEqual(found.first.fault, { _tag: "Killed", write: 1, when: "before" })
+      const { rows } = yield* Torture.run(Torture.task(handler(true), Pay, {}), world, options)
+      assert.isAbove(rows.find(({ fault }) => fault === "killed")?.runs ?? 0, 3)
+    }).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
+  )
+
+  it.effect("does the same again each time", () =>
+    Effect.gen(function* () {
+      const run = broken(Torture.run(paying(leaking), world, { fails }))
+      const [first, second] = [yield* run, yield* run]
+      assert.strictEqual(first.message, second.message)
+      assert.deepStrictEqual(
+        first.runs.map(({ entries }) => entries),
+        second.runs.map(({ entries }) => entries)
+      )
+    })
+  )
+
+  it.effect("fails as the world fails to be built", () =>
+    Effect.gen(function* () {
+      const nowhere = Layer.effect(Shop, Effect.fail("no database" as const))
+      const call = Torture.tool(
+        Tools.layer(Tool.make("t", { description: "" }), () => Effect.as(Shop, "x")),
+        Pay,
+        {}
+      )
+      assert.strictEqual(yield* Effect.flip(Torture.run(call, nowhere)), "no database")
+    })
+  )
+})
