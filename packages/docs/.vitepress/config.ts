@@ -21,7 +21,19 @@ export default defineConfig({
   },
   themeConfig: {
     outline: [2, 3],
-    search: { provider: "local" },
+    search: {
+      provider: "local",
+      options: {
+        miniSearch: {
+          searchOptions: {
+            combineWith: "AND",
+            fuzzy: 0.1,
+            // A page about a task before the reference.
+            boostDocument: (id: string) => (id.startsWith("/api/") ? 0.3 : 1)
+          }
+        }
+      }
+    },
     nav: [
       { text: "Guide", link: "/start", activeMatch: "^/(?!api)." },
       { text: "API", link: "/api/", activeMatch: "^/api" },

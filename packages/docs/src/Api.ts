@@ -84,8 +84,14 @@ const cut = (code: string): string => {
     : [...lines.slice(0, longest), `// ... ${lines.length - longest} more lines`].join("\n")
 }
 
-const entry = (name: string, code: string, comment: string): string =>
-  [`## ${name}`, described(comment), `\`\`\`ts\n${cut(code)}\n\`\`\``].filter((part) => part !== "").join("\n\n")
+/** What it is, its signature, then its examples. */
+const entry = (name: string, code: string, comment: string): string => {
+  const text = described(comment)
+  const [about = ""] = text.split("**Example**", 1)
+  return [`## ${name}`, about.trim(), `\`\`\`ts\n${cut(code)}\n\`\`\``, text.slice(about.length)]
+    .filter((part) => part !== "")
+    .join("\n\n")
+}
 
 /** The entries of a module in the order of its declarations; those that it passes on from others, too. */
 const entriesOf = (file: string, wanted?: ReadonlyMap<string, string>): ReadonlyArray<string> => {
@@ -96,7 +102,9 @@ const entriesOf = (file: string, wanted?: ReadonlyMap<string, string>): Readonly
     const statement = program.body.find((node) =>
       text.slice(node.start, node.start + 60).startsWith(`declare const ${name}_base:`)
     )
-    return statement === undefined ? "" : `${text.slice(statement.start, statement.end)}\n`
+    const code = statement === undefined ? "" : text.slice(statement.start, statement.end)
+    // Of an error the class says it all.
+    return code === "" || code.includes("YieldableError") ? "" : `${code}\n`
   }
   return program.body.flatMap((statement): ReadonlyArray<string> => {
     const source = sourceOf(file, statement)

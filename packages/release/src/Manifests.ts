@@ -27,6 +27,7 @@ export const problems = (directory: string, manifest: Manifest, workspace: Manif
     [manifest.repository?.directory === folder, `repository.directory is not ${folder}`],
     [homepage !== undefined && bugs !== undefined, "homepage or bugs is missing"],
     [document("README.md") !== "", "there is no README.md"],
+    [document("AGENTS.md") !== "", "there is no AGENTS.md"],
     [document("LICENSE") !== "", "there is no LICENSE"],
     [document("CHANGELOG.md").includes(`## ${manifest.version}\n`), `CHANGELOG.md has no entry ## ${manifest.version}`],
     [manifest.scripts === undefined || Object.keys(manifest.scripts).length === 0, "it ships scripts"]

@@ -78,6 +78,7 @@ describe("the site in a browser", needs(missing === undefined, missing ?? ""), (
       yield* Effect.promise(async () => {
         await page.waitForLoadState("networkidle")
         await page.keyboard.press("Control+k")
+        await page.locator("#localsearch-input:focus").waitFor()
         await page.keyboard.type("cannot be asked")
         await page.locator(".result", { hasText: "Troubleshooting" }).first().waitFor()
         await page.keyboard.press("Enter")
