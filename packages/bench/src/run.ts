@@ -15,6 +15,7 @@ import { client } from "./suites/Client.ts"
 import { cold } from "./suites/Cold.ts"
 import { durable } from "./suites/Durable.ts"
 import { growth } from "./suites/Growth.ts"
+import { nodes } from "./suites/Nodes.ts"
 import { sessions } from "./suites/Sessions.ts"
 import { tasks } from "./suites/Tasks.ts"
 import * as Throughput from "./suites/Throughput.ts"
@@ -24,6 +25,7 @@ const suites: Readonly<Record<Options.Suite, (options: Options.Options) => Promi
   stdio: Throughput.stdio,
   tasks,
   durable,
+  nodes,
   sessions,
   cold,
   client,

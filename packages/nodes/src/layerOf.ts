@@ -1,6 +1,6 @@
 /** The services of a node, of what its kind of network has. */
 import type { EventStore } from "@effect-mcp/server/EventStore"
-import { type Bus, Nodes, type NodesUnavailable, type Relay } from "@effect-mcp/server/Nodes"
+import { type Bus, Nodes, type NodesUnavailable } from "@effect-mcp/server/Nodes"
 import { ReplayGuard } from "@effect-mcp/server/ReplayGuard"
 import * as StateSeal from "@effect-mcp/server/StateSeal"
 import * as Context from "effect/Context"
@@ -11,6 +11,7 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { Directory } from "./directory/Directory.ts"
 import type { DirectoryStore, Times } from "./directory/DirectoryStore.ts"
+import type { NodeRelay } from "./relay/NodeRelay.ts"
 import { makeSharedReplies, type ReplyStore } from "./directory/SharedReplies.ts"
 
 export interface Options {
@@ -34,7 +35,7 @@ export interface Network {
   readonly times: Times
   /** Where this node's relay is found. */
   readonly address: string
-  readonly relay: Relay
+  readonly relay: NodeRelay
   readonly bus: Bus
   readonly events: EventStore["Service"]
   readonly replies: ReplyStore
@@ -49,7 +50,7 @@ export const layerOf = <R>(
 ): Layer.Layer<Services, NodesUnavailable, Exclude<R, Scope.Scope>> =>
   Layer.unwrap(
     Effect.map(network, ({ address, bus, events, key, relay, replies, store, times }) => {
-      const node = Effect.map(Directory.make({ store, times, address }), (directory) =>
+      const node = Effect.map(Directory.make({ store, times, address, relay }), (directory) =>
         Context.make(Nodes, { directory, relay, bus, events }).pipe(
           Context.add(ReplayGuard, makeSharedReplies(replies, directory))
         )

@@ -1,7 +1,7 @@
 /** What the directory does where its store is slow, or away for a while. */
 import { NodesUnavailable, type SessionRecord } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect } from "effect"
+import { Deferred, Effect, Logger, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { Directory } from "../src/directory/Directory.ts"
 import { Network } from "../src/memory/Network.ts"
@@ -56,7 +56,8 @@ const storeOf = (network = new Network()) => {
   return { state, store }
 }
 
-const directoryAt = (address: string, store: DirectoryStore) => Directory.make({ store, times, address })
+const relay = { named: () => {}, asked: () => [], cut: () => {} }
+const directoryAt = (address: string, store: DirectoryStore) => Directory.make({ store, times, address, relay })
 
 describe("A directory", () => {
   it.effect("tells no node gone that it did not ask the store about", () =>
@@ -88,6 +89,55 @@ describe("A directory", () => {
       assert.deepStrictEqual(told, ["dead"])
     })
   )
+
+  it.effect("tells the relay which of the nodes that it asks are gone, and that its own name has changed", () =>
+    Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const [names, gone] = [yield* Queue.unbounded<string>(), yield* Queue.unbounded<string>()]
+      const directory = yield* Directory.make({
+        store,
+        times,
+        address: "a",
+        relay: {
+          named: (name) => Queue.offerUnsafe(names, name),
+          asked: () => ["lives b", "dead c"],
+          cut: (node) => Queue.offerUnsafe(gone, node)
+        }
+      })
+      assert.strictEqual(yield* Queue.take(names), directory.node)
+      yield* store.join("lives b")
+      yield* TestClock.adjust(1000)
+      assert.strictEqual(yield* Queue.take(gone), "dead c")
+      assert.notInclude(yield* Queue.clear(gone), "lives b")
+      state.isAway = true
+      yield* TestClock.adjust(1300)
+      state.isAway = false
+      yield* TestClock.adjust(400)
+      assert.strictEqual(yield* Queue.take(names), directory.node)
+    })
+  )
+
+  it.effect("tells in the log once that its store is away, and once that it is back", () => {
+    const lines: Array<string> = []
+    const log = Logger.make(({ message }) => {
+      lines.push(String([message].flat()[0]))
+    })
+    return Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const directory = yield* directoryAt("a", store)
+      for (let outage = 1; outage <= 2; outage++) {
+        state.isAway = true
+        yield* Effect.forEach(Array.from({ length: 100 }), () => Effect.ignore(directory.locate("s")))
+        state.isAway = false
+        yield* directory.locate("s")
+      }
+      const once = [
+        "The directory of sessions does not answer",
+        "The directory of sessions answers again, after 100 failures"
+      ]
+      assert.deepStrictEqual(lines, [...once, ...once])
+    }).pipe(Effect.provide(Logger.layer([log])))
+  })
 
   it.effect("is cut off from a lease after its last renewal until the store answers again", () =>
     Effect.gen(function* () {

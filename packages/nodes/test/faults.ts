@@ -132,8 +132,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A node that is watched while others are looked at is told gone",
     file: directorySource,
-    from: "for (const [node, { gone }] of asked)",
-    to: "for (const [node, { gone }] of this.watched)",
+    from: "for (const node of asked.filter(",
+    to: "for (const node of [...this.watched.keys()].filter(",
     test: directory
   },
   {
@@ -180,16 +180,16 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "A relay at a port that is in use is a defect",
-    file: "packages/nodes/src/relay/HttpRelay.ts",
+    file: "packages/nodes/src/relay/TcpRelay.ts",
     from: "resume(Effect.fail(new NodesUnavailable({ message, cause })))",
     to: "resume(Effect.die(new NodesUnavailable({ message, cause })))",
     test: "packages/nodes/test/relay.test.ts"
   },
   {
     name: "A relay takes requests without the secret of the nodes",
-    file: "packages/nodes/src/relay/HttpRelay.ts",
-    from: "if (!timingSafeEqual(",
-    to: "if (timingSafeEqual(",
+    file: "packages/nodes/src/relay/handshake.ts",
+    from: "timingSafeEqual(given, expected)",
+    to: "timingSafeEqual(given, given)",
     test: "packages/nodes/test/relay.test.ts"
   },
   {
@@ -198,5 +198,61 @@ export const faults: ReadonlyArray<Fault> = [
     from: "if (from === this.self || topic",
     to: "if (topic",
     test: laws
+  },
+  {
+    name: "A node answers a request to the name that it had before its lease ended",
+    file: "packages/nodes/src/relay/TcpRelay.ts",
+    from: "node === self ?",
+    to: "node !== '' ?",
+    test: "packages/nodes/test/relay.test.ts"
+  },
+  {
+    name: "A node keeps what a slow reader does not read",
+    file: "packages/nodes/src/relay/AnsweringLine.ts",
+    from: "if (answering.room <= 0)",
+    to: "if (answering.room <= -Infinity)",
+    test: "packages/nodes/test/relay.test.ts"
+  },
+  {
+    name: "A reader that reads is not told to the writer",
+    file: "packages/nodes/src/relay/Inbox.ts",
+    from: "if (this.untold >= window / 2)",
+    to: "if (this.untold >= window * 2)",
+    test: "packages/nodes/test/relay.test.ts"
+  },
+  {
+    name: "A request to a node whose lease has ended waits on",
+    file: directorySource,
+    from: "this.relay.cut(node)",
+    to: "this.relay.asked()",
+    test: directory
+  },
+  {
+    name: "Each request of a session at another node asks the directory",
+    file: remote,
+    from: "this.locations.found(id, located.node)",
+    to: "this.locations.forget(id)",
+    test: sessions
+  },
+  {
+    name: "A node sends requests to where a session was before",
+    file: remote,
+    from: "Effect.sync(() => this.locations.forget(id))",
+    to: "Effect.void",
+    test: death
+  },
+  {
+    name: "A request of 2026-07-28 that names a session is sent to another node",
+    file: "packages/server/src/http/Endpoint.ts",
+    from: "if (!this.declaresStateful(http) && request.isModern)",
+    to: "if (this.declaresStateful(http) && request.isModern)",
+    test: sessions
+  },
+  {
+    name: "Each request that meets an outage of the database is a line of the log",
+    file: "packages/nodes/src/directory/Outage.ts",
+    from: "this.failures++ === 0",
+    to: "this.failures++ >= 0",
+    test: directory
   }
 ]

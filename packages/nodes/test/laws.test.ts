@@ -8,6 +8,7 @@ import { StateSeal } from "@effect-mcp/server/StateSeal"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Directory } from "../src/directory/Directory.ts"
 import { networks } from "./support/networks.ts"
 
 const record = (logLevel?: SessionRecord["logLevel"]): SessionRecord => ({
@@ -67,6 +68,7 @@ for (const { missing, name, open } of networks) {
         yield* a!.directory.save("s", record("error"))
         yield* b!.directory.save("s", record("debug"))
         const there = yield* b!.directory.locate("s")
+        assert(b!.directory instanceof Directory)
         const gone = yield* Effect.forkChild(b!.directory.gone(there._tag === "There" ? there.node : ""))
         yield* a!.leave
         yield* Fiber.join(gone)

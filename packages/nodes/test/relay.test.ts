@@ -1,8 +1,9 @@
-/** The relay over HTTP: strangers are kept out, and whether a request may have run is known. */
-import type { RelayedRequest, RelayedResponse, RelayError } from "@effect-mcp/server/Nodes"
+/** The relay between processes: strangers are kept out, and whether a request may have run is known. */
+import type { RelayedRequest, RelayedResponse, RelayEndpoint } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Stream } from "effect"
-import { make } from "../src/relay/HttpRelay.ts"
+import { Deferred, Effect, Fiber, Queue, Stream } from "effect"
+import { connect } from "node:net"
+import { make } from "../src/relay/TcpRelay.ts"
 
 const request: RelayedRequest = {
   server: "test",
@@ -15,21 +16,33 @@ const request: RelayedRequest = {
   address: "10.0.0.1"
 }
 
-const pair = Effect.gen(function* () {
-  const options = { host: "127.0.0.1" }
-  return { a: yield* make(options, "secret"), b: yield* make(options, "secret") }
+const host = "127.0.0.1"
+
+/** A relay whose node has a name. */
+const node = Effect.fnUntraced(function* (secret = "secret") {
+  const { address, relay } = yield* make({ host }, secret)
+  const name = `id ${address}`
+  relay.named(name)
+  return { address, name, relay }
 })
 
-const serving = (response: Partial<RelayedResponse>, seen: Array<RelayedRequest> = []) => ({
-  server: "test",
-  answer: (request: RelayedRequest) =>
+const pair = Effect.all({ a: node(), b: node() })
+
+const endpoint = (answer: RelayEndpoint["answer"]): RelayEndpoint => ({ server: "test", answer })
+const serving = (response: Partial<RelayedResponse>, seen: Array<RelayedRequest> = []) =>
+  endpoint((request) =>
     Effect.sync((): RelayedResponse => {
       seen.push(request)
-      return { status: 200, headers: {}, body: Stream.empty, ...response }
+      return { status: 200, headers: {}, body: new Uint8Array(), ...response }
     })
-})
+  )
 
-describe("A relay over HTTP", () => {
+const bytesOf = ({ body }: RelayedResponse) =>
+  typeof body === "string" || body instanceof Uint8Array ? Effect.succeed(Buffer.from(body)) : Stream.mkUint8Array(body)
+const textOf = (response: RelayedResponse) => Effect.map(bytesOf(response), (bytes) => new TextDecoder().decode(bytes))
+const reasonOf = (sent: ReturnType<RelayEndpoint["answer"]>) => Effect.map(Effect.flip(sent), ({ reason }) => reason)
+
+describe("A relay between processes", () => {
   it.live("carries a request whole, and its response as it is written", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
@@ -38,39 +51,157 @@ describe("A relay over HTTP", () => {
       yield* b.relay.serve(
         serving({ status: 418, headers: { "mcp-session-id": "s" }, body: Stream.fromIterable(parts) }, seen)
       )
-      const { body, headers, status } = yield* a.relay.send(`id ${b.address}`, request)
-      assert.deepStrictEqual([status, headers], [418, { "mcp-session-id": "s" }])
-      assert.strictEqual(new TextDecoder().decode(yield* Stream.mkUint8Array(body)), "onetwo")
+      const response = yield* a.relay.send(b.name, request)
+      assert.deepStrictEqual([response.status, response.headers], [418, { "mcp-session-id": "s" }])
+      assert.strictEqual(yield* textOf(response), "onetwo")
       const received = seen[0]!
       assert.deepStrictEqual({ ...received, body: new Uint8Array(received.body ?? []) }, request)
+      yield* a.relay.send(b.name, { ...request, body: undefined, principal: undefined, address: undefined })
+      assert.deepInclude(seen[1], { body: undefined, principal: undefined, address: undefined })
     })
   )
 
-  it.live("answers a stranger by 403, and calls no endpoint", () =>
+  it.live("carries bodies that are longer than a frame, each with its own response", () =>
     Effect.gen(function* () {
-      const { b } = yield* pair
+      const { a, b } = yield* pair
+      yield* b.relay.serve(
+        endpoint(({ body = new Uint8Array() }) => Effect.succeed({ status: 200, headers: {}, body }))
+      )
+      const sizes = [1, 4096, 4097, 65_536, 65_537, 3_000_000]
+      const answered = yield* Effect.forEach(
+        sizes,
+        (size) => Effect.flatMap(a.relay.send(b.name, { ...request, body: Buffer.alloc(size, size % 251) }), bytesOf),
+        { concurrency: "unbounded" }
+      )
+      for (const [at, size] of sizes.entries()) {
+        assert.isTrue(Buffer.alloc(size, size % 251).equals(answered[at]!), `${size} bytes`)
+      }
+    })
+  )
+
+  it.live("has a writer wait for a reader, and carries other requests meanwhile", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const part = new Uint8Array(64 * 1024)
+      let written = 0
+      const endless = Stream.forever(
+        Stream.fromEffect(
+          Effect.sync(() => {
+            written += part.length
+            return part
+          })
+        )
+      )
+      yield* b.relay.serve(
+        endpoint(({ url }) =>
+          Effect.succeed({ status: 200, headers: {}, body: url === "/endless" ? endless : new Uint8Array(1) })
+        )
+      )
+      const { body } = yield* a.relay.send(b.name, { ...request, url: "/endless" })
+      for (let other = 0; other < 100; other++) yield* a.relay.send(b.name, request)
+      assert.isAtMost(written, 320 * 1024)
+      assert(Stream.isStream(body))
+      const read = yield* Stream.runCollect(Stream.take(body, 100))
+      assert.strictEqual(
+        read.reduce((sum, { length }) => sum + length, 0),
+        100 * part.length
+      )
+    })
+  )
+
+  it.live("hangs up at the other node when the request is left, before its response and during it", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const [asked, left] = [yield* Queue.unbounded<string>(), yield* Queue.unbounded<string>()]
+      yield* b.relay.serve(
+        endpoint(({ url }) =>
+          Effect.gen(function* () {
+            yield* Effect.addFinalizer(() => Queue.offer(left, url))
+            yield* Queue.offer(asked, url)
+            if (url === "/before") return yield* Effect.never
+            return { status: 200, headers: {}, body: Stream.never }
+          })
+        )
+      )
+      const before = yield* Effect.forkChild(Effect.scoped(a.relay.send(b.name, { ...request, url: "/before" })))
+      assert.strictEqual(yield* Queue.take(asked), "/before")
+      yield* Fiber.interrupt(before)
+      assert.strictEqual(yield* Queue.take(left), "/before")
+      yield* Effect.scoped(a.relay.send(b.name, { ...request, url: "/during" }))
+      assert.strictEqual(yield* Queue.take(left), "/during")
+      assert.deepStrictEqual([...a.relay.asked()], [])
+    })
+  )
+
+  it.live("answers no stranger: neither one with another secret, nor one that says something else", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
       const seen: Array<RelayedRequest> = []
       yield* b.relay.serve(serving({}, seen))
-      const stranger = yield* make({ host: "127.0.0.1" }, "guessed")
-      const refused = yield* Effect.flip(stranger.relay.send(`id ${b.address}`, request))
-      assert.deepStrictEqual([refused.reason, seen], ["Cut", []])
-      const bare = yield* Effect.promise(() => fetch(`http://${b.address}/`, { method: "POST" }))
-      assert.strictEqual(bare.status, 403)
+      const stranger = yield* node("guessed")
+      assert.strictEqual(yield* reasonOf(stranger.relay.send(b.name, request)), "NotSent")
+      // Nor does a node send its requests to a stranger.
+      yield* stranger.relay.serve(serving({}, seen))
+      assert.strictEqual(yield* reasonOf(a.relay.send(stranger.name, request)), "NotSent")
+      assert.deepStrictEqual(seen, [])
+      const [, port = ""] = b.address.split(":")
+      const said = yield* Effect.callback<number>((resume) => {
+        let bytes = 0
+        const socket = connect({ host, port: Number(port) }, () => socket.write("POST / HTTP/1.1\r\n".padEnd(100, "-")))
+        socket.on("data", ({ length }) => (bytes += length)).on("close", () => resume(Effect.succeed(bytes)))
+      })
+      assert.strictEqual(said, 0)
     })
   )
 
   it.live("tells a request that no server has seen from one that may have run", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
-      const reasonOf = (effect: Effect.Effect<RelayedResponse, RelayError, never>) =>
-        Effect.map(Effect.flip(effect), ({ reason }) => reason)
-      const send = (address: string) => Effect.scoped(a.relay.send(`id ${address}`, request))
-      assert.strictEqual(yield* reasonOf(send("127.0.0.1:1")), "NotSent")
-      assert.strictEqual(yield* reasonOf(send(b.address)), "NotSent")
+      const send = (name: string) => reasonOf(a.relay.send(name, request))
+      assert.strictEqual(yield* send("id 127.0.0.1:1"), "NotSent")
+      assert.strictEqual(yield* send(b.name), "NotSent")
+      const seen: Array<RelayedRequest> = []
+      yield* b.relay.serve(serving({}, seen))
+      // The name of an earlier lease: its sessions may be those of another node now.
+      assert.strictEqual(yield* send(`before ${b.address}`), "NotSent")
+      assert.deepStrictEqual(seen, [])
+    })
+  )
+
+  it.live("ends a response that its server breaks off by an error", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
       const broken = Stream.concat(Stream.succeed(new Uint8Array(1)), Stream.die(new Error("secret")))
       yield* b.relay.serve(serving({ body: broken }))
-      const { body } = yield* a.relay.send(`id ${b.address}`, request)
-      assert.strictEqual((yield* Effect.flip(Stream.runDrain(body))).reason, "Cut")
+      const response = yield* a.relay.send(b.name, request)
+      assert.strictEqual((yield* Effect.flip(bytesOf(response))).reason, "Cut")
+    })
+  )
+
+  it.live("ends the requests to a node whose lease has ended, and no other", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const asked = yield* Queue.unbounded<void>()
+      const go = yield* Deferred.make<void>()
+      yield* b.relay.serve(
+        endpoint(() =>
+          Effect.andThen(
+            Queue.offer(asked, undefined),
+            Effect.as(Deferred.await(go), { status: 200, headers: {}, body: new Uint8Array() })
+          )
+        )
+      )
+      const first = yield* Effect.forkChild(reasonOf(a.relay.send(b.name, request)))
+      yield* Queue.take(asked)
+      const next = `next ${b.address}`
+      b.relay.named(next)
+      const second = yield* Effect.forkChild(a.relay.send(next, request))
+      yield* Queue.take(asked)
+      assert.deepStrictEqual(new Set(a.relay.asked()), new Set([b.name, next]))
+      a.relay.cut(b.name)
+      assert.strictEqual(yield* Fiber.join(first), "Cut")
+      yield* Deferred.succeed(go, undefined)
+      assert.strictEqual((yield* Fiber.join(second)).status, 200)
     })
   )
 
@@ -80,14 +211,11 @@ describe("A relay over HTTP", () => {
       const seen: Array<RelayedRequest> = []
       yield* b.relay.serve(serving({}, seen))
       const sent = (claims: object) =>
-        a.relay.send(`id ${b.address}`, {
-          ...request,
-          principal: { subject: "ada", scopes: [], claims: { ...claims } }
-        })
+        a.relay.send(b.name, { ...request, principal: { subject: "ada", scopes: [], claims: { ...claims } } })
       const claims = { id: 1n, at: new Date(5), groups: new Map([["a", 1]]), none: undefined }
       yield* sent(claims)
       assert.deepStrictEqual(seen[0]?.principal?.claims, claims)
-      assert.strictEqual((yield* Effect.flip(sent({ act: () => {} }))).reason, "NotSent")
+      assert.strictEqual(yield* reasonOf(sent({ act: () => {} })), "NotSent")
       assert.lengthOf(seen, 1)
     })
   )
@@ -96,7 +224,7 @@ describe("A relay over HTTP", () => {
     Effect.gen(function* () {
       const { b } = yield* pair
       const port = Number(b.address.split(":").at(-1))
-      const error = yield* Effect.flip(make({ host: "127.0.0.1", port }, "secret"))
+      const error = yield* Effect.flip(make({ host, port }, "secret"))
       assert.strictEqual(error._tag, "NodesUnavailable")
       assert.include(error.message, String(port))
     })

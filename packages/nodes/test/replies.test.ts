@@ -13,7 +13,12 @@ const times = { lease: 1200, grace: 300, kept: 600_000 }
 const guardThatFails = Effect.fnUntraced(function* (failures: number) {
   const kept = new Map<string, FirstUse>()
   let left = failures
-  const directory = yield* Directory.make({ store: new Network().store(times), times, address: "a" })
+  const directory = yield* Directory.make({
+    store: new Network().store(times),
+    times,
+    address: "a",
+    relay: { named: () => {}, asked: () => [], cut: () => {} }
+  })
   return makeSharedReplies(
     {
       begin: (jti, node) =>

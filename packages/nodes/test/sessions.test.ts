@@ -1,7 +1,8 @@
 /** What a client of three nodes sees behind a round robin, over each kind of network. */
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Nodes as Node } from "@effect-mcp/server/Nodes"
+import { Context, Effect, Layer } from "effect"
 import { type Opened, openSession, revisions } from "../../server/test/http/support/session.ts"
 import { cluster } from "./support/nodes.ts"
 import { networks } from "./support/networks.ts"
@@ -28,6 +29,39 @@ for (const { missing, name, open } of networks) {
               .fetch({ headers: headersOf(session, version), body: callOf("which", node) })
             assert.strictEqual(nodeOf(yield* reply.json), 2)
           }
+        }),
+      needs(missing === undefined, missing ?? "")
+    )
+
+    it.live(
+      "is not looked for again at a node that knows where it is",
+      () =>
+        Effect.gen(function* () {
+          const layerOf = yield* open
+          let looks = 0
+          const counted = (node: number) =>
+            Layer.effectContext(
+              Effect.map(Layer.build(layerOf({ lease: "20 seconds" })), (context) => {
+                const nodes = Context.get(context, Node)
+                const { directory } = nodes
+                const counting = Object.assign(Object.create(directory), {
+                  locate: (...args: Parameters<typeof directory.locate>) => {
+                    if (node === 1) looks++
+                    return directory.locate(...args)
+                  }
+                })
+                return Context.add(context, Node, { ...nodes, directory: counting })
+              })
+            )
+          const nodes = yield* cluster(2, counted)
+          const session = yield* openSession(nodes.at(2), version)
+          for (let call = 1; call <= 10; call++) {
+            const reply = yield* nodes
+              .at(1)
+              .fetch({ headers: headersOf(session, version), body: callOf("which", call) })
+            assert.strictEqual(nodeOf(yield* reply.json), 2)
+          }
+          assert.strictEqual(looks, 1)
         }),
       needs(missing === undefined, missing ?? "")
     )
@@ -64,6 +98,20 @@ for (const { missing, name, open } of networks) {
           }
         }),
       needs(missing === undefined, missing ?? "")
+    )
+  })
+
+  describe(`A request of 2026-07-28 on three nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.live("is answered where it arrives, whatever session it names", () =>
+      Effect.gen(function* () {
+        const nodes = yield* three
+        const session = yield* openSession(nodes.at(2))
+        const headers = { "mcp-session-id": session.id }
+        for (const node of [1, 2, 3]) {
+          const reply = yield* nodes.at(node).post("tools/call", { name: "which", arguments: {} }, headers, node)
+          assert.strictEqual(nodeOf(yield* reply.json), node)
+        }
+      })
     )
   })
 

@@ -14,9 +14,11 @@ import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Latch from "effect/Latch"
 import type * as Scope from "effect/Scope"
-import type { DirectoryStore, NodeId, Times } from "./DirectoryStore.ts"
+import type { NodeRelay } from "../relay/NodeRelay.ts"
+import type { NodeId } from "../relay/NodeId.ts"
+import type { DirectoryStore, Times } from "./DirectoryStore.ts"
+import { Outage } from "./Outage.ts"
 
 /** Renewals per lease: two may be lost. */
 const renewals = 3
@@ -54,11 +56,35 @@ export interface Options {
   readonly times: Times
   /** Where the relay of this node is found by others. */
   readonly address: string
+  /** Learns the name of this node, and which of those that it asks are gone. */
+  readonly relay: Pick<NodeRelay, "named" | "asked" | "cut">
+}
+
+/** The same store, whose outages are told once. */
+const told = (store: DirectoryStore): DirectoryStore => {
+  const outage = new Outage("The directory of sessions")
+  const noted =
+    <Args extends ReadonlyArray<unknown>, A>(step: (...args: Args) => Effect.Effect<A, NodesUnavailable>) =>
+    (...args: Args) =>
+      outage.noted(step(...args))
+  return {
+    join: noted(store.join),
+    renew: noted(store.renew),
+    leave: noted(store.leave),
+    alive: noted(store.alive),
+    inherit: noted(store.inherit),
+    open: noted(store.open),
+    claim: noted(store.claim),
+    save: noted(store.save),
+    close: noted(store.close),
+    sweep: noted(store.sweep)
+  }
 }
 
 export class Directory implements SessionDirectory {
   private readonly store: DirectoryStore
   private readonly address: string
+  private readonly relay: Options["relay"]
   private readonly clock: Clock.Clock
   /** How long a lease lasts without a renewal, in milliseconds. */
   private readonly lease: number
@@ -68,26 +94,27 @@ export class Directory implements SessionDirectory {
   /** The sessions that ended here and may still be in the store. */
   private readonly ended = new Set<string>()
   private readonly watched = new Map<NodeId, Watched>()
-  /** Open while a request waits for the end of a node. */
-  private readonly waited = Latch.makeUnsafe(false)
   /** This node; another one after its lease has ended. */
   node: NodeId
 
-  private constructor({ address, store, times }: Options, clock: Clock.Clock) {
-    this.store = store
+  private constructor({ address, relay, store, times }: Options, clock: Clock.Clock) {
+    this.store = told(store)
     this.address = address
+    this.relay = relay
     this.clock = clock
     this.lease = times.lease
     this.renewed = clock.monotonicTimeNanosUnsafe()
     this.node = this.named()
+    relay.named(this.node)
   }
 
   /** Joins, and leaves with the scope. */
   static readonly make = Effect.fnUntraced(function* (
     options: Options
   ): Effect.fn.Return<Directory, NodesUnavailable, Scope.Scope> {
-    const { store, times } = options
+    const { times } = options
     const directory = new Directory(options, yield* Clock.Clock)
+    const { store } = directory
     yield* Effect.acquireRelease(store.join(directory.node), () =>
       Effect.ignore(
         Effect.timeoutOption(
@@ -98,16 +125,16 @@ export class Directory implements SessionDirectory {
     )
     // Each is a fiber of its own: none waits for the statements of another.
     const forever = (effect: Effect.Effect<unknown, NodesUnavailable>, interval: number) => {
-      const logged = Effect.catch(effect, (error) =>
-        Effect.logWarning("The directory of sessions does not answer", error)
-      )
       // The pause counts from the beginning of a round: a slow one does not put the next off.
-      const round = Effect.all([logged, Effect.sleep(interval)], { concurrency: "unbounded", discard: true })
+      const round = Effect.all([Effect.ignore(effect), Effect.sleep(interval)], {
+        concurrency: "unbounded",
+        discard: true
+      })
       return Effect.forkScoped(Effect.delay(Effect.forever(round), interval))
     }
     yield* forever(directory.renew, times.lease / renewals)
     yield* forever(directory.removeEnded, times.lease / renewals)
-    yield* forever(Effect.andThen(directory.waited.await, directory.look), look)
+    yield* forever(directory.look, look)
     yield* forever(
       Effect.suspend(() => store.sweep(directory.node, directory.ids)),
       Math.min(swept, times.kept / 3)
@@ -152,6 +179,7 @@ export class Directory implements SessionDirectory {
       const ids = [...this.ids, ...this.ended]
       return Effect.map(Effect.andThen(this.store.join(next), this.store.inherit(before, next, ids)), (inherited) => {
         this.node = next
+        this.relay.named(next)
         this.renewed = sent
         const kept = new Set(inherited)
         for (const { ids, lost } of this.holders) {
@@ -167,27 +195,32 @@ export class Directory implements SessionDirectory {
   private get look(): Effect.Effect<void, NodesUnavailable> {
     return Effect.suspend(() => {
       // The store is not asked about a node that is added meanwhile.
-      const asked = [...this.watched]
-      return Effect.map(this.store.alive(asked.map(([node]) => node)), (alive) => {
-        for (const [node, { gone }] of asked) if (!alive.includes(node)) Deferred.doneUnsafe(gone, Effect.void)
+      const watched = new Map(this.watched)
+      const asked = [...new Set([...watched.keys(), ...this.relay.asked()])]
+      if (asked.length === 0) return Effect.void
+      return Effect.map(this.store.alive(asked), (alive) => {
+        for (const node of asked.filter((node) => !alive.includes(node))) {
+          const gone = watched.get(node)?.gone
+          if (gone !== undefined) Deferred.doneUnsafe(gone, Effect.void)
+          this.relay.cut(node)
+        }
       })
     })
   }
 
+  /** Completes when the lease of a node has ended, within two seconds of its death. */
   gone(node: NodeId): Effect.Effect<void> {
     return Effect.acquireUseRelease(
       Effect.sync(() => {
         const watched = this.watched.get(node) ?? { gone: Deferred.makeUnsafe<void>(), waiting: 0 }
         watched.waiting++
         this.watched.set(node, watched)
-        this.waited.openUnsafe()
         return watched
       }),
       ({ gone }) => Deferred.await(gone),
       (watched) =>
         Effect.sync(() => {
           if (--watched.waiting === 0 && this.watched.get(node) === watched) this.watched.delete(node)
-          if (this.watched.size === 0) this.waited.closeUnsafe()
         })
     )
   }
@@ -251,6 +284,3 @@ export class Directory implements SessionDirectory {
     )
   }
 }
-
-/** The address of a node, which its relay listens at. */
-export const addressOf = (node: NodeId): string => node.slice(node.indexOf(" ") + 1)

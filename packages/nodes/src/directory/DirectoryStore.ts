@@ -4,9 +4,7 @@
  */
 import type { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import type * as Effect from "effect/Effect"
-
-/** A node: unique for each start of a process, and for each lease that it let run out. Ends with the address that the relay knows. */
-export type NodeId = string
+import type { NodeId } from "../relay/NodeId.ts"
 
 /** A row of the directory. */
 export interface Entry {

@@ -14,7 +14,8 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
 import type { Directory } from "./Directory.ts"
-import type { NodeId } from "./DirectoryStore.ts"
+import type { NodeId } from "../relay/NodeId.ts"
+import { Outage } from "./Outage.ts"
 
 /** The first use of a state. */
 export interface FirstUse {
@@ -61,10 +62,9 @@ const decode = (text: string): Effect.Effect<unknown, McpError.McpError> => {
 }
 
 export const makeSharedReplies = (store: ReplyStore, directory: Directory): ReplayGuard["Service"] => {
+  const outage = new Outage("The store of replies")
   const reachable = <A>(effect: Effect.Effect<A, NodesUnavailable>): Effect.Effect<A, McpError.McpError> =>
-    Effect.catch(effect, (error) =>
-      Effect.andThen(Effect.logWarning("Replies cannot be shared", error), Effect.fail(unavailable))
-    )
+    Effect.mapError(outage.noted(effect), () => unavailable)
   const again = (jti: string, expires: number): Effect.Effect<unknown, McpError.McpError> =>
     Effect.flatMap(reachable(store.begin(jti, directory.node, expires)), (first) => {
       if (first?.reply !== undefined) return decode(first.reply)

@@ -1,6 +1,7 @@
 /** A bus over one channel of a database: hints of one turn are one write, and a node does not hear its own. */
 import type { Bus, NodesUnavailable } from "@effect-mcp/server/Nodes"
 import * as Effect from "effect/Effect"
+import { Outage } from "../directory/Outage.ts"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 
@@ -23,8 +24,9 @@ export class Topics implements Bus {
   /** `send` hands payloads to all nodes, which call `receive`. */
   static readonly make = Effect.fnUntraced(function* (send: Send): Effect.fn.Return<Topics, never, Scope.Scope> {
     const waiting = yield* Queue.sliding<string>(maxWaiting)
+    const outage = new Outage("The channel of hints to other nodes")
     const sent = Effect.flatMap(Queue.takeAll(waiting), (payloads) =>
-      Effect.catch(send([...new Set(payloads)]), (error) => Effect.logWarning("Hints to other nodes are lost", error))
+      Effect.ignore(outage.noted(send([...new Set(payloads)])))
     )
     yield* Effect.forkScoped(Effect.forever(sent))
     return new Topics(waiting)

@@ -5,8 +5,8 @@ import { makeMemory } from "@effect-mcp/server/EventStore"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { addressOf } from "../directory/Directory.ts"
-import type { DirectoryStore, Entry, NodeId, Times } from "../directory/DirectoryStore.ts"
+import type { DirectoryStore, Entry, Times } from "../directory/DirectoryStore.ts"
+import { addressOf, type NodeId } from "../relay/NodeId.ts"
 
 interface Reply {
   readonly expires: number
@@ -16,6 +16,8 @@ interface Reply {
 
 /** A node as the others see it. */
 export interface Member {
+  /** Its name; empty before it has one. */
+  name: NodeId
   readonly endpoints: Set<RelayEndpoint>
   readonly topics: Map<string, Set<(text: string) => void>>
   /** Completes when it crashes. */
@@ -82,7 +84,7 @@ export class Network {
   /** Adds a node. */
   join(): { readonly address: string; readonly member: Member } {
     const address = `memory-${++this.joined}`
-    const member: Member = { endpoints: new Set(), topics: new Map(), dead: Deferred.makeUnsafe() }
+    const member: Member = { name: "", endpoints: new Set(), topics: new Map(), dead: Deferred.makeUnsafe() }
     this.members.set(address, member)
     return { address, member }
   }
@@ -99,7 +101,7 @@ export class Network {
   member(node: NodeId): Effect.Effect<Member, RelayError> {
     const address = addressOf(node)
     const member = this.members.get(address)
-    return member === undefined
+    return member?.name !== node
       ? Effect.fail(new RelayError({ reason: "NotSent", message: `No node is at ${address}` }))
       : Effect.succeed(member)
   }

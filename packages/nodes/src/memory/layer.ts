@@ -1,15 +1,16 @@
 /** A node of a network in this process. */
-import { type RelayEndpoint, RelayError } from "@effect-mcp/server/Nodes"
+import { RelayError } from "@effect-mcp/server/Nodes"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { DirectoryStore } from "../directory/DirectoryStore.ts"
+import type { NodeId } from "../relay/NodeId.ts"
 import type { ReplyStore } from "../directory/SharedReplies.ts"
 import { layerOf, type Network as Parts, type Options, timesOf } from "../layerOf.ts"
+import { askedOf, type NodeRelay } from "../relay/NodeRelay.ts"
 import type { Member, Network } from "./Network.ts"
 
 const cut = Effect.fail(new RelayError({ reason: "Cut", message: "The node is gone" }))
-const notHere = new RelayError({ reason: "NotSent", message: "The node does not hold the session" })
 
 /** A node that crashed takes no step any more. */
 const whileAlive = (store: DirectoryStore, { dead }: Member): DirectoryStore => {
@@ -32,32 +33,46 @@ const whileAlive = (store: DirectoryStore, { dead }: Member): DirectoryStore => 
   }
 }
 
+/** The value, which is in the set until the scope closes. */
 const added = <A>(set: Set<A>, value: A) =>
-  Effect.asVoid(
-    Effect.acquireRelease(
-      Effect.sync(() => set.add(value)),
-      () => Effect.sync(() => set.delete(value))
-    )
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      set.add(value)
+      return value
+    }),
+    () => Effect.sync(() => set.delete(value))
   )
 
-const relayOf = (network: Network, own: Member): Parts["relay"] => ({
-  serve: (endpoint) => added(own.endpoints, endpoint),
-  send: (node, request) =>
-    Effect.flatMap(network.member(node), ({ dead, endpoints }) => {
-      const gone = Effect.andThen(Deferred.await(dead), cut)
-      const asked = ([first, ...rest]: ReadonlyArray<RelayEndpoint>): ReturnType<RelayEndpoint["answer"]> =>
-        first === undefined
-          ? Effect.fail(notHere)
-          : Effect.catch(first.answer(request), (error) =>
-              error.reason === "NotSent" ? asked(rest) : Effect.fail(error)
-            )
-      const answer = asked([...endpoints].filter(({ server }) => server === request.server))
-      return Effect.map(Effect.raceFirst(answer, gone), (response) => ({
-        ...response,
-        body: Stream.interruptWhen(response.body, gone)
-      }))
+/** A request that has no whole response. */
+interface Asked {
+  readonly node: NodeId
+  readonly over: Deferred.Deferred<void>
+}
+
+const relayOf = (network: Network, own: Member): NodeRelay => {
+  const open = new Set<Asked>()
+  const asking = (node: NodeId) => added(open, { node, over: Deferred.makeUnsafe<void>() })
+  return {
+    named: (node) => {
+      own.name = node
+    },
+    asked: () => Array.from(open, ({ node }) => node),
+    cut: (node) => {
+      for (const asked of open) if (asked.node === node) Deferred.doneUnsafe(asked.over, Effect.void)
+    },
+    serve: (endpoint) => Effect.asVoid(added(own.endpoints, endpoint)),
+    send: Effect.fnUntraced(function* (node, request) {
+      const { dead, endpoints } = yield* network.member(node)
+      const { over } = yield* asking(node)
+      const gone = Effect.andThen(Effect.raceFirst(Deferred.await(dead), Deferred.await(over)), cut)
+      const response = yield* Effect.raceFirst(askedOf(endpoints, request), gone)
+      const { body } = response
+      return typeof body === "string" || body instanceof Uint8Array
+        ? response
+        : { ...response, body: Stream.interruptWhen(body, gone) }
     })
-})
+  }
+}
 
 const busOf = (network: Network, own: Member): Parts["bus"] => ({
   publish: (topic, text) => {
@@ -68,7 +83,7 @@ const busOf = (network: Network, own: Member): Parts["bus"] => ({
   subscribe: (topic, received) => {
     const functions = own.topics.get(topic) ?? new Set()
     own.topics.set(topic, functions)
-    return added(functions, received)
+    return Effect.asVoid(added(functions, received))
   }
 })
 

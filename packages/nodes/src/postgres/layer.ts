@@ -7,12 +7,12 @@ import * as Queue from "effect/Queue"
 import type { SqlError } from "effect/sql/SqlError"
 import { Topics } from "../events/Topics.ts"
 import { layerOf, type Options, timesOf } from "../layerOf.ts"
-import * as HttpRelay from "../relay/HttpRelay.ts"
+import * as TcpRelay from "../relay/TcpRelay.ts"
 import { LeaseConnection } from "./LeaseConnection.ts"
 import { directoryOf, eventsIn, query, repliesIn, unavailable } from "./stores.ts"
 import { migrate, secret } from "./Tables.ts"
 
-export type PostgresOptions = Options & HttpRelay.Options
+export type PostgresOptions = Options & TcpRelay.Options
 
 /** How long a node waits until it connects again, in milliseconds. */
 const pause = 100
@@ -50,7 +50,7 @@ export const layer = (options: PostgresOptions) =>
       const sql = yield* PgClient
       const secrets = yield* Effect.mapError(prepared(sql), unavailable)
       const times = timesOf(options)
-      const { address, relay } = yield* HttpRelay.make(options, secrets.relay)
+      const { address, relay } = yield* TcpRelay.make(options, secrets.relay)
       const run = query(sql)
       const ofLease = yield* LeaseConnection.make(sql.config, times.lease / 3)
       const [place] = yield* run<{ readonly name: string }>("SELECT 'mcp_nodes_' || md5(current_schema()) AS name", [])

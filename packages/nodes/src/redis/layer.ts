@@ -4,10 +4,10 @@ import * as Effect from "effect/Effect"
 import { createClient } from "redis"
 import { Topics } from "../events/Topics.ts"
 import { layerOf, type Options, timesOf } from "../layerOf.ts"
-import * as HttpRelay from "../relay/HttpRelay.ts"
+import * as TcpRelay from "../relay/TcpRelay.ts"
 import { type Client, command, directoryOf, eventsIn, repliesIn } from "./stores.ts"
 
-export interface RedisOptions extends Options, HttpRelay.Options {
+export interface RedisOptions extends Options, TcpRelay.Options {
   /** Where the Redis is, with its password: `redis://` or `rediss://`. One Redis, no cluster. */
   readonly url: string
   /** How its keys and its channel begin: servers that share nothing have one each. Default `mcp:`. */
@@ -58,7 +58,7 @@ export const layer = ({ prefix = "mcp:", url, ...options }: RedisOptions) =>
       const redis = yield* connected(url)
       const times = timesOf(options)
       const key = yield* secret(redis, `${prefix}secret:state`)
-      const { address, relay } = yield* HttpRelay.make(options, yield* secret(redis, `${prefix}secret:relay`))
+      const { address, relay } = yield* TcpRelay.make(options, yield* secret(redis, `${prefix}secret:relay`))
       const channel = `${prefix}hints`
       const bus = yield* Topics.make((payloads) =>
         Effect.forEach(payloads, (payload) => command(() => redis.publish(channel, payload)), {

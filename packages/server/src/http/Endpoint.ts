@@ -29,7 +29,8 @@ import { keepAliveTimer } from "./response/SseBody.ts"
 import { EventStore, makeMemory } from "../session/EventStore.ts"
 import type { HttpSession } from "./session/HttpSession.ts"
 import { sessionIdHeader } from "./session/HttpSessions.ts"
-import { idsOf, RemoteSessions } from "./session/RemoteSessions.ts"
+import { RemoteRequest } from "./session/RemoteRequest.ts"
+import { RemoteSessions } from "./session/RemoteSessions.ts"
 import { relayEndpoint } from "./session/relayEndpoint.ts"
 import { SessionEndpoint } from "./session/SessionEndpoint.ts"
 import { SharedSessions } from "./session/SharedSessions.ts"
@@ -153,8 +154,7 @@ class Streamable implements Endpoint {
 
   /** Whether the client speaks the stateless era, or a version that is not known. */
   private speaksModern(http: HttpRequest): boolean {
-    const version = http.headers[Headers.version]
-    return !hasSessionId(http) && version !== undefined && !this.stateful.knows(version)
+    return !hasSessionId(http) && !this.declaresStateful(http)
   }
 
   readonly refusal = (http: HttpRequest): ErrorResponse | undefined => {
@@ -171,21 +171,38 @@ class Streamable implements Endpoint {
 
   readonly post = (http: HttpRequest, read: Body.Read, exchange: HttpExchange): Answer => {
     this.exchanges.arrived(exchange)
+    if (typeof read !== "string" && this.remote?.concerns(http) === true) {
+      return this.postElsewhere(this.remote, new RemoteRequest(http, read, exchange, this.admission), read)
+    }
+    return this.read(http, read, exchange)
+  }
+
+  /** Answers a POST whose session is not held here. */
+  private postElsewhere(remote: RemoteSessions, request: RemoteRequest, read: Body.Read): Answer {
+    const { exchange, http } = request
+    const here = () => this.read(http, read, exchange)
+    // A request without sessions is answered here, whatever session it names.
+    if (!this.declaresStateful(http) && request.isModern) return here()
+    const { exchanges } = this
+    if (exchanges.busy(exchange, undefined) === undefined) return remote.answer(request, here)
+    return Effect.succeed(exchanges.busy(exchange, request.ids[0]) ?? shuttingDown())
+  }
+
+  private declaresStateful({ headers }: HttpRequest): boolean {
+    const version = headers[Headers.version]
+    return version === undefined || this.stateful.knows(version)
+  }
+
+  private read(http: HttpRequest, read: Body.Read, exchange: HttpExchange): Answer {
     const body = Body.decode(read, http, this.admission)
-    if (HttpServerResponse.isHttpServerResponse(body)) return Effect.succeed(body)
-    if (this.remote?.concerns(http) !== true) return this.decoded(http, body, exchange)
-    const busy = this.exchanges.busy(exchange, idsOf(body)[0])
-    if (busy !== undefined) return Effect.succeed(busy)
-    const asked = { http, body: bytesOf(read), ids: idsOf(body), isBatch: body._tag === "Batch", exchange }
-    return this.remote.answer(asked, () => this.decoded(http, body, exchange))
+    return HttpServerResponse.isHttpServerResponse(body) ? Effect.succeed(body) : this.decoded(http, body, exchange)
   }
 
   /** Answers a request of another node, whose session is held here. */
   readonly relayed = (http: HttpRequest, read: Body.Read, exchange: HttpExchange): Answer => {
     if (http.method !== "POST") return this.answer(http, exchange)
     this.exchanges.arrived(exchange)
-    const body = Body.decode(read, http, this.admission)
-    return HttpServerResponse.isHttpServerResponse(body) ? Effect.succeed(body) : this.decoded(http, body, exchange)
+    return this.read(http, read, exchange)
   }
 
   private decoded(http: HttpRequest, body: Decoded, exchange: HttpExchange): Answer {
@@ -230,7 +247,7 @@ class Streamable implements Endpoint {
 
   readonly other = (http: HttpRequest, exchange: HttpExchange): Answer =>
     this.remote?.concerns(http) === true && (http.method === "GET" || http.method === "DELETE")
-      ? this.remote.answer({ http, body: undefined, ids: [], isBatch: false, exchange }, () =>
+      ? this.remote.answer(new RemoteRequest(http, undefined, exchange, this.admission), () =>
           this.answer(http, exchange)
         )
       : this.answer(http, exchange)
@@ -262,8 +279,6 @@ class Streamable implements Endpoint {
     )
   })
 }
-
-const bytesOf = (read: Body.Read): Uint8Array | undefined => (typeof read === "string" ? undefined : read)
 
 /** Where events are kept; undefined where clients may not come back for them. */
 const storeOf = (resume: ResumeOptions | undefined | false, shared: EventStore["Service"] | undefined) =>

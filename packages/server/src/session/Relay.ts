@@ -37,19 +37,25 @@ export class RelayError extends Data.TaggedError("RelayError")<{
 export interface RelayedResponse {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
-  /** Read as fast as it is consumed, no faster. Whether it breaks off is told by its failure. */
-  readonly body: Stream.Stream<Uint8Array, RelayError>
+  /** Whole, as text or bytes; or a stream, which is read as fast as it is consumed. Whether that breaks off is told by its failure. */
+  readonly body: string | Uint8Array | Stream.Stream<Uint8Array, RelayError>
 }
 
 /** What answers requests of other nodes. */
 export interface RelayEndpoint {
   readonly server: string
-  /** Fails with `NotSent` where it does not have the session. The response lasts until the scope closes, which hangs up. */
+  /**
+   * Fails with `NotSent` where it does not have the session. The response lasts until the scope closes, which hangs up. The request may run
+   * before the effect does, which is to be run once, at once.
+   */
   readonly answer: (request: RelayedRequest) => Effect.Effect<RelayedResponse, RelayError, Scope.Scope>
 }
 
 export interface Relay {
-  /** Sends a request to a node. Closing the scope hangs up there, as the client would. */
+  /**
+   * Sends a request to a node. Closing the scope hangs up there, as the client would. The response, or the rest of its body, fails with `Cut`
+   * when the lease of the node has ended, within two seconds of its death.
+   */
   readonly send: (node: string, request: RelayedRequest) => Effect.Effect<RelayedResponse, RelayError, Scope.Scope>
   /** Has an endpoint answer the requests that other nodes send, until the scope closes. */
   readonly serve: (endpoint: RelayEndpoint) => Effect.Effect<void, never, Scope.Scope>

@@ -59,6 +59,7 @@ export interface Holder {
   readonly lost: (id: string) => void
 }
 
+/** Tells in the log when it stops to answer, and when it answers again. */
 export interface SessionDirectory {
   /** Whether this node's lease may have ended: `locate` says for each request whether a session that is held here still is this node's. */
   readonly isCutOff: boolean
@@ -73,8 +74,6 @@ export interface SessionDirectory {
   readonly save: (id: string, record: SessionRecord) => Effect.Effect<void, NodesUnavailable>
   /** Removes a session: no node finds it afterwards. Nothing happens where another node holds it. Tried again later where it fails. */
   readonly close: (id: string) => Effect.Effect<void>
-  /** Completes when the lease of a node has ended, within two seconds of its death. */
-  readonly gone: (node: string) => Effect.Effect<void>
   /** Adds the sessions of an endpoint, until the scope closes. */
   readonly hold: (holder: Holder) => Effect.Effect<void, never, Scope.Scope>
 }

@@ -5,7 +5,6 @@
  * Owns what the client learns when the other node dies: each request that has no answer gets an error, and is never sent twice.
  */
 import type { Fork } from "@effect-mcp/core/internal/Deadlines"
-import type { Decoded } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Clock from "effect/Clock"
@@ -23,16 +22,18 @@ import type {
   RelayedResponse,
   RelayEndpoint
 } from "../../session/Nodes.ts"
-import { RelayError } from "../../session/Nodes.ts"
-import type { HttpExchange } from "../request/HttpExchange.ts"
+import type { RelayError } from "../../session/Nodes.ts"
 import { callerOf, type HttpRequest, ownerOf } from "../request/HttpRequest.ts"
 import { json, refuse, tooMany } from "../response/Responses.ts"
 import type { KeepAliveTimer } from "../response/SseBody.ts"
 import { sseResponse } from "../response/SseResponse.ts"
 import type { Config, HttpSession } from "./HttpSession.ts"
+import { bytesOf } from "../../internal/bytesOf.ts"
 import { sessionIdHeader } from "./HttpSessions.ts"
+import { Locations } from "./Locations.ts"
 import { NodeSessions } from "./NodeSessions.ts"
 import { RelayedStream } from "./RelayedStream.ts"
+import type { RemoteRequest } from "./RemoteRequest.ts"
 import { Reopening } from "./Reopening.ts"
 import { nodeGone } from "./resumeElsewhere.ts"
 import type { SessionTable } from "./SessionTable.ts"
@@ -63,32 +64,18 @@ const ofConnection = new Set([
   "upgrade"
 ])
 
-const passedOn = <A>(headers: { readonly [name: string]: A }): { readonly [name: string]: A } =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !ofConnection.has(name)))
+const passedOn = <A>(headers: { readonly [name: string]: A }): { readonly [name: string]: A } => {
+  const passed: { [name: string]: A } = {}
+  for (const name in headers) {
+    const value = headers[name]
+    if (value !== undefined && !ofConnection.has(name)) passed[name] = value
+  }
+  return passed
+}
 
 const soon = { "retry-after": "1" }
 const notFound = (ids: ReadonlyArray<JsonRpc.Id>): Response =>
   refuse(503, McpError.interrupted("No node that holds this session answers: send the request again"), ids[0], soon)
-
-/** What a request asks for. */
-export interface RemoteRequest {
-  readonly http: HttpRequest
-  /** Undefined for a request without a body. */
-  readonly body: Uint8Array | undefined
-  /** The requests in the body. */
-  readonly ids: ReadonlyArray<JsonRpc.Id>
-  readonly isBatch: boolean
-  readonly exchange: HttpExchange
-}
-
-/** Whether the request may be sent to another node although it may have run. */
-const isRepeatable = ({ http: { method } }: RemoteRequest): boolean => method === "GET" || method === "DELETE"
-
-/** The requests of a body. */
-export const idsOf = (body: Decoded): ReadonlyArray<JsonRpc.Id> =>
-  (body._tag === "Batch" ? body.members : [body]).flatMap((single) =>
-    single._tag === "Message" && JsonRpc.isRequest(single.message) ? [single.message.id] : []
-  )
 
 export interface Options {
   readonly nodes: Nodes["Service"]
@@ -107,6 +94,7 @@ export class RemoteSessions {
   private readonly node: NodeSessions
   private readonly reopening: Reopening
   private readonly unknown: UnknownSessions
+  private readonly locations = new Locations()
 
   constructor(options: Options) {
     this.options = options
@@ -142,6 +130,14 @@ export class RemoteSessions {
     return this.has(id) && !this.options.nodes.directory.isCutOff
   }
 
+  /** Ends a session that is open here although the directory does not have it: another node took it over, and ended it. */
+  private lost(id: string): void {
+    const { shared, table } = this.options
+    const session = table.get(id)
+    if (session?.session === undefined || shared.isClosing(id) || !this.options.nodes.directory.isCutOff) return
+    table.remove(session, "Another node has taken this session over")
+  }
+
   /** Whether the session of a request is not held here, and may be elsewhere. */
   concerns({ headers }: HttpRequest): boolean {
     const id = headers[sessionIdHeader]
@@ -157,7 +153,9 @@ export class RemoteSessions {
     const id = remote.http.headers[sessionIdHeader] ?? ""
     if (this.holds(id)) return here()
     const beside = this.node.holder(this.options.server.name, id)
-    if (beside !== undefined) return this.passing(this.relay(remote, beside.answer, Effect.never), remote, here, until)
+    if (beside !== undefined) return this.passing(this.relay(remote, beside.answer), remote, here, until)
+    const known = this.locations.get(id)
+    if (known !== undefined) return this.passing(this.relayTo(known, id, remote), remote, here, until)
     const caller = callerOf(remote.http)
     if (this.unknown.isTired(caller)) {
       return Effect.succeed(tooMany("sessions of this caller were not found", this.unknown.limit, remote.ids[0]))
@@ -166,23 +164,26 @@ export class RemoteSessions {
     return Effect.matchEffect(
       this.unknown.counted(caller, located, ({ _tag }) => _tag === "Unknown"),
       {
-        onFailure: (error) =>
-          Effect.as(Effect.logWarning("The directory of sessions does not answer", error), notFound(remote.ids)),
-        onSuccess: (located) => {
-          if (located._tag === "Unknown") return here()
-          if (located._tag === "There") {
-            return this.passing(this.relayTo(located.node, remote), remote, here, until)
-          }
-          return Effect.flatMap(this.reopening.open(id, located, remote.http), (refused) => {
-            if (refused !== undefined) return Effect.succeed(refused)
-            // Another endpoint of this node may have it.
-            return this.node.holder(this.options.server.name, id) === undefined
-              ? here()
-              : this.attempt(remote, here, until)
-          })
-        }
+        onFailure: () => Effect.succeed(notFound(remote.ids)),
+        onSuccess: (located) => this.located(located, id, remote, here, until)
       }
     )
+  }
+
+  private located(located: Located, id: string, remote: RemoteRequest, here: () => Answer, until: number): Answer {
+    if (located._tag === "Unknown") {
+      this.lost(id)
+      return here()
+    }
+    if (located._tag === "There") {
+      this.locations.found(id, located.node)
+      return this.passing(this.relayTo(located.node, id, remote), remote, here, until)
+    }
+    return Effect.flatMap(this.reopening.open(id, located, remote.http), (refused) => {
+      if (refused !== undefined) return Effect.succeed(refused)
+      // Another endpoint of this node may have it.
+      return this.node.holder(this.options.server.name, id) === undefined ? here() : this.attempt(remote, here, until)
+    })
   }
 
   private passing(
@@ -192,7 +193,7 @@ export class RemoteSessions {
     until: number
   ) {
     return Effect.catch(relayed, ({ reason }) =>
-      reason === "NotSent" || isRepeatable(remote) ? this.again(remote, here, until) : Effect.succeed(cut(remote))
+      reason === "NotSent" || remote.isRepeatable ? this.again(remote, here, until) : Effect.succeed(cut(remote))
     )
   }
 
@@ -217,35 +218,27 @@ export class RemoteSessions {
    * Has the session of another node's request here, where the directory says so. False: it is not to be answered here. The error response
    * where it should be, and could not be opened.
    */
-  readonly find = (http: HttpRequest, id: string): Effect.Effect<boolean | Response> =>
-    Effect.suspend(() => {
-      if (this.holds(id)) return Effect.succeed(true)
-      if (this.node.holder(this.options.server.name, id) !== undefined) return Effect.succeed(false)
-      return Effect.matchEffect(this.locate(id, http), {
-        onFailure: () => Effect.succeed(false),
-        onSuccess: (located) =>
-          located._tag === "Here"
-            ? Effect.map(this.reopening.open(id, located, http), (refused) => refused ?? this.has(id))
-            : Effect.succeed(false)
-      })
+  readonly find = (http: HttpRequest, id: string): Effect.Effect<boolean | Response> => {
+    if (this.holds(id)) return Effect.succeed(true)
+    if (this.node.holder(this.options.server.name, id) !== undefined) return Effect.succeed(false)
+    return Effect.matchEffect(this.locate(id, http), {
+      onFailure: () => Effect.succeed(false),
+      onSuccess: (located) =>
+        located._tag === "Here"
+          ? Effect.map(this.reopening.open(id, located, http), (refused) => refused ?? this.has(id))
+          : Effect.succeed(false)
     })
+  }
 
   // ---- requests that another node answers
 
-  private relayTo(node: string, remote: RemoteRequest): Effect.Effect<Response, RelayError> {
-    const { directory, relay } = this.options.nodes
-    const dead = Effect.andThen(
-      directory.gone(node),
-      Effect.fail(new RelayError({ reason: "Cut", message: "The lease of the node has ended" }))
-    )
-    return this.relay(remote, (request) => relay.send(node, request), dead)
+  private relayTo(node: string, id: string, remote: RemoteRequest): Effect.Effect<Response, RelayError> {
+    const { relay } = this.options.nodes
+    const relayed = this.relay(remote, (request) => relay.send(node, request))
+    return Effect.tapError(relayed, () => Effect.sync(() => this.locations.forget(id)))
   }
 
-  private relay(
-    remote: RemoteRequest,
-    send: RelayEndpoint["answer"],
-    dead: Effect.Effect<never, RelayError>
-  ): Effect.Effect<Response, RelayError> {
+  private relay(remote: RemoteRequest, send: RelayEndpoint["answer"]): Effect.Effect<Response, RelayError> {
     const { address, headers, method, originalUrl: url, principal } = remote.http
     const request: RelayedRequest = {
       server: this.options.server.name,
@@ -259,52 +252,49 @@ export class RemoteSessions {
     }
     return Effect.suspend(() => {
       const scope = Scope.makeUnsafe()
-      const response = Scope.provide(send(request), scope)
-      return Effect.raceFirst(response, dead).pipe(
-        Effect.flatMap((response) => this.passed(response, remote, dead, scope)),
-        Effect.onError(() => Scope.close(scope, Exit.void))
+      const passed = Effect.flatMap(Scope.provide(send(request), scope), (response) =>
+        this.passed(response, remote, scope)
       )
+      return Effect.onError(passed, () => Scope.close(scope, Exit.void))
     })
   }
 
   private passed(
-    response: RelayedResponse,
+    { body, headers: theirs, status }: RelayedResponse,
     remote: RemoteRequest,
-    dead: Effect.Effect<never, RelayError>,
     scope: Scope.Closeable
   ): Effect.Effect<Response, RelayError> {
-    const headers = passedOn(response.headers)
+    const headers = passedOn(theirs)
     if (headers["content-type"]?.startsWith("text/event-stream") === true) {
-      return Effect.sync(() => this.streamed({ ...response, headers }, remote, dead, scope))
+      return Effect.sync(() => this.streamed(body, headers, remote, scope))
     }
-    const bytes = Effect.raceFirst(Stream.mkUint8Array(response.body), dead)
-    return Effect.map(Effect.ensuring(bytes, Scope.close(scope, Exit.void)), (body) => {
-      const { status } = response
-      return body.length === 0
-        ? HttpServerResponse.empty({ status, headers: { ...headers, "content-length": "0" } })
-        : HttpServerResponse.uint8Array(body, { status, headers, contentType: headers["content-type"] ?? "" })
-    })
+    const whole =
+      typeof body === "string" || body instanceof Uint8Array ? Effect.succeed(body) : Stream.mkUint8Array(body)
+    return Effect.flatMap(whole, (body) =>
+      Effect.as(Scope.close(scope, Exit.void), wholeResponse(body, status, headers))
+    )
   }
 
   /** The events of the other node as they come, and at its death an error for each request that it has not answered. */
   private streamed(
-    { body, headers }: RelayedResponse,
+    body: RelayedResponse["body"],
+    headers: RelayedResponse["headers"],
     { exchange, ids }: RemoteRequest,
-    dead: Effect.Effect<never, RelayError>,
     scope: Scope.Closeable
   ): Response {
     const { fork, keepAlive } = this.options
     const stream = new RelayedStream(ids)
     const sse = stream.attach()
-    const pumped = Effect.raceFirst(
-      Stream.runForEach(body, (bytes) => stream.relay(bytes)),
-      dead
+    const bytes = typeof body === "string" ? bytesOf(body) : body
+    const parts = bytes instanceof Uint8Array ? Stream.succeed(bytes) : bytes
+    const pump = Effect.onExit(
+      Stream.runForEach(parts, (bytes) => stream.relay(bytes)),
+      (exit) => {
+        if (Exit.isSuccess(exit)) stream.end()
+        else stream.cut(nodeGone)
+        return Scope.close(scope, Exit.void)
+      }
     )
-    const pump = Effect.onExit(pumped, (exit) => {
-      if (Exit.isSuccess(exit)) stream.end()
-      else stream.cut(nodeGone)
-      return Scope.close(scope, Exit.void)
-    })
     const fiber = fork(Effect.ignore(pump))
     exchange.left = () => {
       fiber.interruptUnsafe()
@@ -312,6 +302,14 @@ export class RemoteSessions {
     }
     return sseResponse(sse, keepAlive, headers)
   }
+}
+
+const wholeResponse = (body: string | Uint8Array, status: number, headers: RelayedResponse["headers"]): Response => {
+  if (body.length === 0) return HttpServerResponse.empty({ status, headers: { ...headers, "content-length": "0" } })
+  const options = { status, headers, contentType: headers["content-type"] ?? "" }
+  return typeof body === "string"
+    ? HttpServerResponse.text(body, options)
+    : HttpServerResponse.uint8Array(body, options)
 }
 
 /** The response to requests that may have run on a node that is gone. */

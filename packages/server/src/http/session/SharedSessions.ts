@@ -36,9 +36,7 @@ export class SharedSessions {
   ): Effect.Effect<void, McpError.McpError> {
     const record = session && recordOf(this.server.name, owner, session)
     if (record === undefined) return Effect.void
-    return Effect.catch(write(id, record), (error) =>
-      Effect.andThen(Effect.logWarning("The directory of sessions does not answer", error), Effect.fail(unavailable))
-    )
+    return Effect.mapError(write(id, record), () => unavailable)
   }
 
   /** Has every node find the session. */

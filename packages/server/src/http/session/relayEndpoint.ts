@@ -1,6 +1,8 @@
 /** Answers requests of other nodes, whose sessions are held here. */
+import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as HttpBody from "effect/http/HttpBody"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type * as Scope from "effect/Scope"
@@ -23,33 +25,62 @@ export interface Options {
   ) => Effect.Effect<HttpServerResponse>
 }
 
-const notHere = new RelayError({ reason: "NotSent", message: "The session is not held here" })
+type Answer = ReturnType<RelayEndpoint["answer"]>
 
-const streamOf = (body: HttpBody.HttpBody): Stream.Stream<Uint8Array> => {
-  if (body._tag === "Uint8Array") return Stream.succeed(body.body)
-  return body._tag === "Stream" ? Stream.orDie(body.stream) : Stream.empty
-}
+const notHere = Effect.fail(new RelayError({ reason: "NotSent", message: "The session is not held here" }))
 
-export const relayEndpoint = ({ answer, exchanges, find, server }: Options): RelayEndpoint => ({
-  server: server.name,
-  answer: (request: RelayedRequest): Effect.Effect<RelayedResponse, RelayError, Scope.Scope> => {
-    const { address, body, headers, method, principal, url } = request
-    const http: HttpRequest = { method, headers, originalUrl: url, principal, address, span: undefined }
-    return Effect.flatMap(find(http, request.session), (isHere) => {
-      if (isHere === false) return Effect.fail(notHere)
-      const over = Deferred.makeUnsafe<void>()
-      const cut = () => Deferred.doneUnsafe(over, Effect.void)
-      const exchange = method === "POST" ? exchanges.enter(cut, http) : exchanges.open(cut)
-      // The response is read after it is there, so that its exchange lasts as long as the scope.
-      const ended = Effect.addFinalizer(() => Effect.sync(() => exchanges.leave(exchange)))
-      const answered = Effect.suspend(() =>
-        isHere === true ? answer(http, body ?? "Gone", exchange) : Effect.succeed(isHere)
-      )
-      return Effect.map(Effect.andThen(ended, answered), ({ body, headers, status }) => ({
-        status,
-        headers,
-        body: Stream.interruptWhen(streamOf(body), Deferred.await(over))
-      }))
-    })
-  }
+const wholeOf = (body: HttpBody.HttpBody): string | Uint8Array =>
+  body._tag === "Uint8Array" ? (body.text ?? body.body) : ""
+
+const relayed = ({ body, headers, status }: HttpServerResponse): RelayedResponse => ({
+  status,
+  headers,
+  body: wholeOf(body)
 })
+
+/** A request that is not answered at once: its exchange lasts until the scope closes, since the response may be read for long. */
+const later = (
+  answered: Effect.Effect<HttpServerResponse>,
+  over: Deferred.Deferred<void>,
+  leave: Effect.Effect<void>
+): Effect.Effect<RelayedResponse, never, Scope.Scope> =>
+  Effect.andThen(
+    Effect.addFinalizer(() => leave),
+    Effect.map(answered, (response): RelayedResponse => {
+      const { body } = response
+      if (body._tag !== "Stream") return relayed(response)
+      return { ...relayed(response), body: Stream.interruptWhen(Stream.orDie(body.stream), Deferred.await(over)) }
+    })
+  )
+
+export const relayEndpoint = ({ answer, exchanges, find, server }: Options): RelayEndpoint => {
+  const answered = (http: HttpRequest, body: Uint8Array | undefined): Answer => {
+    const over = Deferred.makeUnsafe<void>()
+    const cut = () => Deferred.doneUnsafe(over, Effect.void)
+    const exchange = http.method === "POST" ? exchanges.enter(cut, http) : exchanges.open(cut)
+    const answering = attempt(() => answer(http, body ?? "Gone", exchange))
+    const done = exitOf(answering)
+    if (done === undefined || !Exit.isSuccess(done) || done.value.body._tag === "Stream") {
+      return later(
+        answering,
+        over,
+        Effect.sync(() => exchanges.leave(exchange))
+      )
+    }
+    exchanges.leave(exchange)
+    return Effect.succeed(relayed(done.value))
+  }
+  return {
+    server: server.name,
+    answer: ({ address, body, headers, method, principal, session, url }: RelayedRequest): Answer => {
+      const http: HttpRequest = { method, headers, originalUrl: url, principal, address, span: undefined }
+      const found = find(http, session)
+      const known = exitOf(found)
+      if (known !== undefined && Exit.isSuccess(known) && known.value === true) return answered(http, body)
+      return Effect.flatMap(found, (isHere) => {
+        if (isHere === false) return notHere
+        return isHere === true ? answered(http, body) : Effect.succeed(relayed(isHere))
+      })
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * One of several nodes, on `node:http`: `nodes.js postgres|redis PLACE`. What is kept at a place (a schema, or how keys begin) is removed by
+ * `nodes.js postgres|redis PLACE remove`.
+ */
+import * as Nodes from "@effect-mcp/nodes/Nodes"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { createServer } from "node:http"
+import { createClient } from "redis"
+import * as C from "../peers/contract.mjs"
+import { server } from "./features.ts"
+
+const [kind = "postgres", place = "bench_nodes", what = "serve"] = process.argv.slice(2)
+
+const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379"
+const postgres = PgClient.layer({
+  url: Redacted.make(process.env["DATABASE_URL"] ?? "postgres://postgres@127.0.0.1:5432/postgres"),
+  startupParameters: { search_path: place }
+})
+const schema = (statement: string) =>
+  Effect.asVoid(
+    Effect.flatMap(PgClient.PgClient, (sql) =>
+      sql.unsafe(`${statement} ${place}${statement.startsWith("DROP") ? " CASCADE" : ""}`)
+    )
+  )
+
+const local = { host: "127.0.0.1", lease: "5 seconds" } as const
+const nodes =
+  kind === "redis"
+    ? Nodes.layerRedis({ ...local, url: redisUrl, prefix: `${place}:` })
+    : Nodes.layerPostgres(local).pipe(
+        Layer.provide(Layer.effectDiscard(schema("CREATE SCHEMA IF NOT EXISTS"))),
+        Layer.provide(postgres)
+      )
+
+const serve = (): void => {
+  const { listener } = McpServer.toNodeListener(Layer.provide(server, Layer.orDie(nodes)), {
+    path: "/mcp",
+    sessions: { perAddress: 10_000 }
+  })
+  const http = Object.assign(createServer(listener), { keepAliveTimeout: 0 })
+  http.listen(0, "127.0.0.1", () => {
+    const address = http.address()
+    if (typeof address === "object" && address !== null) C.ready(address.port)
+  })
+}
+
+const remove = async (): Promise<void> => {
+  if (kind === "postgres") {
+    const dropped = Effect.orDie(Effect.provide(schema("DROP SCHEMA IF EXISTS"), postgres))
+    return Effect.runPromise(dropped)
+  }
+  const redis = await createClient({ url: redisUrl }).connect()
+  for await (const keys of redis.scanIterator({ MATCH: `${place}:*` })) if (keys.length > 0) await redis.del(keys)
+  redis.destroy()
+}
+
+if (what === "remove") await remove()
+else serve()

@@ -1,0 +1,153 @@
+/**
+ * The connection to another node, for the requests of this one.
+ *
+ * Owns whether a request was sent: one that found no connection may go to another node, any other may have run.
+ */
+import { RelayError, type RelayedResponse } from "@effect-mcp/server/Nodes"
+import * as Effect from "effect/Effect"
+import { connect, type Socket } from "node:net"
+import type { NodeId } from "./NodeId.ts"
+import { FrameReader, FrameWriter, kinds } from "./Frames.ts"
+import { greet, patience } from "./handshake.ts"
+import { Inbox } from "./Inbox.ts"
+
+type Answer = Effect.Effect<RelayedResponse, RelayError>
+
+interface Asked {
+  readonly node: NodeId
+  /** Undefined once the response is there. */
+  answered: ((answer: Answer) => void) | undefined
+  /** Undefined before the response, and where its body is whole. */
+  inbox: Inbox | undefined
+}
+
+/** How a response begins: its status, its headers, and whether what is beside it is the whole body, which may be a text. */
+export type ResponseHead = readonly [
+  status: number,
+  headers: { readonly [name: string]: string },
+  body: "text" | "bytes" | "stream"
+]
+
+const failed = (reason: RelayError["reason"], message: string): RelayError => new RelayError({ reason, message })
+const notHere = failed("NotSent", "The node does not hold the session")
+const broken = failed("Cut", "The node broke the response off")
+const gone = failed("Cut", "The lease of the node has ended")
+/** How often a connection that is silent is probed, in milliseconds. */
+const probed = 10_000
+
+export class AskingLine {
+  private readonly socket: Socket
+  private readonly asked = new Map<number, Asked>()
+  private count = 0
+  /** Undefined until both nodes have proved that they know the secret. */
+  private writer: FrameWriter | undefined = undefined
+  /** Requests that wait for the connection. */
+  private waiting: Array<(writer: FrameWriter) => void> = []
+
+  constructor(address: { readonly host: string; readonly port: number }, secret: string, closed: () => void) {
+    const { socket } = {
+      socket: connect({ ...address, noDelay: true, keepAlive: true, keepAliveInitialDelay: probed })
+    }
+    this.socket = socket
+    const late = setTimeout(() => socket.destroy(new Error("The connection took too long")), patience)
+    let failure = "The connection was closed"
+    socket.once("connect", () => {
+      clearTimeout(late)
+      Effect.runCallback(greet(socket, secret), {
+        onExit: (exit) => {
+          if (exit._tag === "Success") return this.opened()
+          failure = "The node did not prove that it knows the secret of the nodes"
+          socket.destroy()
+        }
+      })
+    })
+    socket.once("error", ({ message }) => (failure = message))
+    socket.once("close", () => {
+      clearTimeout(late)
+      closed()
+      this.fail(failure)
+    })
+  }
+
+  private opened(): void {
+    const { socket } = this
+    const reader = new FrameReader((kind, id, text, bytes) => this.received(kind, id, text, bytes))
+    socket.on("data", (chunk: Buffer) => void (reader.push(chunk) || socket.destroy()))
+    const writer = new FrameWriter(socket)
+    this.writer = writer
+    for (const write of this.waiting) write(writer)
+    this.waiting = []
+  }
+
+  /** Sends a request; `answered` is called once. Gives its number. */
+  ask(node: NodeId, head: string, body: Uint8Array | undefined, answered: (answer: Answer) => void): number {
+    const id = (this.count = (this.count + 1) >>> 0)
+    this.asked.set(id, { node, answered, inbox: undefined })
+    if (this.writer !== undefined) this.writer.write(kinds.request, id, head, body)
+    else this.waiting.push((writer) => this.asked.has(id) && writer.write(kinds.request, id, head, body))
+    return id
+  }
+
+  /** Hangs up, where the response is not whole yet. */
+  leave(id: number): void {
+    if (this.asked.delete(id)) this.writer?.write(kinds.left, id)
+  }
+
+  /** The nodes that have not answered a request whole. */
+  *nodes(): Iterable<NodeId> {
+    for (const { node } of this.asked.values()) yield node
+  }
+
+  /** Ends the requests to a node that is gone. */
+  cut(node: NodeId): void {
+    for (const [id, asked] of this.asked) {
+      if (asked.node !== node) continue
+      this.leave(id)
+      settle(asked, gone)
+    }
+    // A machine that froze answers nothing: what is sent to it next gets a connection of its own.
+    if (this.asked.size === 0) this.close()
+  }
+
+  close(): void {
+    this.socket.destroy()
+  }
+
+  private fail(message: string): void {
+    const error = failed(this.writer === undefined ? "NotSent" : "Cut", message)
+    const all = [...this.asked.values()]
+    this.asked.clear()
+    for (const asked of all) settle(asked, error)
+  }
+
+  private received(kind: number, id: number, text: string, bytes: Buffer): void {
+    const asked = this.asked.get(id)
+    if (asked === undefined) return
+    if (kind === kinds.part) return asked.inbox?.push(bytes)
+    if (kind === kinds.response) return this.responded(id, asked, text, bytes)
+    this.asked.delete(id)
+    if (kind === kinds.end) asked.inbox?.end()
+    else settle(asked, kind === kinds.notHere ? notHere : broken)
+  }
+
+  private responded(id: number, asked: Asked, text: string, bytes: Buffer): void {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node that knows the secret wrote it
+    const [status, headers, form] = JSON.parse(text) as ResponseHead
+    const { answered } = asked
+    asked.answered = undefined
+    if (form !== "stream") {
+      this.asked.delete(id)
+      return answered?.(Effect.succeed({ status, headers, body: form === "text" ? bytes.toString() : bytes }))
+    }
+    const inbox = new Inbox((bytes) => this.writer?.write(kinds.room, id, `${bytes}`))
+    asked.inbox = inbox
+    answered?.(Effect.succeed({ status, headers, body: inbox.stream }))
+  }
+}
+
+/** Ends a request, or the body of its response. */
+const settle = (asked: Asked, error: RelayError): void => {
+  asked.answered?.(Effect.fail(error))
+  asked.answered = undefined
+  asked.inbox?.end(error)
+}

@@ -1,0 +1,150 @@
+/**
+ * The relay between processes: each node listens at an address of its own, where only nodes that know the shared secret get an answer, and
+ * has one connection to each node that it asks.
+ */
+import { Fibers } from "@effect-mcp/core/internal/Fibers"
+import { NodesUnavailable, RelayError, type RelayEndpoint } from "@effect-mcp/server/Nodes"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { createServer, type Server, type Socket } from "node:net"
+import { networkInterfaces } from "node:os"
+import { addressOf, type NodeId } from "./NodeId.ts"
+import { AnsweringLine } from "./AnsweringLine.ts"
+import { AskingLine } from "./AskingLine.ts"
+import { askedOf, type NodeRelay } from "./NodeRelay.ts"
+import { welcome } from "./handshake.ts"
+import { encodeRequest } from "./RequestHead.ts"
+
+export interface Options {
+  /** The address to listen at for other nodes. Default: all. */
+  readonly host?: string | undefined
+  /** The port to listen at for other nodes. Default: any that is free. */
+  readonly port?: number | undefined
+  /** The host name or address by which other nodes reach this one. Default: `host`, else the first address of this machine. */
+  readonly advertise?: string | undefined
+}
+
+/** The first address of this machine that others reach; loopback where it has none. */
+const ownAddress = (): string =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === "IPv4" && !internal)?.address ?? "127.0.0.1"
+
+const placeOf = (address: string): { readonly host: string; readonly port: number } => {
+  const { hostname, port } = new URL(`http://${address}`)
+  return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) }
+}
+
+const listen = ({ host, port = 0 }: Options, server: Server): Effect.Effect<number, NodesUnavailable> =>
+  Effect.callback((resume) => {
+    server.once("error", (cause) => {
+      const message = `The relay cannot listen at port ${port} of ${host ?? "any address"}: give a \`port\` that is free`
+      resume(Effect.fail(new NodesUnavailable({ message, cause })))
+    })
+    server.listen(port, host, () => {
+      const address = server.address()
+      resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+/** The connections to other nodes, by their addresses. */
+class Lines {
+  private readonly secret: string
+  readonly byAddress = new Map<string, AskingLine>()
+
+  constructor(secret: string) {
+    this.secret = secret
+  }
+
+  to(node: NodeId): AskingLine {
+    const address = addressOf(node)
+    const known = this.byAddress.get(address)
+    if (known !== undefined) return known
+    const line = new AskingLine(placeOf(address), this.secret, () => {
+      if (this.byAddress.get(address) === line) this.byAddress.delete(address)
+    })
+    this.byAddress.set(address, line)
+    return line
+  }
+
+  close(): void {
+    for (const line of this.byAddress.values()) line.close()
+  }
+}
+
+const sending =
+  (lines: Lines): NodeRelay["send"] =>
+  (node, request) =>
+    Effect.flatMap(encodeRequest(node, request), (head) =>
+      Effect.callback((resume) => {
+        const line = lines.to(node)
+        const id = line.ask(node, head, request.body, (answer) =>
+          resume(
+            Effect.tap(answer, ({ body }) =>
+              typeof body === "string" || body instanceof Uint8Array
+                ? Effect.void
+                : Effect.addFinalizer(() => Effect.sync(() => line.leave(id)))
+            )
+          )
+        )
+        return Effect.sync(() => line.leave(id))
+      })
+    )
+
+/** Listens until the scope closes. The secret is one that the nodes share. */
+export const make = Effect.fnUntraced(function* (
+  options: Options,
+  secret: string
+): Effect.fn.Return<{ readonly relay: NodeRelay; readonly address: string }, NodesUnavailable, Scope.Scope> {
+  const endpoints = new Set<RelayEndpoint>()
+  const fibers = new Fibers()
+  const sockets = new Set<Socket>()
+  const lines = new Lines(secret)
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  let self: NodeId = ""
+  const notHere = Effect.fail(new RelayError({ reason: "NotSent", message: "The node does not hold the session" }))
+  const answering = {
+    runFork,
+    own: (fiber: Parameters<Fibers["add"]>[0]) => fibers.add(fiber),
+    answer: (node: NodeId, request: Parameters<RelayEndpoint["answer"]>[0]) =>
+      node === self ? askedOf(endpoints, request) : notHere
+  }
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket)
+    // An error is followed by the end of the connection.
+    socket.on("error", () => {}).once("close", () => sockets.delete(socket))
+    const welcomed = Effect.match(welcome(socket, secret), {
+      onFailure: () => void socket.destroy(),
+      onSuccess: () => void new AnsweringLine(socket, answering)
+    })
+    fibers.add(runFork(welcomed))
+  })
+  yield* Effect.addFinalizer(() =>
+    Effect.andThen(
+      fibers.end,
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        for (const socket of sockets) socket.destroy()
+      })
+    )
+  )
+  const port = yield* listen(options, server)
+  yield* Effect.addFinalizer(() => Effect.sync(() => lines.close()))
+  const host = options.advertise ?? options.host ?? ownAddress()
+  const relay: NodeRelay = {
+    send: sending(lines),
+    serve: (endpoint) =>
+      Effect.asVoid(
+        Effect.acquireRelease(
+          Effect.sync(() => endpoints.add(endpoint)),
+          () => Effect.sync(() => endpoints.delete(endpoint))
+        )
+      ),
+    named: (node) => {
+      self = node
+    },
+    asked: () => new Set([...lines.byAddress.values()].flatMap((line) => [...line.nodes()])),
+    cut: (node) => lines.byAddress.get(addressOf(node))?.cut(node)
+  }
+  return { relay, address: `${host.includes(":") ? `[${host}]` : host}:${port}` }
+})
