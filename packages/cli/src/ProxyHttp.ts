@@ -22,6 +22,13 @@ const reasonOf = (cause: unknown): string => {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
+/** Why nothing is served at an address. */
+export const cannotServe = (cause: unknown, host: string, port: number): Failure =>
+  new Failure({
+    code: code.usage,
+    message: `Cannot serve at ${host}, port ${port}: ${reasonOf(cause)}. Choose another --port, or 0 for any that is free`
+  })
+
 /** Until it is interrupted. */
 export const overHttp = (gateway: Served, { announce, host, port, ...options }: Options) => {
   const said = Layer.effectDiscard(
@@ -41,12 +48,6 @@ export const overHttp = (gateway: Served, { announce, host, port, ...options }: 
     Layer.provide(gateway),
     Layer.provide(NodeHttpServer.layer(createServer, { port, host, gracefulShutdownTimeout: "1 second" })),
     Layer.launch,
-    Effect.mapError(
-      ({ cause }) =>
-        new Failure({
-          code: code.usage,
-          message: `Cannot serve at ${host}, port ${port}: ${reasonOf(cause)}. Choose another --port, or 0 for any that is free`
-        })
-    )
+    Effect.mapError(({ cause }) => cannotServe(cause, host, port))
   )
 }

@@ -20,6 +20,9 @@ export interface Listener {
   readonly lost: (why: string) => void
 }
 
+/** Events that are remembered of a session. */
+const mostEvents = 10_000
+
 export const sessionHeader = "mcp-session-id"
 
 export const parse = (text: string): unknown => {
@@ -92,6 +95,11 @@ export class Receiver {
     }
   }
 
+  /** The call on whose stream the event came. */
+  callOf(eventId: string): Call | undefined {
+    return this.byEventId.get(eventId)
+  }
+
   /** Takes what comes in response to a call. */
   receive(call: Call, event: HttpEvent): void {
     switch (event._tag) {
@@ -144,9 +152,20 @@ export class Receiver {
     const sameData = data === "" ? undefined : this.byData.get(data)
     if (isOwn) this.byEventId.set(id, call)
     if (data !== "") this.byData.set(data, call)
+    this.forget()
     this.to.observe({ _tag: "Streamed", call, event, sameData, sameId })
     if (id !== undefined && id !== "") call.lastEventId = id
+    // A client that is observed may ask for events again that it already has.
+    if (this.model.observed && call.resumes !== undefined && sameData !== undefined) return
     if (data !== "" && event.event === "message") this.to.hear(data, call.exchange ?? call.resumes?.exchange)
+  }
+
+  /** Events are remembered up to a bound: a session may last for days. */
+  private forget(): void {
+    for (const calls of [this.byEventId, this.byData]) {
+      const [oldest] = calls.size > mostEvents ? calls.keys() : []
+      if (oldest !== undefined) calls.delete(oldest)
+    }
   }
 
   private finish(call: Call, body: string): void {

@@ -41,6 +41,8 @@ export const fails = (report: Searched, level: "MUST" | "SHOULD" | "robustness" 
   )
 }
 
+type AnyFinding = Finding<{ readonly revision: string }>
+
 const shown = 240
 const cut = (text: string): string =>
   text.length > shown ? `${text.slice(0, shown)}… (${text.length} characters)` : text
@@ -63,22 +65,31 @@ const url = (section: string, version: string): string => {
 const reference = ({ requirement, section }: Statement, version: string): string =>
   requirement === undefined ? "" : `${requirement}${section === undefined ? "" : `, ${url(section, version)}`}`
 
-const often = (again: number): string =>
-  again === confirmations ? "each time" : `sometimes (${again} of ${confirmations} times)`
+const often = ({ again, times }: AnyFinding): string =>
+  times !== undefined
+    ? of(times, "time")
+    : again === confirmations
+      ? "each time"
+      : `sometimes (${again} of ${confirmations} times)`
+
+const of = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
 
 const indent = (text: string, by: string): string => text.replace(/^/gm, by)
 
-const finding = (found: Finding<{ readonly revision: string }>): string => {
-  const { detail, key, level, lines, rule, script } = found
+/** A line about a finding, for a screen. */
+export const headline = ({ key, level, script }: AnyFinding): string => `${level}  ${key}  (${script.revision})`
+
+const finding = (found: AnyFinding): string => {
+  const { detail, lines, rule, script } = found
   const cited = reference(rule, script.revision)
   return [
-    `${level === "robustness" ? "robustness" : level}  ${key}  (${script.revision})`,
+    headline(found),
     indent(
       [
         rule.text,
         ...(cited === "" ? [] : [cited]),
         safe(detail),
-        `Happened ${often(found.again)}. The shortest conversation:`
+        `Happened ${often(found)}. ${found.times === undefined ? "The shortest conversation:" : "What was said around the first one:"}`
       ].join("\n"),
       "  "
     ),
@@ -86,16 +97,25 @@ const finding = (found: Finding<{ readonly revision: string }>): string => {
   ].join("\n")
 }
 
-const of = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
+/** What any search gives; that of a server has its surveys, and what was heard of real traffic the number of its messages. */
+export type Searched = Outcome<{ readonly revision: string }> & {
+  readonly surveys?: ReadonlyArray<Survey>
+  readonly messages?: number
+}
 
-/** What any search gives; that of a server has its surveys. */
-export type Searched = Outcome<{ readonly revision: string }> & { readonly surveys?: ReadonlyArray<Survey> }
+const commandOf = ({ messages, surveys }: Searched): string =>
+  messages !== undefined ? "judge" : surveys === undefined ? "fuzz-client" : "fuzz"
 
 const summary = (report: Searched): string => {
   const found = report.findings
   const count = (level: string) => found.filter((finding) => finding.level === level).length
   const exercised = report.rules.filter(({ broken, kept }) => broken + kept > 0)
-  const per = `${of(report.conversations, "conversation")} in ${(report.milliseconds / 1000).toFixed(1)} s, seed ${report.seed}`
+  const [seconds, { messages }] = [(report.milliseconds / 1000).toFixed(1), report]
+  const talks = of(report.conversations, "conversation")
+  const per =
+    messages === undefined
+      ? `${talks} in ${seconds} s, seed ${report.seed}`
+      : `${of(messages, "message")} in ${talks}, ${seconds} s`
   return `${per}: ${count("MUST")} MUST, ${count("SHOULD")} SHOULD, ${count("robustness")} robustness; ${exercised.length} of ${report.rules.length} rules exercised`
 }
 
@@ -114,7 +134,7 @@ export const text = (report: Searched): string => {
 /** For machines. */
 export const json = (report: Searched): unknown => ({
   target: report.target,
-  seed: report.seed,
+  ...(report.messages === undefined ? { seed: report.seed } : { messages: report.messages }),
   conversations: report.conversations,
   milliseconds: report.milliseconds,
   servers: report.surveys?.map(({ capabilities, revision, server }) => ({ revision, server, capabilities })),
@@ -125,11 +145,10 @@ export const json = (report: Searched): unknown => ({
     revision: found.script.revision,
     text: found.rule.text,
     detail: found.detail,
-    again: found.again,
-    confirmations,
-    conversation: found.conversation,
-    lines: found.lines,
-    script: found.script
+    ...(found.times === undefined
+      ? { again: found.again, confirmations, conversation: found.conversation, script: found.script }
+      : { times: found.times }),
+    lines: found.lines
   })),
   rules: report.rules.map(({ broken, kept, rule: { level, name, requirement } }) => ({
     name,
@@ -162,7 +181,7 @@ export const junit = (report: Searched): string => {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     "<testsuites>",
-    `  <testsuite name="${xml(`effect-mcp ${report.surveys === undefined ? "fuzz-client" : "fuzz"} ${report.target}`)}" tests="${report.rules.length}" failures="${failed}" time="${report.milliseconds / 1000}">`,
+    `  <testsuite name="${xml(`effect-mcp ${commandOf(report)} ${report.target}`)}" tests="${report.rules.length}" failures="${failed}" time="${report.milliseconds / 1000}">`,
     ...cases,
     "  </testsuite>",
     "</testsuites>",
@@ -175,7 +194,7 @@ const cell = (text: string): string => safe(text).replace(/[|<>&\\`*_[\]]/g, (c)
 /** Markdown for the summary of a job of GitHub. */
 export const markdown = (report: Searched): string =>
   [
-    `### effect-mcp ${report.surveys === undefined ? "fuzz-client" : "fuzz"}: ${cell(report.about)}`,
+    `### effect-mcp ${commandOf(report)}: ${cell(report.about)}`,
     "",
     summary(report),
     "",
@@ -185,8 +204,8 @@ export const markdown = (report: Searched): string =>
           "| level | finding | revision | what | happened |",
           "| --- | --- | --- | --- | --- |",
           ...report.findings.map(
-            ({ again, detail, key, level, script }) =>
-              `| ${level} | ${cell(key)} | ${script.revision} | ${cell(cut(detail))} | ${often(again)} |`
+            (found) =>
+              `| ${found.level} | ${cell(found.key)} | ${found.script.revision} | ${cell(cut(found.detail))} | ${often(found)} |`
           ),
           ""
         ])

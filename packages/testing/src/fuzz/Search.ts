@@ -29,6 +29,8 @@ export interface Finding<S = Script> {
   readonly lines: ReadonlyArray<Line>
   /** How often it happened again, of `confirmations` times. */
   readonly again: number
+  /** How often it was seen, where real traffic is judged. */
+  readonly times?: number | undefined
   /** The conversation that showed it first: `--seed` and this number find it again. */
   readonly conversation: number
 }

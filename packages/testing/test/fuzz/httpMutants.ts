@@ -1,4 +1,5 @@
 /** Servers over HTTP with one fault each. Each row names the finding that must come of it. */
+import { scaled } from "@effect-mcp/spec/Scale"
 import type { Faulty } from "./finds.ts"
 import type { Between, Json, Passing } from "./httpTarget.ts"
 
@@ -484,3 +485,19 @@ const headers: ReadonlyArray<HttpMutant> = [
 ].map((mutant) => ({ ...mutant, revision }))
 
 export const httpMutants: ReadonlyArray<HttpMutant> = [...messages, ...batches, ...sessions, ...headers]
+
+/** These are found within few conversations: `npm test` tries them, `npm run test:nightly` all. */
+const soon = new Set([
+  "takes notifications with status 200",
+  "has events that are no JSON",
+  "has the same id for all",
+  "counts its sessions",
+  "answers a GET with JSON",
+  "needs no name",
+  "does not decode names",
+  "has status 200 for a missing capability",
+  "does not forbid foreign origins"
+])
+export const tried = httpMutants
+  .toSorted((a, b) => Number(soon.has(b.name)) - Number(soon.has(a.name)))
+  .slice(0, scaled(soon.size, httpMutants.length))

@@ -50,6 +50,18 @@ const listOf = <A>(json: unknown, is: (u: unknown) => u is A): ReadonlyArray<A> 
 /** The notification that opens a subscription. */
 export const acknowledged = "notifications/subscriptions/acknowledged"
 
+/** Whose conversation it is. */
+export interface Options {
+  /**
+   * Whether a client that is not the fuzzer speaks: it may know more of the server than the model does, and several clients with the same
+   * ids may speak at once where there are no sessions. Default false.
+   */
+  readonly observed?: boolean | undefined
+}
+
+/** Exchanges that are kept of a client that is observed: a conversation may last for days. */
+const keptExchanges = 1000
+
 export class Model {
   readonly revision: Revision.Revision
   readonly exchanges: Array<Exchange> = []
@@ -83,7 +95,13 @@ export class Model {
   /** Texts that were sent and may be answered by an error without an id. */
   unreadable = 0
 
-  constructor(survey: Survey.Survey) {
+  readonly observed: boolean
+  /** What was learnt in whole: `capabilities`, and lists that were read to their end since they last changed. */
+  private readonly whole = new Set<string>()
+  private readonly begun = new Set<string>()
+
+  constructor(survey: Survey.Survey, { observed = false }: Options = {}) {
+    this.observed = observed
     // The schema of a survey admits known versions only.
     this.revision = Revision.get(survey.revision) ?? Revision.latestStateful
     this.capabilities = this.revision.era === "stateless" ? survey.capabilities : none
@@ -93,6 +111,12 @@ export class Model {
     for (const prompt of survey.prompts) this.prompts.set(prompt.name, prompt)
     for (const uri of survey.resources) this.resources.add(uri)
     for (const template of survey.templates) this.templates.add(template)
+  }
+
+  /** Whether the model has all of it. Resources need not be listed to exist, and cursors outlive an observation. */
+  knows(what: "capabilities" | "tools" | "prompts" | "resources" | "cursors"): boolean {
+    if (!this.observed) return true
+    return what === "cursors" ? this.revision.era === "stateful" : what !== "resources" && this.whole.has(what)
   }
 
   /** What was learnt, for later conversations. */
@@ -162,10 +186,12 @@ export class Model {
       acknowledged: false
     }
     this.exchanges.push(exchange)
+    if (this.observed && this.exchanges.length > keptExchanges) this.forget()
     // The second request with the id of an open one breaks the rules itself: only the first is followed.
     const before = this.byId.get(keyOf(exchange.id))
-    if (before === undefined || !isOpen(before)) this.byId.set(keyOf(exchange.id), exchange)
-    else {
+    if (before === undefined || !isOpen(before) || (this.observed && stateless)) {
+      this.byId.set(keyOf(exchange.id), exchange)
+    } else {
       before.copies++
       exchange.cancelled = true
     }
@@ -175,6 +201,15 @@ export class Model {
       this.declares = objectAt(params, "capabilities")
     }
     if (method === "resources/subscribe") this.subscribed = true
+  }
+
+  /** Drops the older half of what is kept. */
+  private forget(): void {
+    for (const exchange of this.exchanges.splice(0, keptExchanges / 2)) {
+      const [id, token] = [keyOf(exchange.id), keyOf(exchange.token ?? null)]
+      if (this.byId.get(id) === exchange) this.byId.delete(id)
+      if (this.tokens.get(token) === exchange) this.tokens.delete(token)
+    }
   }
 
   private learnToken(token: string, exchange: Exchange): void {
@@ -258,8 +293,25 @@ export class Model {
     if (method === "notifications/progress" && exchange !== undefined && typeof progress === "number") {
       exchange.progress = progress
     }
+    const [, changed] = /^notifications\/(tools|prompts)\/list_changed$/.exec(method) ?? []
+    if (this.observed && changed !== undefined) this.forgetList(changed)
     const subscription = this.subscription(params)
     if (method === acknowledged && subscription !== undefined) subscription.acknowledged = true
+  }
+
+  private forgetList(list: string): void {
+    this.whole.delete(list)
+    this.begun.delete(list)
+    if (list === "tools") this.tools.clear()
+    else this.prompts.clear()
+  }
+
+  /** Takes over whether a list is read from its first page to its last one. */
+  private learnPage(method: string, cursor: unknown, isLast: boolean): void {
+    const [, list] = /^(tools|prompts)\/list$/.exec(method) ?? []
+    if (list === undefined) return
+    if (cursor === undefined) this.begun.add(list)
+    if (isLast && this.begun.has(list)) this.whole.add(list)
   }
 
   /** The request that opened the subscription which a notification names. */
@@ -275,6 +327,7 @@ export class Model {
       this.agreed = typeof version === "string" ? version : undefined
       this.learnServer(at(result, "serverInfo"))
     }
+    if (method === "initialize" || method === "server/discover") this.whole.add("capabilities")
     if (method === "server/discover") {
       this.capabilities = objectAt(result, "capabilities")
       this.learnServer(at(result, "_meta", Meta.serverInfo))
@@ -286,6 +339,7 @@ export class Model {
     for (const { uri } of listOf(at(result, "resources"), isResource)) this.resources.add(uri)
     for (const { uriTemplate } of listOf(at(result, "resourceTemplates"), isTemplate)) this.templates.add(uriTemplate)
     const cursor = at(result, "nextCursor")
+    this.learnPage(method, at(params, "cursor"), cursor === undefined)
     if (typeof cursor === "string") {
       this.next.set(method, cursor)
       this.cursors.add(cursor)

@@ -65,6 +65,7 @@ const invalidCursor = (exchange: Exchange, answer: Answer, model: Model): Verdic
   const info = infoOf(exchange.method)
   if (info?.paginated !== true || typeof cursor !== "string" || cursor === "" || model.cursors.has(cursor))
     return undefined
+  if (!model.knows("cursors")) return undefined
   if (!exchange.wellFormed || !exchange.open || !declared(model, info.capability ?? "")) return undefined
   return refused(
     answer,
@@ -79,6 +80,7 @@ const undeclaredList = ({ method }: Exchange, answer: Answer, model: Model): Ver
   const info = infoOf(method)
   const capability = info?.capability
   if (info?.paginated !== true || capability === undefined || answer._tag === "Error") return undefined
+  if (!model.knows("capabilities")) return undefined
   if (declared(model, capability)) return "pass"
   const lists = Object.values(Object(answer.result)).filter(Array.isArray)
   return lists.some(({ length }) => length > 0)
@@ -175,6 +177,9 @@ export const features: ReadonlyArray<Rule> = [
     on: answered("tools/call", (exchange, answer, model) => {
       const name = at(exchange.params, "name")
       if (typeof name !== "string" || model.tools.has(name) || !declared(model, "tools")) return undefined
+      if (!model.knows("tools")) return undefined
+      // A tool that is not listed may exist.
+      if (model.observed && answer._tag === "Result" && at(answer.result, "isError") !== true) return undefined
       return answer._tag === "Error"
         ? "pass"
         : violated(`A call of ${show(name)} is answered with ${showAnswer(answer)}`)
@@ -216,6 +221,7 @@ export const features: ReadonlyArray<Rule> = [
     on: answered("prompts/get", (exchange, answer, model) => {
       const name = at(exchange.params, "name")
       if (typeof name !== "string" || model.prompts.has(name) || !declared(model, "prompts")) return undefined
+      if (!model.knows("prompts") || (model.observed && answer._tag === "Result")) return undefined
       return refused(answer, McpError.InvalidParams, `The unknown prompt ${show(name)}`)
     })
   },
@@ -264,6 +270,7 @@ export const features: ReadonlyArray<Rule> = [
       const name = at(params, "ref", "name")
       if (at(params, "ref", "type") !== "ref/prompt" || typeof name !== "string" || model.prompts.has(name))
         return undefined
+      if (!model.knows("prompts") || (model.observed && answer._tag === "Result")) return undefined
       if (!declared(model, "completions") || typeof at(params, "argument", "value") !== "string") return undefined
       return refused(answer, McpError.InvalidParams, `A completion for the unknown prompt ${show(name)}`)
     })

@@ -16,6 +16,10 @@ export const responded = (check: (call: Call, isNewId: boolean) => Verdict): Han
 })
 export const streamed = (check: (streamed: Observations["Streamed"]) => Verdict): Handlers => ({ Streamed: check })
 
+/** Whether the page that a request says to come from certainly belongs to no server. */
+export const isForeign = ({ headers: { origin } }: Call): boolean =>
+  origin === "null" || (origin !== undefined && /^https?:\/\/[^/]*\.invalid(?::\d+)?$/.test(origin))
+
 /** A request as people write it down. */
 export const told = ({ exchange, headers, method }: Call): string => {
   const origin = headers["origin"] === undefined ? "" : ` from ${headers["origin"]}`

@@ -8,7 +8,7 @@ import { type Call, isStream } from "../model/Call.ts"
 import { at, type Model } from "../model/Model.ts"
 import type { Answer } from "../model/Observation.ts"
 import type { Handlers, Rule, Verdict } from "../model/Rule.ts"
-import { responded, told } from "./http.ts"
+import { isForeign, responded, told } from "./http.ts"
 import { infoOf, show, showAnswer, violated, wrongParams } from "./judge.ts"
 
 const common = { since: "2026-07-28", transport: "http" } as const
@@ -233,7 +233,7 @@ const statuses: ReadonlyArray<Rule> = [
     text: "A request whose `Origin` is present and invalid is answered with status 403.",
     since: "2025-11-25",
     on: responded((call) =>
-      call.headers["origin"] === undefined
+      !isForeign(call)
         ? undefined
         : call.status === 403
           ? "pass"

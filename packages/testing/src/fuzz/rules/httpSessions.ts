@@ -2,7 +2,7 @@
 import { isStream, isTaken } from "../model/Call.ts"
 import { at } from "../model/Model.ts"
 import type { Rule } from "../model/Rule.ts"
-import { finished, isResponse, responded, streamed, told } from "./http.ts"
+import { finished, isForeign, isResponse, responded, streamed, told } from "./http.ts"
 import { parsed, show, violated } from "./judge.ts"
 
 const common = { since: "2025-03-26", until: "2025-11-25", transport: "http" } as const
@@ -64,7 +64,8 @@ const sessions: ReadonlyArray<Rule> = [
     section: "basic/transports#session-management",
     text: "A request with the id of a terminated session is answered with 404.",
     on: responded((call) =>
-      call.session !== "ended"
+      // A foreign page is refused before its session is looked at.
+      call.session !== "ended" || call.headers["origin"] !== undefined
         ? undefined
         : call.status === 404
           ? "pass"
@@ -206,7 +207,7 @@ const headers: ReadonlyArray<Rule> = [
     text: "A server validates the `Origin` header of every incoming connection.",
     until: "2025-06-18",
     on: responded((call) =>
-      call.headers["origin"] === undefined
+      !isForeign(call)
         ? undefined
         : isTaken(call)
           ? violated(`${told(call)} is answered with status ${call.status}`)

@@ -101,9 +101,9 @@ export const reachesHandler = (exchange: Exchange, model: Model): boolean => {
   const uri = at(params, "uri")
   switch (method) {
     case "tools/call":
-      return typeof name === "string" && model.tools.has(name)
+      return typeof name === "string" && (model.tools.has(name) || !model.knows("tools"))
     case "prompts/get":
-      return typeof name === "string" && model.prompts.has(name)
+      return typeof name === "string" && (model.prompts.has(name) || !model.knows("prompts"))
     case "resources/read":
       return typeof uri === "string" && mayExist(uri, model)
     default:
@@ -113,7 +113,9 @@ export const reachesHandler = (exchange: Exchange, model: Model): boolean => {
 
 /** Whether the URI is listed, or could be one of a template. */
 export const mayExist = (uri: string, model: Model): boolean =>
-  model.resources.has(uri) || [...model.templates].some((template) => uri.startsWith(template.split("{")[0] ?? ""))
+  !model.knows("resources") ||
+  model.resources.has(uri) ||
+  [...model.templates].some((template) => uri.startsWith(template.split("{")[0] ?? ""))
 
 /** Whether a capability is declared; it is dotted where it is a part of one. */
 export const declares = (capabilities: unknown, capability: string): boolean => {

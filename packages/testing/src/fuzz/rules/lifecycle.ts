@@ -111,7 +111,7 @@ export const lifecycle: ReadonlyArray<Rule> = [
     on: {
       Asked: ({ question: { method } }, model) => {
         const capability = questionCapability(method)
-        if (capability === undefined) return undefined
+        if (capability === undefined || !model.knows("capabilities")) return undefined
         return declares(model.declares, capability)
           ? "pass"
           : violated(`The server sends ${method} to a client that did not declare ${capability}`, method)
@@ -128,7 +128,7 @@ export const lifecycle: ReadonlyArray<Rule> = [
     softerUntil: "2025-03-26",
     on: {
       Told: ({ method }, model) => {
-        if (model.phase === "new" || model.phase === "opening") return undefined
+        if (model.phase === "new" || model.phase === "opening" || !model.knows("capabilities")) return undefined
         const capability = undeclared(method, model)
         return capability === undefined ? "pass" : violated(`The server sends ${method} without ${capability}`, method)
       }

@@ -35,12 +35,14 @@ const delivered = (check: (method: string, params: JsonObject, model: Model) => 
 })
 
 /** Why an acknowledgement is more than what was asked for, or than what the server declares. */
-const excess = (honoured: JsonObject, filter: unknown, { capabilities }: Model): string | undefined => {
+const excess = (honoured: JsonObject, filter: unknown, model: Model): string | undefined => {
+  const { capabilities } = model
   for (const [method, field] of fields) {
     const value = honoured[field]
     if (value === undefined || value === false || (Array.isArray(value) && value.length === 0)) continue
     const capability = MethodInfo.ofServerNotification(method)?.capability
-    if (capability !== undefined && !declares(capabilities, capability)) return `${field}, without ${capability}`
+    if (capability !== undefined && model.knows("capabilities") && !declares(capabilities, capability))
+      return `${field}, without ${capability}`
     if (!covers(filter, method)) return `${field}, which was not asked for`
     const asked = at(filter, field)
     const other = Array.isArray(value) && Array.isArray(asked) ? value.find((uri) => !asked.includes(uri)) : undefined

@@ -10,7 +10,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { isStream } from "../model/Call.ts"
+import { type Headers, isStream } from "../model/Call.ts"
 import type { HttpEvent, HttpRequest, HttpTarget } from "./Target.ts"
 
 export interface Options {
@@ -25,8 +25,11 @@ const longest = 16 * 1024 * 1024
 /** Session ids that are remembered, of a server that gives a new one to every client. */
 const mostIds = 100_000
 
-const body = Effect.fnUntraced(function* (response: HttpClientResponse, tell: (event: HttpEvent) => void) {
-  const { headers, status } = response
+/** Takes what a response consists of as its body arrives: events of a stream, else the whole text at the end. */
+export const reading = (
+  { headers, status }: { readonly headers: Headers; readonly status: number },
+  tell: (event: HttpEvent) => void
+) => {
   tell({ _tag: "Head", status, headers })
   const decoder = new TextDecoder()
   let text = ""
@@ -38,14 +41,20 @@ const body = Effect.fnUntraced(function* (response: HttpClientResponse, tell: (e
     { maxEventSize: longest, dispatchEmptyNamedEvents: true }
   )
   const streams = isStream({ answered: headers })
-  const read = Stream.runForEach(response.stream, (chunk) =>
-    Effect.sync(() => {
+  return {
+    feed: (chunk: Uint8Array): void => {
       const part = decoder.decode(chunk, { stream: true })
       if (streams) parser.feed(part)
       else if (text.length < longest) text += part
-    })
-  )
-  const whole = Effect.sync(() => tell({ _tag: "End", body: text }))
+    },
+    end: (): void => tell({ _tag: "End", body: text })
+  }
+}
+
+const body = Effect.fnUntraced(function* (response: HttpClientResponse, tell: (event: HttpEvent) => void) {
+  const { end, feed } = reading(response, tell)
+  const read = Stream.runForEach(response.stream, (chunk) => Effect.sync(() => feed(chunk)))
+  const whole = Effect.sync(end)
   yield* Effect.catch(Effect.andThen(read, whole), (error) =>
     error.reason._tag === "EmptyBodyError" ? whole : Effect.sync(() => tell({ _tag: "Failed", why: error.message }))
   )
