@@ -16,6 +16,7 @@ import { call } from "./commands/Call.ts"
 import { dev } from "./commands/Dev.ts"
 import { login, logout, whoami } from "./commands/Login.ts"
 import { fuzz, fuzzClient, replay } from "./commands/Fuzz.ts"
+import { judge } from "./commands/Judge.ts"
 import { install, list } from "./commands/Install.ts"
 import { inspect } from "./commands/Inspect.ts"
 import { ping } from "./commands/Ping.ts"
@@ -61,6 +62,7 @@ const command = root.pipe(
     fuzz,
     fuzzClient,
     replay,
+    judge,
     install,
     list,
     audit,

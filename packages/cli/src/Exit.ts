@@ -10,6 +10,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Cause from "effect/Cause"
 import type * as CliError from "effect/cli/CliError"
 import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
 import * as PlatformError from "effect/PlatformError"
 import * as Predicate from "effect/Predicate"
 
@@ -52,6 +53,13 @@ export class Failure extends Data.TaggedError("Failure")<{
 
 export const usage = (message: string): Failure => new Failure({ code: code.usage, message })
 /** For results that say that they are errors: they have been printed. */
+/** How the program ends where a signal ends a command that has its end by one: what it found decides. Default `code.interrupted`. */
+let ending: Code | undefined
+export const endWith = (exitCode: Code): Effect.Effect<void> =>
+  Effect.sync(() => {
+    ending = exitCode
+  })
+export const atSignal = (): Code => ending ?? code.interrupted
 export const silent = (exitCode: Code): Failure => new Failure({ code: exitCode, message: "" })
 
 /** The reader of the output has closed it: `effect-mcp ... | head`. Ends the command without a message. */

@@ -60,14 +60,14 @@ const open = Effect.fnUntraced(function* ({ name, words = [] }: Target, settings
   })
 })
 
-const readFile = Effect.fnUntraced(function* (file: string) {
+export const readFile = Effect.fnUntraced(function* (file: string) {
   const fs = yield* FileSystem.FileSystem
   return yield* Effect.mapError(fs.readFileString(file), ({ message }) =>
     Endings.usage(`Cannot read ${file}: ${message}`)
   )
 })
 
-const writeFile = Effect.fnUntraced(function* (file: string, text: string, flag: "w" | "a" = "w") {
+export const writeFile = Effect.fnUntraced(function* (file: string, text: string, flag: "w" | "a" = "w") {
   const fs = yield* FileSystem.FileSystem
   yield* Effect.mapError(fs.writeFileString(file, text, { flag }), ({ message }) =>
     Endings.usage(`Cannot write ${file}: ${message}`)
@@ -88,12 +88,16 @@ const unreachable = ({ message }: Fuzz.TargetError) => new Endings.Failure({ cod
 const revisionsOf = ({ revision }: Settings): ReadonlyArray<Revision.Revision> =>
   Revision.all.filter(({ version }) => revision === undefined || revision === version)
 
-const patienceOf = ({ timeout }: Settings): number | undefined => timeout && Duration.toMillis(timeout)
+export const patienceOf = ({ timeout }: Settings): number | undefined => timeout && Duration.toMillis(timeout)
+
+/** The findings that `--known` accepts. */
+export const knownOf = (file: string | undefined) =>
+  file === undefined ? Effect.succeed<ReadonlySet<string>>(new Set()) : Effect.map(readFile(file), knownIn)
 
 /** What the flags say to a search, with its progress on the screen. */
 const limitsOf = Effect.fnUntraced(function* (flags: SearchFlags) {
   const output = yield* Output
-  const known = flags.known === undefined ? new Set<string>() : knownIn(yield* readFile(flags.known))
+  const known = yield* knownOf(flags.known)
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const onProgress = ({ conversations, findings, shrinking }: Fuzz.Progress): void => {
     const now = shrinking === undefined ? "" : `, making ${safeLine(shrinking)} shorter`
@@ -134,7 +138,7 @@ export const fuzz = Effect.fnUntraced(function* (server: Target, settings: Setti
   return yield* conclude(report, recordings, settings, flags)
 })
 
-const writeReport = (file: string, report: Fuzz.Report.Searched) =>
+export const writeReport = (file: string, report: Fuzz.Report.Searched) =>
   file.endsWith(".json")
     ? writeFile(file, json(Report.json(report)))
     : file.endsWith(".xml")

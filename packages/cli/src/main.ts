@@ -11,7 +11,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Terminal from "effect/Terminal"
 import { run } from "./Cli.ts"
-import { code } from "./Exit.ts"
+import { atSignal, code } from "./Exit.ts"
 import { Output } from "./Output.ts"
 
 /** Questions are drawn on stderr: stdout is for data alone. */
@@ -44,7 +44,7 @@ NodeRuntime.runMain(
       const interrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
       const ended = Exit.isSuccess(exit) && typeof exit.value === "number" ? exit.value : code.connection
       // Ends the process even if something still holds it open.
-      onExit(interrupted ? code.interrupted : ended)
+      onExit(interrupted ? atSignal() : ended)
       process.exit(code.ok)
     }
   }

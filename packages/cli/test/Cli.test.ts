@@ -396,7 +396,7 @@ describe("The command line", () => {
       const { code, stderr, stdout } = yield* run(["--help"])
       assert.deepStrictEqual([code, stderr], [0, ""])
       const lines = stdout.trimEnd().split("\n")
-      assert.isAtMost(lines.length, 36)
+      assert.isAtMost(lines.length, 40)
       for (const line of lines) assert.isAtMost(line.length, 80, line)
       for (const name of ["inspect", "tools", "call", "read", "watch", "prompt", "complete", "ping", "proxy", "login"])
         assert.match(stdout, new RegExp(`^  ${name} +[A-Z]`, "m"))

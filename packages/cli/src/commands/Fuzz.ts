@@ -14,11 +14,8 @@ const text = (name: string, metavar: string, description: string) =>
 const count = (name: string, description: string) =>
   Flag.Int(name).pipe(Flag.withMetavar("N"), Flag.withDescription(description))
 
-const flags = {
-  time: text("time", "DURATION", "How long to search: 30s, 2m, 1h. Default 1m").pipe(Flag.withDefault("1m")),
-  runs: count("runs", "Conversations at most. Default: as many as the time allows").pipe(Flag.optional),
-  seed: text("seed", "TEXT", "Decides which conversations are generated. Default 1").pipe(Flag.withDefault("1")),
-  jobs: count("jobs", "Conversations at once. Default 2").pipe(Flag.withDefault(2)),
+/** Which rules count, and where reports go. */
+export const reportFlags = {
   only: text("only", "RULE", "Only rules whose name, requirement or level begins like this; repeatable").pipe(
     Flag.atLeast(0)
   ),
@@ -38,7 +35,15 @@ const flags = {
     "report",
     "FILE",
     "Write a report: JSON (.json), JUnit (.xml), else Markdown, appended ($GITHUB_STEP_SUMMARY); repeatable"
-  ).pipe(Flag.atLeast(0)),
+  ).pipe(Flag.atLeast(0))
+}
+
+const flags = {
+  ...reportFlags,
+  time: text("time", "DURATION", "How long to search: 30s, 2m, 1h. Default 1m").pipe(Flag.withDefault("1m")),
+  runs: count("runs", "Conversations at most. Default: as many as the time allows").pipe(Flag.optional),
+  seed: text("seed", "TEXT", "Decides which conversations are generated. Default 1").pipe(Flag.withDefault("1")),
+  jobs: count("jobs", "Conversations at once. Default 2").pipe(Flag.withDefault(2)),
   save: text("save", "FOLDER", "Write each finding to a file there, for effect-mcp replay").pipe(Flag.optional)
 }
 

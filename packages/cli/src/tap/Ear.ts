@@ -1,4 +1,4 @@
-/** What is told of a conversation that passes: all of it, unchanged, before it is passed on. */
+/** What listens to a conversation that passes: it hears all, unchanged, before it is passed on. */
 import type { Exchanged, HttpRequest } from "@effect-mcp/testing/Traffic"
 
 /** Of one client and a server over stdio. */
@@ -20,7 +20,7 @@ export interface HttpEar {
   readonly begin: (request: HttpRequest) => Exchanged
 }
 
-/** How a tap tells what passes, where its end is reached, and what it came to. */
+/** Either, for a tap that is started. */
 export interface Ears {
   readonly lines: () => LineEar
   readonly http: () => HttpEar

@@ -8,6 +8,7 @@ import * as HttpClient from "effect/http/HttpClient"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import { isHttpMethod } from "effect/http/HttpMethod"
 import * as HttpServer from "effect/http/HttpServer"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -67,6 +68,7 @@ const relay = (target: URL, added: Settings["headers"], ear: HttpEar, host: stri
     if (refused !== undefined) return HttpServerResponse.text(refused, { status: 403 })
     const url = new URL(request.url, target)
     const method = methodOf(request.method)
+    if (!isHttpMethod(request.method)) return HttpServerResponse.empty({ status: 405 })
     const hasBody = request.method === "POST" || request.method === "PUT"
     const body = hasBody ? yield* Effect.orDie(request.text) : undefined
     const exchanged =

@@ -81,11 +81,12 @@ export interface Step {
   readonly signal?: NodeJS.Signals
 }
 
-/** A process of its own: steps react to what it prints, or its stdin ends at once. */
+/** A process of its own: steps react to what it prints, or its stdin ends at once, after the input. */
 export const spawned = (
   command: string,
   args: ReadonlyArray<string>,
-  steps: ReadonlyArray<Step> | "end" = []
+  steps: ReadonlyArray<Step> | "end" = [],
+  input = ""
 ): Effect.Effect<Ran> =>
   Effect.callback<Ran>((resume) => {
     const child = spawn(command, args, { env: { ...process.env, NO_COLOR: "1", TERM: "xterm" } })
@@ -105,6 +106,7 @@ export const spawned = (
         if (step.signal !== undefined) child.kill(step.signal)
       })
     }
+    child.stdin.write(input)
     if (steps === "end") child.stdin.end()
     child.on("close", (code) => resume(Effect.succeed({ code: code ?? -1, ...said })))
     return Effect.sync(() => child.kill("SIGKILL"))
@@ -138,7 +140,11 @@ export const served: Effect.Effect<string, never, Scope.Scope> = Effect.map(
 )
 
 /** The program itself. */
-export const program = (argv: ReadonlyArray<string>, steps?: ReadonlyArray<Step>): Effect.Effect<Ran> => {
+export const program = (
+  argv: ReadonlyArray<string>,
+  steps?: ReadonlyArray<Step>,
+  input?: string
+): Effect.Effect<Ran> => {
   const [command, ...args] = commandLine(argv)
-  return spawned(command, args, steps)
+  return spawned(command, args, steps, input)
 }

@@ -127,7 +127,7 @@ export const text = (report: Searched): string => {
     ...report.findings.map(finding),
     summary(report),
     ...(report.lost === undefined ? [] : [`The search ended early: ${safe(report.lost)}`]),
-    ...(idle.length === 0 ? [] : [`Not exercised: ${idle.join(", ")}`])
+    ...(idle.length === 0 || report.messages !== undefined ? [] : [`Not exercised: ${idle.join(", ")}`])
   ].join("\n\n")
 }
 

@@ -219,10 +219,8 @@ export class HttpTraffic {
     if (event._tag === "Head" && isTaken(event)) conversation.confirm()
     if (event._tag === "End" || event._tag === "Failed") this.open.delete(part)
     if (event._tag === "Event" && event.event.event === "message") conversation.look(event.event.data)
-    if (event._tag === "End") {
-      conversation.look(event.body)
-      if (isOpening(json)) conversation.refused()
-    }
+    if (event._tag === "End") conversation.look(event.body)
+    if ((event._tag === "End" || event._tag === "Failed") && isOpening(json)) conversation.refused()
     conversation.run(() => {
       if (part.call !== undefined) followed.receiver?.receive(part.call, event)
     })

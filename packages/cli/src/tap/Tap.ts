@@ -1,0 +1,50 @@
+/** A server that is served unchanged while an ear listens: over stdio where it is a process, over HTTP where it has a URL. */
+import * as Effect from "effect/Effect"
+import { usage } from "../Exit.ts"
+import { Output } from "../Output.ts"
+import type { Settings } from "../Settings.ts"
+import type { Target } from "../Target.ts"
+import type { Ears } from "./Ear.ts"
+
+/** Where a server at a URL is served again. */
+export interface Place {
+  readonly port: number | undefined
+  readonly host: string | undefined
+  /** Whether the server has a URL. */
+  readonly isHttp: boolean
+}
+
+const isUrl = (word: string | undefined): boolean => word !== undefined && /^https?:\/\//i.test(word)
+
+/** Where the flags say that the server is served. Ends with exit code 2 where they do not fit it. */
+export const placeOf = Effect.fnUntraced(function* (
+  { words: [first, ...more] = [] }: Target,
+  { host, port }: Omit<Place, "isHttp">
+) {
+  const isHttp = isUrl(first)
+  if (isHttp && more.length > 0) return yield* usage(`A URL takes no arguments: ${more.join(" ")}`)
+  if (isHttp && !URL.canParse(first ?? "")) return yield* usage(`${first} is no URL`)
+  if (!isHttp && (port !== undefined || host !== undefined)) {
+    return yield* usage("--port and --host are for a server at a URL: a command is served over stdin and stdout")
+  }
+  const place: Place = { host, port, isHttp }
+  return place
+})
+
+/** Until the server ends, or until it is interrupted. */
+export const serve = Effect.fnUntraced(function* (server: Target, settings: Settings, place: Place, ears: Ears) {
+  const [command, ...args] = server.words ?? []
+  if (command === undefined) return yield* usage(`${server.name}: name its command or its URL after --`)
+  if (!place.isHttp) {
+    const Lines = yield* Effect.promise(() => import("./Lines.ts"))
+    return yield* Lines.serve([command, ...args], settings, ears.lines())
+  }
+  const output = yield* Output
+  const Http = yield* Effect.promise(() => import("./Http.ts"))
+  return yield* Http.serve(command, ears.http(), {
+    headers: settings.headers,
+    port: place.port ?? 0,
+    host: place.host ?? "127.0.0.1",
+    announce: (url) => output.note(`Serving ${server.name} at ${url}`)
+  })
+})
