@@ -101,8 +101,8 @@ const find = Effect.fnUntraced(function* (target: Fuzz.Target, { finds, revision
   })
   const [found] = report.findings
   const survey = report.surveys[0]
-  if (found === undefined || survey === undefined) return assert.fail(Fuzz.Report.text(report))
-  yield* Fuzz.play(target, survey, listing(found.script), { rules: [], patience: 200 })
+  if (found === undefined || survey === undefined) assert.fail(Fuzz.Report.text(report))
+  else yield* Fuzz.play(target, survey, listing(found.script), { rules: [], patience: 200 })
 })
 
 const assertHeard = (traffic: Traffic.Traffic, { finds }: Faulty) => {
