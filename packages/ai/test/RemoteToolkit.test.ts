@@ -1,10 +1,15 @@
 /** Tools of servers as a toolkit for a language model, in every revision. */
 import { RemoteToolkit } from "@effect-mcp/ai"
-import { Progress, Tool, Tools } from "@effect-mcp/core"
+import * as McpClients from "@effect-mcp/client/McpClients"
+import { Memory, Progress, Tool, Tools } from "@effect-mcp/core"
+import { TransportError } from "@effect-mcp/core/Transport"
 import * as Revision from "@effect-mcp/protocol/Revision"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Schema, Stream } from "effect"
+import { Context, Effect, Exit, Layer, Schema, Scope, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import { LanguageModel, Prompt } from "effect/ai"
 import { call, finish, model, text } from "./support/model.ts"
 
@@ -122,6 +127,41 @@ describe("A toolkit of several servers", () => {
       const error = yield* Effect.flip(RemoteToolkit.fromClients([[client], [client]]))
       assert(error._tag === "NameTaken")
       assert.strictEqual(error.name, "math_add")
+    })
+  )
+
+  it.effect("is made of a table of servers, and a call of one that is gone is a failure that the model reads", () =>
+    Effect.gen(function* () {
+      const built = yield* Layer.build(McpServer.layer({ name: "test", version: "1", features }))
+      const server = Context.get(built, McpServer.McpServer)
+      const wire = yield* Scope.make()
+      let tries = 0
+      const once = Effect.gen(function* () {
+        if (tries++ > 0) return yield* new TransportError({ reason: "Open", message: "There is no such process" })
+        const [near, far] = yield* Scope.provide(Memory.pair(), wire)
+        yield* Scope.provide(server.connect(far), wire)
+        return near
+      })
+      const lasting = Effect.gen(function* () {
+        const [near, far] = yield* Memory.pair()
+        yield* server.connect(far)
+        return near
+      })
+      const clients = yield* McpClients.make({
+        one: McpClients.server({ connector: once }),
+        two: McpClients.server({ connector: lasting })
+      })
+      const toolkit = yield* RemoteToolkit.fromServers(clients, { filter: ({ name }) => name !== "fail" })
+      assert.deepStrictEqual(Object.keys(toolkit.tools), ["one_math_add", "one_draw", "two_math_add", "two_draw"])
+      const { layer } = model([call("1", "two_math_add", { a: 2, b: 2 }), finish("tool-calls")])
+      const { toolResults } = yield* Effect.provide(LanguageModel.generateText({ prompt: "?", toolkit }), layer)
+      assert.deepInclude(toolResults[0]?.encodedResult, { structuredContent: { sum: 4 } })
+      yield* Scope.close(wire, Exit.void)
+      yield* quiesce
+      yield* TestClock.adjust("1 second")
+      const results = yield* Effect.flatMap(toolkit.handle("one_draw", {}), Stream.runCollect)
+      assert.isTrue(results.at(-1)?.isFailure)
+      assert.include(JSON.stringify(results.at(-1)?.encodedResult), "The server one is not connected")
     })
   )
 })

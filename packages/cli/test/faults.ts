@@ -130,7 +130,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "the list of servers shows passwords in URLs",
-    file: "packages/cli/src/hosts/ServerEntry.ts",
+    file: "packages/client/src/servers/ServerEntry.ts",
     from: "[withoutSecrets(entry.url), ...named",
     to: "[entry.url, ...named",
     test: "packages/cli/test/Install.test.ts"

@@ -3,6 +3,7 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 import { extension } from "./faults/extension.ts"
 import { taskReceiver } from "./faults/receiver.ts"
 import { tasks } from "./faults/tasks.ts"
+import { servers } from "./faults/servers.ts"
 import { statements } from "./faults/statements.ts"
 
 const streamable = "packages/client/src/transport/http/Streamable.ts"
@@ -16,6 +17,7 @@ export const faults: ReadonlyArray<Fault> = [
   ...extension,
   ...tasks,
   ...taskReceiver,
+  ...servers,
   {
     name: "the last middleware of a client is the outermost",
     file: middleware,

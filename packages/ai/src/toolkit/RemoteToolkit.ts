@@ -3,8 +3,9 @@
  *
  * Names, descriptions, schemas and hints are those of a stranger: the model sees them, and nothing here decides by them.
  */
-import type { McpClient } from "@effect-mcp/client/McpClient"
+import type { CallEvent, McpClient } from "@effect-mcp/client/McpClient"
 import type { ClientError } from "@effect-mcp/client/ClientError"
+import type { MergedClients, NameClash } from "@effect-mcp/client/McpClients"
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Model from "@effect-mcp/protocol/model/Tool"
@@ -74,8 +75,13 @@ const textOf = ({ content }: Model.CallToolResult): string =>
 
 type Bound = readonly [RemoteTool, Toolkit.HandlersFrom<Record<string, RemoteTool>>[string]]
 
-/** A tool for the model, and its calls by the client. Progress of a call is its preliminary results. */
-const bind = (client: McpClient["Service"], tool: Model.Tool, name: string, options: Options): Bound => {
+/** A call of a tool: its progress, and its result. */
+type Call = (input: {
+  readonly [name: string]: unknown
+}) => Stream.Stream<CallEvent<Model.CallToolResult>, { readonly message: string }>
+
+/** A tool for the model, and its calls. Progress of a call is its preliminary results. */
+const bind = (call: Call, tool: Model.Tool, name: string, options: Options): Bound => {
   const { annotations: hints = {}, description = "", inputSchema, title } = tool
   const bound = AiTool.dynamic(name, {
     description,
@@ -98,7 +104,7 @@ const bind = (client: McpClient["Service"], tool: Model.Tool, name: string, opti
     (input, { preliminary }) => {
       if (!isJsonObject(input)) return fail(`The arguments of ${name} must be a JSON object`)
       let result: Model.CallToolResult | undefined
-      return client.callToolByNameStream(tool.name, input).pipe(
+      return call(input).pipe(
         Stream.runForEach((event) => {
           if (event._tag === "Progress") {
             const { message, progress, total } = event
@@ -108,7 +114,7 @@ const bind = (client: McpClient["Service"], tool: Model.Tool, name: string, opti
           result = event.value
           return Effect.void
         }),
-        Effect.catch((error: ClientError) => fail(error.message)),
+        Effect.catch((error) => fail(error.message)),
         Effect.flatMap(() => {
           if (result === undefined) return fail(`The server gave no result of ${tool.name}`)
           return result.isError === true ? fail(textOf(result)) : Effect.succeed(result)
@@ -117,6 +123,35 @@ const bind = (client: McpClient["Service"], tool: Model.Tool, name: string, opti
     }
   ]
 }
+
+/** A tool of a server as it is offered. */
+interface Offered {
+  readonly tool: Model.Tool
+  /** Its name before the model's rules for names. */
+  readonly name: string
+  readonly call: Call
+  readonly options: Options
+}
+
+/** The toolkit of tools that pass their filters. */
+const toolkitOf = (
+  offered: ReadonlyArray<Offered>
+): Effect.Effect<Toolkit.WithHandler<Record<string, RemoteTool>>, NameTaken> =>
+  Effect.gen(function* () {
+    const bound = new Map<string, Bound>()
+    for (const { call, name: given, options, tool } of offered) {
+      if (options.filter?.(tool) === false) continue
+      const name = nameOf(options.prefix ?? "", given)
+      if (bound.has(name)) {
+        const message = `Two tools are named ${JSON.stringify(name)} for the model; give their clients a prefix, or filter one out`
+        return yield* new NameTaken({ name, message })
+      }
+      bound.set(name, bind(call, tool, name, options))
+    }
+    const toolkit = Toolkit.make(...Array.from(bound.values(), ([tool]) => tool))
+    const handlers = Object.fromEntries(Array.from(bound, ([name, [, handler]]) => [name, handler]))
+    return yield* Effect.provideContext(toolkit, yield* toolkit.toHandlers(handlers))
+  })
 
 /**
  * The tools that a server lists now, ready for `LanguageModel.generateText({ toolkit })`. Make it again where the list may have changed.
@@ -149,23 +184,49 @@ export const fromClient = (
 export const fromClients = (
   clients: ReadonlyArray<readonly [McpClient["Service"], Options?]>
 ): Effect.Effect<Toolkit.WithHandler<Record<string, RemoteTool>>, ClientError | NameTaken> =>
-  Effect.gen(function* () {
-    const bound = new Map<string, Bound>()
-    const lists = yield* Effect.forEach(clients, ([client]) => Stream.runCollect(client.listTools), {
-      concurrency: "unbounded"
-    })
-    for (const [index, [client, options = {}]] of clients.entries()) {
-      for (const tool of lists[index] ?? []) {
-        if (options.filter?.(tool) === false) continue
-        const name = nameOf(options.prefix ?? "", tool.name)
-        if (bound.has(name)) {
-          const message = `Two tools are named ${JSON.stringify(name)} for the model; give their clients a prefix, or filter one out`
-          return yield* new NameTaken({ name, message })
-        }
-        bound.set(name, bind(client, tool, name, options))
-      }
-    }
-    const toolkit = Toolkit.make(...Array.from(bound.values(), ([tool]) => tool))
-    const handlers = Object.fromEntries(Array.from(bound, ([name, [, handler]]) => [name, handler]))
-    return yield* Effect.provideContext(toolkit, yield* toolkit.toHandlers(handlers))
-  })
+  Effect.forEach(
+    clients,
+    ([client, options = {}]) =>
+      Effect.map(Stream.runCollect(client.listTools), (tools) =>
+        tools.map((tool): Offered => ({
+          tool,
+          options,
+          name: tool.name,
+          call: (input) => client.callToolByNameStream(tool.name, input)
+        }))
+      ),
+    { concurrency: "unbounded" }
+  ).pipe(Effect.flatMap((lists) => toolkitOf(lists.flat())))
+
+/**
+ * The tools of all servers of `McpClients` that are connected, by their names in the merged list. A call of a server that is gone by then is
+ * a failure that the model reads.
+ *
+ * @example
+ * ```ts
+ * import { RemoteToolkit } from "@effect-mcp/ai"
+ * import { McpClients } from "@effect-mcp/client/McpClients"
+ * import { Effect } from "effect"
+ * import { LanguageModel } from "effect/ai"
+ *
+ * export const ask = (prompt: string) =>
+ *   Effect.gen(function* () {
+ *     const toolkit = yield* RemoteToolkit.fromServers(yield* McpClients)
+ *     return (yield* LanguageModel.generateText({ prompt, toolkit })).text
+ *   })
+ * ```
+ */
+export const fromServers = (
+  clients: MergedClients,
+  options: Options = {}
+): Effect.Effect<Toolkit.WithHandler<Record<string, RemoteTool>>, NameClash | NameTaken> =>
+  Effect.flatMap(clients.listTools, (tools) =>
+    toolkitOf(
+      tools.map(({ item: tool, name }) => ({
+        tool,
+        name,
+        options,
+        call: (input) => clients.callToolByNameStream(name, input)
+      }))
+    )
+  )

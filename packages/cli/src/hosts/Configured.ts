@@ -7,7 +7,7 @@ import * as Target from "../Target.ts"
 import * as ConfigurationText from "./ConfigurationText.ts"
 import { Machine } from "./Host.ts"
 import * as Installation from "./Installation.ts"
-import * as ServerEntry from "./ServerEntry.ts"
+import * as ServerEntry from "@effect-mcp/client/internal/ServerEntry"
 
 /** What the entry says goes before what the command line says. */
 const targetOf = (entry: ServerEntry.ServerEntry): Target.Target | undefined => {

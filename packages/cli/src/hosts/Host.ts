@@ -8,7 +8,7 @@ import * as Context from "effect/Context"
 import * as Result from "effect/Result"
 import { homedir } from "node:os"
 import { join } from "node:path"
-import type { ServerEntry, Variables } from "./ServerEntry.ts"
+import type { ServerEntry, Variables } from "@effect-mcp/client/internal/ServerEntry"
 
 export interface Place {
   readonly platform: NodeJS.Platform

@@ -30,7 +30,12 @@ import * as Layer from "effect/Layer"
 import { ConsentDenied } from "../ClientError.ts"
 
 /** What is about to be sent, and the server that gets or asked for it. */
-export type Action =
+export type Action = Kind & {
+  /** The name of the server in the table of the program, where its clients are of `McpClients`. */
+  readonly serverName?: string | undefined
+}
+
+type Kind =
   | {
       readonly _tag: "CallTool"
       readonly server: Implementation

@@ -10,6 +10,8 @@ import * as Context from "effect/Context"
 
 export interface RequesterInfo {
   readonly server: Implementation
+  /** The name of the server in the table of the program, where its clients are of `McpClients`. */
+  readonly serverName?: string | undefined
   /** The id of the request that asks, where the wire says so (Streamable HTTP, sessions): see `CallOptions.onSend`. */
   readonly relatedTo?: JsonRpc.Id | undefined
   /** The id of the task that asks (2025-11-25). */

@@ -1,0 +1,306 @@
+/**
+ * The clients of several servers as one service: their lists merged, each server supervised, questions told apart.
+ *
+ * Building it waits for no server. One that is down is left out of the lists, fails its own requests with `Unavailable`, and is tried again
+ * with longer and longer waits. All end with the scope.
+ */
+import type { GetPromptResult, Prompt } from "@effect-mcp/protocol/model/Prompt"
+import type { PromptRegistry } from "@effect-mcp/core/Prompts"
+import type { ResourceRegistry } from "@effect-mcp/core/Resources"
+import type { ToolRegistry } from "@effect-mcp/core/Tools"
+import type { Resource, ResourceTemplate } from "@effect-mcp/protocol/model/Resource"
+import type { CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { CallOptions } from "../CallOptions.ts"
+import type { CallEvent } from "../features/Calls.ts"
+import type * as Http from "../transport/Http.ts"
+import type * as Stdio from "../transport/Stdio.ts"
+import * as Configuration from "./Configuration.ts"
+import * as MergedList from "./MergedList.ts"
+import * as Mounted from "./Mounted.ts"
+import type * as Names from "./Names.ts"
+import type { Server } from "./Server.ts"
+import * as ServerClient from "./ServerClient.ts"
+import { type ServerState, Unavailable } from "./ServerState.ts"
+import * as Supervisor from "./Supervisor.ts"
+
+export { type Common, http, server, type Server, stdio } from "./Server.ts"
+export { type Configured, InvalidConfiguration, read, table } from "./Configuration.ts"
+export { NameClash, type Names } from "./Names.ts"
+export type { RequestError, ServerClient } from "./ServerClient.ts"
+export { type ServerState, Unavailable } from "./ServerState.ts"
+
+export interface Options extends Supervisor.Options {
+  /** The names of tools and prompts in the merged lists. Default `prefix`: the server's name, `_`, and its own name for the tool. */
+  readonly names?: Names.Names | undefined
+}
+
+/** Servers by name. */
+export type Table<R = unknown> = { readonly [name: string]: Server<unknown, R> }
+
+/** What the servers of a table require. */
+export type Requirements<T extends Table> = T[keyof T] extends Server<unknown, infer R> ? R : never
+
+/** A tool, prompt, resource or template of one of the servers. */
+export interface Listed<A> {
+  readonly server: string
+  /** Its name, or URI, as its server has it. */
+  readonly item: A
+}
+
+/** The same with its name in the merged list. */
+export interface Named<A> extends Listed<A> {
+  readonly name: string
+}
+
+type MergedError = Names.NameClash | ServerClient.RequestError
+
+/** What the clients of several servers give together. */
+export interface MergedClients {
+  /** The tools of all servers that are connected, in the order of the table. Fails where two have one name, if `names` is `refuse`. */
+  readonly listTools: Effect.Effect<ReadonlyArray<Named<Tool>>, Names.NameClash>
+  readonly listPrompts: Effect.Effect<ReadonlyArray<Named<Prompt>>, Names.NameClash>
+  /** The resources of all servers that are connected. URIs are unique at their server only: read one by `of(server)`. */
+  readonly listResources: Effect.Effect<ReadonlyArray<Listed<Resource>>>
+  readonly listResourceTemplates: Effect.Effect<ReadonlyArray<Listed<ResourceTemplate>>>
+  /** Calls a tool by its name in the merged list. */
+  readonly callToolByName: (
+    name: string,
+    args?: { readonly [name: string]: unknown },
+    options?: CallOptions
+  ) => Effect.Effect<CallToolResult, MergedError>
+  readonly callToolByNameStream: (
+    name: string,
+    args?: { readonly [name: string]: unknown },
+    options?: CallOptions
+  ) => Stream.Stream<CallEvent<CallToolResult>, MergedError>
+  /** Gets a prompt by its name in the merged list. */
+  readonly getPromptByName: (
+    name: string,
+    args?: { readonly [argument: string]: string },
+    options?: CallOptions
+  ) => Effect.Effect<GetPromptResult, MergedError>
+  /** One event when the merged list may have changed, also when a server comes or goes; bursts become one event. */
+  readonly toolChanges: Stream.Stream<void>
+  readonly promptChanges: Stream.Stream<void>
+  readonly resourceChanges: Stream.Stream<void>
+  /** Mounts all features into the server whose registries the context has. */
+  readonly mount: Effect.Effect<void, never, PromptRegistry | ResourceRegistry | Scope.Scope | ToolRegistry>
+}
+
+/** The clients of a table's servers. */
+export interface Clients<Name extends string = string> extends MergedClients {
+  /** The names of the servers, in the order of the table. */
+  readonly names: ReadonlyArray<Name>
+  /** The requests of one server. */
+  readonly of: (server: Name) => ServerClient.ServerClient
+  readonly state: (server: Name) => ServerState
+  /** The state of each server at the moment, and every one that follows. */
+  readonly states: Stream.Stream<{ readonly server: Name; readonly state: ServerState }>
+  /** Tries to reach a server that is down at once; gives its state then. */
+  readonly retry: (server: Name) => Effect.Effect<ServerState>
+}
+
+/** The clients of servers whose names the program does not know, such as those of a file. */
+export class McpClients extends Context.Service<McpClients, Clients>()("@effect-mcp/client/McpClients") {}
+
+const tools: MergedList.Feature<Tool> = {
+  kind: "tool",
+  list: ({ listTools }) => listTools,
+  changes: ({ toolChanges }) => toolChanges
+}
+const prompts: MergedList.Feature<Prompt> = {
+  kind: "prompt",
+  list: ({ listPrompts }) => listPrompts,
+  changes: ({ promptChanges }) => promptChanges
+}
+
+/** A server that the table does not have. */
+const missing = (name: string, names: ReadonlyArray<string>): Supervisor.Supervised => {
+  const message = `There is no server ${JSON.stringify(name)}: the table has ${names.join(", ") || "none"}`
+  const unavailable = new Unavailable({ server: name, message })
+  const state: ServerState = { _tag: "Down", message, cause: unavailable, tries: 0, retries: false }
+  return {
+    name,
+    state: () => state,
+    states: Stream.succeed(state),
+    client: Effect.fail(unavailable),
+    suspect: () => {},
+    retry: Effect.succeed(state)
+  }
+}
+
+const mergedMembers = (
+  servers: ReadonlyArray<Supervisor.Supervised>,
+  { names = "prefix", patience = Supervisor.defaultPatience }: Options
+): MergedClients => {
+  const merging = { servers, names, patience }
+  const merged = { servers, tools: MergedList.make(tools, merging), prompts: MergedList.make(prompts, merging) }
+  const listed = <A>(list: Parameters<typeof MergedList.itemsOf<A>>[1]): Effect.Effect<ReadonlyArray<Listed<A>>> =>
+    Effect.map(
+      Effect.forEach(
+        servers,
+        (server) =>
+          Effect.map(MergedList.itemsOf(server, list, patience), (items = []) =>
+            items.map((item) => ({ server: server.name, item }))
+          ),
+        { concurrency: "unbounded" }
+      ),
+      (lists) => lists.flat()
+    )
+  const route = <A>(list: MergedList.MergedList<A>, name: string) =>
+    Effect.map(list.route(name), ({ name: own, server }) => ({ own, client: ServerClient.make(server) }))
+  return {
+    listTools: merged.tools.list,
+    listPrompts: merged.prompts.list,
+    listResources: listed((client) => client.listResources),
+    listResourceTemplates: listed((client) => client.listResourceTemplates),
+    callToolByName: (name, args, options) =>
+      Effect.flatMap(route(merged.tools, name), ({ client, own }) => client.callToolByName(own, args, options)),
+    callToolByNameStream: (name, args, options) =>
+      Stream.unwrap(
+        Effect.map(route(merged.tools, name), ({ client, own }) => client.callToolByNameStream(own, args, options))
+      ),
+    getPromptByName: (name, args, options) =>
+      Effect.flatMap(route(merged.prompts, name), ({ client, own }) => client.getPromptByName(own, args, options)),
+    toolChanges: merged.tools.changes,
+    promptChanges: merged.prompts.changes,
+    resourceChanges: MergedList.anyOf(
+      servers.map((server) => MergedList.changesOf(server, (client) => client.resourceChanges))
+    ),
+    mount: Mounted.mount(merged)
+  }
+}
+
+const makeAny = Effect.fnUntraced(function* <T extends Table>(
+  given: T,
+  options: Options
+): Effect.fn.Return<Clients, never, Requirements<T> | Scope.Scope> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each server requires a part of what all require
+  const table = given as Table<Requirements<T>>
+  const supervised = new Map<string, readonly [Supervisor.Supervised, ServerClient.ServerClient]>()
+  for (const [name, server] of Object.entries(table)) {
+    const one = yield* Supervisor.make(name, server, options)
+    supervised.set(name, [one, ServerClient.make(one)])
+  }
+  const names = [...supervised.keys()]
+  const servers = Array.from(supervised.values(), ([server]) => server)
+  const find = (name: string) => {
+    const found = supervised.get(name)
+    if (found !== undefined) return found
+    const absent = missing(name, names)
+    return [absent, ServerClient.make(absent)] as const
+  }
+  return {
+    names,
+    of: (name) => find(name)[1],
+    state: (name) => find(name)[0].state(),
+    retry: (name) => Effect.suspend(() => find(name)[0].retry),
+    states: Stream.mergeAll(
+      servers.map((server) => Stream.map(server.states, (state) => ({ server: server.name, state }))),
+      { concurrency: "unbounded" }
+    ),
+    ...mergedMembers(servers, options)
+  }
+})
+
+/**
+ * The clients of a table's servers, for as long as the scope. Gives them at once.
+ *
+ * @example
+ * ```ts
+ * import * as McpClients from "@effect-mcp/client/McpClients"
+ * import { Effect } from "effect"
+ *
+ * export const program = Effect.gen(function* () {
+ *   const clients = yield* McpClients.make({
+ *     weather: McpClients.stdio({ command: "weather-server" }),
+ *     files: McpClients.http({ url: "https://files.example.com/mcp" })
+ *   })
+ *   return yield* clients.of("weather").callToolByName("forecast", { city: "Rome" })
+ * })
+ * ```
+ */
+export const make = <T extends Table>(
+  table: T,
+  options: Options = {}
+): Effect.Effect<Clients<keyof T & string>, never, Requirements<T> | Scope.Scope> => makeAny(table, options)
+
+/** The clients of a table's servers, by names that the program does not know: `of` takes any, and says where there is none. */
+export const layer = <T extends Table>(
+  table: T,
+  options: Options = {}
+): Layer.Layer<McpClients, never, Exclude<Requirements<T>, Scope.Scope>> =>
+  Layer.effect(McpClients, makeAny(table, options))
+
+/**
+ * The clients of the servers of a configuration file. Fails where the file cannot be used; a server that is down is no failure.
+ *
+ * @example
+ * ```ts
+ * import { McpClients, layerFile } from "@effect-mcp/client/McpClients"
+ * import { Effect } from "effect"
+ *
+ * export const names = Effect.gen(function* () {
+ *   const clients = yield* McpClients
+ *   return (yield* clients.listTools).map(({ name }) => name)
+ * }).pipe(Effect.provide(layerFile(".mcp.json")))
+ * ```
+ */
+export const layerFile = (
+  file: string,
+  options: Configuration.Options & Options = {}
+): Layer.Layer<
+  McpClients,
+  Configuration.InvalidConfiguration,
+  FileSystem.FileSystem | Http.Requirements | Stdio.Requirements
+> =>
+  Layer.effect(
+    McpClients,
+    Effect.flatMap(Configuration.read(file, options), (table) => makeAny(table, options))
+  )
+
+/** The class of a service with the clients of one table. */
+export interface ServiceClass<Self, Id extends string, T extends Table> extends Context.ServiceClass<
+  Self,
+  Id,
+  Clients<keyof T & string>
+> {
+  /** The clients of the table, as this service and as `McpClients`. */
+  readonly layer: Layer.Layer<Self | McpClients, never, Exclude<Requirements<T>, Scope.Scope>>
+}
+
+/**
+ * A service with the clients of a table, typed by the names of its servers.
+ *
+ * @example
+ * ```ts
+ * import * as McpClients from "@effect-mcp/client/McpClients"
+ * import { Effect } from "effect"
+ *
+ * class Servers extends McpClients.Service<Servers>()("app/Servers", {
+ *   weather: McpClients.stdio({ command: "weather-server" }),
+ *   files: McpClients.http({ url: "https://files.example.com/mcp" })
+ * }) {}
+ *
+ * export const program = Effect.gen(function* () {
+ *   const servers = yield* Servers
+ *   return yield* servers.of("weather").callToolByName("forecast", { city: "Rome" })
+ * }).pipe(Effect.provide(Servers.layer))
+ * ```
+ */
+export const Service =
+  <Self>() =>
+  <const Id extends string, T extends Table>(id: Id, table: T, options: Options = {}): ServiceClass<Self, Id, T> => {
+    const tag = Context.Service<Self, Clients<keyof T & string>>()(id)
+    const both = Effect.map(makeAny(table, options), (clients) =>
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the names are those of the table
+      Context.make(McpClients, clients).pipe(Context.add(tag, clients as Clients<keyof T & string>))
+    )
+    return Object.assign(tag, { layer: Layer.effectContext(both) })
+  }

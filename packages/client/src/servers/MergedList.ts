@@ -1,0 +1,177 @@
+/**
+ * The tools, or the prompts, of several servers as one list.
+ *
+ * A server that is not connected, or does not answer in time, has none in the list. Which server a name belongs to is what was listed last:
+ * a name keeps its server while that is down. Names that are unknown are looked for again, at most once a second.
+ */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
+import * as Stream from "effect/Stream"
+import type { Client } from "../Client.ts"
+import type { ClientError } from "../ClientError.ts"
+import * as Names from "./Names.ts"
+import type { Supervised } from "./Supervisor.ts"
+
+/** An item of a list, with the server that listed it. */
+export interface Listed<A> {
+  readonly server: string
+  /** Its name in the list of all servers. */
+  readonly name: string
+  /** As its server lists it, under its own name. */
+  readonly item: A
+}
+
+/** What a server lists. */
+export interface Feature<A> {
+  readonly kind: Names.Kind
+  readonly list: (client: Client) => Stream.Stream<A, ClientError>
+  readonly changes: (client: Client) => Stream.Stream<void>
+}
+
+export interface Options {
+  readonly servers: ReadonlyArray<Supervised>
+  readonly names: Names.Names
+  readonly patience: Duration.Input
+}
+
+/** Where a name leads. */
+export interface Route {
+  readonly server: Supervised
+  /** The server's own name. */
+  readonly name: string
+}
+
+export interface MergedList<A> {
+  readonly list: Effect.Effect<ReadonlyArray<Listed<A>>, Names.NameClash>
+  /** Fails with `McpError` (-32602) for a name that no server has listed. */
+  readonly route: (name: string) => Effect.Effect<Route, Names.NameClash | McpError.McpError>
+  /** One event when the list may have changed; bursts become one event. */
+  readonly changes: Stream.Stream<void>
+}
+
+/** For how many milliseconds a name that no list has is believed to be in none. */
+const missLifetime = 1000
+
+/** The items of a server: none where it has no such feature, undefined where it is not connected or does not answer. */
+export const itemsOf = <A>(
+  server: Supervised,
+  list: (client: Client) => Stream.Stream<A, ClientError>,
+  patience: Duration.Input
+): Effect.Effect<ReadonlyArray<A> | undefined> =>
+  server.client.pipe(
+    Effect.flatMap((client) =>
+      Effect.timeoutOrElse(Stream.runCollect(list(client)), {
+        duration: patience,
+        orElse: () =>
+          Effect.andThen(Effect.sync(server.suspect), Effect.fail({ message: "it does not answer in time" }))
+      })
+    ),
+    Effect.tapError((error) => Effect.sync(() => "_tag" in error && error._tag === "Closed" && server.suspect())),
+    Effect.map((items): ReadonlyArray<A> | undefined => items),
+    Effect.catch((error) => {
+      const lacksFeature = "_tag" in error && error._tag === "CapabilityMissing"
+      const noted = Effect.logDebug(`The server ${server.name} is left out of a list: ${error.message}`)
+      return lacksFeature ? Effect.succeed([]) : Effect.as(noted, undefined)
+    })
+  )
+
+/** One event each time that the server comes or goes, or that its list changes. */
+export const changesOf = (
+  server: Supervised,
+  changes: (client: Client) => Stream.Stream<unknown>
+): Stream.Stream<void> =>
+  Stream.suspend(() => {
+    let isFirst = true
+    const comesOrGoes = Stream.changesWith(server.states, (before, after) => before._tag === after._tag)
+    return Stream.switchMap(comesOrGoes, ({ _tag }) => {
+      const event = isFirst || _tag === "Connecting" ? Stream.empty : Stream.make(undefined)
+      isFirst = false
+      const ofClient = _tag === "Connected" ? Stream.unwrap(Effect.map(server.client, changes)) : Stream.empty
+      return Stream.concat(
+        event,
+        Stream.catchCause(
+          Stream.map(ofClient, () => undefined),
+          () => Stream.empty
+        )
+      )
+    })
+  })
+
+/** The events of all; bursts become one. */
+export const anyOf = (all: ReadonlyArray<Stream.Stream<void>>): Stream.Stream<void> =>
+  Stream.buffer(Stream.mergeAll(all, { concurrency: "unbounded" }), { capacity: 1, strategy: "sliding" })
+
+export const make = <A extends { readonly name: string }>(
+  feature: Feature<A>,
+  { names, patience, servers }: Options
+): MergedList<A> => {
+  const { kind } = feature
+  /** What each server listed last: its own names, by those in the list. */
+  const known = new Map<Supervised, ReadonlyMap<string, string>>()
+  const lock = Semaphore.makeUnsafe(1)
+  let readAt = -Infinity
+
+  const read = (server: Supervised) =>
+    Effect.map(itemsOf(server, feature.list, patience), (items) => {
+      const listed = (items ?? []).map((item) => ({
+        server: server.name,
+        name: Names.nameOf(names, server.name, kind, item.name),
+        item
+      }))
+      if (items !== undefined) known.set(server, new Map(listed.map(({ item, name }) => [name, item.name])))
+      return listed
+    })
+
+  const list = Effect.gen(function* () {
+    const lists = yield* Effect.forEach(servers, read, { concurrency: "unbounded" })
+    readAt = yield* Clock.currentTimeMillis
+    const merged = new Map<string, Listed<A>>()
+    for (const listed of lists.flat()) {
+      const first = merged.get(listed.name)
+      if (first === undefined) merged.set(listed.name, listed)
+      else if (names === "refuse" && first.server !== listed.server) {
+        return yield* Names.clash(kind, listed.name, [first.server, listed.server])
+      }
+    }
+    return [...merged.values()]
+  })
+
+  const find = (name: string): Effect.Effect<Route | undefined, Names.NameClash> =>
+    Effect.suspend(() => {
+      const found = servers.flatMap((server): ReadonlyArray<Route> => {
+        const own = known.get(server)?.get(name)
+        return own === undefined ? [] : [{ server, name: own }]
+      })
+      const [first, second] = found
+      return names === "refuse" && first !== undefined && second !== undefined
+        ? Effect.fail(Names.clash(kind, name, [first.server.name, second.server.name]))
+        : Effect.succeed(first)
+    })
+
+  const unknown = (name: string): McpError.McpError => {
+    const down = servers.filter((server) => server.state()._tag === "Down").map((server) => server.name)
+    const more = down.length === 0 ? "" : `. Not connected: ${down.join(", ")}`
+    return McpError.invalidParams(`Unknown ${kind}: ${excerpt(name)}${more}`)
+  }
+
+  const readAgain = lock.withPermit(
+    Effect.flatMap(Clock.currentTimeMillis, (now) => (now - readAt < missLifetime ? Effect.void : Effect.asVoid(list)))
+  )
+
+  return {
+    list,
+    route: (name) =>
+      Effect.flatMap(find(name), (known) =>
+        known !== undefined
+          ? Effect.succeed(known)
+          : Effect.flatMap(Effect.andThen(readAgain, find(name)), (found) =>
+              found === undefined ? Effect.fail(unknown(name)) : Effect.succeed(found)
+            )
+      ),
+    changes: anyOf(servers.map((server) => changesOf(server, feature.changes)))
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * The features of several servers, mounted into a server of one's own: that is a gateway over all of them.
+ *
+ * Tools and prompts have the names of the merged lists. A resource has the name of its server and `+` before its URI. The lists of a server
+ * that is not connected are empty, and a request for it fails with -32603.
+ */
+import type { Suggestions } from "@effect-mcp/core/Completions"
+import { PromptRegistry, type PromptSource } from "@effect-mcp/core/Prompts"
+import { notFound, ResourceRegistry, type ResourceSource } from "@effect-mcp/core/Resources"
+import { ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
+import type { Tool } from "@effect-mcp/protocol/model/Tool"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { Client } from "../Client.ts"
+import * as Sources from "../mount/Sources.ts"
+import { changesOf, type MergedList, type Route } from "./MergedList.ts"
+import type { Supervised } from "./Supervisor.ts"
+
+export interface Mountable {
+  readonly servers: ReadonlyArray<Supervised>
+  readonly tools: MergedList<Tool>
+  readonly prompts: MergedList<Prompt>
+}
+
+const none = Effect.succeed<Suggestions>({ values: [] })
+
+const toMcpError = (error: { readonly message: string }): McpError.McpError =>
+  error instanceof McpError.McpError ? error : McpError.internalError(error.message)
+
+const withMcpError = <A, E extends { readonly message: string }, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.mapError(effect, toMcpError)
+
+const listOf = <A extends { readonly name: string }>(merged: MergedList<A>) =>
+  withMcpError(Effect.map(merged.list, (all) => all.map(({ item, name }) => ({ ...item, name }))))
+
+/** Runs a request of the server that a name leads to. */
+const routed = <A, B, R>(
+  merged: MergedList<A>,
+  name: string,
+  use: (client: Client, own: Route["name"]) => Effect.Effect<B, McpError.McpError, R> | undefined
+) =>
+  Effect.flatMap(withMcpError(merged.route(name)), ({ name: own, server }) =>
+    Effect.flatMap(
+      withMcpError(server.client),
+      (client) => use(client, own) ?? Effect.fail(McpError.invalidParams(`Unknown name: ${own}`))
+    )
+  )
+
+const toolsOf = ({ tools }: Mountable): ToolSource => ({
+  list: listOf(tools),
+  call: (params) => routed(tools, params.name, (client, name) => Sources.tools(client).call({ ...params, name })),
+  changes: tools.changes
+})
+
+const promptsOf = ({ prompts }: Mountable): PromptSource => ({
+  list: listOf(prompts),
+  get: (params) => routed(prompts, params.name, (client, name) => Sources.prompts(client).get({ ...params, name })),
+  completerOf: (prompt, argument) => (value, others) =>
+    routed(prompts, prompt, (client, name) => {
+      const completer = Sources.prompts(client).completerOf?.(name, argument)
+      return completer === undefined ? none : completer(value, others)
+    }),
+  changes: prompts.changes
+})
+
+/** The resources of one server, under their own URIs. */
+const resourcesOf = (server: Supervised): ResourceSource => {
+  const source = Effect.map(withMcpError(server.client), Sources.resources)
+  return {
+    list: Effect.orElseSucceed(
+      Effect.flatMap(source, ({ list }) => list),
+      () => []
+    ),
+    templates: Effect.orElseSucceed(
+      Effect.flatMap(source, ({ templates }) => templates),
+      () => []
+    ),
+    read: (params) => Effect.flatMap(source, ({ read }) => read(params) ?? notFound(params.uri)),
+    // Watched again each time that the server is back.
+    watch: (uri) => changesOf(server, (client) => Sources.resources(client).watch(uri) ?? Stream.empty),
+    completerOf: (template, variable) => (value, others) =>
+      Effect.flatMap(source, ({ completerOf }) => {
+        const completer = completerOf?.(template, variable)
+        return completer === undefined ? none : completer(value, others)
+      }),
+    changes: changesOf(server, (client) => client.resourceChanges)
+  }
+}
+
+/** Mounts all for as long as the scope. */
+export const mount = Effect.fnUntraced(function* (
+  all: Mountable
+): Effect.fn.Return<void, never, PromptRegistry | ResourceRegistry | Scope.Scope | ToolRegistry> {
+  yield* (yield* ToolRegistry).mount(toolsOf(all))
+  yield* (yield* PromptRegistry).mount(promptsOf(all))
+  const registry = yield* ResourceRegistry
+  for (const server of all.servers) {
+    yield* registry.mount(resourcesOf(server), { prefix: `${server.name}+` })
+  }
+})

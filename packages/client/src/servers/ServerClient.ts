@@ -1,0 +1,108 @@
+/**
+ * The requests of one server of several: those of its client, and `Unavailable` while it is not connected.
+ *
+ * A request that fails as if the server were gone makes the supervisor look. Whatever is not here is in `client`.
+ */
+import type { Prompt } from "@effect-mcp/core/Prompt"
+import type { Tool } from "@effect-mcp/core/Tool"
+import type { ToolFailure } from "@effect-mcp/core/Tools"
+import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
+import type * as PromptModel from "@effect-mcp/protocol/model/Prompt"
+import type * as ResourceModel from "@effect-mcp/protocol/model/Resource"
+import type * as ToolModel from "@effect-mcp/protocol/model/Tool"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { Client } from "../Client.ts"
+import type { CallOptions } from "../CallOptions.ts"
+import type { ClientError } from "../ClientError.ts"
+import type { CallEvent } from "../features/Calls.ts"
+import type { WatchEvent } from "../features/Watch.ts"
+import type { Unavailable } from "./ServerState.ts"
+import type { Supervised } from "./Supervisor.ts"
+
+/** How a request to one server of several fails. */
+export type RequestError = ClientError | Unavailable
+
+type Arguments = { readonly [name: string]: unknown }
+
+/** As `Client`, member by member. */
+export interface ServerClient {
+  /** The client itself, once the server is connected. */
+  readonly client: Effect.Effect<Client, Unavailable>
+  readonly callTool: <I, O, F, H>(
+    tool: Tool<I, O, F, H>,
+    input: NoInfer<I>,
+    options?: CallOptions
+  ) => Effect.Effect<O, F | ToolFailure | RequestError>
+  readonly callToolStream: <I, O, F, H>(
+    tool: Tool<I, O, F, H>,
+    input: NoInfer<I>,
+    options?: CallOptions
+  ) => Stream.Stream<CallEvent<O>, F | ToolFailure | RequestError>
+  readonly callToolByName: (
+    name: string,
+    args?: Arguments,
+    options?: CallOptions
+  ) => Effect.Effect<ToolModel.CallToolResult, RequestError>
+  readonly callToolByNameStream: (
+    name: string,
+    args?: Arguments,
+    options?: CallOptions
+  ) => Stream.Stream<CallEvent<ToolModel.CallToolResult>, RequestError>
+  readonly listTools: Stream.Stream<ToolModel.Tool, RequestError>
+  readonly listResources: Stream.Stream<ResourceModel.Resource, RequestError>
+  readonly listResourceTemplates: Stream.Stream<ResourceModel.ResourceTemplate, RequestError>
+  readonly listPrompts: Stream.Stream<PromptModel.Prompt, RequestError>
+  readonly readResource: (
+    uri: string,
+    options?: CallOptions
+  ) => Effect.Effect<ResourceModel.ReadResourceResult, RequestError>
+  readonly readResourceText: (uri: string, options?: CallOptions) => Effect.Effect<string, RequestError>
+  readonly watchResource: (uri: string) => Stream.Stream<WatchEvent, RequestError>
+  readonly getPrompt: <A>(
+    prompt: Prompt<A>,
+    args: A,
+    options?: CallOptions
+  ) => Effect.Effect<PromptModel.GetPromptResult, RequestError>
+  readonly getPromptByName: (
+    name: string,
+    args?: { readonly [argument: string]: string },
+    options?: CallOptions
+  ) => Effect.Effect<PromptModel.GetPromptResult, RequestError>
+  readonly complete: (
+    params: CompleteParams,
+    options?: CallOptions
+  ) => Effect.Effect<CompleteResult["completion"], RequestError>
+}
+
+/** Whether a server that is gone fails its requests so. */
+const seemsGone = (error: unknown): boolean =>
+  typeof error === "object" &&
+  error !== null &&
+  "_tag" in error &&
+  (error._tag === "Closed" || error._tag === "Timeout")
+
+export const make = ({ client, suspect }: Pick<Supervised, "client" | "suspect">): ServerClient => {
+  const look = (error: unknown) => Effect.sync(() => void (seemsGone(error) && suspect()))
+  const use = <A, E>(run: (client: Client) => Effect.Effect<A, E>): Effect.Effect<A, E | Unavailable> =>
+    Effect.tapError(Effect.flatMap(client, run), look)
+  const read = <A, E>(run: (client: Client) => Stream.Stream<A, E>): Stream.Stream<A, E | Unavailable> =>
+    Stream.tapError(Stream.unwrap(Effect.map(client, run)), look)
+  return {
+    client,
+    callTool: (tool, input, options) => use((client) => client.callTool(tool, input, options)),
+    callToolStream: (tool, input, options) => read((client) => client.callToolStream(tool, input, options)),
+    callToolByName: (name, args, options) => use((client) => client.callToolByName(name, args, options)),
+    callToolByNameStream: (name, args, options) => read((client) => client.callToolByNameStream(name, args, options)),
+    listTools: read((client) => client.listTools),
+    listResources: read((client) => client.listResources),
+    listResourceTemplates: read((client) => client.listResourceTemplates),
+    listPrompts: read((client) => client.listPrompts),
+    readResource: (uri, options) => use((client) => client.readResource(uri, options)),
+    readResourceText: (uri, options) => use((client) => client.readResourceText(uri, options)),
+    watchResource: (uri) => read((client) => client.watchResource(uri)),
+    getPrompt: (prompt, args, options) => use((client) => client.getPrompt(prompt, args, options)),
+    getPromptByName: (name, args, options) => use((client) => client.getPromptByName(name, args, options)),
+    complete: (params, options) => use((client) => client.complete(params, options))
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * One server under supervision: its client, how far it is reached, and the fiber that connects to it again.
+ *
+ * The client opens a lost connection again by itself, once or twice. The supervisor watches that, pings now and then, and tries again
+ * with longer and longer waits where the server stays away. A refusal of the credentials (401, 403) is not tried again by itself.
+ */
+import { TransportError } from "@effect-mcp/core/Transport"
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Queue from "effect/Queue"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { Client } from "../Client.ts"
+import { Closed, denied, Forbidden, Unauthorized } from "../ClientError.ts"
+import { type Policy, wait } from "../connection/Backoff.ts"
+import { Hub } from "../internal/Hub.ts"
+import type { Server } from "./Server.ts"
+import { type ServerState, Unavailable } from "./ServerState.ts"
+
+export interface Options {
+  /** The waits between tries to reach a server that is down. Default: 1 second, then longer, at most 30 seconds. */
+  readonly retry?: Pick<Policy, "delay" | "maxDelay"> | undefined
+  /** How often a server that seems well is pinged. Default 30 seconds; `Duration.infinity` for never. */
+  readonly check?: Duration.Input | undefined
+  /** How long a request waits for a server that is being connected to, and a ping or a list for its answer. Default 10 seconds. */
+  readonly patience?: Duration.Input | undefined
+}
+
+/** How long a request waits for a server unless the program says otherwise. */
+export const defaultPatience: Duration.Input = "10 seconds"
+
+export interface Supervised {
+  readonly name: string
+  readonly state: () => ServerState
+  /** The state at the moment, and those that follow. */
+  readonly states: Stream.Stream<ServerState>
+  /** The client of the server, once it is connected. Waits while it is being connected to. */
+  readonly client: Effect.Effect<Client, Unavailable>
+  /** Pings the server soon: a request has failed as if the server were gone. */
+  readonly suspect: () => void
+  /** Tries at once, and waits for the outcome. */
+  readonly retry: Effect.Effect<ServerState>
+}
+
+const connecting: ServerState = { _tag: "Connecting" }
+
+/** States that wait for a slow reader at most. */
+const capacity = 64
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Whether only other credentials would help. */
+const isRefusal = (error: unknown): boolean => {
+  const reason = denied(error)
+  if (reason instanceof Unauthorized || reason instanceof Forbidden) return true
+  const transport = error instanceof Closed ? error.cause : error
+  return transport instanceof TransportError && (transport.status === 401 || transport.status === 403)
+}
+
+class Supervisor implements Supervised {
+  readonly name: string
+  readonly patience: Duration.Input
+  private current: ServerState = connecting
+  private made: Client | undefined
+  private settled = Deferred.makeUnsafe<void>()
+  private readonly hub = new Hub<ServerState>()
+  private readonly options: Options
+  private readonly signals: Queue.Queue<void>
+
+  constructor(name: string, options: Options, signals: Queue.Queue<void>) {
+    this.name = name
+    this.options = options
+    this.signals = signals
+    this.patience = options.patience ?? defaultPatience
+  }
+
+  readonly states: Stream.Stream<ServerState> = Stream.suspend(() => this.hub.stream(capacity, this.current))
+
+  readonly state = (): ServerState => this.current
+
+  readonly suspect = (): void => {
+    if (this.current._tag === "Connected") this.signal()
+  }
+
+  private signal(): void {
+    Queue.offerUnsafe(this.signals, undefined)
+  }
+
+  private enter(next: ServerState): void {
+    const before = this.current
+    this.current = next
+    if (next._tag !== "Connecting") Deferred.doneUnsafe(this.settled, Exit.void)
+    else if (before._tag !== "Connecting") this.settled = Deferred.makeUnsafe()
+    if (before._tag !== next._tag || next._tag === "Down") this.hub.publish(next)
+  }
+
+  readonly opened = (): void => {
+    if (this.made !== undefined && this.current._tag !== "Connected") this.signal()
+  }
+
+  readonly closed = (): void => {
+    if (this.made === undefined || this.current._tag !== "Connected") return
+    this.enter(connecting)
+    this.signal()
+  }
+
+  private unavailable(message: string, cause?: unknown): Unavailable {
+    return new Unavailable({ server: this.name, message: `The server ${this.name} ${message}`, cause })
+  }
+
+  readonly client: Effect.Effect<Client, Unavailable> = Effect.suspend(() => {
+    const { current, made } = this
+    if (current._tag === "Down")
+      return Effect.fail(this.unavailable(`is not connected: ${current.message}`, current.cause))
+    if (current._tag === "Connected" && made !== undefined) return Effect.succeed(made)
+    return Effect.andThen(
+      Effect.timeoutOrElse(Deferred.await(this.settled), {
+        duration: this.patience,
+        orElse: () => Effect.fail(this.unavailable("is still being connected to"))
+      }),
+      this.client
+    )
+  })
+
+  readonly retry: Effect.Effect<ServerState> = Effect.suspend(() => {
+    if (this.current._tag === "Down") {
+      this.enter(connecting)
+      this.signal()
+    }
+    return Effect.map(Deferred.await(this.settled), () => this.current)
+  })
+
+  /** Runs `attempt` until it succeeds. */
+  private untilUp<A, E, R>(attempt: Effect.Effect<A, E, R>, tries = 1): Effect.Effect<A, never, R> {
+    return Effect.catchCause(attempt, (cause) =>
+      Queue.clear(this.signals).pipe(
+        Effect.andThen(this.fall(Cause.squash(cause), tries)),
+        Effect.andThen(Effect.suspend(() => this.untilUp(attempt, tries + 1)))
+      )
+    )
+  }
+
+  /** Notes that the server is down, and waits until the next try. */
+  private fall(error: unknown, tries: number): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const retries = !isRefusal(error)
+      this.enter({ _tag: "Down", message: messageOf(error), cause: error, tries, retries })
+      const { delay = "1 second", maxDelay } = this.options.retry ?? {}
+      const signal = Queue.take(this.signals)
+      const pause = retries ? Effect.raceFirst(signal, wait(tries + 1, { delay, maxDelay })) : signal
+      return Effect.andThen(Effect.logDebug(`The server ${this.name} is not connected`, error), pause)
+    })
+  }
+
+  private connected(client: Client): void {
+    this.made = client
+    this.enter({ _tag: "Connected", revision: client.revision.version, info: client.serverInfo })
+  }
+
+  /** Connects to the server, and again, for as long as it runs. */
+  run<E, R>(open: Effect.Effect<Client, E, R>): Effect.Effect<never, never, R> {
+    const ping = (client: Client) =>
+      Effect.timeoutOrElse(client.ping, {
+        duration: this.patience,
+        orElse: () => Effect.fail(this.unavailable("does not answer a ping in time"))
+      })
+    const checked = (client: Client) =>
+      Effect.raceFirst(Queue.take(this.signals), Effect.sleep(this.options.check ?? "30 seconds")).pipe(
+        Effect.andThen(Effect.suspend(() => this.untilUp(ping(client)))),
+        Effect.andThen(Effect.sync(() => this.connected(client))),
+        Effect.forever
+      )
+    return Effect.flatMap(this.untilUp(open), (client) => {
+      this.connected(client)
+      return checked(client)
+    })
+  }
+}
+
+/** Supervises a server for as long as the scope; returns at once. */
+export const make = Effect.fnUntraced(function* <E, R>(
+  name: string,
+  server: Server<E, R>,
+  options: Options
+): Effect.fn.Return<Supervised, never, R | Scope.Scope> {
+  const supervisor = new Supervisor(name, options, yield* Queue.sliding<void>(1))
+  const scope = yield* Scope.Scope
+  const open = Effect.suspend(() => {
+    const own = Scope.forkUnsafe(scope)
+    return Effect.onExit(Scope.provide(server.open(name, supervisor), own), (exit) =>
+      Exit.isFailure(exit) ? Scope.close(own, exit) : Effect.void
+    )
+  })
+  yield* Effect.forkScoped(supervisor.run(open))
+  return supervisor
+})

@@ -1,0 +1,280 @@
+/** The clients of several servers in memory: merged lists, names, servers that go and come back, in every revision. */
+import * as McpClients from "@effect-mcp/client/McpClients"
+import { Prompt, Prompts, Resources, Tool, Tools } from "@effect-mcp/core"
+import { TransportError } from "@effect-mcp/core/Transport"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { quiesce } from "@effect-mcp/testing/Quiesce"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, type Duration, Effect, Fiber, Layer, Schema, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { member, mortal } from "../support/mortal.ts"
+
+const Say = Tool.make("say", { description: "Says", input: { words: Schema.String }, output: { said: Schema.String } })
+const saying = (title: string) =>
+  Layer.mergeAll(
+    Tools.layer(Say, ({ words }) => Effect.succeed({ said: `${title}: ${words}` })),
+    Prompts.layer(Prompt.make("hello"), () => Effect.succeed(`Hello from ${title}`)),
+    Resources.layer({ uri: "note://one", name: "one" }, Effect.succeed(`A note of ${title}`))
+  )
+const tool = (name: string, result = name) =>
+  Tools.layer(Tool.make(name, { description: "" }), () => Effect.succeed(result))
+
+const namesOf = (clients: McpClients.MergedClients) =>
+  Effect.map(clients.listTools, (tools) => tools.map(({ name }) => name))
+const textOf = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
+  content.map((block) => ("text" in block ? block.text : block.type)).join()
+
+/** Two servers of equal features. */
+const pair = (revision: Revision.Revision, options?: McpClients.Options) =>
+  Effect.gen(function* () {
+    const [rome, oslo] = [yield* mortal(saying("Rome")), yield* mortal(saying("Oslo"))]
+    const clients = yield* McpClients.make({ rome: member(rome, revision), oslo: member(oslo, revision) }, options)
+    return { clients, rome, oslo }
+  })
+
+describe.each(Revision.all)("Clients of several servers, $version", (revision) => {
+  it.effect("have one list of tools and of prompts, by names with prefixes", () =>
+    Effect.gen(function* () {
+      const { clients } = yield* pair(revision)
+      assert.deepStrictEqual(yield* namesOf(clients), ["rome_say", "oslo_say"])
+      const prompts = yield* clients.listPrompts
+      assert.deepStrictEqual(
+        prompts.map(({ item, name, server }) => [server, name, item.name]),
+        [
+          ["rome", "rome_hello", "hello"],
+          ["oslo", "oslo_hello", "hello"]
+        ]
+      )
+      assert.include(textOf(yield* clients.callToolByName("oslo_say", { words: "hi" })), "Oslo: hi")
+      const { messages } = yield* clients.getPromptByName("rome_hello")
+      assert.deepInclude(messages[0]?.content, { text: "Hello from Rome" })
+      const events = yield* Stream.runCollect(clients.callToolByNameStream("rome_say", { words: "hi" }))
+      assert.strictEqual(events.at(-1)?._tag, "Result")
+    })
+  )
+
+  it.effect("give the typed calls of one server, and its resources under their own URIs", () =>
+    Effect.gen(function* () {
+      const { clients } = yield* pair(revision)
+      assert.deepStrictEqual(yield* clients.of("rome").callTool(Say, { words: "hi" }), { said: "Rome: hi" })
+      const resources = yield* clients.listResources
+      assert.deepStrictEqual(
+        resources.map(({ item, server }) => [server, item.uri]),
+        [
+          ["rome", "note://one"],
+          ["oslo", "note://one"]
+        ]
+      )
+      assert.strictEqual(yield* clients.of("oslo").readResourceText("note://one"), "A note of Oslo")
+    })
+  )
+
+  it.effect("leave out a server that is down, and have it again once it is back", () =>
+    Effect.gen(function* () {
+      const { clients, oslo } = yield* pair(revision)
+      const [changed, states] = [new Array<string>(), new Array<string>()]
+      yield* Effect.forkChild(
+        Stream.runForEach(clients.toolChanges, () =>
+          Effect.map(namesOf(clients), (names) => void changed.push(names.join()))
+        )
+      )
+      yield* Effect.forkChild(
+        Stream.runForEach(clients.states, ({ server, state }) =>
+          Effect.sync(() => void (server === "oslo" && states.push(state._tag)))
+        )
+      )
+      yield* namesOf(clients)
+      yield* oslo.stop()
+      yield* quiesce
+      yield* TestClock.adjust("1 second")
+      // Without any request: the end of the connection tells.
+      assert.deepInclude(clients.state("oslo"), { _tag: "Down", retries: true })
+      assert.deepStrictEqual(yield* namesOf(clients), ["rome_say"])
+      const error = yield* Effect.flip(clients.of("oslo").callTool(Say, { words: "hi" }))
+      assert.deepInclude(error, { _tag: "Unavailable", server: "oslo" })
+      const byName = yield* Effect.flip(clients.callToolByName("oslo_say", { words: "hi" }))
+      assert.strictEqual(byName._tag, "Unavailable")
+      assert.include(textOf(yield* clients.callToolByName("rome_say", { words: "hi" })), "Rome: hi")
+      yield* oslo.start
+      yield* TestClock.adjust("30 seconds")
+      yield* quiesce
+      assert.strictEqual(clients.state("oslo")._tag, "Connected")
+      assert.include(textOf(yield* clients.callToolByName("oslo_say", { words: "hi" })), "Oslo: hi")
+      assert.include(changed, "rome_say")
+      assert.strictEqual(changed.at(-1), "rome_say,oslo_say")
+      assert.deepStrictEqual([...new Set(states)], ["Connecting", "Connected", "Down"])
+    })
+  )
+
+  it.effect("tell of a list that changes at a server, also after the server was away", () =>
+    Effect.gen(function* () {
+      let add: Effect.Effect<void> = Effect.void
+      const features = Layer.effectDiscard(
+        Effect.gen(function* () {
+          const scope = yield* Effect.scope
+          const registry = yield* Effect.context<Tools.ToolRegistry>()
+          add = Effect.asVoid(Layer.buildWithScope(tool("later"), scope).pipe(Effect.provideContext(registry)))
+        })
+      )
+      const server = yield* mortal(Layer.merge(tool("first"), features))
+      const clients = yield* McpClients.make({ a: member(server, revision) })
+      assert.deepStrictEqual(yield* namesOf(clients), ["a_first"])
+      yield* server.stop()
+      yield* quiesce
+      yield* server.start
+      yield* TestClock.adjust("1 minute")
+      yield* quiesce
+      const changed = yield* Effect.forkChild(Stream.runHead(clients.toolChanges))
+      yield* quiesce
+      yield* add
+      yield* Fiber.join(changed)
+      assert.deepStrictEqual(yield* namesOf(clients), ["a_first", "a_later"])
+    })
+  )
+
+  it.effect("begin without a server that is not there yet, and find it later", () =>
+    Effect.gen(function* () {
+      const server = yield* mortal(tool("late"))
+      yield* server.stop()
+      const clients = yield* McpClients.make({
+        here: member(yield* mortal(tool("early")), revision),
+        there: member(server, revision)
+      })
+      assert.deepStrictEqual(yield* namesOf(clients), ["here_early"])
+      const unknown = yield* Effect.flip(clients.callToolByName("there_late"))
+      assert.include(unknown.message, "Not connected: there")
+      yield* server.start
+      yield* TestClock.adjust("1 minute")
+      yield* quiesce
+      assert.strictEqual(textOf(yield* clients.callToolByName("there_late")), "late")
+    })
+  )
+})
+
+describe("Names of several servers", () => {
+  const named = (names: McpClients.Names) =>
+    Effect.gen(function* () {
+      const one = yield* mortal(Layer.merge(tool("both", "one's"), tool("one")))
+      const two = yield* mortal(Layer.merge(tool("both", "two's"), tool("two")))
+      return yield* McpClients.make(
+        { one: member(one, Revision.latestStateful), two: member(two, Revision.latestStateful) },
+        { names }
+      )
+    })
+
+  it.effect("are refused where two are equal, in the list and in a call", () =>
+    Effect.gen(function* () {
+      const clients = yield* named("refuse")
+      const error = yield* Effect.flip(clients.listTools)
+      assert.deepInclude(error, { _tag: "NameClash", name: "both", servers: ["one", "two"] })
+      assert.strictEqual((yield* Effect.flip(clients.callToolByName("both")))._tag, "NameClash")
+      assert.strictEqual(textOf(yield* clients.callToolByName("two")), "two")
+    })
+  )
+
+  it.effect("are those of a function; of two equal ones the earlier server has it", () =>
+    Effect.gen(function* () {
+      const clients = yield* named((name) => name.toUpperCase())
+      assert.deepStrictEqual(yield* namesOf(clients), ["BOTH", "ONE", "TWO"])
+      assert.strictEqual(textOf(yield* clients.callToolByName("BOTH")), "one's")
+      assert.strictEqual(textOf(yield* clients.callToolByName("TWO")), "two")
+    })
+  )
+
+  it.effect("that no server has are looked for once in a second", () =>
+    Effect.gen(function* () {
+      const server = yield* mortal(tool("known"))
+      let lists = 0
+      const counted = McpClients.server({
+        connector: Effect.map(server.connector, (transport) => ({
+          ...transport,
+          sink: {
+            ...transport.sink,
+            send: (...sent: Parameters<typeof transport.sink.send>) => {
+              if (JSON.stringify(sent[0]).includes("tools/list")) lists++
+              return transport.sink.send(...sent)
+            }
+          }
+        })),
+        client: { revisions: ["2025-11-25"] }
+      })
+      const clients = yield* McpClients.make({ a: counted })
+      const error = yield* Effect.flip(clients.callToolByName("nothing"))
+      assert.deepInclude(error, { _tag: "McpError", code: -32602 })
+      yield* Effect.flip(clients.callToolByName("nothing else"))
+      assert.strictEqual(lists, 1)
+      yield* TestClock.adjust("1 second")
+      yield* Effect.flip(clients.callToolByName("nothing"))
+      assert.strictEqual(lists, 2)
+    })
+  )
+
+  it.effect("that the table has not are servers that are not there", () =>
+    Effect.gen(function* () {
+      const server = yield* mortal(tool("x"))
+      const table = { one: member(server, Revision.latestStateful), two: member(server, Revision.latestStateful) }
+      const context = yield* Layer.build(McpClients.layer(table))
+      const error = yield* Effect.flip(Context.get(context, McpClients.McpClients).of("three").callToolByName("x"))
+      assert.deepInclude(error, { _tag: "Unavailable", server: "three" })
+      assert.include(error.message, "the table has one, two")
+    })
+  )
+})
+
+describe("A server of several", () => {
+  it.effect("whose credentials are refused is tried again only when the program says so", () =>
+    Effect.gen(function* () {
+      const server = yield* mortal(tool("secret"))
+      yield* server.stop(new TransportError({ reason: "Status", status: 401, message: "No credentials" }))
+      const clients = yield* McpClients.make({ a: member(server, Revision.latestStateful) })
+      yield* namesOf(clients)
+      assert.deepInclude(clients.state("a"), { _tag: "Down", retries: false, tries: 1 })
+      yield* server.start
+      yield* TestClock.adjust("1 hour")
+      yield* quiesce
+      assert.strictEqual(server.opened(), 0)
+      assert.strictEqual((yield* clients.retry("a"))._tag, "Connected")
+      assert.deepStrictEqual(yield* namesOf(clients), ["a_secret"])
+    })
+  )
+
+  it.effect("is tried again with longer and longer waits, at most half a minute apart", () =>
+    Effect.gen(function* () {
+      const server = yield* mortal(tool("x"))
+      yield* server.stop()
+      const clients = yield* McpClients.make({ a: member(server, Revision.latestStateful) })
+      const triesAfter = (time: Duration.Input) =>
+        Effect.gen(function* () {
+          yield* TestClock.adjust(time)
+          yield* quiesce
+          const state = clients.state("a")
+          return state._tag === "Down" ? state.tries : 0
+        })
+      const first = yield* triesAfter("10 seconds")
+      assert.isAtLeast(first, 4)
+      assert.isAtMost(first, 6)
+      const later = yield* triesAfter("10 minutes")
+      assert.isAtLeast(later - first, 20)
+      assert.isAtMost(later - first, 43)
+    })
+  )
+
+  it.effect("is left out of lists after the patience of the program, where it does not answer", () =>
+    Effect.gen(function* () {
+      const silent = McpClients.server({ connector: Effect.never })
+      const clients = yield* McpClients.make(
+        { silent, well: member(yield* mortal(tool("y")), Revision.latestStateful) },
+        { patience: "3 seconds" }
+      )
+      const listing = yield* Effect.forkChild(namesOf(clients))
+      yield* quiesce
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(yield* Fiber.join(listing), ["well_y"])
+      const call = yield* Effect.forkChild(Effect.flip(clients.of("silent").callToolByName("x")))
+      yield* quiesce
+      yield* TestClock.adjust("3 seconds")
+      const error = yield* Fiber.join(call)
+      assert.include(error.message, "still being connected to")
+    })
+  )
+})

@@ -1,0 +1,47 @@
+/** A server in memory that a test stops and starts: its connections end with it, and new ones are refused meanwhile. */
+import * as Memory from "@effect-mcp/core/Memory"
+import { TransportError } from "@effect-mcp/core/Transport"
+import type { Revision } from "@effect-mcp/protocol/Revision"
+import * as McpClients from "@effect-mcp/client/McpClients"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
+
+export const mortal = Effect.fnUntraced(function* <R>(features: Layer.Layer<never, never, R>, title = "mortal") {
+  const built = yield* Layer.build(McpServer.layer({ name: title, version: "1", features, dynamic: true }))
+  const server = Context.get(built, McpServer.McpServer)
+  const wires = new Set<Scope.Closeable>()
+  let refusal: TransportError | undefined
+  let opened = 0
+  const connector = Effect.gen(function* () {
+    if (refusal !== undefined) return yield* refusal
+    opened++
+    const wire = yield* Scope.make()
+    wires.add(wire)
+    const [near, far] = yield* Scope.provide(Memory.pair(), wire)
+    yield* Scope.provide(server.connect(far), wire)
+    yield* Effect.addFinalizer(() => Scope.close(wire, Exit.void))
+    return near
+  })
+  return {
+    connector,
+    opened: () => opened,
+    /** Ends all connections, and refuses new ones. */
+    stop: (error = new TransportError({ reason: "Open", message: "There is no such process" })) =>
+      Effect.suspend(() => {
+        refusal = error
+        const all = [...wires]
+        wires.clear()
+        return Effect.forEach(all, (wire) => Scope.close(wire, Exit.void), { discard: true })
+      }),
+    start: Effect.sync(() => {
+      refusal = undefined
+    })
+  }
+})
+
+/** As a server of a table, in one revision. */
+export const member = (
+  { connector }: Effect.Success<ReturnType<typeof mortal>>,
+  { version }: Revision,
+  services?: McpClients.Common["services"]
+) => McpClients.server({ connector, client: { revisions: [version] }, services })

@@ -1,0 +1,125 @@
+/** Several servers in processes of their own: the reference server of the protocol's project, and ours over stdio and HTTP. */
+import { compileCache } from "@effect-mcp/spec/compileCache"
+import * as McpClients from "@effect-mcp/client/McpClients"
+import * as Stdio from "@effect-mcp/client/Stdio"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, FileSystem, Layer, Stream } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { bin } from "./support/bin.ts"
+import { start } from "./support/http-server.ts"
+import { textOf } from "./support/our-client.ts"
+import { serverFile } from "./support/official.ts"
+
+const services = Layer.mergeAll(NodeServices.layer, FetchHttpClient.layer)
+const retry = { delay: "50 millis", maxDelay: "200 millis" } as const
+
+/** Waits until the server is in this state. */
+const until = <Name extends string>(
+  { states }: McpClients.Clients<Name>,
+  server: NoInfer<Name>,
+  tag: McpClients.ServerState["_tag"]
+) =>
+  states.pipe(
+    Stream.filter((event) => event.server === server && event.state._tag === tag),
+    Stream.runHead
+  )
+
+const countOf = (tools: Effect.Success<McpClients.MergedClients["listTools"]>, of: string) =>
+  tools.filter(({ server }) => server === of).length
+
+describe.each(Revision.all)("Several server processes, ours with $version", ({ version }) => {
+  it.live("are one list, and a server that is killed comes back as another process", () =>
+    Effect.gen(function* () {
+      const pids: Array<number> = []
+      const ours = McpClients.server({
+        connector: Effect.tap(
+          Stdio.open({
+            command: process.execPath,
+            args: [serverFile, "--stdio", "--revision", version],
+            env: compileCache
+          }),
+          ({ pid }) => Effect.sync(() => void pids.push(pid))
+        ),
+        client: { probeTimeout: "20 seconds" }
+      })
+      const theirs = McpClients.stdio({
+        command: process.execPath,
+        args: [bin, "stdio"],
+        env: compileCache,
+        exitTimeout: "100 millis"
+      })
+      const context = yield* Layer.build(McpClients.layer({ ours, theirs }, { retry, patience: "1 minute" }))
+      const clients = yield* Effect.provideContext(McpClients.McpClients, context)
+      const tools = yield* clients.listTools
+      assert.isAbove(countOf(tools, "ours"), 5)
+      assert.isAbove(countOf(tools, "theirs"), 5)
+      assert.strictEqual(textOf(yield* clients.callToolByName("theirs_echo", { message: "hi" })), "Echo: hi")
+      const simple = yield* clients.callToolByName("ours_test_simple_text")
+      assert.include(textOf(simple), "text")
+
+      const [pid = 0] = pids
+      const gone = yield* Effect.forkChild(until(clients, "ours", "Connecting"), { startImmediately: true })
+      process.kill(pid, "SIGKILL")
+      yield* Fiber.join(gone)
+      yield* until(clients, "ours", "Connected")
+      assert.deepEqual(textOf(yield* clients.callToolByName("ours_test_simple_text")), textOf(simple))
+      assert.lengthOf(pids, 2)
+      assert.strictEqual(countOf(yield* clients.listTools, "ours"), countOf(tools, "ours"))
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+
+  it.live("include one at a URL whose process ends, and another begins at its port", () =>
+    Effect.gen(function* () {
+      const flags = ["--revision", version]
+      const first = yield* start([serverFile, "--http", "--port", "0", ...flags])
+      const { port } = new URL(first.url)
+      const clients = yield* McpClients.make(
+        { here: McpClients.http({ url: first.url, client: { probeTimeout: "20 seconds" } }) },
+        { retry, patience: "1 minute" }
+      )
+      const tools = yield* clients.listTools
+      assert.isAbove(tools.length, 5)
+      yield* first.terminate
+      const error = yield* Effect.flip(clients.callToolByName("here_test_simple_text"))
+      assert.include(["Closed", "Unavailable"], error._tag)
+      yield* until(clients, "here", "Down")
+      assert.deepStrictEqual(yield* clients.listTools, [])
+      yield* start([serverFile, "--http", "--port", port, ...flags])
+      yield* until(clients, "here", "Connected")
+      assert.lengthOf(yield* clients.listTools, tools.length)
+      assert.include(textOf(yield* clients.callToolByName("here_test_simple_text")), "text")
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
+describe("The servers of a configuration file", () => {
+  it.live("are one list, with the variables of the environment, without what is disabled", () =>
+    Effect.gen(function* () {
+      const files = yield* FileSystem.FileSystem
+      const folder = yield* files.makeTempDirectoryScoped()
+      const served = yield* start([serverFile, "--http", "--port", "0"])
+      const mcpServers = {
+        everything: { command: "${NODE}", args: [bin, "stdio"], env: compileCache },
+        ours: { type: "http", url: "${BASE:-http://127.0.0.1:1}/mcp" },
+        off: { command: "no-such-program", disabled: true }
+      }
+      yield* files.writeFileString(`${folder}/mcp.json`, JSON.stringify({ mcpServers }))
+      const variables = { NODE: process.execPath, BASE: new URL(served.url).origin }
+      const context = yield* Layer.build(
+        McpClients.layerFile(`${folder}/mcp.json`, {
+          variables,
+          patience: "1 minute",
+          names: (name, server) => `${server}.${name}`
+        })
+      )
+      const clients = yield* Effect.provideContext(McpClients.McpClients, context)
+      assert.deepStrictEqual(clients.names, ["everything", "ours"])
+      const tools = yield* clients.listTools
+      assert.isAbove(countOf(tools, "everything"), 5)
+      assert.isAbove(countOf(tools, "ours"), 5)
+      assert.strictEqual(textOf(yield* clients.callToolByName("everything.echo", { message: "hi" })), "Echo: hi")
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
