@@ -87,7 +87,6 @@ describe.each(Revision.all)("Clients of several servers, $version", (revision) =
       yield* oslo.stop()
       yield* quiesce
       yield* TestClock.adjust("1 second")
-      // Without any request: the end of the connection tells.
       assert.deepInclude(clients.state("oslo"), { _tag: "Down", retries: true })
       assert.deepStrictEqual(yield* namesOf(clients), ["rome_say"])
       const error = yield* Effect.flip(clients.of("oslo").callTool(Say, { words: "hi" }))
@@ -222,6 +221,21 @@ describe("Names of several servers", () => {
 })
 
 describe("A server of several", () => {
+  it.effect("is down once its connection has ended, without any request", () =>
+    Effect.gen(function* () {
+      const server = yield* mortal(tool("x"))
+      const clients = yield* McpClients.make({ a: member(server, Revision.latestStateful) })
+      yield* clients.of("a").client
+      yield* server.stop()
+      yield* quiesce
+      yield* TestClock.adjust("1 second")
+      assert.deepInclude(clients.state("a"), {
+        _tag: "Down",
+        message: "The connection cannot be opened again: There is no such process"
+      })
+    })
+  )
+
   it.effect("whose credentials are refused is tried again only when the program says so", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("secret"))
