@@ -43,7 +43,7 @@ const reconnect = { attempts: 2 }
  *
  * @example
  * ```ts
- * import { McpClients } from "@effect-mcp/client/McpClients"
+ * import * as McpClients from "@effect-mcp/client/McpClients"
  * import { Socket } from "@effect-mcp/client"
  *
  * export const servers = { clock: McpClients.server({ connector: Socket.connector() }) }
