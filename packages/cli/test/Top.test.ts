@@ -138,6 +138,7 @@ const request = (given: Partial<Admin.RequestRow>): Admin.RequestRow => ({
 
 const snapshot: Admin.Snapshot = {
   time: 3_600_000,
+  draining: false,
   sessions: [{ id: "s", since: 0, principal: { subject: "ada" }, client: { name: "c", version: "1" }, backlog: 2048 }],
   requests: [
     request({ key: "1", target: "book", session: "s", state: "asking", asking: ["elicitation/create"] }),

@@ -21,6 +21,7 @@ const session = (id: string, name: string): SessionRow => ({
 
 const snapshot: Snapshot = {
   time: 100_000,
+  draining: false,
   sessions: [session("s1", "desktop"), session("s2", "editor")],
   requests: [
     request({ key: "2", target: "young", session: "s1", since: 99_000 }),

@@ -7,10 +7,8 @@ import { McpClient } from "@effect-mcp/client"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, Logger, Redacted, Schema } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
-import { createServer, request } from "node:http"
-
-const token = "token-of-the-operator"
-const readOnly = "token-that-may-see"
+import { createServer } from "node:http"
+import { ask, type Asked, bearer, post, readOnly, token } from "./support/admin.ts"
 
 /** A tool that hangs, and says that it has begun. */
 const Hang = Tool.make("hang", { description: "Hangs", input: { secret: Schema.String } })
@@ -52,34 +50,7 @@ const start = Effect.gen(function* () {
   return { port, client, began, interrupted }
 })
 
-interface Asked {
-  readonly method?: string
-  readonly path?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: unknown
-}
-
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
-
-/** By `node:http`, which sends any header. */
-const ask = (port: number, { body, headers = bearer(token), method = "GET", path = "/admin/requests" }: Asked = {}) =>
-  Effect.callback<{ readonly status: number | undefined; readonly text: string }>((resume) => {
-    const sent = request({ port, host: "127.0.0.1", method, path, headers }, (response) => {
-      let text = ""
-      response.on("data", (part) => (text += part))
-      response.on("end", () => resume(Effect.succeed({ status: response.statusCode, text })))
-    })
-    sent.end(body === undefined ? undefined : JSON.stringify(body))
-  })
-
-const interrupt = (port: number, body: unknown, more: Asked = {}) =>
-  ask(port, {
-    method: "POST",
-    path: "/admin/interrupt",
-    body,
-    ...more,
-    headers: { ...bearer(token), "content-type": "application/json", ...more.headers }
-  })
+const interrupt = (port: number, body: unknown, more: Asked = {}) => post(port, "interrupt", body, more)
 
 describe.each(Revision.all)("the admin endpoint at a server of $version", ({ version }) => {
   it.live("shows a call that hangs, without its arguments, and ends it with a reason", () =>

@@ -80,6 +80,55 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/operate/test/Tasks.test.ts"
   },
   {
+    name: "a server that drains opens sessions over HTTP",
+    file: "packages/server/src/http/request/InFlightRequests.ts",
+    from: "return !this.draining && !this.drain.isDraining",
+    to: "return !this.draining",
+    test: "packages/operate/test/Steer.test.ts"
+  },
+  {
+    name: "a server that drains opens sessions in memory",
+    file: "packages/server/src/dispatch/StatefulEra.ts",
+    from: "if (drain.isDraining) return",
+    to: "if (drain === undefined) return",
+    test: "packages/operate/test/Steer.test.ts"
+  },
+  {
+    name: "a drain does not wait for the calls that run",
+    file: "packages/server/src/session/Drain.ts",
+    from: "return runs ? Effect.andThen(Effect.sleep(look), this.idle) : Effect.void",
+    to: "return Effect.void",
+    test: "packages/operate/test/Steer.test.ts"
+  },
+  {
+    name: "the answer to a call that ran before the first look is not shown",
+    file: "packages/core/src/peer/Peer.ts",
+    from: "for (const request of this.inbound.open) request.sink = this.watched(request.sink)",
+    to: "this.watched(this.sink)",
+    test: "packages/operate/test/Steer.test.ts"
+  },
+  {
+    name: "bodies of messages are shown though no program asks for them",
+    file: "packages/operate/src/admin/Messages.ts",
+    from: "body: bodies === undefined ? undefined : textOf(bodyOf(message), bodies.redact)",
+    to: "body: textOf(bodyOf(message), bodies?.redact ?? [])",
+    test: "packages/operate/test/Steer.test.ts"
+  },
+  {
+    name: "sessions of two nodes have the same id",
+    file: "packages/operate/src/admin/Cluster.ts",
+    from: "({ ...session, id: marked(session.id, node), node })",
+    to: "({ ...session, node })",
+    test: "packages/operate/test/Cluster.test.ts"
+  },
+  {
+    name: "an action is done at the node that is asked",
+    file: "packages/operate/src/admin/Cluster.ts",
+    from: "if (name === this.self) return this.here(action)",
+    to: "if (name !== undefined) return this.here(action)",
+    test: "packages/operate/test/Cluster.test.ts"
+  },
+  {
     name: "a server that drains says that it is ready",
     file: "packages/operate/src/health/Health.ts",
     from: "yield* onShutdown(health.drain)",

@@ -16,7 +16,7 @@ export interface Registry {
 export class InboundRequest implements Exchange, OpenRequest {
   readonly request: JsonRpc.Request
   readonly envelope: Envelope
-  readonly sink: Sink
+  sink: Sink
   readonly peer: Peer
   readonly isSubscription: boolean
   cancelled = false

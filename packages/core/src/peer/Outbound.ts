@@ -103,7 +103,7 @@ const dueAt = ({ deadline, hardDeadline }: Waiting): number => Math.min(deadline
 
 /** Its parts are made when they are first needed: most conversations of a server send no request. */
 export class OutboundRequests implements Entries {
-  private readonly sink: Sink
+  sink: Sink
   /** Made by the first request that is sent: most sessions of a server never send one. */
   private madeDeadlines: Deadlines | undefined = undefined
   private readonly clock: Clock.Clock

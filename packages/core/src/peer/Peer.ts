@@ -18,7 +18,8 @@ import type { Envelope, Inbound, Single, Sink, Transport, TransportError } from 
 import { collectBatch, refuseBatch } from "./batch.ts"
 import { InboundRequests, nameOf, type RunFork } from "./Inbound.ts"
 import { Closed, OutboundRequests, type RequestError, type RequestOptions, type SentRequest } from "./Outbound.ts"
-import type { Handlers, InFlight, OpenRequest, Options, Peer } from "./types.ts"
+import type { Handlers, InFlight, OpenRequest, Options, Peer, Watcher } from "./types.ts"
+import { WatchedSink } from "./WatchedSink.ts"
 
 export { answer, response } from "./answer.ts"
 export { Closed, type RequestError, type RequestOptions, type SentRequest, Timeout } from "./Outbound.ts"
@@ -33,7 +34,8 @@ export type {
   Options,
   Peer,
   ReceivedEnd,
-  SentEnd
+  SentEnd,
+  Watcher
 } from "./types.ts"
 
 /** A peer whose owner has to close it. */
@@ -43,7 +45,9 @@ export interface PeerWithoutTransport extends Peer {
 }
 
 class Router implements PeerWithoutTransport {
-  readonly sink: Sink
+  sink: Sink
+  private readonly unwatched: Sink
+  private watcher: Watcher | undefined = undefined
   private readonly handlers: Handlers
   private readonly options: Options
   private readonly clock: Clock.Clock
@@ -53,10 +57,11 @@ class Router implements PeerWithoutTransport {
   private readonly closed = Deferred.makeUnsafe<void, TransportError>()
   private closing = false
   /** Ends the reader, where there is one. */
-  stopReading: ((error: TransportError) => void) | undefined = undefined
+  stopReading: ((end: Effect.Effect<never, TransportError>) => void) | undefined = undefined
 
   constructor(sink: Sink, handlers: Handlers, options: Options, clock: Clock.Clock, runFork: RunFork) {
     this.sink = sink
+    this.unwatched = sink
     this.handlers = handlers
     this.options = options
     this.clock = clock
@@ -69,8 +74,10 @@ class Router implements PeerWithoutTransport {
 
   receive(inbound: Inbound, sink: Sink = this.sink): void {
     if (this.closing) return
-    if (inbound._tag === "Message")
-      return this.receiveMessage(inbound.message, inbound.envelope, inbound.replyTo ?? sink)
+    if (inbound._tag === "Message") {
+      const { envelope, message, replyTo = sink } = inbound
+      return this.receiveMessage(message, envelope, this.watcher === undefined ? replyTo : this.watched(replyTo))
+    }
     if (inbound._tag === "Batch") return this.receiveBatch(inbound.members, sink)
     if (inbound._tag !== "RequestAborted") return this.receiveSingle(inbound, sink)
     const { error: cause, id, unsent } = inbound
@@ -93,6 +100,7 @@ class Router implements PeerWithoutTransport {
   }
 
   private receiveMessage(message: JsonRpc.Message, envelope: Envelope, sink: Sink): void {
+    this.watcher?.("received", message)
     if (JsonRpc.isResponse(message)) {
       if (!this.outbound.answer(message)) {
         this.handlers.dropped?.(`An answer to no request: ${nameOf(message.id)}`)
@@ -117,6 +125,17 @@ class Router implements PeerWithoutTransport {
   }
 
   // ---- what leaves
+
+  watch(watcher: Watcher | undefined): void {
+    this.watcher = watcher
+    this.sink = watcher === undefined ? this.unwatched : this.watched(this.unwatched)
+    this.outbound.sink = this.sink
+    if (watcher !== undefined) for (const request of this.inbound.open) request.sink = this.watched(request.sink)
+  }
+
+  private watched(sink: Sink): Sink {
+    return sink instanceof WatchedSink ? sink : new WatchedSink(sink, () => this.watcher)
+  }
 
   request(method: string, params?: JsonRpc.Params, options?: RequestOptions): Effect.Effect<unknown, RequestError> {
     const { observer } = this.handlers
@@ -171,9 +190,15 @@ class Router implements PeerWithoutTransport {
 
   // ---- the end
 
+  end(): void {
+    if (this.stopReading === undefined) this.runFork(this.close(Exit.void))
+    // An interrupted reader is an end in order.
+    else this.stopReading(Effect.interrupt)
+  }
+
   abort(error: TransportError): void {
     if (this.stopReading === undefined) this.runFork(this.close(Exit.fail(error)))
-    else this.stopReading(error)
+    else this.stopReading(Effect.fail(error))
   }
 
   get awaitClosed(): Effect.Effect<void, TransportError> {
@@ -236,7 +261,7 @@ export const make = Effect.fnUntraced(function* (
   const peer = new Router(transport.sink, handlers, options, yield* Clock.Clock, runFork)
   yield* Effect.addFinalizer(() => peer.close(Exit.void))
   const aborted = Deferred.makeUnsafe<never, TransportError>()
-  peer.stopReading = (error) => void Deferred.doneUnsafe(aborted, Effect.fail(error))
+  peer.stopReading = (end) => void Deferred.doneUnsafe(aborted, end)
   yield* Incoming.forEach(transport, (inbound) => peer.receive(inbound)).pipe(
     Effect.andThen(peer.finish),
     Effect.raceFirst(Effect.raceFirst(transport.broken, Deferred.await(aborted))),

@@ -80,6 +80,9 @@ export interface Observer {
   readonly sent: (end: SentEnd, exit: Exit.Exit<unknown, RequestError>, peer: Peer) => void
 }
 
+/** Called with each message of a conversation before it is handled or leaves; must not block, throw, or keep the message. */
+export type Watcher = (direction: "received" | "sent", message: JsonRpc.Message) => void
+
 /** What the two roles, server and client, plug in. The effects have no requirements: a role captures its own context. */
 export interface Handlers {
   /**
@@ -141,6 +144,8 @@ export interface Peer {
   /** Sends a notification without waiting; see `sink.ready` for back-pressure. */
   readonly notify: (method: string, params?: JsonRpc.Params, relatedTo?: JsonRpc.Id) => void
   readonly sink: Sink
+  /** Shows each message to a watcher from now on, in place of an earlier one; undefined: to none. It costs nothing while there is none. */
+  readonly watch: (watcher: Watcher | undefined) => void
   /** The requests of the other side that run or wait. */
   readonly inFlight: Effect.Effect<ReadonlyArray<InFlight>>
   /** The same for views, as they are; they hold arguments and headers. */
@@ -156,6 +161,8 @@ export interface Peer {
    * such request runs or waits.
    */
   readonly interrupt: (reason: string, id?: JsonRpc.Id) => boolean
+  /** Ends the conversation in order, as the end of its scope does: requests that run are answered by -31503. */
+  readonly end: () => void
   /** Ends the conversation as if the transport had broken. */
   readonly abort: (error: TransportError) => void
   /** Completes when no request of the other side runs or waits; subscriptions do not count. */

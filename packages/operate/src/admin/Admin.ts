@@ -4,11 +4,14 @@
  * It shows no argument, and no id that admits its holder to a session. `Access` says which callers may see and steer.
  */
 import { onShutdown } from "@effect-mcp/server/internal/Shutdown"
-import { McpServer } from "@effect-mcp/server/McpServer"
+import { McpServer, type Server } from "@effect-mcp/server/McpServer"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ByteSize from "effect/ByteSize"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { constant } from "effect/Function"
 import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
@@ -18,26 +21,31 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Audit } from "../audit/Audit.ts"
 import * as Access from "./Access.ts"
+import { type Answer, Drain, Interrupt, Level, perform } from "./Action.ts"
 import { changes } from "./changes.ts"
+import * as Cluster from "./Cluster.ts"
 import * as Figures from "./Figures.ts"
 import { History } from "./History.ts"
-import { take } from "./Snapshot.ts"
+import * as Messages from "./Messages.ts"
 
 export { type AccessOptions, isLoopback, type Right, type ScopeOptions, type TokenOptions } from "./Access.ts"
 export { Figures } from "./Figures.ts"
 export { Ended, History, layer as layerHistory, type Options as HistoryOptions } from "./History.ts"
-export { type RequestRow, type SessionRow, Snapshot, take } from "./Snapshot.ts"
+export { Interrupt } from "./Action.ts"
+export { layer as layerMessages, Message, Messages, type Options as MessageOptions } from "./Messages.ts"
+export { type NodeRow, type RequestRow, type SessionRow, Snapshot, take } from "./Snapshot.ts"
 
 export type Options = Access.AccessOptions & {
   /** The path below which its routes are. Default `/admin`. */
   readonly path?: `/${string}` | undefined
+  /** How long requests may still run once an operator drains the server. Default 30 seconds. */
+  readonly drain?: Duration.Input | undefined
+  /**
+   * Runs once a drain is over and no session is open any more, such as the end of the program. Default: nothing, and the server takes
+   * no session until its program ends.
+   */
+  readonly onDrained?: Effect.Effect<void> | undefined
 }
-
-/** What `POST {path}/interrupt` is sent. */
-export const Interrupt = Schema.Struct({
-  key: Schema.String.check(Schema.isMaxLength(32)),
-  reason: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
-})
 
 /** What `GET {path}/access` answers: the right of the caller, and whether there is a `History`. */
 export const Allowed = Schema.Struct({ right: Schema.Literals(["see", "steer"]), history: Schema.Boolean })
@@ -48,49 +56,61 @@ const { respond } = Access
 const largest = 4096
 /** How many callers may follow the changes at once. */
 const followersAtMost = 16
-/** How many of the last events of a session are sent. */
-const longest = 1000
 
-const interrupt = Effect.gen(function* () {
-  const { headers } = yield* HttpServerRequest.HttpServerRequest
-  // A page of another site cannot send this type without being asked first (CORS).
-  if (!/^application\/json\s*(;|$)/i.test(headers["content-type"] ?? "")) {
-    return respond(415, { error: "Send application/json" })
-  }
-  const { requests } = yield* McpServer
-  const { key, reason } = yield* Effect.provideService(
-    HttpServerRequest.schemaBodyJson(Interrupt),
-    MaxBodySize,
-    ByteSize.bytes(largest)
-  )
-  const interrupted = yield* requests.interrupt(key, reason)
-  yield* Effect.logInfo(`An operator interrupted ${JSON.stringify(key)}: ${JSON.stringify(reason)}`)
-  const audit = yield* Effect.serviceOption(Audit)
-  if (Option.isSome(audit)) {
-    const { remoteAddress } = yield* HttpServerRequest.HttpServerRequest
-    yield* audit.value.record({
-      event: "admin.interrupt",
-      actor: { address: Option.getOrUndefined(remoteAddress), transport: "http" },
-      target: key,
-      outcome: interrupted ? "answered" : "failed",
-      details: { reason }
+/** What an operator did, for the log and the audit trail. */
+interface Deed {
+  readonly event: string
+  readonly says: string
+  readonly target: string | undefined
+  readonly details?: JsonObject
+  readonly isDone: boolean
+}
+
+const noted = Effect.fnUntraced(function* (
+  audit: Option.Option<Audit["Service"]>,
+  { details, event, isDone, says, target }: Deed
+) {
+  yield* Effect.logInfo(`An operator ${says}`)
+  if (Option.isNone(audit)) return
+  const { remoteAddress } = yield* HttpServerRequest.HttpServerRequest
+  yield* audit.value.record({
+    event,
+    actor: { address: Option.getOrUndefined(remoteAddress), transport: "http" },
+    target,
+    outcome: isDone ? "answered" : "failed",
+    ...(details === undefined ? undefined : { details })
+  })
+})
+
+const quoted = (text: string): string => JSON.stringify(text)
+const respondWith = ({ body, status }: Answer) => respond(status, body)
+
+/** Reads a body of JSON that a page of another site cannot send without being asked first (CORS). */
+const posted = <A, E, R>(
+  schema: Schema.Codec<A, unknown>,
+  expected: string,
+  use: (value: A) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+) =>
+  Effect.gen(function* () {
+    const { headers } = yield* HttpServerRequest.HttpServerRequest
+    if (!/^application\/json\s*(;|$)/i.test(headers["content-type"] ?? "")) {
+      return respond(415, { error: "Send application/json" })
+    }
+    const read = Effect.provideService(HttpServerRequest.schemaBodyJson(schema), MaxBodySize, ByteSize.bytes(largest))
+    return yield* Effect.matchEffect(read, {
+      onSuccess: use,
+      onFailure: () => Effect.succeed(respond(400, { error: `Send ${expected} as JSON` }))
     })
-  }
-  return respond(200, { interrupted })
-}).pipe(
-  Effect.catchTag(["SchemaError", "HttpServerError"], () =>
-    Effect.succeed(respond(400, { error: "Send { key, reason } as JSON: a key of the view, and 1 to 200 characters" }))
-  )
-)
+  })
 
 /** Lines of JSON, a snapshot each, until the caller leaves or the endpoint ends. */
-const follow = (closing: Effect.Effect<void>) => {
+const follow = (server: Server, cluster: Cluster.Cluster, closing: Effect.Effect<void>) => {
   let followers = 0
-  return Effect.map(McpServer, (server) => {
+  return Effect.sync(() => {
     if (followers >= followersAtMost) {
       return respond(429, { error: `${followersAtMost} callers follow the changes already: close one of them` })
     }
-    const body = changes(server, closing, (by) => (followers += by))
+    const body = changes(server, cluster, closing, (by) => (followers += by))
     return HttpServerResponse.stream(body, {
       contentType: "application/x-ndjson",
       headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" }
@@ -98,19 +118,65 @@ const follow = (closing: Effect.Effect<void>) => {
   })
 }
 
-/** What has ended in a session, which `?session=` names; without one, of POSTs without a session. */
-const past = Effect.gen(function* () {
-  const history = yield* Effect.serviceOption(History)
-  if (Option.isNone(history))
-    return respond(404, { error: "The server keeps no history: give it Admin.layerHistory()" })
-  const { url } = yield* HttpServerRequest.HttpServerRequest
-  const session = new URL(url, "http://localhost").searchParams.get("session") ?? undefined
-  return respond(200, { ended: history.value.of(session).slice(-longest) })
+/** The session that the query names. */
+const asked = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
+  return new URL(url, "http://localhost").searchParams.get("session")?.slice(0, 512)
+})
+
+type Answering = Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest>
+
+/** What the routes do that steer. */
+const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"]>) => ({
+  interrupt: posted(Interrupt, "{ key, reason }: a key of the view, and 1 to 200 characters", ({ key, reason }) =>
+    Effect.gen(function* () {
+      const answer = yield* cluster.perform({ _tag: "Interrupt", key, reason })
+      const isDone = "interrupted" in answer.body && answer.body.interrupted === true
+      const says = `interrupted ${quoted(key)}: ${quoted(reason)}`
+      yield* noted(audit, { event: "admin.interrupt", says, target: key, details: { reason }, isDone })
+      return respondWith(answer)
+    })
+  ),
+  level: posted(
+    Level,
+    "{ session, level }: a session of the view, and debug, info, notice, warning, error, critical, alert or emergency",
+    ({ level, session }) =>
+      Effect.gen(function* () {
+        const answer = yield* cluster.perform({ _tag: "Level", session, level })
+        const says = `set the log level of the session ${quoted(session)} to ${level}`
+        yield* noted(audit, {
+          event: "admin.level",
+          says,
+          target: session,
+          details: { level },
+          isDone: answer.status === 200
+        })
+        return respondWith(answer)
+      })
+  ),
+  drain: posted(Drain, "{} or { node }: the name of a node of the view", ({ node }) =>
+    Effect.gen(function* () {
+      const answer = yield* cluster.drain(node)
+      const says = node === undefined ? "drains the server" : `drains the node ${quoted(node)}`
+      yield* noted(audit, { event: "admin.drain", says, target: node, isDone: answer.status === 200 })
+      return respondWith(answer)
+    })
+  ),
+  /** The first look at a session is noted. */
+  messages: Effect.gen(function* () {
+    const session = yield* asked
+    if (session === undefined) return respond(400, { error: "Name a session of the view: ?session=ID" })
+    const answer = yield* cluster.perform({ _tag: "Messages", session })
+    if ("began" in answer.body && answer.body.began === true) {
+      const says = `looks at the messages of the session ${quoted(session)}`
+      yield* noted(audit, { event: "admin.messages", says, target: session, isDone: true })
+    }
+    return respondWith(answer)
+  })
 })
 
 /**
  * Adds the routes of the admin endpoint to the router, for `effect-mcp top` and the page of `@effect-mcp/console`. Where the layer is given
- * an `Audit`, each interrupt is an entry of it (`admin.interrupt`). With tokens, mount it on a listener of its own, on loopback. What a
+ * an `Audit`, what its callers do is an entry of it (`admin.interrupt`, `admin.level`, `admin.drain`, `admin.messages`). With tokens, mount it on a listener of its own, on loopback. What a
  * proxy has forwarded is refused, for behind it every caller would seem to be local.
  *
  * - `GET {path}/requests`: what runs now, a `Snapshot`
@@ -118,7 +184,10 @@ const past = Effect.gen(function* () {
  * - `GET {path}/metrics`: `Figures`
  * - `GET {path}/history?session=ID`: `{ ended }`, the last of the session, where the layer is given `Admin.layerHistory()`
  * - `GET {path}/access`: `Allowed`
+ * - `GET {path}/messages?session=ID`: `{ messages }` of the last minute, from the first look on; see `Admin.layerMessages`
  * - `POST {path}/interrupt`: ends the request of a `key`, with a `reason`
+ * - `POST {path}/level`: sets the least `level` of log messages that the client of a `session` is sent
+ * - `POST {path}/drain`: takes no new session, lets requests end, then ends all sessions; of a server of several nodes that of a `node`
  *
  * @example
  * ```ts
@@ -141,7 +210,7 @@ const past = Effect.gen(function* () {
 export const layer = (options: Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
-      const { path = "/admin" } = options
+      const { drain = "30 seconds", onDrained, path = "/admin" } = options
       const router = yield* HttpRouter.HttpRouter
       const admit = yield* Access.make(options)
       const closing = yield* Deferred.make<void>()
@@ -149,43 +218,38 @@ export const layer = (options: Options): Layer.Layer<never, never, McpServer | H
       const context = yield* Effect.context<McpServer>()
       // The handlers of a route have only what they are provided.
       const audit = yield* Effect.serviceOption(Audit)
-      const history = yield* Effect.serviceOption(History)
+      const history = Option.getOrUndefined(yield* Effect.serviceOption(History))
+      const given = yield* Effect.serviceOption(Messages.Messages)
+      const messages = Option.isSome(given) ? given.value : (yield* Messages.make({})).messages
       const server = yield* McpServer
-      const withServer = Effect.provideService(McpServer, server)
-      const noted = Option.isSome(audit) ? Effect.provideService(interrupt, Audit, audit.value) : interrupt
-      const remembered = Option.isSome(history) ? Effect.provideService(past, History, history.value) : past
-      const figures = Effect.map(Clock.currentTimeMillis, (now) => respond(200, Figures.read(context, now)))
-      const following = follow(Deferred.await(closing))
-      const snapshot = Effect.map(take, (snapshot) => respond(200, snapshot))
-      yield* router.add(
-        "GET",
-        `${path}/requests`,
-        admit("see", () => snapshot.pipe(withServer))
-      )
-      yield* router.add(
-        "GET",
-        `${path}/changes`,
-        admit("see", () => following.pipe(withServer))
-      )
-      yield* router.add(
-        "GET",
-        `${path}/metrics`,
-        admit("see", () => figures)
-      )
-      yield* router.add(
-        "GET",
-        `${path}/history`,
-        admit("see", () => remembered)
-      )
-      yield* router.add(
-        "POST",
-        `${path}/interrupt`,
-        admit("steer", () => noted.pipe(withServer))
-      )
-      yield* router.add(
-        "GET",
-        `${path}/access`,
-        admit("see", (right) => Effect.succeed(respond(200, { right, history: Option.isSome(history) })))
-      )
+      const cluster = yield* Cluster.make(server, (action) => perform(action, { history, messages, patience: drain }))
+      if (onDrained !== undefined) yield* Effect.forkScoped(Effect.andThen(server.drain.over, onDrained))
+      const steer = steering(cluster, audit)
+      const routes: ReadonlyArray<readonly ["GET" | "POST", string, Access.Right, (right: Access.Right) => Answering]> =
+        [
+          ["GET", "requests", "see", () => Effect.map(cluster.snapshot, (snapshot) => respond(200, snapshot))],
+          ["GET", "changes", "see", constant(follow(server, cluster, Deferred.await(closing)))],
+          [
+            "GET",
+            "metrics",
+            "see",
+            () => Effect.map(Clock.currentTimeMillis, (now) => respond(200, Figures.read(context, now)))
+          ],
+          [
+            "GET",
+            "history",
+            "see",
+            () =>
+              Effect.flatMap(asked, (session) => Effect.map(cluster.perform({ _tag: "History", session }), respondWith))
+          ],
+          ["GET", "access", "see", (right) => Effect.succeed(respond(200, { right, history: history !== undefined }))],
+          ["GET", "messages", "steer", () => steer.messages],
+          ["POST", "interrupt", "steer", () => steer.interrupt],
+          ["POST", "level", "steer", () => steer.level],
+          ["POST", "drain", "steer", () => steer.drain]
+        ]
+      for (const [method, name, right, answer] of routes) {
+        yield* router.add(method, `${path}/${name}`, admit(right, answer))
+      }
     })
   )

@@ -10,6 +10,7 @@ import type * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { outcomeOf, targetOf } from "../audit/entries.ts"
+import { Ring } from "./Ring.ts"
 import { idOf } from "./Snapshot.ts"
 
 /** One of them. It has no arguments and no results. */
@@ -39,28 +40,6 @@ export class History extends Context.Service<
 export interface Options {
   /** How many are kept, of all sessions. Default 5000. */
   readonly capacity?: number | undefined
-}
-
-/** The last so many, without moving any. */
-class Ring<A> {
-  private readonly items: Array<A> = []
-  private readonly capacity: number
-  private next = 0
-
-  constructor(capacity: number) {
-    this.capacity = Math.max(1, capacity)
-  }
-
-  push(item: A): void {
-    this.items[this.next] = item
-    this.next = (this.next + 1) % this.capacity
-  }
-
-  all(): ReadonlyArray<A> {
-    return this.items.length < this.capacity
-      ? this.items
-      : [...this.items.slice(this.next), ...this.items.slice(0, this.next)]
-  }
 }
 
 /** What is kept of an end: the id of a session over HTTP is turned into its digest when it is read. */

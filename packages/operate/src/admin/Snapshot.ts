@@ -20,6 +20,10 @@ const Session = Schema.Struct({
   principal: Caller,
   /** Milliseconds since the epoch. */
   since: Schema.Finite,
+  /** The least level of log messages that its client is sent; none where it is the server's default. */
+  level: Text,
+  /** The node that has it, where there are several. */
+  node: Text,
   /** Bytes that wait until the client reads them. */
   backlog: Schema.optional(Schema.Finite)
 })
@@ -49,28 +53,43 @@ const Request = Schema.Struct({
   relatedTo: Text,
   /** The session as it is among the sessions; none for a POST without one. */
   session: Text,
+  /** The node that runs it, where there are several. */
+  node: Text,
   transport: Text,
   client: Client,
   revision: Text,
   principal: Caller
 })
 
+const Node = Schema.Struct({
+  name: Schema.String,
+  /** `unreachable`: it did not answer; its sessions and requests are left out. */
+  state: Schema.Literals(["serving", "draining", "unreachable"]),
+  sessions: Schema.Finite,
+  requests: Schema.Finite
+})
+
 /** What runs at a server; see `McpServer.RequestRow` for the requests. It has no arguments, headers, tokens, or ids that admit. */
 export const Snapshot = Schema.Struct({
   /** Milliseconds since the epoch, by the clock of the server. */
   time: Schema.Finite,
+  /** Whether the node that was asked drains. */
+  draining: Schema.Boolean,
+  /** All nodes of the server, where it has several. Ids and keys end with `@` and the name of their node then. */
+  nodes: Schema.optional(Schema.Array(Node)),
   sessions: Schema.Array(Session),
   requests: Schema.Array(Request)
 })
 export type Snapshot = typeof Snapshot.Type
 export type SessionRow = typeof Session.Type
 export type RequestRow = typeof Request.Type
+export type NodeRow = typeof Node.Type
 
 /** Of a session as views show it: over HTTP the id itself admits its holder. */
 export const idOf = (session: McpServer.Session): string => (session.duplex ? session.id : digest(session.id))
 
 const sessionRow = (session: McpServer.Session): SessionRow => {
-  const { backlog, kind: transport, negotiated, openedAt: since, principal } = session
+  const { backlog, kind: transport, logLevel: level, negotiated, openedAt: since, principal } = session
   const { clientInfo, revision } = negotiated ?? {}
   const issuer = principal.claims["iss"]
   return {
@@ -80,6 +99,8 @@ const sessionRow = (session: McpServer.Session): SessionRow => {
     revision: revision?.version,
     principal: { subject: principal.subject, issuer: typeof issuer === "string" ? issuer : undefined },
     since,
+    level,
+    node: undefined,
     backlog
   }
 }
@@ -102,6 +123,7 @@ const requestRow = (row: McpServer.RequestRow, session: string | undefined): Req
     progress,
     relatedTo,
     session,
+    node: undefined,
     transport,
     client,
     revision,
@@ -117,6 +139,7 @@ export const take: Effect.Effect<Snapshot, never, McpServer.McpServer> = Effect.
   const ids = new Map(open.map((session) => [session.id, idOf(session)]))
   return {
     time: yield* Clock.currentTimeMillis,
+    draining: server.drain.isDraining,
     sessions: open.map(sessionRow).toSorted((a, b) => a.since - b.since),
     requests: rows.map((row) => requestRow(row, row.session === undefined ? undefined : ids.get(row.session)))
   }

@@ -114,6 +114,7 @@ const make = Effect.fnUntraced(function* ({ cache = "1 second", timeout = "5 sec
       )
   })
   const observe: Observer.Observer = {
+    drains: () => void (draining = true),
     serves: () =>
       Effect.acquireRelease(
         Effect.sync(() => void servers++),

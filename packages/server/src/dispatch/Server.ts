@@ -30,6 +30,7 @@ import { ReplayGuard } from "../mrtr/ReplayGuard.ts"
 import { layerRandom, StateSeal } from "../mrtr/StateSeal.ts"
 import { TaskSources, within as withinTasks } from "../request/TaskSource.ts"
 import type { ChangeNotifier } from "../session/ChangeNotifier.ts"
+import { Drain } from "../session/Drain.ts"
 import { Nodes } from "../session/Nodes.ts"
 import type { Session } from "../session/Session.ts"
 import type { Contract } from "../view/Contract.ts"
@@ -103,6 +104,8 @@ export interface Server {
   readonly name: string
   /** The other nodes of the server; undefined where it has one. */
   readonly nodes: Nodes["Service"] | undefined
+  /** Lets what runs end and takes nothing new, without the end of the program: for operators. */
+  readonly drain: Drain
   /** Opens a session again that another node had. */
   readonly restore: Restore.Restore
   /** What the server was given to observe it (`Observer.layer`): endpoints tell it what they refuse. */
@@ -182,19 +185,16 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const { askTimeout = "10 minutes", caching = {}, onInitialize, pageSize = defaultPageSize } = options
   const { extensions, instructions, name } = options
   const methods = Methods.make({ features, info, limits, listeners, pageSize })
-  const dispatcher = new Dispatcher({
-    info,
-    features,
-    methods,
-    caching,
-    rateLimit,
-    answersUnknown: options.unknownMethods === "middleware"
-  })
-  const stateful = new StatefulEra({ info, dispatcher, limits, rateLimit, logging, askTimeout, onInitialize })
+  const answersUnknown = options.unknownMethods === "middleware"
+  const dispatcher = new Dispatcher({ info, features, methods, caching, rateLimit, answersUnknown })
+  const waiting = new BusySet<StatelessRequest>()
+  const runFork = Effect.runForkWith(context)
+  const observer = yield* Observer.current
+  const drain = drainOf(sessions, waiting, observer, (effect) => void runFork(effect))
+  const stateful = new StatefulEra({ drain, info, dispatcher, limits, rateLimit, logging, askTimeout, onInitialize })
   const rounds = yield* inputRounds(options)
   const stateless = new StatelessEra({ info, features, dispatcher, rateLimit, logging, rounds })
 
-  const observer = yield* Observer.current
   const nodes = yield* sharedWith(features, name)
   yield* ListChanges.forward({ features, info, sessions, listeners, bus: nodes?.bus })
 
@@ -202,11 +202,9 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const opensSessions = ServerInfo.hasSessions(info)
   const pings = (request: JsonRpc.Request) => opensSessions && !isModern(request)
   let unnamed = 0
-  const waiting = new BusySet<StatelessRequest>()
   const unsubscribe = (session: Session, uri: string) => Subscriptions.unsubscribe(limits, session, uri)
   const requests = new RequestView({ sessions, stateless: waiting, tasks, clock, unsubscribe })
-  const changed = () => requests.changed()
-  const runFork = Effect.runForkWith(context)
+  const { changed } = requests
   const own = ownNotifications(features, stateless)
   const connect = SessionFactory.make({
     request: (session, received, base) => {
@@ -246,6 +244,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     revisions: info.revisions,
     name,
     nodes,
+    drain,
     restore: Restore.make(features.resources, limits, info.revisions),
     sessions: Effect.sync(() => [...sessions]),
     requests,
@@ -253,6 +252,16 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     elicitationComplete: (session, elicitationId) => Effect.sync(() => elicitationComplete(session, elicitationId))
   })
 })
+
+const drainOf = (
+  sessions: ReadonlySet<Session>,
+  waiting: Iterable<StatelessRequest>,
+  observer: Observer.Observer | undefined,
+  fork: (effect: Effect.Effect<void>) => void
+): Drain => {
+  const isBusy = () => [...waiting].some(({ isSubscription }) => !isSubscription)
+  return new Drain({ sessions, isBusy, begins: () => observer?.drains?.(), fork })
+}
 
 /** The other nodes, which learn of updates from now on. */
 const sharedWith = Effect.fnUntraced(function* ({ resources }: Features.Features, name: string) {

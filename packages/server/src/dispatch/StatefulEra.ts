@@ -22,10 +22,12 @@ import type { DecodedResult } from "../request/DecodedRequest.ts"
 import type { Account, RateLimit, Rule } from "../features/RateLimit.ts"
 import type { EraContext } from "../request/RequestServices.ts"
 import { ServerRequest } from "../request/ServerRequest.ts"
+import type { Drain } from "../session/Drain.ts"
 import type { Negotiated, Session } from "../session/Session.ts"
 import { hasSessions, type ServerInfo } from "./ServerInfo.ts"
 
 export interface Options {
+  readonly drain: Drain
   readonly info: ServerInfo
   readonly dispatcher: Dispatcher
   readonly limits: Limits
@@ -102,7 +104,8 @@ export class StatefulEra {
   }
 
   private initialize(session: Session, { envelope, request }: Exchange): Effect.Effect<unknown, McpError.McpError> {
-    const { info, limits, onInitialize } = this.options
+    const { drain, info, limits, onInitialize } = this.options
+    if (drain.isDraining) return Effect.fail(McpError.interrupted("The server takes no new sessions: it drains"))
     const principal = envelope.principal ?? session.principal
     return Initialize.initialize(
       info,

@@ -163,7 +163,7 @@ class Streamable implements Endpoint {
     const malformed = this.admission.post(http)
     if (malformed !== undefined) return malformed
     // A running request may wait for a message of its session.
-    if (this.exchanges.draining && !hasSessionId(http)) return shuttingDown()
+    if (!this.exchanges.admits && !hasSessionId(http)) return shuttingDown()
     return this.exchanges.crowded ? tooMany("messages are in flight", this.exchanges.inFlight * 2) : undefined
   }
 
@@ -210,7 +210,7 @@ class Streamable implements Endpoint {
     if (body._tag !== "Message" || !JsonRpc.isRequest(body.message)) return this.noRequest(http, body, exchange)
     const { message } = body
     const isStateless = !stateful.isServed || isModern(message) || this.speaksModern(http)
-    if (isStateless && exchanges.draining) return Effect.succeed(shuttingDown(message.id))
+    if (isStateless && !exchanges.admits) return Effect.succeed(shuttingDown(message.id))
     const busy = exchanges.busy(exchange, message.id)
     if (busy !== undefined) return Effect.succeed(busy)
     if (isStateless) return this.stateless(message, http, exchange)
@@ -300,7 +300,7 @@ export const make = Effect.fnUntraced(function* (
   const runFork = Effect.runForkWith(context)
   const fork = (effect: Effect.Effect<void>) => Fiber.runIn(runFork(effect), scope)
   const admission = Admission.make(options, (refused) => fork(Effect.logWarning(refused)))
-  const exchanges = new InFlightRequests(options, clock, fork)
+  const exchanges = new InFlightRequests(options, clock, fork, server.drain)
   const fibers = new Fibers()
   yield* Effect.addFinalizer(() => fibers.end)
   const table = new SessionTable.SessionTable<HttpSession>(sessionOptions, clock, fork)
@@ -342,6 +342,7 @@ export const make = Effect.fnUntraced(function* (
     yield* remote.hold(relayed)
     yield* nodes.relay.serve(relayed)
   }
+  yield* server.drain.endBy(endpoint.end)
   const { observer } = server
   if (observer === undefined) return endpoint
   const { observedEndpoint } = yield* Effect.promise(() => import("./observedEndpoint.ts"))

@@ -7,7 +7,7 @@ import type { Traffic } from "@effect-mcp/core/Transport"
 import type { Connection } from "@effect-mcp/core/RequestContext"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import type { McpError } from "@effect-mcp/protocol/McpError"
+import { invalidRequest, type McpError } from "@effect-mcp/protocol/McpError"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
@@ -122,6 +122,15 @@ export class Session implements Subscriber {
   change<A, E, R>(change: Effect.Effect<A, E, R>): Effect.Effect<A, E | McpError, R> {
     const { keep } = this
     return keep === undefined ? change : Effect.tap(change, () => keep(this))
+  }
+
+  /**
+   * Sets the least level of log messages that its client is sent, in place of `logging/setLevel`. Fails before `initialize`, and where the
+   * other nodes cannot be told.
+   */
+  setLogLevel(level: LoggingLevel): Effect.Effect<void, McpError> {
+    if (this.negotiated === undefined) return Effect.fail(invalidRequest("The client has sent no initialize yet"))
+    return this.change(Effect.sync(() => void (this.logLevel = level)))
   }
 
   /** Bytes that wait to be written to its client, for views; undefined where its transport does not know. */
@@ -240,6 +249,16 @@ export class Session implements Subscriber {
         }
       })
     })
+  }
+
+  /** Ends a session that has a transport of its own; others are ended by their endpoints. */
+  get end(): Effect.Effect<void> {
+    if (!this.duplex) return Effect.void
+    const over = Effect.suspend(() => {
+      this.peer.end()
+      return Effect.exit(this.peer.awaitClosed)
+    })
+    return Effect.asVoid(Effect.andThen(this.endSubscriptions, over))
   }
 
   rootsChanged(): void {

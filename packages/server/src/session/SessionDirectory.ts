@@ -61,6 +61,8 @@ export interface Holder {
 
 /** Tells in the log when it stops to answer, and when it answers again. */
 export interface SessionDirectory {
+  /** This node: names it to the relays of others. What follows the last space is where it is found. */
+  readonly node: string
   /** Whether this node's lease may have ended: `locate` says for each request whether a session that is held here still is this node's. */
   readonly isCutOff: boolean
   /** Keeps a session that this node has opened: when it ends, every node finds it. */

@@ -100,6 +100,8 @@ export interface Observer {
   readonly closed?: (session: Session) => void
   readonly task?: (event: TaskEvent) => void
   readonly taskRun?: (end: TaskRunEnd, exit: Exit.Exit<unknown, McpError>) => void
+  /** Called when an operator begins to drain the server. */
+  readonly drains?: () => void
   readonly refused?: (refusal: RefusedRequest) => void
   /** Called with the bytes of each body of HTTP; event streams are not counted. */
   readonly carried?: (received: number, sent: number) => void
@@ -143,6 +145,7 @@ const combine = (all: ReadonlyArray<Observer>): Observer | undefined => {
     closed: (session) => all.forEach((one) => one.closed?.(session)),
     task: (event) => all.forEach((one) => one.task?.(event)),
     taskRun: (end, exit) => all.forEach((one) => one.taskRun?.(end, exit)),
+    drains: () => all.forEach((one) => one.drains?.()),
     refused: (refusal) => all.forEach((one) => one.refused?.(refusal)),
     carried: (received, sent) => all.forEach((one) => one.carried?.(received, sent)),
     serves: (observed) => Effect.forEach(all, (one) => one.serves?.(observed) ?? Effect.void, { discard: true })

@@ -83,9 +83,7 @@ export class RequestView implements Requests {
   }
 
   /** Called when a request begins or ends. */
-  changed(): void {
-    this.signal.send()
-  }
+  readonly changed = (): void => this.signal.send()
 
   readonly changes: Stream.Stream<void> = this.signal.stream
 

@@ -206,7 +206,7 @@ class SseSessions {
     if (http.method !== "GET") return notAllowed("GET")
     const refused = admission.get(http)
     if (refused !== undefined) return refused
-    if (this.draining) return shuttingDown()
+    if (this.draining || this.shared.server.drain.isDraining) return shuttingDown()
     if (this.alive >= this.limit) return tooMany("sessions are open", this.limit)
     const share = Math.ceil(this.limit * (options.callerShare ?? 0.5))
     if (caller === "" || this.sessions.size < share) return undefined
@@ -366,6 +366,7 @@ const make = Effect.fnUntraced(function* (
     fork
   })
   yield* onShutdown(sessions.end)
+  yield* server.drain.endBy(sessions.end)
   const open: Handle = (http) => sessions.open(http)
   const receive: Handle = (http) => sessions.receive(http)
   const { cors = false } = options

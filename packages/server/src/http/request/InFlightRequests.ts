@@ -61,15 +61,22 @@ export class InFlightRequests implements Entries {
   readonly silent: Effect.Effect<void> = Deferred.await(this.noExchanges)
   /** Whether `close` was called; never false again. */
   draining = false
+  private readonly drain: { readonly isDraining: boolean }
 
-  /** `fork` runs an effect in the scope of the endpoint. */
-  constructor(limits: Limits, clock: Clock.Clock, fork: Fork) {
+  /** `fork` runs an effect in the scope of the endpoint. `drain` is that of the server. */
+  constructor(limits: Limits, clock: Clock.Clock, fork: Fork, drain: { readonly isDraining: boolean }) {
     const { bodyTimeout = "30 seconds", callerShare = 0.5, inFlight = 1024, subscriptions = 1024 } = limits
     this.share = callerShare
+    this.drain = drain
     this.inFlight = inFlight
     this.subscriptions = subscriptions
     this.bodyTimeout = Duration.toMillis(Duration.fromInputUnsafe(bodyTimeout))
     this.bodies = new Deadlines(clock, fork, this)
+  }
+
+  /** Whether new sessions, and requests without one, are let in. */
+  get admits(): boolean {
+    return !this.draining && !this.drain.isDraining
   }
 
   // ---- exchanges

@@ -85,7 +85,7 @@ export interface Options {
   readonly shared: SharedSessions
   readonly keepAlive: KeepAliveTimer
   readonly fork: Fork
-  readonly exchanges: { readonly draining: boolean }
+  readonly exchanges: { readonly admits: boolean; readonly draining: boolean }
 }
 
 export class RemoteSessions {

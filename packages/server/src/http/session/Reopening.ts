@@ -25,7 +25,7 @@ export interface Options {
   readonly server: Pick<McpServer["Service"], "connect" | "restore">
   readonly table: SessionTable<HttpSession>
   readonly config: Config
-  readonly exchanges: { readonly draining: boolean }
+  readonly exchanges: { readonly admits: boolean; readonly draining: boolean }
   readonly node: NodeSessions
   readonly fork: Fork
 }
@@ -46,7 +46,7 @@ export class Reopening {
 
   /** The error response where no session may be opened again for that caller: at a shutdown, and beyond the limits of the table. */
   refusal(http: HttpRequest, id?: JsonRpc.Id): ErrorResponse | undefined {
-    return this.options.exchanges.draining ? shuttingDown(id) : refusalOf(this.options.table, http, id)
+    return !this.options.exchanges.admits ? shuttingDown(id) : refusalOf(this.options.table, http, id)
   }
 
   /** Opens the session, unless an endpoint of this node has it; gives the error response where that failed. */

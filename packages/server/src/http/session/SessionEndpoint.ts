@@ -110,7 +110,7 @@ export class SessionEndpoint {
 
   /** A POST of `initialize` without a session id. */
   initialize(initialize: Message, request: JsonRpc.Request, http: HttpRequest, exchange: HttpExchange): Answer {
-    if (this.options.exchanges.draining) return Effect.succeed(shuttingDown(request.id))
+    if (!this.options.exchanges.admits) return Effect.succeed(shuttingDown(request.id))
     if (!this.options.config.sessionless) return this.open(initialize, request, http, exchange)
     return this.once(http, request.id, (opened) =>
       Effect.map(this.request(opened, initialize, request, exchange), (response) =>
@@ -252,7 +252,7 @@ export class SessionEndpoint {
     const version = http.headers[Headers.version] ?? "2025-03-26" // spec 2025-06-18: basic/transports, protocol version header
     const revision = this.options.server.revisions.find((one) => one.era === "stateful" && one.version === version)
     if (revision === undefined) return Effect.succeed(this.unserved(version, id))
-    if (this.options.exchanges.draining) return Effect.succeed(shuttingDown(id))
+    if (!this.options.exchanges.admits) return Effect.succeed(shuttingDown(id))
     if (body._tag === "Message" && id === undefined) {
       return Effect.succeed(this.notified(body, revision) ? accepted : unexpectedResponse)
     }

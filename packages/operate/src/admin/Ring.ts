@@ -1,0 +1,22 @@
+/** The last so many items, without moving any. */
+export class Ring<A> {
+  private readonly items: Array<A> = []
+  private readonly capacity: number
+  private next = 0
+
+  constructor(capacity: number) {
+    this.capacity = Math.max(1, capacity)
+  }
+
+  push(item: A): void {
+    this.items[this.next] = item
+    this.next = (this.next + 1) % this.capacity
+  }
+
+  /** The oldest first. */
+  all(): ReadonlyArray<A> {
+    return this.items.length < this.capacity
+      ? this.items
+      : [...this.items.slice(this.next), ...this.items.slice(0, this.next)]
+  }
+}
