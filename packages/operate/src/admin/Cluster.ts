@@ -5,7 +5,7 @@
  * Refuses nothing: the node that an operator asks has judged the operator, and the relay keeps strangers out.
  */
 import { McpServer, type Server } from "@effect-mcp/server/McpServer"
-import type { Nodes } from "@effect-mcp/server/Nodes"
+import type { Nodes, RelayedResponse, RelayError } from "@effect-mcp/server/Nodes"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -93,6 +93,12 @@ const once = (rows: Snapshot["requests"]): Snapshot["requests"] => {
   })
 }
 
+const textOf = ({ body }: RelayedResponse): Effect.Effect<string, RelayError> => {
+  if (typeof body === "string") return Effect.succeed(body)
+  if (body instanceof Uint8Array) return Effect.succeed(new TextDecoder().decode(body))
+  return Stream.mkString(Stream.decodeText(body))
+}
+
 class Members implements Cluster {
   readonly isShared = true
   private readonly nodes: Nodes["Service"]
@@ -155,7 +161,7 @@ class Members implements Cluster {
     return Effect.gen({ self: this }, function* () {
       const sent = { ...request, principal: undefined, address: undefined }
       const response = yield* this.nodes.relay.send(node, sent)
-      return yield* decodeAnswer(yield* Stream.mkString(Stream.decodeText(response.body)))
+      return yield* decodeAnswer(yield* textOf(response))
     }).pipe(
       Effect.scoped,
       Effect.timeoutOption(answerPatience),
@@ -213,8 +219,6 @@ class Members implements Cluster {
   readonly drain = (node: string | undefined): Effect.Effect<Answer> => this.at(node ?? this.self, { _tag: "Drain" })
 }
 
-const encoder = new TextEncoder()
-
 /** What the other nodes ask of this one. */
 const serve = (members: Members, { relay }: Nodes["Service"]) =>
   relay.serve({
@@ -229,7 +233,7 @@ const serve = (members: Members, { relay }: Nodes["Service"]) =>
         Effect.map((answer) => ({
           status: 200,
           headers: { "content-type": "application/json" },
-          body: Stream.make(encoder.encode(JSON.stringify(answer)))
+          body: JSON.stringify(answer)
         }))
       )
   })
