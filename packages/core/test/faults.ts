@@ -119,8 +119,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "The answer to a POST leaves by the transport's sink",
     file: "packages/core/src/peer/Peer.ts",
-    from: "inbound.replyTo ?? sink",
-    to: "sink",
+    from: "this.watcher === undefined ? replyTo : this.watched(replyTo)",
+    to: "this.watcher === undefined ? sink : this.watched(replyTo)",
     test: "packages/core/test/transport/Incoming.test.ts"
   },
   {

@@ -144,7 +144,7 @@ export const httpFaults: ReadonlyArray<Fault> = [
   {
     name: "A session is opened while the endpoint ends",
     file: sessionEndpoint,
-    from: "    if (this.options.exchanges.draining) return Effect.succeed(shuttingDown(request.id))\n    if (!this",
+    from: "    if (!this.options.exchanges.admits) return Effect.succeed(shuttingDown(request.id))\n    if (!this",
     to: "    if (!this",
     test: sessionTest
   },
