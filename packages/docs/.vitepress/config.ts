@@ -28,6 +28,8 @@ export default defineConfig({
           searchOptions: {
             combineWith: "AND",
             fuzzy: 0.1,
+            // "a" is a word, and no beginning of others.
+            prefix: (term: string) => term.length > 2,
             // A page about a task before the reference.
             boostDocument: (id: string) => (id.startsWith("/api/") ? 0.3 : 1)
           }
