@@ -16,3 +16,9 @@ export const sameExit = (a: Exit.Exit<unknown, unknown>, b: Exit.Exit<unknown, u
 
 export const describe = (exit: Exit.Exit<unknown, unknown>): string =>
   Exit.isSuccess(exit) ? `Succeeded with ${JSON.stringify(exit.value)}` : `Failed with ${Cause.pretty(exit.cause)}`
+
+/** The first line of why an effect failed. */
+export const reasonOf = (cause: Cause.Cause<unknown>): string => {
+  const error = Cause.squash(cause)
+  return (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? ""
+}

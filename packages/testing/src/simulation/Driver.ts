@@ -16,8 +16,8 @@ import { VirtualClock } from "./VirtualClock.ts"
 export interface Choices {
   /** Which of several queues of ready tasks is next; 0 is the one that waits longest. */
   readonly next: (ready: number) => number
-  /** Whether a fiber lets others go on before its next operation. Asked before every operation. */
-  readonly preempts: (fiber: Fiber.Fiber<unknown, unknown>) => boolean
+  /** Whether a fiber lets others go first before its next operation. Asked before every operation. A number: it pauses so many milliseconds. */
+  readonly preempts: (fiber: Fiber.Fiber<unknown, unknown>) => boolean | number
 }
 
 /** Why a run has no end. */
@@ -74,6 +74,8 @@ export class Driver implements Scheduler.Scheduler {
   ran = 0
   private readonly idles: Array<() => void> = []
   private readonly options: Options
+  /** How long the rest of a fiber that was preempted just now waits. */
+  private pause = 0
   private held: (() => void) | "next" | undefined
 
   constructor(options: Options = {}) {
@@ -85,7 +87,9 @@ export class Driver implements Scheduler.Scheduler {
   }
 
   shouldYield(fiber: Fiber.Fiber<unknown, unknown>): boolean {
-    return this.options.preempts?.(fiber) === true || fiber.currentOpCount >= fiber.cache.maxOpsBeforeYield
+    const preempts = this.options.preempts?.(fiber) ?? false
+    if (typeof preempts === "number") this.pause = preempts
+    return preempts !== false || fiber.currentOpCount >= fiber.cache.maxOpsBeforeYield
   }
 
   /** The task that is scheduled next is not run before `release`: called by `preempts`, it is the rest of that fiber. */
@@ -94,6 +98,12 @@ export class Driver implements Scheduler.Scheduler {
   }
 
   holds(task: () => void): boolean {
+    const { pause } = this
+    if (pause > 0) {
+      this.pause = 0
+      this.clock.after(pause, task)
+      return true
+    }
     if (this.held !== "next") return false
     this.held = task
     return true

@@ -3,7 +3,7 @@ import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
-interface Sleep {
+export interface Sleep {
   readonly until: number
   readonly wake: () => void
 }
@@ -34,14 +34,20 @@ export class VirtualClock implements Clock.Clock {
     return Effect.callback<void>((resume) => {
       const millis = Duration.toMillis(duration)
       if (millis <= 0) return resume(Effect.void)
-      const sleep: Sleep = { until: this.now + millis, wake: () => resume(Effect.void) }
-      const later = this.sleeps.findIndex(({ until }) => until > sleep.until)
-      this.sleeps.splice(later === -1 ? this.sleeps.length : later, 0, sleep)
+      const sleep = this.after(millis, () => resume(Effect.void))
       return Effect.sync(() => {
         const index = this.sleeps.indexOf(sleep)
         if (index !== -1) this.sleeps.splice(index, 1)
       })
     })
+  }
+
+  /** Calls `wake` in so many milliseconds. */
+  after(millis: number, wake: () => void): Sleep {
+    const sleep: Sleep = { until: this.now + millis, wake }
+    const later = this.sleeps.findIndex(({ until }) => until > sleep.until)
+    this.sleeps.splice(later === -1 ? this.sleeps.length : later, 0, sleep)
+    return sleep
   }
 
   /** Advances to the end of the next sleep and ends it; false where there is none before `limit`, in milliseconds. */

@@ -1,26 +1,15 @@
 /** Counts the operations of a handler's fibers, and stops the run before one of them. */
-import { ClientInput } from "@effect-mcp/core/ClientInput"
 import * as Context from "effect/Context"
 import type * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { Driver } from "../simulation/Driver.ts"
+import { isHandler } from "../simulation/handlers.ts"
 
 /** A place in a handler: before its nth operation, or where it waits for the nth time. Both count from 1. */
 export interface Place {
   readonly kind: "operation" | "wait"
   readonly number: number
 }
-
-/** In the context of what a feature runs, and of no fiber of the server itself: the server's first operations are never interrupted. */
-const OfFeature = Context.Reference("@effect-mcp/testing/OfFeature", { defaultValue: () => false })
-
-/** The features, whose handlers a `Stepper` knows. */
-export const marked = <E, R>(features: Layer.Layer<never, E, R>): Layer.Layer<never, E, R> =>
-  Layer.provide(features, Layer.succeed(OfFeature, true))
-
-const isHandler = ({ context }: Fiber.Fiber<unknown, unknown>): boolean =>
-  Context.get(context, OfFeature) && Context.getOrUndefined(context, ClientInput) !== undefined
 
 export class Stepper {
   operations = 0

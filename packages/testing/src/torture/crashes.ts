@@ -4,9 +4,10 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as CrashPoints from "../CrashPoints.ts"
+import { reasonOf } from "../Exits.ts"
 import type * as McpTest from "../McpTest.ts"
 import { audit, Ledger } from "./Ledger.ts"
-import { type Fault, reason, type Run } from "./play.ts"
+import type { Fault, Run } from "./play.ts"
 
 /** A handler by itself. */
 export type Handler<R> = Effect.Effect<unknown, unknown, R | RequestServices>
@@ -27,7 +28,7 @@ export const crashes = <W, LE, LR, X>(
         const fault: Fault = point === undefined ? { _tag: "None" } : { _tag: "Killed", ...point }
         const run: Run = { revision, fault, after: undefined, struck: true, exit, entries, found: audit(entries) }
         const checked = yield* Effect.exit(afterEach?.(run) ?? Effect.void)
-        runs.push(Exit.isSuccess(checked) ? run : { ...run, found: [...run.found, reason(checked.cause)] })
+        runs.push(Exit.isSuccess(checked) ? run : { ...run, found: [...run.found, reasonOf(checked.cause)] })
       })
     const ledgered = Layer.provideMerge(world, Ledger.layer)
     const differing = ({ message }: CrashPoints.Mismatch) =>

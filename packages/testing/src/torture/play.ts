@@ -2,7 +2,6 @@
 import * as McpServer from "@effect-mcp/server/McpServer"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import type { Client } from "@effect-mcp/client/McpClient"
-import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -12,12 +11,14 @@ import * as Layer from "effect/Layer"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import type { Stuck } from "../simulation/Driver.ts"
+import { marked } from "../simulation/handlers.ts"
 import { plainSeal } from "../simulation/plainSeal.ts"
+import { reasonOf } from "../Exits.ts"
 import * as McpTest from "../McpTest.ts"
 import type { Failing, When } from "./dependencies.ts"
 import { audit, type Entry, Ledger, ledgerOf } from "./Ledger.ts"
 import { type Answer, questioned } from "./questions.ts"
-import { marked, type Place, Stepper } from "./Stepper.ts"
+import { type Place, Stepper } from "./Stepper.ts"
 
 /** What goes wrong in a run. */
 export type Fault =
@@ -76,12 +77,6 @@ const stuck: { readonly [why in Stuck]: string } = {
   waits: "The call never ends: all fibers wait for each other",
   time: "The call does not end within a day",
   tasks: "The call does not end within a million steps"
-}
-
-/** The first line of a failure of a check. */
-export const reason = (cause: Cause.Cause<unknown>): string => {
-  const error = Cause.squash(cause)
-  return (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? ""
 }
 
 /** What happens in one run. */
@@ -184,7 +179,7 @@ export const play = <W, E, R, LE, LR, X>(
       found.push("The session does not answer a ping afterwards")
     const after = Effect.exit(options.afterEach?.(result()) ?? Effect.void)
     const checked = yield* Effect.provide(after, Context.merge(built, context))
-    if (Exit.isFailure(checked)) found.push(reason(checked.cause))
+    if (Exit.isFailure(checked)) found.push(reasonOf(checked.cause))
   })
   // What the features and the check need is in the world; the compiler cannot subtract unknown types.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above

@@ -1,0 +1,31 @@
+/** What happened in a run, line by line. The random ids of sessions and spans are numbered, so that equal runs have equal traces. */
+
+/** UUIDs, and the ids of traces and spans. */
+const random = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\b(?:[0-9a-f]{16}|[0-9a-f]{32})\b/g
+
+export class Trace {
+  readonly lines: Array<string> = []
+  private isOver = false
+  private readonly names = new Map<string, string>()
+  private readonly now: () => number
+
+  constructor(now: () => number) {
+    this.now = now
+  }
+
+  /** What happens from now on is only the end of what runs. */
+  end(): void {
+    this.isOver = true
+  }
+
+  add(text: string): void {
+    if (this.isOver) return
+    this.lines.push(`${this.now()} ms  ${text.replace(random, (name) => this.nameOf(name))}`)
+  }
+
+  private nameOf(id: string): string {
+    const name = this.names.get(id) ?? `id-${this.names.size + 1}`
+    this.names.set(id, name)
+    return name
+  }
+}

@@ -1,0 +1,130 @@
+/** What `Simulation` repeats, finds and makes small. */
+import { Tool, Tools } from "@effect-mcp/core"
+import { Revision } from "@effect-mcp/protocol"
+import { Simulation } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Ref } from "effect"
+import { bank } from "./bank.ts"
+
+const counterexample = <E>(checking: Effect.Effect<number, E>) =>
+  Effect.map(Effect.flip(checking), (error) => {
+    assert(error instanceof Simulation.Counterexample)
+    return error
+  })
+
+const cases = Revision.all.flatMap((revision) =>
+  (["memory", "http"] as const)
+    .filter((transport) => transport === "memory" || revision.version !== "2024-11-05")
+    .map((transport) => ({ revision, transport, title: `${revision.version} over ${transport}` }))
+)
+
+const Work = Tool.make("work", { description: "Works" })
+const working = <E, R>(handler: Effect.Effect<string, E, R>) => Tools.layer(Work, () => Effect.orDie(handler))
+/** What the handlers wrote, in order. */
+class Log extends Context.Service<Log, Ref.Ref<ReadonlyArray<string>>>()("test/Log") {
+  static readonly layer = Layer.effect(Log, Ref.make<ReadonlyArray<string>>([]))
+}
+const write = (text: string) => Effect.flatMap(Log, (log) => Ref.update(log, (all) => [...all, text]))
+const written = Effect.flatMap(Log, (log) => Ref.get(log))
+
+describe("Simulation", () => {
+  it.effect.each(cases)(
+    "A race of two handlers is found and shrinks to the one pause that it needs ($title)",
+    ({ revision, transport }) =>
+      Effect.gen(function* () {
+        const app = { ...bank("racy"), revision, transport }
+        const { found, message, outcome } = yield* counterexample(Simulation.check(app))
+        assert.match(
+          message,
+          /^alice has \d+, bob has \d+\nSeed \d+, where\n {2}handler \d .* before operation \d+\nWhat happened:/
+        )
+        assert.strictEqual(outcome.decisions.length, 1)
+        assert.isAbove(found.decisions, 1)
+        // The least decisions give the same run again, and none give a right one.
+        const again = yield* Simulation.run(app, { seed: outcome.seed, decisions: outcome.decisions })
+        assert.deepStrictEqual(again, outcome)
+        assert.isUndefined((yield* Simulation.run(app, { decisions: [] })).failure)
+      })
+  )
+
+  it.effect.each(cases)("The same handlers one after the other pass every seed ($title)", ({ revision, transport }) =>
+    Effect.map(Simulation.check({ ...bank("locked"), revision, transport }, { runs: 60 }), (runs) =>
+      assert.strictEqual(runs, 61)
+    )
+  )
+
+  const firstOf = {
+    features: Tools.layer(Tool.make("sign", { description: "Signs", input: {} }), () => Effect.succeed("")),
+    world: Log.layer,
+    clients: { alice: () => write("alice"), bob: () => write("bob") },
+    atEnd: () => Effect.flatMap(written, ([first]) => (first === "alice" ? Effect.void : Effect.fail("bob was first")))
+  } satisfies Simulation.App<Log>
+
+  it.effect("Another order of clients is found by late messages alone, and by the order of fibers alone", () =>
+    Effect.gen(function* () {
+      const quiet = { late: 0, preempt: 0, reorder: 0 }
+      assert.strictEqual(yield* Simulation.check(firstOf, { faults: quiet, runs: 5 }), 6)
+      const late = yield* counterexample(Simulation.check(firstOf, { faults: { ...quiet, late: 0.3 } }))
+      assert.match(late.message, /^bob was first\nSeed \d+, where\n {2}alice [<>]: \S.* is 1 ms late\n/)
+      const order = yield* counterexample(Simulation.check(firstOf, { faults: { ...quiet, reorder: 0.3 } }))
+      assert.match(order.message, /choice \d+: a fiber overtakes 1 that were ready before it\n/)
+    })
+  )
+
+  it.effect("A check that must always hold is asked whenever a message arrives, and ends the run", () =>
+    Effect.gen(function* () {
+      const app = {
+        features: working(Effect.as(write("worked"), "done")),
+        world: Log.layer,
+        clients: {
+          alice: (client) => Effect.andThen(client.callTool(Work, {}), write("alice goes on"))
+        },
+        always: Effect.flatMap(written, (all) => (all.length === 0 ? Effect.void : Effect.fail(all.join())))
+      } satisfies Simulation.App<Log>
+      const { outcome } = yield* counterexample(Simulation.check(app))
+      assert.deepStrictEqual(outcome.failure, { kind: "invariant", message: "worked" })
+      assert.isTrue(outcome.trace.at(-1)?.endsWith("!! worked"))
+    })
+  )
+
+  it.effect("A program that fails is a failure, unless its connection was cut, and one that dies always is", () =>
+    Effect.gen(function* () {
+      const app = (failing: Effect.Effect<never, string>) =>
+        ({
+          features: working(Effect.succeed("done")),
+          world: Layer.empty,
+          client: { reconnect: false },
+          clients: { alice: (client) => Effect.catch(client.callTool(Work, {}), () => failing) }
+        }) satisfies Simulation.App<never>
+      const poor = { ...app(Effect.fail("")), clients: { alice: () => Effect.fail("no money") } }
+      const { outcome } = yield* counterexample(Simulation.check(poor))
+      assert.deepStrictEqual(outcome.failure, { kind: "client", message: "alice fails: no money" })
+      const bySeeds = (failing: Effect.Effect<never, string>) =>
+        Effect.forEach([...Array(20).keys()], (seed) => Simulation.run(app(failing), { faults: { cut: 0.2 }, seed }))
+      const dies = yield* bySeeds(Effect.die("bug"))
+      assert.isTrue(dies.some(({ failure }) => failure?.message === "alice fails: bug"))
+      const fails = yield* bySeeds(Effect.fail("cut"))
+      assert.isTrue(fails.some(({ trace }) => trace.some((line) => line.endsWith("alice fails: cut"))))
+      for (const { failure } of fails) assert.isUndefined(failure)
+    })
+  )
+
+  it.effect("Fibers that wait for each other are found, and fibers that outlive their clients", () =>
+    Effect.gen(function* () {
+      const app = (handler: Effect.Effect<string>) =>
+        ({
+          features: working(handler),
+          world: Layer.empty,
+          clients: { alice: (client) => client.callTool(Work, {}, { timeout: "Infinity" }) }
+        }) satisfies Simulation.App<never>
+      const waits = { ...app(Effect.succeed("")), clients: { alice: () => Effect.never } }
+      const stuck = yield* counterexample(Simulation.check(waits))
+      assert.deepStrictEqual(stuck.outcome.failure, {
+        kind: "stuck",
+        message: "The run has no end: all fibers wait for each other"
+      })
+      const leak = yield* counterexample(Simulation.check(app(Effect.as(Effect.forkDetach(Effect.never), "started"))))
+      assert.strictEqual(leak.outcome.failure?.kind, "leak")
+    })
+  )
+})

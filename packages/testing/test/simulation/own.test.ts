@@ -1,0 +1,91 @@
+/** The server and the client of this project in a simulation, over every revision and both wires. */
+import { McpClient } from "@effect-mcp/client"
+import { Elicitation, Progress, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
+import { Revision } from "@effect-mcp/protocol"
+import { Simulation } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Random, Stream } from "effect"
+import { Bookings, BookTable, features, Folders, Greet, Think } from "../features.ts"
+
+const cases = Revision.all.flatMap((revision) =>
+  (["memory", "http"] as const)
+    .filter((transport) => transport === "memory" || revision.version !== "2024-11-05")
+    .map((transport) => ({ revision, transport, title: `${revision.version} over ${transport}` }))
+)
+
+const Slow = Tool.make("slow", { description: "Takes some seconds." })
+const slow = Tools.layer(Slow, () =>
+  Effect.gen(function* () {
+    for (let step = 1; step <= 3; step++) {
+      yield* Progress.report(step, { total: 3 })
+      yield* Effect.sleep(1000 * (yield* Random.next))
+    }
+    return "done"
+  })
+)
+
+/** Everything that a handler does: it asks each kind of question, reports progress, sleeps and throws dice. */
+const world = Layer.mergeAll(
+  Bookings.layerTest,
+  Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: { name: "Ada" } }) }),
+  Sampling.layer(() =>
+    Effect.succeed({ role: "assistant", content: { type: "text", text: "4" }, model: "test" } as const)
+  ),
+  Roots.layerStatic([{ uri: "file:///a" }])
+)
+const asks = ({ callTool }: McpClient.Client, elicits: boolean) =>
+  Effect.all(
+    [
+      ...(elicits ? [callTool(Greet, {}), callTool(BookTable, { restaurant: "Maaemo", guests: 2 })] : []),
+      callTool(Think, { about: "2 + 2" }),
+      callTool(Folders, {}),
+      callTool(Slow, {})
+    ] as ReadonlyArray<Effect.Effect<unknown, unknown>>,
+    { concurrency: "unbounded" }
+  )
+const own = (revision: Revision.Revision, transport: "memory" | "http") =>
+  ({
+    features: Layer.merge(features, slow),
+    world,
+    revision,
+    transport,
+    clients: {
+      alice: (client) => asks(client, revision.rules.elicitation.form),
+      bob: (client) => Effect.forEach([1, 2, 3], () => Stream.runCollect(client.listTools)),
+      carol: (client) =>
+        Effect.gen(function* () {
+          yield* Effect.timeoutOption(client.callTool(Slow, {}), "1500 millis")
+          yield* client.callTool(Folders, {})
+        })
+    }
+  }) satisfies Simulation.App<Bookings | Elicitation.Elicitation | Sampling.Sampling | Roots.Roots>
+
+describe("The server and the client in a simulation", () => {
+  it.effect.each(cases)("A seed gives the same trace again, whatever its faults ($title)", ({ revision, transport }) =>
+    Effect.gen(function* () {
+      const app = own(revision, transport)
+      const faults = { late: 0.4, slow: 0.3, cut: 0.02 }
+      const traces = new Set<string>()
+      for (const seed of [1, 2]) {
+        const first = yield* Simulation.run(app, { seed, faults })
+        const again = yield* Simulation.run(app, { seed, faults })
+        const replayed = yield* Simulation.run(app, { seed, faults, decisions: first.decisions })
+        assert.deepStrictEqual(again, first)
+        assert.deepStrictEqual(replayed.trace, first.trace)
+        assert.isAbove(first.decisions.length, 0)
+        traces.add(first.trace.join())
+      }
+      assert.strictEqual(traces.size, 2)
+    })
+  )
+
+  it.effect.each(cases)(
+    "Late messages, slow readers and any order of fibers break nothing ($title)",
+    ({ revision, transport }) =>
+      Simulation.check(own(revision, transport), { runs: 8, faults: { late: 0.5, slow: 0.3 } })
+  )
+
+  it.effect.each(cases)("Cut connections leave nothing behind and hang no client ($title)", ({ revision, transport }) =>
+    Simulation.check(own(revision, transport), { runs: 8, faults: { cut: 0.05 } })
+  )
+})
