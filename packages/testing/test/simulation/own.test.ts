@@ -1,5 +1,5 @@
 /** The server and the client of this project in a simulation, over every revision and both wires. */
-import { McpClient } from "@effect-mcp/client"
+import type { McpClient } from "@effect-mcp/client"
 import { Elicitation, Progress, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
 import { Revision } from "@effect-mcp/protocol"
 import { Simulation } from "@effect-mcp/testing"
