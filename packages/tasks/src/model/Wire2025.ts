@@ -43,8 +43,13 @@ const messageOf = ({ message, outcome }: Task): string | undefined => {
   return message
 }
 
-/** ISO 8601. */
-export const time = (millis: number): string => new Date(millis).toISOString()
+let last = { millis: 0, text: new Date(0).toISOString() }
+
+/** ISO 8601. The last one is kept: a task that has just begun has one time twice, and so have all of its millisecond. */
+export const time = (millis: number): string => {
+  if (millis !== last.millis) last = { millis, text: new Date(millis).toISOString() }
+  return last.text
+}
 
 export const statusOf = (task: Task): Status => {
   if (task.outcome !== undefined) return ended(task.outcome)

@@ -48,7 +48,7 @@ export class Kept {
 
   /** Keeps a task that has ended, without what only a further run would need. */
   add(row: Row, outcome: Outcome): void {
-    row.entries.clear()
+    row.entries = undefined
     row.input = { ...row.input, input: {}, client: {} }
     row.bytes = bytesOf(outcome)
     const { owner } = row.input

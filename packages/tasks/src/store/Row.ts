@@ -11,7 +11,8 @@ export interface Row {
   /** Without arguments and client once the task has ended. */
   input: NewTask
   readonly order: number
-  readonly entries: Map<string, Entry>
+  /** Made with the first entry: most tasks record none. */
+  entries: Map<string, Entry> | undefined
   /** Of its entries as JSON; of its outcome once it has ended. */
   bytes: number
   epoch: number
@@ -23,6 +24,12 @@ export interface Row {
   endedAt: number | undefined
   /** Completed at the next change, and replaced. */
   changed: Deferred.Deferred<void>
+}
+
+/** Adds an entry, or replaces the one of its key. */
+export const keep = (row: Row, entry: Entry): void => {
+  row.entries ??= new Map()
+  row.entries.set(entry.key, entry)
 }
 
 const encoder = new TextEncoder()
@@ -37,7 +44,7 @@ export const hasRoom = (
   value: unknown
 ): boolean => {
   const more = bytesOf(value)
-  return more <= limits.entryBytes && bytes + more <= limits.journalBytes && entries.size < limits.entries
+  return more <= limits.entryBytes && bytes + more <= limits.journalBytes && (entries?.size ?? 0) < limits.entries
 }
 
 /** Why a lease on a task is not valid; without a row the task is forgotten. */

@@ -13,11 +13,13 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { type Answer, expiredAfter, type NewTask, type Outcome, type Question, type Task } from "../model/Task.ts"
 import { Kept, type KeptOptions } from "./Kept.ts"
-import { bytesOf, hasRoom, lostOf, newId, type Row } from "./Row.ts"
+import { bytesOf, hasRoom, keep, lostOf, newId, type Row } from "./Row.ts"
 import { type Entry, Journal, JournalFull, type Lease, type Lost, type Wake } from "./Journal.ts"
 import { type Answers, defaultLimits, LimitReached, type Limits, TaskStore, UnknownCursor } from "./TaskStore.ts"
 
 const noRoom = "The tasks of this caller that have ended leave no room: read how they ended, or wait until they expire"
+/** The questions of a task that has none: all of them share it, since thousands that have ended are kept. */
+const none: Task["questions"] = new Map()
 /** How often a claim looks for tasks whose time has come, in milliseconds. */
 const between = 1000
 
@@ -87,7 +89,7 @@ class Memory {
     this.count(row.input.owner, -1)
     // Before the change: those that wait for it read the end at once.
     this.kept.add(row, outcome)
-    this.change(row, { outcome, questions: new Map(), ...(message === undefined ? undefined : { message }) })
+    this.change(row, { outcome, questions: none, ...(message === undefined ? undefined : { message }) })
   }
 
   private forget(row: Row): void {
@@ -126,7 +128,7 @@ class Memory {
         ttl,
         pollInterval,
         message,
-        questions: new Map(),
+        questions: none,
         outcome: undefined
       }
       this.count(input.owner, 1)
@@ -134,7 +136,7 @@ class Memory {
         task,
         input,
         order: this.created++,
-        entries: new Map(),
+        entries: undefined,
         bytes: 0,
         epoch: 1,
         node,
@@ -181,9 +183,9 @@ class Memory {
       }
       const questions = new Map(row.task.questions)
       for (const [key, answer] of open) {
-        const entry = row.entries.get(key)
+        const entry = row.entries?.get(key)
         if (entry?._tag !== "Question") continue
-        row.entries.set(key, { ...entry, answer })
+        keep(row, { ...entry, answer })
         row.bytes += bytesOf(answer)
         questions.delete(key)
       }
@@ -249,7 +251,7 @@ class Memory {
         row.attempts++
         this.wake(row)
         const { attempts, entries, epoch, input, task } = row
-        return { lease: { task: task.id, epoch }, task, input, entries: [...entries.values()], attempts }
+        return { lease: { task: task.id, epoch }, task, input, entries: [...(entries?.values() ?? [])], attempts }
       })
     })
   }
@@ -267,12 +269,12 @@ class Memory {
 
   record(lease: Lease, entry: Entry): Effect.Effect<Entry, Lost | JournalFull> {
     return this.under(lease, (row) => {
-      const known = row.entries.get(entry.key)
+      const known = row.entries?.get(entry.key)
       if (known !== undefined) return Effect.succeed(known)
       if (!hasRoom(this.limits, row, entry)) {
         return Effect.fail(new JournalFull({ message: `The journal of the task has no room for ${entry.key}` }))
       }
-      row.entries.set(entry.key, entry)
+      keep(row, entry)
       row.bytes += bytesOf(entry)
       row.attempts = 0
       if (entry._tag === "Question" && entry.answer === undefined) this.ask(row, entry.key, entry.question)
@@ -286,7 +288,7 @@ class Memory {
 
   answerOf(lease: Lease, key: string): Effect.Effect<Answer, Lost> {
     return this.under(lease, (row) => {
-      const entry = row.entries.get(key)
+      const entry = row.entries?.get(key)
       if (entry?._tag === "Question" && entry.answer !== undefined) return Effect.succeed(entry.answer)
       return Effect.andThen(Deferred.await(row.changed), this.answerOf(lease, key))
     })
