@@ -57,7 +57,7 @@ const versions = (): string => {
     .join(", ")
 }
 
-/** Writes RESULTS.md, the plots it shows, and the short table of the README. */
+/** Writes RESULTS.md, the plots it shows, and the short tables and the picture of other documents. */
 export const write = async (
   tables: ReadonlyArray<Table>,
   reached: ReadonlyArray<Goals.Reached>,
@@ -84,5 +84,5 @@ export const write = async (
   ]
   const results = `${text.join("\n").trimEnd()}\n`
   writeFileSync(path.join(root, "RESULTS.md"), results)
-  Short.update(results)
+  await Short.update(results)
 }

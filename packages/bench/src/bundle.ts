@@ -31,7 +31,7 @@ export const programs: ReadonlyArray<Program> = [
 ]
 
 /**
- * What the README tells users to do. Only ASCII: one other character makes V8 keep, and scan, the whole file in two bytes per
+ * What the page about performance tells users to do. Only ASCII: one other character makes V8 keep, and scan, the whole file in two bytes per
  * character, which takes 5 ms of a start.
  */
 export const output: OutputOptions = { format: "esm", minify: true, charset: "ascii", comments: false }

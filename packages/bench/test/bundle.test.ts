@@ -74,10 +74,10 @@ describe("a bundled program", () => {
   })
 })
 
-describe("what the README says of a fast start", () => {
-  const readme = readFileSync(path.join(root, "../../README.md"), "utf8")
+describe("what the page about performance says of a fast start", () => {
+  const page = readFileSync(path.join(root, "../docs/pages/performance.md"), "utf8")
   const block = (name: string): string => {
-    const [, code = ""] = new RegExp(`^\`\`\`\\w+ ${name}\\n([\\s\\S]*?)^\`\`\`$`, "m").exec(readme) ?? []
+    const [, code = ""] = new RegExp(`^\`\`\`\\w+ ${name}\\n([\\s\\S]*?)^\`\`\`$`, "m").exec(page) ?? []
     assert.isNotEmpty(code, name)
     return code
   }

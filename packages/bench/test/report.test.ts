@@ -117,18 +117,24 @@ describe("the gate", () => {
 describe("RESULTS.md", () => {
   const results = readFileSync(path.join(root, "RESULTS.md"), "utf8")
 
-  it("has the figures of the README's short table", () => {
-    const readme = readFileSync(Short.readme, "utf8")
-    assert.strictEqual(Short.replaced(readme, results), readme)
+  it.each(Short.documents)("has the figures of the short table in $file", (document) => {
+    const text = readFileSync(document.file, "utf8")
+    assert.strictEqual(Short.replaced(text, document, results), text)
   })
 
-  it("is where the short table comes from", () => {
+  it("has the figures of the picture that the README shows", async () => {
+    assert.strictEqual(`${await Short.picture(results)}\n`, readFileSync(Short.pictureFile, "utf8"))
+  })
+
+  it("is where the short tables come from", () => {
     const goals = Goals.rows(
       measured(row("raw 2025", 10), row("ours 2025", 15), row("raw 2026", 10), row("ours 2026", 30))
     )
     const text = Report.markdown(Goals.table(goals)).replace("### ", "## ")
     assert.strictEqual(
-      Short.table(text).split("\n").at(-1),
+      Short.table(text, Short.documents[1]?.rows ?? [])
+        .split("\n")
+        .at(-1),
       "| stdio tools/call, 64 in flight | 1.50 / 3.00 |        |            |      |"
     )
   })

@@ -1,4 +1,4 @@
-/** The servers and clients that the README shows run; `docs.test.ts` compares its code with theirs. */
+/** The servers and clients that READMEs show run; `docs.test.ts` compares their code with these files. */
 import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
@@ -28,6 +28,22 @@ const add = Effect.flatMap(McpClient.McpClient, (client) => client.callTool(Add,
 const clientOf = (place: string) => Layer.provide(McpClient.layerHttp({ url: `${place}/mcp` }), FetchHttpClient.layer)
 
 describe("the README", () => {
+  it.effect("begins with a server that works", () =>
+    Effect.gen(function* () {
+      const client = yield* McpClient.McpClient
+      const { content } = yield* client.callToolByName("add", { a: 1, b: 2 })
+      assert.deepStrictEqual(content, [{ type: "text", text: "3" }])
+    }).pipe(
+      Effect.provide(
+        McpClient.layerStdio({
+          command: process.execPath,
+          args: [fileURLToPath(new URL("../src/hello.ts", import.meta.url))],
+          env: compileCache
+        }).pipe(Layer.provide(NodeServices.layer))
+      )
+    )
+  )
+
   it("shows a client that works", () => {
     const client = fileURLToPath(new URL("../src/calculator-client.ts", import.meta.url))
     const { status, stdout, stderr } = spawnSync(process.execPath, [client], { encoding: "utf8" })

@@ -1,0 +1,10 @@
+import { NodeRuntime } from "@effect/platform-node"
+import { Tool, Tools } from "@effect-mcp/core"
+import { McpServer } from "@effect-mcp/server"
+import { Effect, Schema } from "effect"
+
+const Add = Tool.make("add", { description: "Adds two numbers.", input: { a: Schema.Finite, b: Schema.Finite } })
+
+const features = Tools.layer(Add, ({ a, b }) => Effect.succeed(`${a + b}`))
+
+McpServer.runStdio(McpServer.layer({ name: "hello", version: "1.0.0", features })).pipe(NodeRuntime.runMain)
