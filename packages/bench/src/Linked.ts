@@ -10,6 +10,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
 import { type OutputChunk, type Plugin, rolldown } from "rolldown"
 import { root } from "./Process.ts"
+import { pureCalls } from "./PureCalls.ts"
 
 const packages = path.dirname(root)
 
@@ -85,7 +86,8 @@ export const link = async (name: string): Promise<ReadonlyArray<OutputChunk>> =>
     logLevel: "warn",
     external: (id) => !id.startsWith(".") && !path.isAbsolute(id),
     preserveEntrySignatures: "strict",
-    plugins: [plugin]
+    experimental: { nativeMagicString: true },
+    plugins: [pureCalls, plugin]
   })
   const { output } = await bundle.write({
     dir: to,
