@@ -4,6 +4,7 @@
  * A run only waits where no step of it runs, a question or a sleep is open, and none of its fibers did anything for 30 seconds. Work that is
  * longer without a sign belongs into a step.
  */
+import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { HandlerScheduler } from "@effect-mcp/core/internal/HandlerContext"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -18,26 +19,41 @@ const look = 10_000
 /** How many looks in a row must see that the run only waits. */
 const looks = 3
 
-/** Calls `note` before each operation of a fiber. */
+/**
+ * Notes on the run of a fiber that it does something: Effect asks the scheduler before each operation.
+ *
+ * All runs share it: with a scheduler each, a run would have contexts of its own, which cost as much as the rest of a short task.
+ */
 class NotingScheduler implements Scheduler {
   readonly executionMode: Scheduler["executionMode"]
   private readonly ambient: Scheduler
-  private readonly note: () => void
 
-  constructor(ambient: Scheduler, note: () => void) {
+  constructor(ambient: Scheduler) {
     this.executionMode = ambient.executionMode
     this.ambient = ambient
-    this.note = note
   }
 
   shouldYield(fiber: Fiber.Fiber<unknown, unknown>): boolean {
-    this.note()
+    const client = Context.getOrUndefined(fiber.context, ClientInput)
+    if (client !== undefined && "waits" in client && client.waits instanceof Waits) client.waits.note()
     return this.ambient.shouldYield(fiber)
   }
 
   makeDispatcher(): ReturnType<Scheduler["makeDispatcher"]> {
     return this.ambient.makeDispatcher()
   }
+}
+
+/** By the services that runs begin with: those of a server. */
+const notingContexts = new WeakMap<object, Context.Context<never>>()
+
+const noting = <R>(context: Context.Context<R>): Context.Context<R> => {
+  const known = notingContexts.get(context.mapUnsafe)
+  if (known !== undefined) return Context.makeUnsafe<R>(known.mapUnsafe)
+  const scheduler = new NotingScheduler(Context.get(context, Scheduler))
+  const made = context.pipe(Context.add(Scheduler, scheduler), Context.add(HandlerScheduler, scheduler))
+  notingContexts.set(context.mapUnsafe, made)
+  return made
 }
 
 /** What a run waits for: the answer to a question of a method, or the end of a sleep in milliseconds since the epoch. */
@@ -90,15 +106,14 @@ export class Waits {
     })
   }
 
-  /** The handler on a scheduler that notes when one of its fibers does anything: Effect asks it before each operation. */
+  /** A fiber of the run does something. */
+  note(): void {
+    this.isActive = true
+  }
+
+  /** The handler on a scheduler that notes when one of its fibers does anything; they belong to the run by its `TaskClient`. */
   watched<A, E, R>(handler: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
-    return Effect.flatMap(Scheduler, (ambient) => {
-      const noting = new NotingScheduler(ambient, () => {
-        this.isActive = true
-      })
-      const services = Context.make(Scheduler, noting).pipe(Context.add(HandlerScheduler, noting))
-      return Effect.provideContext(handler, services)
-    })
+    return Effect.updateContext(handler, noting<R>)
   }
 
   /** The methods of the open questions. */
