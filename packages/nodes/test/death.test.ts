@@ -107,6 +107,43 @@ describe("A node that is cut off from the store", () => {
   )
 })
 
+describe("A node that cannot renew its lease", () => {
+  it.live("ends a session that another node took over and closed, at the next request", () =>
+    Effect.gen(function* () {
+      const network = new Nodes.Network()
+      const [cutOff, cannotRenew] = [yield* Ref.make(false), yield* Ref.make(false)]
+      const store = network.store.bind(network)
+      const layerOf = (node: number) =>
+        Layer.suspend(() => {
+          network.store = (times) => {
+            if (node !== 1) return store(times)
+            const { inherit, join, renew } = failing(store(times), Ref.get(cannotRenew))
+            return { ...failing(store(times), Ref.get(cutOff)), inherit, join, renew }
+          }
+          return Nodes.layerMemory(network)
+        })
+      const nodes = yield* cluster(2, layerOf)
+      const session = yield* openSession(nodes.at(1))
+      const headers = { "mcp-session-id": session.id, "mcp-protocol-version": "2025-11-25" }
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
+      const stream = yield* session.get()
+      yield* Ref.set(cannotRenew, true)
+      yield* Ref.set(cutOff, true)
+      let reply = yield* nodes.at(2).fetch({ headers, body })
+      while (reply.status !== 200 || nodeOf(yield* reply.json) !== 2) {
+        yield* Effect.sleep("50 millis")
+        reply = yield* nodes.at(2).fetch({ headers, body })
+      }
+      assert.strictEqual((yield* nodes.at(2).fetch({ method: "DELETE", headers })).status, 204)
+      while ((yield* nodes.at(2).fetch({ headers, body })).status !== 404) yield* Effect.sleep("10 millis")
+      yield* Ref.set(cutOff, false)
+      assert.strictEqual((yield* nodes.at(1).fetch({ headers, body })).status, 404)
+      // Its streams end with it.
+      assert.notInclude(yield* stream.text, "undefined")
+    })
+  )
+})
+
 describe("A session whose node died", () => {
   it.live("is not found by another user, and is found by its own at every node afterwards", () =>
     Effect.gen(function* () {

@@ -1,7 +1,7 @@
 /** What the directory does where its store is slow, or away for a while. */
 import { NodesUnavailable, type SessionRecord } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Logger, Queue } from "effect"
+import { Clock, Deferred, Effect, Logger, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { Directory } from "../src/directory/Directory.ts"
 import { Network } from "../src/memory/Network.ts"
@@ -125,15 +125,19 @@ describe("A directory", () => {
     return Effect.gen(function* () {
       const { state, store } = storeOf()
       const directory = yield* directoryAt("a", store)
+      const look = Effect.ignore(directory.locate("s"))
       for (let outage = 1; outage <= 2; outage++) {
-        state.isAway = true
-        yield* Effect.forEach(Array.from({ length: 100 }), () => Effect.ignore(directory.locate("s")))
+        for (let at = 0; at < 100; at++) {
+          state.isAway = at % 2 === 0
+          yield* look
+        }
         state.isAway = false
-        yield* directory.locate("s")
+        yield* TestClock.adjust("6 seconds")
+        yield* look
       }
       const once = [
         "The directory of sessions does not answer",
-        "The directory of sessions answers again, after 100 failures"
+        "The directory of sessions answers again, after 50 failures"
       ]
       assert.deepStrictEqual(lines, [...once, ...once])
     }).pipe(Effect.provide(Logger.layer([log])))
@@ -153,6 +157,18 @@ describe("A directory", () => {
       state.isAway = false
       yield* TestClock.adjust(400)
       assert.isFalse(directory.isCutOff)
+    })
+  )
+
+  it.effect("is cut off after the machine was suspended, during which its monotonic clock stands still", () =>
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const suspended: Clock.Clock = Object.assign(Object.create(clock), { monotonicTimeNanosUnsafe: () => 0n })
+      const { state, store } = storeOf()
+      const directory = yield* Effect.provideService(directoryAt("a", store), Clock.Clock, suspended)
+      state.isAway = true
+      yield* TestClock.adjust(1201)
+      assert.isTrue(directory.isCutOff)
     })
   )
 

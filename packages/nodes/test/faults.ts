@@ -172,11 +172,60 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/nodes/test/redis.test.ts"
   },
   {
-    name: "A later use of a state waits for a reply after the state has expired",
+    name: "A later use of a state whose reply was lost is told that the state is wrong",
     file: "packages/nodes/src/directory/SharedReplies.ts",
-    from: "(now < expires ? again",
-    to: "(now < Infinity ? again",
+    from: 'if (use._tag === "Expired") return Effect.fail(spent)',
+    to: 'if (use._tag === "Expired") return Effect.fail(expired)',
     test: "packages/nodes/test/replies.test.ts"
+  },
+  {
+    name: "A state that has expired by the clock of Postgres is used by a node whose clock is late",
+    file: "packages/nodes/src/postgres/stores.ts",
+    from: "WHERE ${until} > ${now}\n",
+    to: "WHERE ${until} > to_timestamp(0)\n",
+    test: laws
+  },
+  {
+    name: "A state that has expired by the clock of a Redis is used by a node whose clock is late",
+    file: "packages/nodes/src/redis/scripts.ts",
+    from: "<= time[1] * 1000",
+    to: "<= 0 * 1000",
+    test: laws
+  },
+  {
+    name: "A session that another node took over and closed is served where it was held before",
+    file: remote,
+    from: "      this.lost(id)\n",
+    to: "      void id\n",
+    test: death
+  },
+  {
+    name: "A node that was suspended takes its lease for valid",
+    file: directorySource,
+    from: "|| wall - this.renewed.wall > this.lease",
+    to: "|| wall - this.renewed.wall < 0",
+    test: directory
+  },
+  {
+    name: "The sizes of sessions that other nodes took over are kept for ever",
+    file: "packages/nodes/src/events/Sizes.ts",
+    from: "if (this.streams.size <= maxStreams) break",
+    to: "if (this.streams.size > 0) break",
+    test: "packages/nodes/test/sizes.test.ts"
+  },
+  {
+    name: "A wrong URL of a Redis is told with its password",
+    file: "packages/nodes/src/redis/layer.ts",
+    from: "yield* checked(url)",
+    to: "yield* Effect.ignore(checked(url))",
+    test: "packages/nodes/test/redis.test.ts"
+  },
+  {
+    name: "A relayed stream of a batch forgets an answer that came before the last event",
+    file: "packages/server/src/http/session/RelayedStream.ts",
+    from: "for (const id of answeredIn(events)) this.answered.add(id)",
+    to: "this.last = events",
+    test: "packages/server/test/http/session/relayed.test.ts"
   },
   {
     name: "A relay at a port that is in use is a defect",

@@ -7,7 +7,7 @@ import { ReplayGuard } from "@effect-mcp/server/ReplayGuard"
 import { StateSeal } from "@effect-mcp/server/StateSeal"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { Directory } from "../src/directory/Directory.ts"
 import { networks } from "./support/networks.ts"
 
@@ -130,6 +130,28 @@ for (const { missing, name, open } of networks) {
           yield* Effect.exit(a!.guard.once("d", expires, Effect.interrupt))
           assert.strictEqual(yield* b!.guard.once("d", expires, Effect.succeed("anew")), "anew")
         })
+    )
+
+    it.live("lets no state be used that has expired by the clock of the store, though a node's own clock is late", () =>
+      Effect.gen(function* () {
+        const [a] = yield* nodes(1)
+        const expires = (yield* Clock.currentTimeMillis) - 1000
+        const used = yield* Effect.flip(a!.guard.once("late", expires, Effect.die("The handler runs")))
+        assert.deepStrictEqual([used.code, used.message], [-32602, "Invalid or expired requestState"])
+      })
+    )
+
+    it.live("gives the first use of a state to one of many that come at once", () =>
+      Effect.gen(function* () {
+        const [a, b, c] = yield* nodes(3)
+        const expires = (yield* Clock.currentTimeMillis) + 60_000
+        for (let state = 0; state < 10; state++) {
+          let runs = 0
+          const handler = Effect.sync(() => ++runs)
+          const uses = [a!, b!, c!, a!, b!, c!].map(({ guard }) => guard.once(`${state}`, expires, handler))
+          assert.deepStrictEqual(yield* Effect.all(uses, { concurrency: "unbounded" }), [1, 1, 1, 1, 1, 1])
+        }
+      })
     )
 
     it.live("carries hints to all other nodes, and opens on each what another one sealed", () =>

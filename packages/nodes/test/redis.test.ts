@@ -3,7 +3,8 @@ import { Nodes } from "@effect-mcp/nodes"
 import { Nodes as Node, type SessionRecord } from "@effect-mcp/server/Nodes"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Scope } from "effect"
+import { inspect } from "node:util"
 import { createClient } from "redis"
 import { databases, redisUrl } from "./support/networks.ts"
 
@@ -30,6 +31,24 @@ const connected = Effect.acquireRelease(
   Effect.promise(() => createClient({ url: redisUrl }).connect()),
   (client) => Effect.sync(() => client.destroy())
 )
+
+describe("A wrong URL of a Redis", () => {
+  it.live("is refused by an error that does not tell its password", () =>
+    Effect.gen(function* () {
+      for (const url of [
+        "redis://u:hunter2@host:port",
+        "http://u:hunter2@host",
+        "u:hunter2@host",
+        "redis://u:hunter2@h/x"
+      ]) {
+        const built = yield* Effect.exit(Effect.scoped(Layer.build(Layer.fresh(Nodes.layerRedis({ url })))))
+        assert(Exit.isFailure(built))
+        assert.include(Cause.pretty(built.cause), "give redis://")
+        assert.notInclude(Cause.pretty(built.cause) + inspect(built, { depth: 9, showHidden: true }), "hunter2")
+      }
+    })
+  )
+})
 
 describe("A Redis of nodes", needs(redis.missing === undefined, redis.missing ?? ""), () => {
   it.live("keeps the sessions of a node that lives, however short `keep` is", () =>

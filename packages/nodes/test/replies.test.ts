@@ -4,14 +4,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Directory } from "../src/directory/Directory.ts"
-import { type FirstUse, makeSharedReplies } from "../src/directory/SharedReplies.ts"
+import { makeSharedReplies } from "../src/directory/SharedReplies.ts"
+import { repliesOf } from "../src/memory/layer.ts"
 import { Network } from "../src/memory/Network.ts"
 
 const times = { lease: 1200, grace: 300, kept: 600_000 }
 
 /** A guard whose store fails so often to keep a reply. */
 const guardThatFails = Effect.fnUntraced(function* (failures: number) {
-  const kept = new Map<string, FirstUse>()
+  const store = repliesOf(new Network())
   let left = failures
   const directory = yield* Directory.make({
     store: new Network().store(times),
@@ -19,22 +20,9 @@ const guardThatFails = Effect.fnUntraced(function* (failures: number) {
     address: "a",
     relay: { named: () => {}, asked: () => [], cut: () => {} }
   })
+  const away = Effect.fail(new NodesUnavailable({ message: "away for a moment" }))
   return makeSharedReplies(
-    {
-      begin: (jti, node) =>
-        Effect.sync(() => {
-          const first = kept.get(jti)
-          if (first === undefined) kept.set(jti, { node, reply: undefined })
-          return first
-        }),
-      end: (jti, reply) =>
-        Effect.suspend(() =>
-          left-- > 0
-            ? Effect.fail(new NodesUnavailable({ message: "away for a moment" }))
-            : Effect.sync(() => void kept.set(jti, { node: "", reply }))
-        ),
-      drop: (jti) => Effect.sync(() => void kept.delete(jti))
-    },
+    { ...store, end: (jti, reply) => Effect.suspend(() => (left-- > 0 ? away : store.end(jti, reply))) },
     directory
   )
 })

@@ -86,6 +86,32 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
+      "has a stream of 11 MiB at another node, whole and in order",
+      () =>
+        Effect.gen(function* () {
+          const nodes = yield* three
+          const session = yield* openSession(nodes.at(1), version)
+          const params = { name: "pour", _meta: { progressToken: 9 } }
+          const body = JSON.stringify({ jsonrpc: "2.0", id: 9, method: "tools/call", params })
+          const reply = yield* nodes.at(2).fetch({ headers: headersOf(session, version), body })
+          const seen: Array<number> = []
+          let { data } = yield* reply.event
+          while (data?.id !== 9) {
+            if (data?.method === "notifications/progress") seen.push(data.params.progress)
+            data = (yield* reply.event).data
+          }
+          assert.deepStrictEqual(
+            seen,
+            Array.from({ length: 128 }, (_, at) => at + 1)
+          )
+          assert.lengthOf(data.result.content[0].text, 3 * 1024 * 1024)
+          const next = yield* nodes.at(2).fetch({ headers: headersOf(session, version), body: callOf("which", 10) })
+          assert.strictEqual(nodeOf(yield* next.json), 1)
+        }),
+      needs(missing === undefined, missing ?? "")
+    )
+
+    it.live(
       "is closed everywhere by one DELETE at any node",
       () =>
         Effect.gen(function* () {

@@ -29,6 +29,19 @@ const swept = 60_000
 /** How many sessions that ended are removed by one step. */
 const removedAtOnce = 500
 
+/** By two clocks: the monotonic one stands still while the machine is suspended, the other one may be set back. */
+interface Moment {
+  /** In nanoseconds. */
+  readonly monotonic: bigint
+  /** In milliseconds. */
+  readonly wall: number
+}
+
+const momentOf = (clock: Clock.Clock): Moment => ({
+  monotonic: clock.monotonicTimeNanosUnsafe(),
+  wall: clock.currentTimeMillisUnsafe()
+})
+
 interface Watched {
   readonly gone: Deferred.Deferred<void>
   waiting: number
@@ -88,8 +101,8 @@ export class Directory implements SessionDirectory {
   private readonly clock: Clock.Clock
   /** How long a lease lasts without a renewal, in milliseconds. */
   private readonly lease: number
-  /** When the last renewal that succeeded was sent, in nanoseconds of the monotonic clock. */
-  private renewed: bigint
+  /** When the last renewal that succeeded was sent. */
+  private renewed: Moment
   private readonly holders = new Set<Holder>()
   /** The sessions that ended here and may still be in the store. */
   private readonly ended = new Set<string>()
@@ -103,7 +116,7 @@ export class Directory implements SessionDirectory {
     this.relay = relay
     this.clock = clock
     this.lease = times.lease
-    this.renewed = clock.monotonicTimeNanosUnsafe()
+    this.renewed = momentOf(clock)
     this.node = this.named()
     relay.named(this.node)
   }
@@ -153,12 +166,15 @@ export class Directory implements SessionDirectory {
   }
 
   get isCutOff(): boolean {
-    return this.clock.monotonicTimeNanosUnsafe() - this.renewed > BigInt(Math.round(this.lease * 1e6))
+    const { monotonic, wall } = momentOf(this.clock)
+    return (
+      monotonic - this.renewed.monotonic > BigInt(Math.round(this.lease * 1e6)) || wall - this.renewed.wall > this.lease
+    )
   }
 
   private get renew(): Effect.Effect<void, NodesUnavailable> {
     return Effect.suspend(() => {
-      const sent = this.clock.monotonicTimeNanosUnsafe()
+      const sent = momentOf(this.clock)
       const renewal = Effect.timeoutOrElse(this.store.renew(this.node), {
         duration: this.lease / renewals,
         orElse: () => Effect.fail(late)
@@ -174,7 +190,7 @@ export class Directory implements SessionDirectory {
     return Effect.suspend(() => {
       const before = this.node
       const next = this.named()
-      const sent = this.clock.monotonicTimeNanosUnsafe()
+      const sent = momentOf(this.clock)
       // Those that ended while the store did not answer are removed by the next node.
       const ids = [...this.ids, ...this.ended]
       return Effect.map(Effect.andThen(this.store.join(next), this.store.inherit(before, next, ids)), (inherited) => {

@@ -9,7 +9,6 @@ import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import type { ReplayGuard } from "@effect-mcp/server/ReplayGuard"
 import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
@@ -17,17 +16,18 @@ import type { Directory } from "./Directory.ts"
 import type { NodeId } from "../relay/NodeId.ts"
 import { Outage } from "./Outage.ts"
 
-/** The first use of a state. */
-export interface FirstUse {
-  readonly node: NodeId
-  /** The reply; undefined while its handler runs. */
-  readonly reply: string | undefined
-}
+/** What the use of a state is. */
+export type Use =
+  | { readonly _tag: "First" }
+  /** The first use was at `node`; `reply` is undefined while its handler runs. */
+  | { readonly _tag: "Later"; readonly node: NodeId; readonly reply: string | undefined }
+  /** Its time is over by the clock of the store, which is one for all nodes: what was kept of it may be removed already. */
+  | { readonly _tag: "Expired" }
 
 /** Where replies are kept, each until its state expires. */
 export interface ReplyStore {
-  /** Notes the first use of a state, which lasts until `expires` (milliseconds since the epoch). Undefined: this is the first. */
-  readonly begin: (jti: string, node: NodeId, expires: number) => Effect.Effect<FirstUse | undefined, NodesUnavailable>
+  /** Notes the first use of a state, which lasts until `expires` (milliseconds since the epoch). One step, of which one use is the first. */
+  readonly begin: (jti: string, node: NodeId, expires: number) => Effect.Effect<Use, NodesUnavailable>
   readonly end: (jti: string, reply: string) => Effect.Effect<void, NodesUnavailable>
   /** Makes the next use the first one. */
   readonly drop: (jti: string) => Effect.Effect<void, NodesUnavailable>
@@ -37,6 +37,7 @@ export interface ReplyStore {
 const pause = "50 millis"
 
 const unavailable = McpError.internalError("The answers to questions cannot be recorded: send them again later")
+const expired = McpError.invalidParams("Invalid or expired requestState")
 const spent = McpError.interrupted("The first use of this state was interrupted")
 
 const encode = (exit: Exit.Exit<unknown, McpError.McpError>): string | undefined => {
@@ -66,26 +67,30 @@ export const makeSharedReplies = (store: ReplyStore, directory: Directory): Repl
   const reachable = <A>(effect: Effect.Effect<A, NodesUnavailable>): Effect.Effect<A, McpError.McpError> =>
     Effect.mapError(outage.noted(effect), () => unavailable)
   const again = (jti: string, expires: number): Effect.Effect<unknown, McpError.McpError> =>
-    Effect.flatMap(reachable(store.begin(jti, directory.node, expires)), (first) => {
-      if (first?.reply !== undefined) return decode(first.reply)
+    Effect.flatMap(reachable(store.begin(jti, directory.node, expires)), (use) => {
+      // The reply may never have come: its node may not have been able to keep it.
+      if (use._tag === "Expired") return Effect.fail(spent)
       // The first use was interrupted meanwhile: its caller is told by it.
-      if (first === undefined) return Effect.andThen(reachable(store.drop(jti)), Effect.fail(spent))
-      const gone = Effect.andThen(directory.gone(first.node), Effect.fail(spent))
-      const waited = Effect.sleep(pause)
-      return Effect.andThen(
-        first.node === directory.node ? waited : Effect.raceFirst(waited, gone),
-        // The reply may never come: its node may not have been able to keep it.
-        Effect.flatMap(Clock.currentTimeMillis, (now) => (now < expires ? again(jti, expires) : Effect.fail(spent)))
-      )
+      if (use._tag === "First") return Effect.andThen(reachable(store.drop(jti)), Effect.fail(spent))
+      return use.reply === undefined ? waiting(use.node, jti, expires) : decode(use.reply)
     })
+  const waiting = (node: NodeId, jti: string, expires: number) => {
+    const gone = Effect.andThen(directory.gone(node), Effect.fail(spent))
+    const waited = Effect.sleep(pause)
+    return Effect.andThen(
+      node === directory.node ? waited : Effect.raceFirst(waited, gone),
+      Effect.suspend(() => again(jti, expires))
+    )
+  }
   const once = <A, R>(
     jti: string,
     expires: number,
     reply: Effect.Effect<A, McpError.McpError, R>
   ): Effect.Effect<A, McpError.McpError, R> =>
-    Effect.flatMap(reachable(store.begin(jti, directory.node, expires)), (first) => {
+    Effect.flatMap(reachable(store.begin(jti, directory.node, expires)), (use) => {
+      if (use._tag === "Expired") return Effect.fail(expired)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is kept under a jti came from a reply to the very same request, so it has this type
-      if (first !== undefined) return again(jti, expires) as Effect.Effect<A, McpError.McpError>
+      if (use._tag === "Later") return again(jti, expires) as Effect.Effect<A, McpError.McpError>
       return Effect.onExit(reply, (exit) => {
         const text = encode(exit)
         const kept = text === undefined ? store.drop(jti) : store.end(jti, text)

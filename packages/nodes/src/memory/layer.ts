@@ -1,11 +1,12 @@
 /** A node of a network in this process. */
 import { RelayError } from "@effect-mcp/server/Nodes"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { DirectoryStore } from "../directory/DirectoryStore.ts"
 import type { NodeId } from "../relay/NodeId.ts"
-import type { ReplyStore } from "../directory/SharedReplies.ts"
+import type { ReplyStore, Use } from "../directory/SharedReplies.ts"
 import { layerOf, type Network as Parts, type Options, timesOf } from "../layerOf.ts"
 import { askedOf, type NodeRelay } from "../relay/NodeRelay.ts"
 import type { Member, Network } from "./Network.ts"
@@ -87,12 +88,15 @@ const busOf = (network: Network, own: Member): Parts["bus"] => ({
   }
 })
 
-const repliesOf = ({ replies }: Network): ReplyStore => ({
+/** Replies to states, by the clock of the process. */
+export const repliesOf = ({ replies }: Pick<Network, "replies">): ReplyStore => ({
   begin: (jti, node, expires) =>
-    Effect.sync(() => {
+    Effect.map(Clock.currentTimeMillis, (now): Use => {
+      for (const [old, reply] of replies) if (reply.expires <= now) replies.delete(old)
+      if (expires <= now) return { _tag: "Expired" }
       const first = replies.get(jti)
       if (first === undefined) replies.set(jti, { node, expires, text: undefined })
-      return first && { node: first.node, reply: first.text }
+      return first === undefined ? { _tag: "First" } : { _tag: "Later", node: first.node, reply: first.text }
     }),
   end: (jti, text) =>
     Effect.sync(() => {

@@ -4,7 +4,7 @@ import { type Event, EventsGone, type EventStore } from "@effect-mcp/server/Even
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import * as Effect from "effect/Effect"
 import type { DirectoryStore, Entry, Times } from "../directory/DirectoryStore.ts"
-import type { FirstUse, ReplyStore } from "../directory/SharedReplies.ts"
+import type { ReplyStore, Use } from "../directory/SharedReplies.ts"
 import { Sizes } from "../events/Sizes.ts"
 import { within } from "./patience.ts"
 
@@ -176,24 +176,28 @@ export const eventsIn = (sql: PgClient): EventStore["Service"] => {
 export const repliesIn = (sql: PgClient): ReplyStore => {
   const run = query(sql)
   return {
-    begin: (jti, node, expires) =>
-      Effect.flatMap(
-        run(
-          `INSERT INTO mcp_reply (jti, node, expires) VALUES ($1, $2, to_timestamp($3::double precision / 1000))
-           ON CONFLICT DO NOTHING RETURNING jti`,
-          [jti, node, expires]
-        ),
-        (made) =>
-          made.length > 0
-            ? Effect.succeed(undefined)
-            : Effect.map(
-                run<{ readonly node: string; readonly reply: string | null }>(
-                  "SELECT node, reply FROM mcp_reply WHERE jti = $1",
-                  [jti]
-                ),
-                ([row]): FirstUse | undefined => row && { node: row.node, reply: row.reply ?? undefined }
-              )
-      ),
+    begin: (jti, node, expires) => {
+      const until = "to_timestamp($2::double precision / 1000)"
+      const made = run(
+        `INSERT INTO mcp_reply (jti, node, expires) SELECT $1, $3, ${until} WHERE ${until} > ${now}
+         ON CONFLICT DO NOTHING RETURNING jti`,
+        [jti, expires, node]
+      )
+      const found = run<{ readonly node: string | null; readonly reply: string | null; readonly valid: boolean }>(
+        `SELECT ${until} > ${now} AS valid, node, reply FROM (SELECT 1) AS one LEFT JOIN mcp_reply ON jti = $1`,
+        [jti, expires]
+      )
+      const use: Effect.Effect<Use, NodesUnavailable> = Effect.flatMap(made, (rows) => {
+        if (rows.length > 0) return Effect.succeed<Use>({ _tag: "First" })
+        return Effect.flatMap(found, ([row]) => {
+          if (row?.valid !== true) return Effect.succeed<Use>({ _tag: "Expired" })
+          // The first use was dropped between the two statements: this may be the first.
+          if (row.node === null) return use
+          return Effect.succeed<Use>({ _tag: "Later", node: row.node, reply: row.reply ?? undefined })
+        })
+      })
+      return use
+    },
     end: (jti, reply) => Effect.asVoid(run("UPDATE mcp_reply SET reply = $2 WHERE jti = $1", [jti, reply])),
     drop: (jti) => Effect.asVoid(run("DELETE FROM mcp_reply WHERE jti = $1", [jti]))
   }

@@ -14,6 +14,16 @@ export interface RedisOptions extends Options, TcpRelay.Options {
   readonly prefix?: string | undefined
 }
 
+/** Fails where it is no URL of a Redis. Errors of what parses it would tell the password. */
+const checked = (url: string): Effect.Effect<void, NodesUnavailable> =>
+  URL.canParse(url) && /^rediss?:$/.test(new URL(url).protocol) && /^\/?\d*$/.test(new URL(url).pathname)
+    ? Effect.void
+    : Effect.fail(
+        new NodesUnavailable({
+          message: "The `url` is not that of a Redis: give redis://user:password@host:port/number, or rediss://"
+        })
+      )
+
 /** Connected until the scope closes; a connection that was cut is made again. */
 const connected = (url: string) =>
   Effect.acquireRelease(
@@ -55,6 +65,7 @@ const secret = (redis: Client, key: string) =>
 export const layer = ({ prefix = "mcp:", url, ...options }: RedisOptions) =>
   layerOf(
     Effect.gen(function* () {
+      yield* checked(url)
       const redis = yield* connected(url)
       const times = timesOf(options)
       const key = yield* secret(redis, `${prefix}secret:state`)

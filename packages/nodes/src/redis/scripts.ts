@@ -45,3 +45,12 @@ if tonumber(ARGV[3]) > 0 then redis.call('LTRIM', KEYS[2], ARGV[3], -1) end
 redis.call('PEXPIRE', KEYS[2], ARGV[4])
 redis.call('PEXPIRE', KEYS[3], ARGV[4])
 return 1`
+
+/** Notes the first use of a state; gives what was noted before. `KEYS`: the state. `ARGV`: what to note, milliseconds since the epoch. */
+export const begin = `
+local time = redis.call('TIME')
+if tonumber(ARGV[2]) <= time[1] * 1000 + math.floor(time[2] / 1000) then return 'expired' end
+local noted = redis.call('GET', KEYS[1])
+if noted then return noted end
+redis.call('SET', KEYS[1], ARGV[1], 'PXAT', ARGV[2])
+return 'first'`

@@ -4,7 +4,7 @@ import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import * as Effect from "effect/Effect"
 import type { createClient } from "redis"
 import type { DirectoryStore, Entry, Times } from "../directory/DirectoryStore.ts"
-import type { FirstUse, ReplyStore } from "../directory/SharedReplies.ts"
+import type { ReplyStore, Use } from "../directory/SharedReplies.ts"
 import { Sizes } from "../events/Sizes.ts"
 import * as Scripts from "./scripts.ts"
 
@@ -136,25 +136,21 @@ export const eventsIn = (redis: Client, prefix: string, { kept }: Times): EventS
   }
 }
 
-const useOf = (text: string): FirstUse => {
+const useOf = (text: string): Use => {
+  if (text === "first") return { _tag: "First" }
+  if (text === "expired") return { _tag: "Expired" }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node wrote it by `begin` or `end`
   const { node, reply } = JSON.parse(text) as { readonly node: string; readonly reply?: string }
-  return { node, reply }
+  return { _tag: "Later", node, reply }
 }
 
 export const repliesIn = (redis: Client, prefix: string): ReplyStore => {
   const keyOf = (jti: string): string => `${prefix}reply:${jti}`
   return {
     begin: (jti, node, expires) => {
-      const first = JSON.stringify({ node })
-      const made = command(() => redis.set(keyOf(jti), first, { NX: true, PXAT: Math.round(expires) }))
-      return Effect.flatMap(made, (done) => {
-        if (done !== null) return Effect.succeed(undefined)
-        return Effect.map(
-          command(() => redis.get(keyOf(jti))),
-          (text) => (text === null ? undefined : useOf(text))
-        )
-      })
+      const args = [JSON.stringify({ node }), String(Math.round(expires))]
+      const used = command(() => redis.eval(Scripts.begin, { keys: [keyOf(jti)], arguments: args }))
+      return Effect.map(used, (text) => useOf(String(text)))
     },
     end: (jti, reply) =>
       Effect.asVoid(

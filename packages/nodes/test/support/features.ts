@@ -11,6 +11,7 @@ export const Slow = Tool.make("slow", {
   output: { n: Schema.Int, node: Schema.Int }
 })
 const Hang = Tool.make("hang", { description: "Reports progress and never ends." })
+const Pour = Tool.make("pour", { description: "Reports 8 MiB of progress, and answers with 3 MiB." })
 const Grow = Tool.make("grow", { description: "Registers a prompt: the list changes." })
 const Touch = Tool.make("touch", { description: "Changes the resource." })
 
@@ -30,6 +31,15 @@ export const featuresOf = (node: number) =>
         Tools.layer(Ask, () => Effect.as(Elicitation.confirm("Sure?"), { node })),
         Tools.layer(Slow, ({ ms, n }) => Effect.as(Effect.sleep(ms), { n, node })),
         Tools.layer(Hang, () => Effect.andThen(Progress.report(1), Effect.never)),
+        Tools.layer(Pour, () =>
+          Effect.as(
+            Effect.forEach(
+              Array.from({ length: 128 }, (_, at) => at + 1),
+              (at) => Progress.report(at, { message: "p".repeat(64 * 1024) })
+            ),
+            "r".repeat(3 * 1024 * 1024)
+          )
+        ),
         Tools.layer(Grow, () => Effect.as(Effect.provide(Layer.buildWithScope(grown, scope), registries), "grown")),
         Tools.layer(Touch, () => Effect.as(PubSub.publish(touched, node), "touched")),
         Resources.layer({ uri: "test://count", name: "count" }, Effect.succeed("1"), Stream.fromPubSub(touched))

@@ -16,9 +16,13 @@ export class RelayedStream extends EventStream {
   private readonly ids: ReadonlyArray<JsonRpc.Id>
   private readonly decoder = new TextDecoder()
   /** The beginning of an event whose end has not come. */
-  private part = ""
-  /** The events that may hold answers: the last one, since the answer to one request is last; all of a batch. */
+  private parts: Array<string> = []
+  /** Whether `parts` end with a newline: an event ends at the second. */
+  private endsLine = false
+  /** The last event, where there is one request: the answer to it is last. */
   private last = ""
+  /** The requests of a batch that have answers. */
+  private readonly answered = new Set<JsonRpc.Id>()
 
   /** `ids`: the requests whose answers the events hold. */
   constructor(ids: ReadonlyArray<JsonRpc.Id>) {
@@ -34,19 +38,23 @@ export class RelayedStream extends EventStream {
 
   /** Hands text on, however much waits. */
   events(text: string): void {
-    this.part += text
-    const end = this.part.lastIndexOf("\n\n") + 2
-    if (end < 2) return
-    const events = this.part.slice(0, end)
-    this.part = this.part.slice(end)
+    if (text === "") return
+    const blank = text.lastIndexOf("\n\n")
+    // What came before is not searched again: a long event comes in thousands of parts.
+    const end = blank >= 0 ? blank + 2 : this.endsLine && text.startsWith("\n") ? 1 : 0
+    this.endsLine = text.endsWith("\n") && end < text.length
+    if (end === 0) return void this.parts.push(text)
+    const events = this.parts.join("") + text.slice(0, end)
+    this.parts = end === text.length ? [] : [text.slice(end)]
     this.push(0, events)
-    if (this.ids.length > 0) this.last = this.ids.length > 1 ? this.last + events : lastEvent(events)
+    if (this.ids.length === 1) this.last = lastEvent(events)
+    else if (this.ids.length > 1) for (const id of answeredIn(events)) this.answered.add(id)
   }
 
   /** Ends the stream: an error answers each request that has no answer. */
   cut(error: McpError.McpError): void {
-    const answered = answeredIn(this.last)
-    for (const id of this.ids) if (!answered.has(id)) this.write(JsonRpc.encode(JsonRpc.failure(id, error)))
+    for (const id of answeredIn(this.last)) this.answered.add(id)
+    for (const id of this.ids) if (!this.answered.has(id)) this.write(JsonRpc.encode(JsonRpc.failure(id, error)))
     this.end()
   }
 }
