@@ -150,7 +150,7 @@ export const repliesIn = (redis: Client, prefix: string): ReplyStore => {
     begin: (jti, node, expires) => {
       const args = [JSON.stringify({ node }), String(Math.round(expires))]
       const used = command(() => redis.eval(Scripts.begin, { keys: [keyOf(jti)], arguments: args }))
-      return Effect.map(used, (text) => useOf(String(text)))
+      return Effect.map(used, (text) => useOf(typeof text === "string" ? text : "expired"))
     },
     end: (jti, reply) =>
       Effect.asVoid(
