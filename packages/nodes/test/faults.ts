@@ -20,8 +20,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A stream that another node wrote ends without an answer when that node dies",
     file: "packages/server/src/http/session/RelayedStream.ts",
-    from: "if (!answered.has(id))",
-    to: "if (answered.has(id))",
+    from: "if (!this.answered.has(id))",
+    to: "if (this.answered.has(id))",
     test: death
   },
   {
