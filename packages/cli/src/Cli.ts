@@ -16,7 +16,7 @@ import { call } from "./commands/Call.ts"
 import { dev } from "./commands/Dev.ts"
 import { login, logout, whoami } from "./commands/Login.ts"
 import { fuzz, fuzzClient, replay } from "./commands/Fuzz.ts"
-import { judge } from "./commands/Judge.ts"
+import { judge, record } from "./commands/Judge.ts"
 import { install, list } from "./commands/Install.ts"
 import { inspect } from "./commands/Inspect.ts"
 import { ping } from "./commands/Ping.ts"
@@ -63,6 +63,7 @@ const command = root.pipe(
     fuzzClient,
     replay,
     judge,
+    record,
     install,
     list,
     audit,

@@ -210,3 +210,41 @@ describe("effect-mcp judge over HTTP", () => {
     })
   )
 })
+
+describe("effect-mcp record", () => {
+  it.live("writes what passes, redacts what is named as a secret, and says so", () =>
+    Effect.gen(function* () {
+      const file = join(yield* folder, "cassette.jsonl")
+      const secret = line("tools/list", { apiKey: "s3cret", word: "hush", cursor: "x" }, 2)
+      const { code, stderr, stdout } = yield* program(
+        ["record", "--redact", "word", file, ...faulty],
+        [
+          { until: `"id":1`, type: secret },
+          { until: `"id":2`, signal: "SIGTERM" }
+        ],
+        initialize
+      )
+      assert.strictEqual(code, 0, stderr)
+      assert.lengthOf(stdout.trim().split("\n"), 2)
+      assert.include(
+        stderr,
+        `Wrote 4 messages to ${file}, without headers; redacted: tools/list params.apiKey, tools/list params.word`
+      )
+      const written = readFileSync(file, "utf8")
+      assert.lengthOf(written.trim().split("\n"), 5)
+      assert.notMatch(written, /s3cret|hush/)
+    })
+  )
+
+  it("says what is wrong with its command line", async () => {
+    const cases: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
+      [["record", ...faulty], 2, "Missing required argument: file"],
+      [["record", "/nowhere/a.jsonl", ...faulty], 2, "Cannot write /nowhere/a.jsonl"]
+    ]
+    for (const [argv, code, message] of cases) {
+      const ran = await Effect.runPromise(run(argv))
+      assert.include(ran.stderr, message)
+      assert.strictEqual(ran.code, code)
+    }
+  })
+})

@@ -1,6 +1,7 @@
 export * as AuthServer from "./auth/AuthServer.ts"
 export * as ProtectedResource from "./auth/ProtectedResource.ts"
 export * as Arbitraries from "./Arbitraries.ts"
+export * as Cassette from "./cassette/Cassette.ts"
 export * as CrashPoints from "./CrashPoints.ts"
 export * as ElicitationTest from "./ElicitationTest.ts"
 export * as Faulty from "./Faulty.ts"

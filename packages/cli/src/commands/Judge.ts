@@ -1,4 +1,5 @@
-/** `effect-mcp judge`: the server, served unchanged, and held against the specification while it is used. */
+/** `effect-mcp judge` and `record`: the server, served unchanged; held against the specification, or recorded for tests. */
+import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
@@ -9,7 +10,7 @@ import { placeOf } from "../tap/Tap.ts"
 import { reportFlags } from "./Fuzz.ts"
 
 /** Where a server at a URL is served again. */
-export const placeFlags = {
+const placeFlags = {
   port: Flag.Int("port").pipe(
     Flag.withMetavar("N"),
     Flag.withDescription("For a URL: the port where clients reach it. Default: any that is free, which is told"),
@@ -22,16 +23,22 @@ export const placeFlags = {
   )
 }
 
+/** The server, the settings, and where it is served. */
+const served = Effect.fnUntraced(function* (given: {
+  readonly port: Option.Option<number>
+  readonly host: Option.Option<string>
+}) {
+  const settings = yield* Settings.settings
+  const target = yield* chosen(settings)
+  const [port, host] = [Option.getOrUndefined(given.port), Option.getOrUndefined(given.host)]
+  return { settings, target, place: yield* placeOf(target, { port, host }) }
+})
+
 export const judge = Command.make(
   "judge",
   { ...reportFlags, ...placeFlags },
   Effect.fnUntraced(function* (given) {
-    const settings = yield* Settings.settings
-    const target = yield* chosen(settings)
-    const place = yield* placeOf(target, {
-      port: Option.getOrUndefined(given.port),
-      host: Option.getOrUndefined(given.host)
-    })
+    const { place, settings, target } = yield* served(given)
     const { level, only, report } = given
     // Loaded when needed: the other commands judge nothing.
     const Judging = yield* Effect.promise(() => import("../Judging.ts"))
@@ -52,6 +59,32 @@ export const judge = Command.make(
     {
       command: "effect-mcp judge --port 8080 -- http://localhost:3000/mcp",
       description: "Clients use http://localhost:8080/mcp; Ctrl+C or SIGTERM ends it with the same exit codes"
+    }
+  ])
+)
+
+export const record = Command.make(
+  "record",
+  {
+    ...placeFlags,
+    file: Argument.String("file").pipe(Argument.withDescription("The cassette to write, one message a line (JSONL)")),
+    redact: Flag.String("redact").pipe(
+      Flag.withMetavar("NAME"),
+      Flag.withDescription("A field whose values are secrets, beside those that are named like one; repeatable"),
+      Flag.atLeast(0)
+    )
+  },
+  Effect.fnUntraced(function* (given) {
+    const { place, settings, target } = yield* served(given)
+    const Recording = yield* Effect.promise(() => import("../Recording.ts"))
+    return yield* Recording.record(target, settings, place, { file: given.file, redact: given.redact })
+  })
+).pipe(
+  Command.withDescription("Serve the server unchanged, and record it for tests (McpTest.replayed)"),
+  Command.withExamples([
+    {
+      command: "effect-mcp record weather.jsonl -- node server.js",
+      description: 'In place of the server\'s command; McpTest.replayed("weather.jsonl") then stands for the server'
     }
   ])
 )

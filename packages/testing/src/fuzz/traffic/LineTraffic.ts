@@ -5,7 +5,7 @@ import { Conversation, type Options } from "./Conversation.ts"
 const longestLine = 16 * 1024 * 1024
 
 /** Takes bytes apart into lines. */
-const lines = (take: (line: string) => void) => {
+export const lines = (take: (line: string) => void) => {
   const decoder = new TextDecoder()
   let open = ""
   return (chunk: Uint8Array): void => {

@@ -1,0 +1,28 @@
+import { NodeServices } from "@effect/platform-node"
+import { McpClient } from "@effect-mcp/client"
+import { Add } from "@effect-mcp/examples/calculator"
+import { McpTest } from "@effect-mcp/testing"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { fileURLToPath } from "node:url"
+
+// effect-mcp call add a=1 b=2 -- effect-mcp record calculator.jsonl -- node calculator-server.ts
+const file = fileURLToPath(new URL("calculator.jsonl", import.meta.url))
+const calculator = McpTest.replayed(file).pipe(Layer.provide(NodeServices.layer))
+
+layer(calculator)("A calculator that was recorded", (it) => {
+  it.effect("adds as it did then", () =>
+    Effect.gen(function* () {
+      const client = yield* McpClient.McpClient
+      assert.deepStrictEqual(yield* client.callTool(Add, { a: 1, b: 2 }), { sum: 3 })
+    })
+  )
+
+  it.effect("fails for what it was not asked", () =>
+    Effect.gen(function* () {
+      const client = yield* McpClient.McpClient
+      const error = yield* Effect.flip(Effect.asVoid(client.callToolByName("add", { a: 1, b: 3 })))
+      assert.include(error?.message, "does not have this request")
+    })
+  )
+})

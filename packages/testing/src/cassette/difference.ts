@@ -1,0 +1,70 @@
+/** How two requests differ, where ids, progress tokens and what every request of a client carries do not count. */
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { redacted } from "./redact.ts"
+
+/** Members of `_meta` that differ from run to run, or from client to client. */
+const passing = new Set<string>([
+  "progressToken",
+  Meta.protocolVersion,
+  Meta.clientInfo,
+  Meta.clientCapabilities,
+  "traceparent",
+  "tracestate",
+  "baggage"
+])
+
+const isEmpty = (json: unknown): boolean => isJsonObject(json) && Object.keys(json).length === 0
+
+/** Params as they are compared: no `_meta` that passes, and none at all is the same as empty ones. */
+export const comparable = (params: unknown): unknown => {
+  if (!isJsonObject(params)) return params
+  const { _meta: meta, ...rest } = params
+  const kept = isJsonObject(meta)
+    ? Object.fromEntries(Object.entries(meta).filter(([name]) => !passing.has(name)))
+    : meta
+  const all = kept === undefined || isEmpty(kept) ? rest : { ...rest, _meta: kept }
+  return isEmpty(all) ? undefined : all
+}
+
+/** Texts are cut: they may be long. */
+export const show = (json: unknown): string => {
+  const text = JSON.stringify(json) ?? "nothing"
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
+}
+
+/** Whether a text is one that was recorded, in which secrets are redacted. */
+const fits = (recorded: string, text: string): boolean => {
+  if (!recorded.includes(redacted)) return recorded === text
+  const parts = recorded.split(redacted)
+  const last = parts.at(-1) ?? ""
+  let at = parts[0]?.length ?? 0
+  if (!text.startsWith(parts[0] ?? "") || !text.endsWith(last)) return false
+  for (const part of parts.slice(1)) {
+    const found = text.indexOf(part, at)
+    if (found === -1) return false
+    at = found + part.length
+  }
+  return true
+}
+
+/** The places where JSON is not what was recorded, as sentences. A redacted value fits any. */
+export const differences = (recorded: unknown, json: unknown, path: string): ReadonlyArray<string> => {
+  if (recorded === redacted && json !== undefined) return []
+  if (typeof recorded === "string" && typeof json === "string" && fits(recorded, json)) return []
+  if (Array.isArray(recorded) && Array.isArray(json) && recorded.length === json.length) {
+    return recorded.flatMap((member: unknown, index) => differences(member, json[index], `${path}[${index}]`))
+  }
+  if (isJsonObject(recorded) && isJsonObject(json)) {
+    const names = new Set([...Object.keys(recorded), ...Object.keys(json)])
+    return [...names].flatMap((name) => differences(recorded[name], json[name], `${path}.${name}`))
+  }
+  if (Object.is(recorded, json)) return []
+  return [
+    recorded === undefined
+      ? `${path} is ${show(json)} and was not there`
+      : json === undefined
+        ? `${path} is not there and was ${show(recorded)}`
+        : `${path} is ${show(json)} and was ${show(recorded)}`
+  ]
+}

@@ -1,0 +1,65 @@
+/**
+ * Takes secrets out of what is recorded: values of fields that are named like secrets, and texts that look like credentials.
+ *
+ * No header is ever recorded, so that credentials of HTTP requests are in no cassette.
+ */
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+
+/** Stands for a secret. In a request that is compared it fits any text. */
+export const redacted = "[redacted]"
+
+const names =
+  /secret|passw(?:or)?d|passphrase|api[-_]?key|private[-_]?key|access[-_]?key|credential|cookie|authorization|bearer|(?:^|[-_a-z])token$/i
+/** Fields of the protocol that are named like secrets, and are none. */
+const harmless = new Set(["progressToken", "maxTokens", "nextToken"])
+
+/** Credentials in a text: of well-known shapes, in URLs, and behind a name. */
+const texts: ReadonlyArray<readonly [pattern: RegExp, by: string]> = [
+  [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi, `$1 ${redacted}`],
+  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, redacted],
+  [/\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}/g, redacted],
+  [/\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[a-z]-[\w-]{10,}/g, redacted],
+  [/\bA(?:KIA|SIA)[A-Z0-9]{16}\b/g, redacted],
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, redacted],
+  [/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:)[^\s/@]+@/gi, `$1${redacted}@`],
+  [/([?&](?:access_|id_|refresh_)?(?:token|key|api_?key|secret|code|signature|password)=)[^&\s"']+/gi, `$1${redacted}`],
+  [
+    /((?:secret|password|passwd|api[-_]?key|access[-_]?token|auth[-_]?token|client[-_]?secret)\\?["']?\s*[:=]\s*\\?["']?)(?!\[redacted)[^\s"',;}\\]+/gi,
+    `$1${redacted}`
+  ]
+]
+
+const clean = (text: string): string => texts.reduce((text, [pattern, by]) => text.replace(pattern, by), text)
+
+/** What `redact` found, as paths such as `params.arguments.apiKey`. */
+export interface Found {
+  readonly value: unknown
+  readonly paths: ReadonlyArray<string>
+}
+
+export interface Options {
+  /** Names of fields that are secrets, beside those that are known. Upper and lower case are the same. */
+  readonly names?: ReadonlyArray<string> | undefined
+}
+
+/** JSON without its secrets. */
+export const redact = (json: unknown, { names: more = [] }: Options = {}): Found => {
+  const paths: Array<string> = []
+  const own = new Set(more.map((name) => name.toLowerCase()))
+  const isSecret = (name: string) => (names.test(name) && !harmless.has(name)) || own.has(name.toLowerCase())
+  const walk = (value: unknown, path: string, secret: boolean): unknown => {
+    if (Array.isArray(value)) return value.map((member: unknown, index) => walk(member, `${path}[${index}]`, secret))
+    if (isJsonObject(value)) {
+      const entries = Object.entries(value).map(([name, member]): readonly [string, unknown] => [
+        name,
+        walk(member, path === "" ? name : `${path}.${name}`, isSecret(name) && !isJsonObject(member))
+      ])
+      return Object.fromEntries(entries)
+    }
+    const hidden = secret && (typeof value === "string" || typeof value === "number") ? redacted : value
+    const cleaned = typeof hidden === "string" ? clean(hidden) : hidden
+    if (cleaned !== value) paths.push(path)
+    return cleaned
+  }
+  return { value: walk(json, "", false), paths }
+}

@@ -1,0 +1,194 @@
+import { McpClient } from "@effect-mcp/client"
+import { Elicitation } from "@effect-mcp/core"
+import { Cassette } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+
+type Said = readonly [from: "client" | "server", message: object]
+
+const clientInfo = { name: "recorded", version: "1" }
+const opening: ReadonlyArray<Said> = [
+  ["client", { id: 0, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo } }],
+  [
+    "server",
+    {
+      id: 0,
+      result: { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } }
+    }
+  ],
+  ["client", { method: "notifications/initialized" }]
+]
+const call = (id: number, name: string, args: object = {}): Said => [
+  "client",
+  { id, method: "tools/call", params: { name, arguments: args, _meta: { progressToken: id } } }
+]
+const text = (id: number, text: string): Said => ["server", { id, result: { content: [{ type: "text", text }] } }]
+
+const written = (...said: ReadonlyArray<Said>): string => {
+  const lines: Array<string> = []
+  const recorder = new Cassette.Recorder({ server: "s", now: () => 0, write: (line) => void lines.push(line) })
+  const wire = recorder.lines()
+  for (const [from, message] of [...opening, ...said]) {
+    const bytes = new TextEncoder().encode(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`)
+    if (from === "client") wire.sent(bytes)
+    else wire.received(bytes)
+  }
+  return lines.join("\n")
+}
+
+const connect = Effect.fnUntraced(function* (...said: ReadonlyArray<Said>) {
+  const tape = yield* Cassette.make(written(...said), "a.jsonl")
+  const client = yield* McpClient.open(tape.open, { revisions: [tape.revision] })
+  const say = (name: string, args: Record<string, unknown> = {}) =>
+    Effect.map(client.callToolByName(name, args), ({ content }) => content.map((block) => Object(block).text).join())
+  return { ...tape, say }
+})
+
+describe("A cassette", () => {
+  it.effect("answers requests that come in another order than they were recorded in", () =>
+    Effect.gen(function* () {
+      const { differences, left, say } = yield* connect(call(1, "a"), call(2, "b"), text(2, "B"), text(1, "A"))
+      assert.strictEqual((yield* left).length, 2)
+      assert.deepStrictEqual([yield* say("b"), yield* say("a")], ["B", "A"])
+      assert.deepStrictEqual([yield* differences, yield* left], [[], []])
+    })
+  )
+
+  it.effect("answers equal requests one after the other as they were answered", () =>
+    Effect.gen(function* () {
+      const { say } = yield* connect(call(1, "next"), text(1, "one"), call(2, "next"), text(2, "two"))
+      assert.deepStrictEqual([yield* say("next"), yield* say("next")], ["one", "two"])
+    })
+  )
+
+  it.effect("keeps a request unanswered that was, until the client has answered its question", () =>
+    Effect.gen(function* () {
+      const question = {
+        message: "Who?",
+        requestedSchema: { type: "object", properties: { name: { type: "string" } } }
+      }
+      const { differences, say } = yield* connect(
+        call(1, "greet"),
+        ["server", { id: "q", method: "elicitation/create", params: question }],
+        ["client", { id: "q", result: { action: "accept", content: { name: "Ada" } } }],
+        text(1, "Hello Ada")
+      ).pipe(Effect.provide(Elicitation.layerAccept({ name: "Ada" })))
+      assert.strictEqual(yield* say("greet"), "Hello Ada")
+      assert.deepStrictEqual(yield* differences, [])
+    })
+  )
+
+  it.effect("fails the request whose question is answered otherwise", () =>
+    Effect.gen(function* () {
+      const question = {
+        message: "Who?",
+        requestedSchema: { type: "object", properties: { name: { type: "string" } } }
+      }
+      const { say } = yield* connect(
+        call(1, "greet"),
+        ["server", { id: "q", method: "elicitation/create", params: question }],
+        ["client", { id: "q", result: { action: "accept", content: { name: "Ada" } } }],
+        text(1, "Hello Ada")
+      ).pipe(Effect.provide(Elicitation.layerAccept({ name: "Bob" })))
+      const error = yield* Effect.flip(say("greet"))
+      assert.include(
+        error.message,
+        'a.jsonl has another answer to a question, in line 7: .result.content.name is "Bob"'
+      )
+    })
+  )
+
+  it.effect("names the closest request where one differs, and goes on", () =>
+    Effect.gen(function* () {
+      const { differences, say } = yield* connect(
+        call(1, "add", { a: 1, b: 2 }),
+        text(1, "3"),
+        call(2, "other"),
+        text(2, "x")
+      )
+      const changed = yield* Effect.flip(say("add", { a: 1, c: 2 }))
+      assert.include(
+        changed.message,
+        'a.jsonl does not have this request. The client sent tools/call {"name":"add","arguments":{"a":1,"c":2}}'
+      )
+      assert.include(changed.message, "line 5 has tools/call")
+      assert.include(
+        changed.message,
+        "params.arguments.b is not there and was 2; params.arguments.c is 2 and was not there"
+      )
+      assert.strictEqual(yield* say("add", { a: 1, b: 2 }), "3")
+      const again = yield* Effect.flip(say("add", { a: 1, b: 2 }))
+      assert.include(again.message, "once more than a.jsonl has it: line 5 was the last one")
+      assert.lengthOf(yield* differences, 2)
+    })
+  )
+
+  it.effect("leaves a request without an answer that had none", () =>
+    Effect.gen(function* () {
+      const { say } = yield* connect(call(1, "never"), call(2, "other"), text(2, "x"))
+      const waiting = yield* Effect.forkScoped(say("never"), { startImmediately: true })
+      assert.strictEqual(yield* say("other"), "x")
+      assert.isUndefined(waiting.pollUnsafe())
+      yield* Fiber.interrupt(waiting)
+    })
+  )
+
+  it.effect.each([
+    ["", "a.jsonl, line 1: the file is empty"],
+    ["nonsense", "a.jsonl, line 1: "],
+    ['{"cassette":2,"server":"s"}', "a.jsonl, line 1: "],
+    ['{"cassette":1,"server":"s"}\n\n{"from":"nobody","at":1,"message":{}}', "a.jsonl, line 3: "],
+    ['{"cassette":1,"server":"s"}', "a.jsonl has no conversation"]
+  ] as const)("that cannot be read says why: %j", ([text, message]) =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(Cassette.make(text, "a.jsonl"))
+      assert.include(error.message, message)
+    })
+  )
+})
+
+describe("What is recorded", () => {
+  const secrets: ReadonlyArray<readonly [json: unknown, hidden: unknown]> = [
+    [
+      { apiKey: "abc", api_key: "x", count: 3 },
+      { apiKey: "[redacted]", api_key: "[redacted]", count: 3 }
+    ],
+    [
+      { password: 1234, list: { tokens: [1] } },
+      { password: "[redacted]", list: { tokens: [1] } }
+    ],
+    [{ clientSecret: ["a", "b"] }, { clientSecret: ["[redacted]", "[redacted]"] }],
+    [
+      { access_token: "x", progressToken: "p" },
+      { access_token: "[redacted]", progressToken: "p" }
+    ],
+    [{ properties: { password: { type: "string" } } }, { properties: { password: { type: "string" } } }],
+    ["Authorization: Bearer abcdefgh12345", "Authorization: Bearer [redacted]"],
+    ["https://a.b/?token=abc&x=1", "https://a.b/?token=[redacted]&x=1"],
+    ["postgres://me:pw@host/db", "postgres://me:[redacted]@host/db"],
+    ['{"password":"hunter2","a":1}', '{"password":"[redacted]","a":1}'],
+    ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc_def", "[redacted]"],
+    [`key ghp_${"a".repeat(36)}.`, "key [redacted]."],
+    ["nothing to hide: a token is a word", "nothing to hide: a token is a word"]
+  ]
+
+  it.each(secrets)("has no secrets: %j", (json, hidden) => {
+    const { paths, value } = Cassette.redact({ json })
+    assert.deepStrictEqual(value, { json: hidden })
+    assert.strictEqual(paths.length > 0, JSON.stringify(json) !== JSON.stringify(hidden))
+  })
+
+  it("hides fields that the user names, and says which", () => {
+    const { paths, value } = Cassette.redact({ params: { arguments: { Word: "x" } } }, { names: ["word"] })
+    assert.deepStrictEqual(value, { params: { arguments: { Word: "[redacted]" } } })
+    assert.deepStrictEqual(paths, ["params.arguments.Word"])
+  })
+
+  it.effect("with a secret is replayed to a client that sends the secret", () =>
+    Effect.gen(function* () {
+      const { differences, say } = yield* connect(call(1, "login", { apiKey: "s3cret" }), text(1, "welcome"))
+      assert.strictEqual(yield* say("login", { apiKey: "s3cret" }), "welcome")
+      assert.deepStrictEqual(yield* differences, [])
+    })
+  )
+})
