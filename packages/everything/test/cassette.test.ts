@@ -142,7 +142,7 @@ describe.each(Revision.all)("The reference server in $version", ({ version }) =>
 })
 
 describe.each(["2025-11-25", "2026-07-28"] as const)("A cassette in %s", (version) => {
-  it.live("is a layer of a client, which fails with what differs, and goes on", () =>
+  it.live("is a layer of a client, which fails a request that differs, and answers the others", () =>
     Effect.gen(function* () {
       const file = yield* cassette
       yield* overStdio(file, [serverFile, "--stdio"], (client) => client.callToolByName("add", { a: 1, b: 2 }), version)

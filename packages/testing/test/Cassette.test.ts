@@ -98,7 +98,7 @@ describe("A cassette", () => {
     })
   )
 
-  it.effect("names the closest request where one differs, and goes on", () =>
+  it.effect("names the closest request where one differs, and answers the others", () =>
     Effect.gen(function* () {
       const { differences, say } = yield* connect(
         call(1, "add", { a: 1, b: 2 }),
