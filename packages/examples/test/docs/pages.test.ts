@@ -2,7 +2,7 @@
 import { McpClient } from "@effect-mcp/client"
 import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Layer, Queue } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
@@ -44,9 +44,12 @@ const opened = Effect.fnUntraced(function* (block: Block) {
 })
 
 describe("The code of pages", () => {
-  rmSync(directory, { recursive: true, force: true })
-  mkdirSync(directory)
-  write(directory)
+  beforeAll(() => {
+    rmSync(directory, { recursive: true, force: true })
+    mkdirSync(directory)
+    write(directory)
+    return () => rmSync(directory, { recursive: true, force: true })
+  })
 
   it("has a file of its own for each block, and servers, modules and tests among them", () => {
     assert.strictEqual(new Set(blocks.map(({ file }) => file)).size, blocks.length)
