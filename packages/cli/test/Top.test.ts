@@ -3,7 +3,9 @@ import * as McpClient from "@effect-mcp/client/McpClient"
 import { Memory, Tool, Tools } from "@effect-mcp/core"
 import { Admin } from "@effect-mcp/operate"
 import { McpServer } from "@effect-mcp/server"
+import * as Frame from "@effect-mcp/cli/top/Frame"
 import * as Screen from "@effect-mcp/cli/top/Screen"
+import * as State from "@effect-mcp/cli/top/State"
 import * as Style from "@effect-mcp/cli/Style"
 import * as Tree from "@effect-mcp/cli/top/Tree"
 import { assert, describe, it } from "@effect/vitest"
@@ -62,6 +64,7 @@ describe("top", () => {
   it.live("lets a script find and stop a call that hangs among a thousand sessions", () =>
     Effect.gen(function* () {
       const { stuck, url } = yield* start(1000)
+      const from = performance.now()
       const found = yield* run(["top", url, "--json", "--filter", "stuck", ...bearer])
       const { requests, sessions } = JSON.parse(found.stdout)
       assert.deepStrictEqual([sessions.length, requests.length], [1000, 1])
@@ -69,6 +72,7 @@ describe("top", () => {
       const stop = ["top", url, "--json", "--interrupt", key, "--reason", "It hangs", ...bearer]
       assert.deepStrictEqual(JSON.parse((yield* run(stop)).stdout), { interrupted: true })
       assert.include((yield* Fiber.join(stuck)).message, "It hangs")
+      assert.isBelow(performance.now() - from, 10_000)
     }).pipe(Effect.scoped)
   )
 
@@ -103,6 +107,27 @@ describe("top", () => {
         assert.include(readable.stderr, "ssh -L")
       }
       assert.strictEqual((yield* run(["top", url, "--interrupt", "1", ...bearer])).code, 2)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("drains, sets a log level and prints messages for scripts, and by keys", () =>
+    Effect.gen(function* () {
+      const { url } = yield* start(1)
+      const json = (...more: ReadonlyArray<string>) =>
+        Effect.map(run(["top", url, "--json", ...more, ...bearer]), ({ stdout }) => JSON.parse(stdout))
+      const [{ id }] = (yield* json()).sessions
+      assert.deepStrictEqual(yield* json("--messages", "--session", id), { messages: [] })
+      assert.deepStrictEqual(yield* json("--level", "debug", "--session", id), { level: "debug" })
+      assert.strictEqual((yield* json()).sessions[0].level, "debug")
+      assert.strictEqual((yield* run(["top", url, "--messages", ...bearer])).code, 2)
+      const { layer, screen } = person(["lerror<return>mmddrain<return>q"])
+      const endpoint = yield* Endpoint.make(url, { authorization: `Bearer ${token}` })
+      yield* Effect.provide(Screen.show(endpoint, {}, "1 hour", Style.plain), layer)
+      assert.include(screen(), "None since you look")
+      assert.include(screen(), "The drain has begun")
+      const after = yield* json()
+      assert.deepStrictEqual([after.draining, after.sessions[0].level], [true, "error"])
+      assert.deepStrictEqual(yield* json("--drain"), { draining: true, began: false })
     }).pipe(Effect.scoped)
   )
 
@@ -178,27 +203,36 @@ describe("the tree", () => {
 })
 
 describe("the screen", () => {
-  const state: Screen.State = Screen.refreshed(
-    { snapshot, filter: {}, selected: undefined, reason: undefined, note: "" },
-    snapshot
-  )
+  const state = State.initial(snapshot, {})
+  /** Each name is a key, or a word of them. */
+  const pressed = (from: State.State, ...names: ReadonlyArray<string>) =>
+    names
+      .flatMap((name) => (["drain", "debug"].includes(name) ? name.split("") : [name]))
+      .reduce<ReturnType<typeof State.update>>(([at], name) => State.update(at, key(name)), [from, undefined])
 
-  it("keeps the selection on its request, and inside of the list", () => {
+  it("keeps the selection on its line, and inside of the list", () => {
     assert.strictEqual(state.selected, "1")
-    const [down] = Screen.update(state, key("down"))
-    const [last] = Screen.update(Screen.update(down, key("j"))[0], key("j"))
+    const [down] = pressed(state, "down")
+    const [last] = pressed(down, "j", "j")
     assert.deepStrictEqual([down.selected, last.selected], ["2", "3"])
-    assert.strictEqual(Screen.refreshed(last, { ...snapshot, requests: snapshot.requests.slice(0, 1) }).selected, "1")
-    assert.isUndefined(Screen.refreshed(last, { ...snapshot, requests: [] }).selected)
+    assert.strictEqual(State.refreshed(last, { ...snapshot, requests: snapshot.requests.slice(0, 1) }).selected, "1")
+    assert.strictEqual(State.refreshed(last, { ...snapshot, requests: [] }).selected, "session s")
+    assert.isUndefined(State.refreshed(last, { ...snapshot, requests: [], sessions: [] }).selected)
+    assert.strictEqual(pressed(state, "up", "up")[0].selected, "session s")
   })
 
   it("has no control character of an endpoint: the key of a request, too, is its text", () => {
-    const hostile = { ...snapshot, requests: [request({ key: "\u001b]52;c;AA==\u0007" })] }
-    const shown = Screen.refreshed(state, hostile)
-    for (const reason of [undefined, ""]) {
-      const lines = Screen.frame({ ...shown, reason }, { columns: 200, rows: 24 }, Style.plain)
+    const hostile = { ...snapshot, requests: [request({ key: "\u001b]52;c;AA==\u0007", session: "s" })] }
+    const shown = State.refreshed(state, hostile)
+    for (const prompt of [undefined, { asks: "interrupt", text: "" } as const]) {
+      const lines = Frame.frame({ ...shown, prompt }, { columns: 200, rows: 24 }, Style.plain)
       for (const control of ["\u0007", "\u001b"]) assert.notInclude(lines.join(""), control)
     }
+    const time = 0
+    const message = { time, direction: "sent", kind: "error", method: "\u001b[2J", size: 2, body: "\u0007" } as const
+    const looking = { session: "s\u001b[2J", messages: [message] }
+    const lines = Frame.frame({ ...state, looking }, { columns: 200, rows: 24 }, Style.plain)
+    for (const control of ["\u0007", "\u001b"]) assert.notInclude(lines.join(""), control)
   })
 
   it("fits into the terminal, whatever its size", () => {
@@ -207,18 +241,54 @@ describe("the screen", () => {
       { columns: 80, rows: 24 },
       { columns: 36, rows: 5 }
     ]) {
-      const shown = Screen.frame(state, size, Style.plain)
+      const shown = Frame.frame(state, size, Style.plain)
       assert.isAtMost(shown.length, Math.max(4, size.rows))
       for (const line of shown) assert.isAtMost(line.replace("\u001b[0m", "").length, size.columns)
     }
   })
 
   it("interrupts nothing without a reason, and nothing after Escape", () => {
-    const [asking] = Screen.update(state, key("i"))
-    assert.deepStrictEqual(Screen.update(asking, key("return"))[1], undefined)
-    const [left] = Screen.update(asking, key("escape"))
-    assert.isUndefined(left.reason)
-    const [typed] = Screen.update(asking, key("x"))
-    assert.deepStrictEqual(Screen.update(typed, key("return"))[1], { interrupt: "1", reason: "x" })
+    assert.isUndefined(pressed(state, "i", "return")[1])
+    assert.isUndefined(pressed(state, "i", "x", "escape")[0].prompt)
+    assert.deepStrictEqual(pressed(state, "i", "x", "return")[1], { interrupt: "1", reason: "x" })
+    const [onSession] = pressed(state, "up", "i")
+    assert.isUndefined(onSession.prompt)
+    assert.include(onSession.note, "Select a request")
+  })
+
+  it("drains only once the word is typed, at the node of the selected line", () => {
+    assert.isUndefined(pressed(state, "d", "return")[1])
+    assert.isUndefined(pressed(state, "d", "y", "return")[1])
+    assert.deepStrictEqual(pressed(state, "d", "drain", "return")[1], { drain: undefined })
+    const [session] = snapshot.sessions
+    assert(session !== undefined)
+    const nodes = State.initial({ ...snapshot, sessions: [{ ...session, node: "b" }], requests: [] }, {})
+    assert.deepStrictEqual(pressed(nodes, "d", "drain", "return")[1], { drain: "b" })
+  })
+
+  it("sets the log level of the session of the selected line, and looks into its messages", () => {
+    assert.deepStrictEqual(pressed(state, "l", "debug", "return")[1], { level: "debug", session: "s" })
+    const [looking, action] = pressed(state, "m")
+    assert.deepStrictEqual(action, { look: "s" })
+    assert.strictEqual(looking.looking?.session, "s")
+    assert.isUndefined(pressed(looking, "m")[0].looking)
+    const [alone] = pressed(state, "down", "down", "m")
+    assert.isUndefined(alone.looking)
+    assert.include(alone.note, "Only sessions have messages")
+  })
+
+  it("names the nodes, and those that do not serve", () => {
+    const nodes = [
+      { name: "a:1", state: "serving", sessions: 1, requests: 0 },
+      { name: "b:1", state: "unreachable", sessions: 0, requests: 0 }
+    ] as const
+    const sessions = snapshot.sessions.map((session) => ({ ...session, node: "a:1" }))
+    const [head, , first] = Frame.frame(
+      State.initial({ ...snapshot, nodes, sessions }, {}),
+      { columns: 200, rows: 24 },
+      Style.plain
+    )
+    assert.include(head, "2 nodes, b:1 unreachable, 1 session")
+    assert.include(first, "a:1 · 1h 0m")
   })
 })

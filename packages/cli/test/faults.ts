@@ -129,6 +129,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/cli/test/Top.test.ts"
   },
   {
+    name: "a key that was hit by mistake drains a server",
+    file: "packages/cli/src/top/State.ts",
+    from: "return typed === drainWord ? { drain: line?.node } : undefined",
+    to: "return { drain: line?.node }",
+    test: "packages/cli/test/Top.test.ts"
+  },
+  {
     name: "the list of servers shows passwords in URLs",
     file: "packages/client/src/servers/ServerEntry.ts",
     from: "[withoutSecrets(entry.url), ...named",

@@ -33,6 +33,7 @@ export const html = (path: string): string => {
 <p id="state" role="status">Not connected</p>
 <p id="summary"></p>
 <button id="theme" type="button" title="Light or dark">Theme</button>
+<button id="drain" type="button" hidden>Drain</button>
 <button id="leave" type="button" hidden>Forget token</button>
 </header>
 <noscript><p class="notice">The page is a program: it needs JavaScript.</p></noscript>
@@ -67,6 +68,15 @@ export const html = (path: string): string => {
 <input id="reason" required maxlength="200" autocomplete="off">
 <p id="dialog-error" class="error" role="alert"></p>
 <div class="bar end"><button id="dialog-cancel" type="button">Cancel</button><button type="submit" class="danger">Interrupt</button></div>
+</form>
+</dialog>
+<dialog id="drain-dialog" aria-labelledby="drain-title">
+<form id="drain-form">
+<h2 id="drain-title">Drain</h2>
+<p>It takes no new session. Requests that run may end; then all sessions end. It cannot be undone.</p>
+<select id="drain-node" aria-label="Node" hidden></select>
+<p id="drain-error" class="error" role="alert"></p>
+<div class="bar end"><button id="drain-cancel" type="button">Cancel</button><button type="submit" class="danger">Drain</button></div>
 </form>
 </dialog>
 <p id="said" class="hidden" role="status"></p>

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { readFile } from "node:fs/promises"
 
 /** Every module of the page. */
-const names = ["api", "details", "dom", "main", "model", "plots", "timeline", "tree"]
+const names = ["api", "details", "dom", "drain", "main", "messages", "model", "plots", "timeline", "tree"]
 
 const isSource = import.meta.url.endsWith(".ts")
 

@@ -87,6 +87,9 @@ dd { margin: 0; overflow-wrap: anywhere; }
 .timeline .tick { fill: var(--card); stroke: var(--text); }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 12px; font-size: 12px; color: var(--quiet); margin: 6px 0; padding: 0; list-style: none; }
 .legend svg { width: 10px; height: 10px; margin-right: 4px; }
+pre { margin: 2px 0 0; font-size: 11px; white-space: pre-wrap; overflow-wrap: anywhere; color: var(--quiet); }
+.messages .bar h3 { margin-right: auto; }
+.messages tbody td { font-size: 12px; }
 table { width: 100%; border-collapse: collapse; font-size: 13px; }
 th { text-align: left; color: var(--quiet); font-weight: 500; }
 th, td { padding: 3px 6px 3px 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }

@@ -82,5 +82,12 @@ export const faults: ReadonlyArray<Fault> = [
     from: "end + gap <= bar.from",
     to: "end + gap <= bar.to",
     test: model
+  },
+  {
+    name: "the page offers a drain to a token that may only see",
+    file: "packages/console/src/page/drain.ts",
+    from: "this.open.hidden = !maySteer || ",
+    to: "this.open.hidden = ",
+    test: "packages/console/test/Browser.test.ts"
   }
 ]

@@ -5,11 +5,13 @@ import * as Flag from "effect/cli/Flag"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { usage } from "../Exit.ts"
+import { type Failure, usage } from "../Exit.ts"
 import { Output } from "../Output.ts"
 import { json, jsonLine } from "../render/Text.ts"
+import type { Style } from "../Style.ts"
 import * as Settings from "../Settings.ts"
 import * as Endpoint from "../top/Endpoint.ts"
+import { messageLine } from "../top/Frame.ts"
 import * as Tree from "../top/Tree.ts"
 
 const duration = (name: string, description: string) =>
@@ -49,6 +51,31 @@ const flags = {
     Flag.withDescription("Interrupt the request of this key, with --reason"),
     Flag.optional
   ),
+  session: Flag.String("session").pipe(
+    Flag.withMetavar("ID"),
+    Flag.withDescription("The session that --messages and --level are about"),
+    Flag.optional
+  ),
+  messages: Flag.Boolean("messages").pipe(
+    Flag.withDescription("Print the messages of a session in the last minute, from the first look on"),
+    Flag.withDefault(false),
+    Flag.withoutNegation
+  ),
+  level: Flag.String("level").pipe(
+    Flag.withMetavar("LEVEL"),
+    Flag.withDescription("Set the least level of log messages that the client of a session is sent"),
+    Flag.optional
+  ),
+  drain: Flag.Boolean("drain").pipe(
+    Flag.withDescription("Take nothing new, and end all sessions once no request runs"),
+    Flag.withDefault(false),
+    Flag.withoutNegation
+  ),
+  node: Flag.String("node").pipe(
+    Flag.withMetavar("NAME"),
+    Flag.withDescription("The node to --drain, of several. Default: the one that is asked"),
+    Flag.optional
+  ),
   reason: Flag.String("reason").pipe(
     Flag.withMetavar("TEXT"),
     Flag.withDescription("Why: its client is told"),
@@ -56,23 +83,57 @@ const flags = {
   )
 }
 
+interface Steering {
+  readonly interrupt: Option.Option<string>
+  readonly reason: Option.Option<string>
+  readonly session: Option.Option<string>
+  readonly messages: boolean
+  readonly level: Option.Option<string>
+  readonly drain: boolean
+  readonly node: Option.Option<string>
+}
+
+/** Does what the flags ask for; undefined where they only look. */
+const steered = Effect.fnUntraced(function* (
+  endpoint: Endpoint.Endpoint,
+  { drain, interrupt, level, messages, node, reason, session }: Steering,
+  style: Style
+): Effect.fn.Return<{ readonly json: object; readonly said: string } | undefined, Failure> {
+  if (Option.isSome(interrupt)) {
+    if (Option.isNone(reason) || reason.value.trim() === "") {
+      return yield* usage("--interrupt needs --reason: the client is told")
+    }
+    const interrupted = yield* endpoint.interrupt(interrupt.value, reason.value.trim())
+    const said = `Request ${interrupt.value} ${interrupted ? "was interrupted" : "had ended"}`
+    return { json: { interrupted }, said }
+  }
+  if (drain) {
+    const began = yield* endpoint.drain(Option.getOrUndefined(node))
+    return { json: { draining: true, began }, said: began ? "The drain has begun" : "It drains already" }
+  }
+  if (!messages && Option.isNone(level)) return undefined
+  if (Option.isNone(session)) return yield* usage("--messages and --level need --session ID, as the view shows it")
+  const id = session.value
+  if (Option.isSome(level)) {
+    yield* endpoint.level(id, level.value)
+    return { json: { level: level.value }, said: `The client of ${id} is sent log messages from ${level.value} on` }
+  }
+  const found = yield* endpoint.messages(id)
+  return { json: { messages: found }, said: found.map((one) => messageLine(one, style)).join("\n") }
+})
+
 export const top = Command.make(
   "top",
   flags,
-  Effect.fnUntraced(function* ({ every, filter: text, interrupt, older, once, reason, sort, url }) {
+  Effect.fnUntraced(function* (given) {
+    const { every, filter: text, older, once, sort, url } = given
     const output = yield* Output
     const settings = yield* Settings.settings
     const token = process.env[Endpoint.tokenName]
     const authorization = token === undefined ? undefined : { authorization: `Bearer ${token}` }
     const endpoint = yield* Endpoint.make(url, { ...authorization, ...settings.headers })
-    if (Option.isSome(interrupt)) {
-      if (Option.isNone(reason) || reason.value.trim() === "") {
-        return yield* usage("--interrupt needs --reason: the client is told")
-      }
-      const interrupted = yield* endpoint.interrupt(interrupt.value, reason.value.trim())
-      const said = interrupted ? `Request ${interrupt.value} was interrupted` : `Request ${interrupt.value} had ended`
-      return yield* output.line(settings.json ? jsonLine({ interrupted }) : said)
-    }
+    const done = yield* steered(endpoint, given, output.style)
+    if (done !== undefined) return yield* output.line(settings.json ? jsonLine(done.json) : done.said)
     const olderThan = yield* millisOf("older", older)
     const filter: Tree.Filter = {
       text: Option.getOrUndefined(text),
@@ -90,10 +151,11 @@ export const top = Command.make(
     return yield* output.line([Tree.summary(snapshot), "", ...lines].join("\n"))
   })
 ).pipe(
-  Command.withDescription("Show what runs at a server now, and interrupt what hangs"),
+  Command.withDescription("Show what runs at a server now, interrupt what hangs, and drain it"),
   Command.withExamples([
     { command: "effect-mcp top http://127.0.0.1:9464/admin", description: "Live; i interrupts what is selected" },
     { command: "effect-mcp top http://127.0.0.1:9464/admin --json --older 5m", description: "For scripts" },
+    { command: "effect-mcp top http://127.0.0.1:9464/admin --drain", description: "Take nothing new, and end" },
     {
       command: "effect-mcp top http://127.0.0.1:9464/admin --interrupt 17 --reason 'It hangs'",
       description: "Stop one"

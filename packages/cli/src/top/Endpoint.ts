@@ -1,5 +1,5 @@
 /** The admin endpoint of a server, as its operator's program sees it. */
-import type { Snapshot } from "@effect-mcp/operate/Admin"
+import type { Message, Snapshot } from "@effect-mcp/operate/Admin"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { code, Failure, usage } from "../Exit.ts"
@@ -8,6 +8,12 @@ export interface Endpoint {
   readonly snapshot: Effect.Effect<Snapshot, Failure>
   /** False where the request has ended meanwhile. */
   readonly interrupt: (key: string, reason: string) => Effect.Effect<boolean, Failure>
+  /** Sets the least level of log messages that the client of a session is sent. */
+  readonly level: (session: string, level: string) => Effect.Effect<void, Failure>
+  /** Those of a session in the last minute, from the first look on. */
+  readonly messages: (session: string) => Effect.Effect<ReadonlyArray<Message>, Failure>
+  /** Of the node of that name, or of the one that is asked; false where it had begun already. */
+  readonly drain: (node: string | undefined) => Effect.Effect<boolean, Failure>
 }
 
 /** The environment variable of the token: an argument would be seen by every user of the machine. */
@@ -24,6 +30,8 @@ const refused = (status: number, reason: unknown): Failure => {
 }
 
 const Interrupted = Schema.Struct({ interrupted: Schema.Boolean })
+const Drained = Schema.Struct({ began: Schema.Boolean })
+const Done = Schema.Struct({})
 
 /** Whether nothing on the way to a URL can read what is sent there. */
 const isPrivate = ({ hostname, protocol }: URL): boolean =>
@@ -43,7 +51,7 @@ export const make = Effect.fnUntraced(function* (
     )
   }
   const base = url.replace(/\/$/, "")
-  const { Snapshot } = yield* Effect.promise(() => import("@effect-mcp/operate/Admin"))
+  const { Message, Snapshot } = yield* Effect.promise(() => import("@effect-mcp/operate/Admin"))
   const decoded = <A>(schema: Schema.Codec<A>, json: unknown) =>
     Effect.mapError(Schema.decodeUnknownEffect(schema)(json), () =>
       broken("This is no admin endpoint, or one of another version: its answer cannot be read")
@@ -70,7 +78,14 @@ export const make = Effect.fnUntraced(function* (
   return {
     snapshot: ask(Snapshot, "/requests"),
     interrupt: (key, reason) =>
-      Effect.map(ask(Interrupted, "/interrupt", { key, reason }), ({ interrupted }) => interrupted)
+      Effect.map(ask(Interrupted, "/interrupt", { key, reason }), ({ interrupted }) => interrupted),
+    level: (session, level) => Effect.asVoid(ask(Done, "/level", { session, level })),
+    messages: (session) =>
+      Effect.map(
+        ask(Schema.Struct({ messages: Schema.Array(Message) }), `/messages?session=${encodeURIComponent(session)}`),
+        ({ messages }) => messages
+      ),
+    drain: (node) => Effect.map(ask(Drained, "/drain", { node }), ({ began }) => began)
   }
 })
 

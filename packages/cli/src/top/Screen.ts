@@ -1,148 +1,56 @@
 /**
- * The live view on a terminal: redrawn in place whenever something changes, with one request selected, which can be interrupted.
+ * The live view on a terminal: redrawn in place whenever something changes, with one line selected, which keys steer.
  *
- * Owns the alternate screen, and gives the terminal back however it ends. `update` and `frame` are pure.
+ * Owns the alternate screen, and gives the terminal back however it ends.
  */
 import type { Snapshot } from "@effect-mcp/operate/Admin"
-import { displayWidth } from "effect/cli/CliOutput"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Terminal from "effect/Terminal"
 import type { Failure } from "../Exit.ts"
-import { safeLine, type Style } from "../Style.ts"
+import type { Style } from "../Style.ts"
 import type { Endpoint } from "./Endpoint.ts"
-import { type Filter, lines, summary } from "./Tree.ts"
-
-export interface State {
-  readonly snapshot: Snapshot
-  readonly filter: Filter
-  /** The key of the selected request. */
-  readonly selected: string | undefined
-  /** The reason that is being typed. */
-  readonly reason: string | undefined
-  /** What happened last. */
-  readonly note: string
-}
-
-/** What a key asks for beside a new state. */
-export type Action = { readonly interrupt: string; readonly reason: string } | "quit" | undefined
-
-type Step = readonly [State, Action]
-
-const longestReason = 200
-
-const keysOf = ({ filter, snapshot }: State): ReadonlyArray<string> =>
-  lines(snapshot, filter, plainStyle).flatMap(({ request }) => request?.key ?? [])
-
-const plain = (text: string): string => text
-const plainStyle: Style = {
-  colours: false,
-  bold: plain,
-  dim: plain,
-  red: plain,
-  green: plain,
-  yellow: plain,
-  cyan: plain
-}
-
-const move = (state: State, by: number): State => {
-  const keys = keysOf(state)
-  const at = keys.indexOf(state.selected ?? "")
-  return { ...state, selected: keys[Math.min(keys.length - 1, Math.max(0, at + by))] }
-}
-
-/** A key while a reason is typed. */
-const typed = (state: State, reason: string, { input, key }: Terminal.UserInput): Step => {
-  if (key.name === "escape") return [{ ...state, reason: undefined }, undefined]
-  if (key.name === "backspace") return [{ ...state, reason: reason.slice(0, -1) }, undefined]
-  if (key.name === "return" || key.name === "enter") {
-    const { selected } = state
-    const next = { ...state, reason: undefined }
-    return reason.trim() === "" || selected === undefined
-      ? [next, undefined]
-      : [next, { interrupt: selected, reason: reason.trim() }]
-  }
-  const text = Option.getOrElse(input, () => "")
-  if (key.ctrl || key.meta || !/^[ -~\u00a0-\uffff]+$/.test(text)) return [state, undefined]
-  return [{ ...state, reason: `${reason}${text}`.slice(0, longestReason) }, undefined]
-}
-
-/** The state after a key, and what is to be done. */
-export const update = (state: State, pressed: Terminal.UserInput): Step => {
-  const { key } = pressed
-  if (key.ctrl && key.name === "c") return [state, "quit"]
-  if (state.reason !== undefined) return typed(state, state.reason, pressed)
-  switch (key.name) {
-    case "q":
-      return [state, "quit"]
-    case "up":
-    case "k":
-      return [move(state, -1), undefined]
-    case "down":
-    case "j":
-      return [move(state, 1), undefined]
-    case "i":
-      return [state.selected === undefined ? state : { ...state, reason: "" }, undefined]
-    default:
-      return [state, undefined]
-  }
-}
-
-/** The state with newer rows; the selection stays on its request, or goes to the first. */
-export const refreshed = (state: State, snapshot: Snapshot): State => {
-  const next = { ...state, snapshot }
-  const keys = keysOf(next)
-  return keys.includes(state.selected ?? "") ? next : { ...next, selected: keys[0], reason: undefined }
-}
-
-/** Cuts a line with colours at a width: an escape sequence takes no room. */
-const fitted = (text: string, width: number): string => {
-  if (displayWidth(text) <= width) return text
-  let shown = ""
-  let used = 0
-  // oxlint-disable-next-line no-control-regex -- the sequences that `Style` writes
-  for (const [part] of text.matchAll(/\u001b\[\d+m|[^]/gu)) {
-    const cells = part.startsWith("\u001b") ? 0 : displayWidth(part)
-    if (used + cells > width - 1) break
-    shown += part
-    used += cells
-  }
-  return `${shown}…\u001b[0m`
-}
-
-/** What is on the screen, line by line. */
-export const frame = (
-  state: State,
-  { columns, rows }: { readonly columns: number; readonly rows: number },
-  style: Style
-): ReadonlyArray<string> => {
-  const { filter, note, reason, selected, snapshot } = state
-  const tree = lines(snapshot, filter, style)
-  const room = Math.max(1, rows - 3)
-  const at = tree.findIndex(({ request }) => request !== undefined && request.key === selected)
-  const from = Math.max(0, Math.min(at - Math.floor(room / 2), tree.length - room))
-  const shown = tree
-    .slice(from, from + room)
-    .map(({ request, text }) =>
-      request !== undefined && request.key === selected ? `${style.bold("›")}${text.slice(1)}` : text
-    )
-  const prompt =
-    reason === undefined
-      ? style.dim("up, down: select   i: interrupt   q: leave")
-      : safeLine(`Why is request ${selected ?? ""} interrupted? ${reason}`)
-  const head = `${style.bold("effect-mcp top")}  ${summary(snapshot)}`
-  return [head, "", ...shown, prompt + (note === "" ? "" : `   ${style.yellow(safeLine(note))}`)].map((line) =>
-    fitted(line, columns)
-  )
-}
-
-/** Draws over what is there: nothing is cleared before it is written anew, so nothing flickers. */
-export const drawing = (frame: ReadonlyArray<string>): string =>
-  `\u001b[H${frame.map((line) => `${line}\u001b[K`).join("\r\n")}\u001b[J`
+import { drawing, frame } from "./Frame.ts"
+import { type Action, initial, refreshed, type State, update } from "./State.ts"
+import type { Filter } from "./Tree.ts"
 
 type Event = { readonly snapshot: Snapshot } | { readonly key: Terminal.UserInput } | "end"
+
+const done = (state: State, note: string): State => ({ ...state, note })
+
+/** The messages of the session that is looked into. */
+const looked = (endpoint: Endpoint, state: State): Effect.Effect<State> => {
+  const { looking } = state
+  if (looking === undefined) return Effect.succeed(state)
+  return Effect.match(endpoint.messages(looking.session), {
+    onSuccess: (messages) => ({ ...state, looking: { ...looking, messages } }),
+    onFailure: ({ message }) => done(state, message)
+  })
+}
+
+/** Does what a key asked for. What the endpoint refuses is said, and ends nothing. */
+const acted = (endpoint: Endpoint, state: State, action: Exclude<Action, "quit" | undefined>): Effect.Effect<State> => {
+  if ("look" in action) return looked(endpoint, state)
+  const act = Effect.suspend((): Effect.Effect<string, Failure> => {
+    if ("interrupt" in action) {
+      const { interrupt, reason } = action
+      return Effect.map(
+        endpoint.interrupt(interrupt, reason),
+        (was) => `Request ${interrupt} ${was ? "was interrupted" : "had ended"}`
+      )
+    }
+    if ("level" in action) {
+      const { level, session } = action
+      return Effect.as(endpoint.level(session, level), `The client of ${session} is sent log messages from ${level} on`)
+    }
+    return Effect.map(endpoint.drain(action.drain), (began) => (began ? "The drain has begun" : "It drains already"))
+  })
+  return act.pipe(
+    Effect.flatMap((note) => Effect.map(endpoint.snapshot, (snapshot) => refreshed(done(state, note), snapshot))),
+    Effect.catch(({ message }) => Effect.succeed(done(state, message)))
+  )
+}
 
 /** Shows what runs until the operator leaves. */
 export const show = Effect.fnUntraced(function* (
@@ -168,23 +76,19 @@ export const show = Effect.fnUntraced(function* (
         Queue.offer(events, "end")
       )
     )
-    let state = refreshed({ snapshot, filter, selected: undefined, reason: undefined, note: "" }, snapshot)
+    let state = initial(snapshot, filter)
     while (true) {
       const size = { columns: yield* terminal.columns, rows: yield* terminal.rows }
       yield* draw(drawing(frame(state, size, style)))
       const event = yield* Queue.take(events)
       if (event === "end") return
       if ("snapshot" in event) {
-        state = refreshed(state, event.snapshot)
+        state = yield* looked(endpoint, refreshed(state, event.snapshot))
         continue
       }
       const [next, action] = update(state, event.key)
-      state = next
       if (action === "quit") return
-      if (action === undefined) continue
-      const was = yield* endpoint.interrupt(action.interrupt, action.reason)
-      const note = was ? `Request ${action.interrupt} was interrupted` : `Request ${action.interrupt} had ended`
-      state = refreshed({ ...state, note }, yield* endpoint.snapshot)
+      state = action === undefined ? next : yield* acted(endpoint, next, action)
     }
   })
   yield* Effect.scoped(body)

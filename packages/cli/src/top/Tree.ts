@@ -12,11 +12,20 @@ export interface Filter {
   readonly sort?: "age" | "method" | "client" | undefined
 }
 
-/** One line of the tree; `request` where it is that of one. */
+/** One line of the tree. */
 export interface Line {
   readonly text: string
+  /** Names what can be selected: the key of a request, or that of a session. */
+  readonly key: string | undefined
   readonly request: RequestRow | undefined
+  /** The id of the session that it is about. */
+  readonly session: string | undefined
+  /** Where there are several. */
+  readonly node: string | undefined
 }
+
+/** Names a session among the keys of lines. */
+const sessionKey = (id: string): string => `session ${id}`
 
 const wordsOf = ({ client, kind, method, principal, session, target, task, transport }: RequestRow): string =>
   [kind, task, method, target, client?.name, principal.subject, session, transport].join(" ").toLowerCase()
@@ -48,8 +57,17 @@ const clientOf = ({ client, principal }: Pick<SessionRow, "client" | "principal"
 }
 
 const sessionLine = (session: SessionRow, now: number, { bold, dim }: Style): string => {
-  const { backlog = 0, id, revision, since, transport } = session
-  const facts = [transport, revision, age(now - since), backlog > 0 ? `${size(backlog)} unread` : undefined, id]
+  const { backlog = 0, id, level, node, revision, since, transport } = session
+  const logs = level === undefined ? undefined : `logs ${level}`
+  const facts = [
+    node,
+    transport,
+    revision,
+    logs,
+    age(now - since),
+    backlog > 0 ? `${size(backlog)} unread` : undefined,
+    id
+  ]
   return `${bold(clientOf(session))}  ${dim(safeLine(facts.filter((fact) => fact !== undefined).join(" · ")))}`
 }
 
@@ -89,33 +107,41 @@ export const lines = (snapshot: Snapshot, filter: Filter, style: Style): Readonl
   const shown = matching(snapshot, filter)
   const isFiltered = shown.length < snapshot.requests.length
   const keys = new Set(shown.map(({ key }) => key))
-  const below = (request: RequestRow, indent: string): ReadonlyArray<Line> => [
-    { text: indent + requestLine(request, time, style), request },
-    ...shown.filter(({ relatedTo }) => relatedTo === request.key).flatMap((question) => below(question, `${indent}  `))
-  ]
+  const children = Map.groupBy(shown, ({ relatedTo }) => relatedTo)
+  const tops = shown.filter(({ relatedTo }) => relatedTo === undefined || !keys.has(relatedTo))
+  const bySession = Map.groupBy(tops, ({ session }) => session)
+  const below = (request: RequestRow, indent: string): ReadonlyArray<Line> => {
+    const { key, node, session } = request
+    const line = { text: indent + requestLine(request, time, style), key, request, session, node }
+    return [line, ...(children.get(key) ?? []).flatMap((question) => below(question, `${indent}  `))]
+  }
   const of = (id: string | undefined): ReadonlyArray<Line> =>
-    shown
-      .filter(({ relatedTo, session }) => session === id && (relatedTo === undefined || !keys.has(relatedTo)))
-      .flatMap((request) => below(request, "  "))
+    (bySession.get(id) ?? []).flatMap((request) => below(request, "  "))
   const withSessions = sessions.flatMap((session) => {
     const requests = of(session.id)
     if (isFiltered && requests.length === 0) return []
     // In 2026-07-28 each request names the client, and the session does not.
     const { client, revision } = requests[0]?.request ?? {}
     const named = { ...session, client: session.client ?? client, revision: session.revision ?? revision }
-    return [{ text: sessionLine(named, time, style), request: undefined }, ...requests]
+    const { id, node } = session
+    const line = { text: sessionLine(named, time, style), key: sessionKey(id), request: undefined, session: id, node }
+    return [line, ...requests]
   })
   const alone = of(undefined)
-  const head = { text: style.bold("Without a session"), request: undefined }
+  const text = style.bold("Without a session")
+  const head = { text, key: undefined, request: undefined, session: undefined, node: undefined }
   return alone.length === 0 ? withSessions : [...withSessions, head, ...alone]
 }
 
 const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
 
 /** One line about all of it. */
-export const summary = ({ requests, sessions }: Snapshot): string => {
+export const summary = ({ draining, nodes, requests, sessions }: Snapshot): string => {
   const of = (kind: RequestRow["kind"]) => requests.filter((request) => request.kind === kind).length
+  const notServing = (nodes ?? []).flatMap(({ name, state }) => (state === "serving" ? [] : [`${name} ${state}`]))
   return [
+    ...(nodes === undefined ? [] : [counted(nodes.length, "node")]),
+    ...(nodes === undefined ? (draining ? ["draining"] : []) : notServing.map(safeLine)),
     counted(sessions.length, "session"),
     counted(of("request"), "request"),
     counted(of("subscription"), "subscription"),

@@ -1,5 +1,5 @@
 /** The admin endpoint below the page. The token is kept by the tab, and sent by no request that the page does not make. */
-import type { Ended, Figures, Snapshot } from "@effect-mcp/operate/Admin"
+import type { Ended, Figures, Message, Snapshot } from "@effect-mcp/operate/Admin"
 
 /** The endpoint has refused: `status` 0 where it could not be reached. */
 export class Refused extends Error {
@@ -68,12 +68,33 @@ export class Api {
     return ended
   }
 
+  /** Those of the last minute, from the first look on. */
+  async messages(session: string): Promise<ReadonlyArray<Message>> {
+    const response = await this.ask(`/messages?session=${encodeURIComponent(session)}`)
+    const { messages }: { readonly messages: ReadonlyArray<Message> } = await response.json()
+    return messages
+  }
+
+  private post(path: string, body: object): Promise<Response> {
+    return this.ask(path, { method: "POST", body: JSON.stringify(body) }, { "content-type": "application/json" })
+  }
+
   /** False where it had ended meanwhile. */
   async interrupt(key: string, reason: string): Promise<boolean> {
-    const headers = { "content-type": "application/json" }
-    const response = await this.ask("/interrupt", { method: "POST", body: JSON.stringify({ key, reason }) }, headers)
-    const { interrupted }: { readonly interrupted: boolean } = await response.json()
+    const { interrupted }: { readonly interrupted: boolean } = await (
+      await this.post("/interrupt", { key, reason })
+    ).json()
     return interrupted
+  }
+
+  async level(session: string, level: string): Promise<void> {
+    await this.post("/level", { session, level })
+  }
+
+  /** False where it had begun already. */
+  async drain(node: string | undefined): Promise<boolean> {
+    const { began }: { readonly began: boolean } = await (await this.post("/drain", { node })).json()
+    return began
   }
 
   /** Calls with each snapshot until the endpoint ends the stream, or the signal aborts it. */

@@ -3,6 +3,7 @@ import type { Ended, RequestRow, SessionRow, Snapshot } from "@effect-mcp/operat
 import { h } from "./dom.ts"
 import { age, type Bar, barsOf, bytes, clock, duration, requestTitle, titleOf } from "./model.ts"
 import { legend, timeline } from "./timeline.ts"
+import type { Messages } from "./messages.ts"
 import type { Selection } from "./tree.ts"
 
 const rowsAtMost = 30
@@ -53,6 +54,7 @@ const ofRequest = (row: RequestRow, now: number): HTMLElement =>
     ["Issuer", row.principal.issuer],
     ["Revision", row.revision],
     ["Transport", row.transport],
+    ["Node", row.node],
     ["Session", row.session ?? "none"],
     ["Key", row.key]
   ])
@@ -65,6 +67,7 @@ const ofSession = (session: SessionRow, now: number): HTMLElement =>
     ["Revision", session.revision],
     ["Transport", session.transport],
     ["Age", age(now - session.since)],
+    ["Node", session.node],
     ["Unread", session.backlog === undefined ? undefined : bytes(session.backlog)],
     ["Session", session.id]
   ])
@@ -96,23 +99,26 @@ export class Details {
   private readonly head = h("div", { class: "bar" })
   private readonly body = h("div")
   private readonly button = h("button", { type: "button", class: "danger" }, "Interrupt")
+  private readonly messages: Messages
   private shown: Given | undefined = undefined
 
-  constructor(element: HTMLElement, interrupt: (key: string) => void) {
+  constructor(element: HTMLElement, interrupt: (key: string) => void, messages: Messages) {
     this.interrupt = interrupt
+    this.messages = messages
     this.span.append(...spans.map(([value, name]) => h("option", { value }, name)))
     this.span.addEventListener("change", () => this.shown && this.show(this.shown))
     this.button.addEventListener("click", () => {
       const selection = this.shown?.selection
       if (selection !== undefined && "request" in selection) this.interrupt(selection.request)
     })
-    element.replaceChildren(this.head, this.body)
+    element.replaceChildren(this.head, this.body, messages.element)
     this.clear()
   }
 
   /** What the page says before a row is selected. */
   clear(text = "Select a session or a request."): void {
     this.shown = undefined
+    this.messages.element.hidden = true
     this.head.replaceChildren(h("h2", {}, "Details"))
     this.body.replaceChildren(h("p", { class: "quiet" }, text))
   }
@@ -133,6 +139,8 @@ export class Details {
     if (this.head.firstElementChild?.textContent !== title.textContent || this.button.isConnected !== mayEnd) {
       this.head.replaceChildren(title, ...(mayEnd ? [this.button] : []))
     }
+    this.messages.element.hidden = !maySteer || session === undefined
+    if (session !== undefined && maySteer) this.messages.show(session)
     const about = row !== undefined ? ofRequest(row, now) : session !== undefined ? ofSession(session, now) : undefined
     this.draw(about, running, given)
   }

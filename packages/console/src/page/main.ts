@@ -3,6 +3,8 @@ import type { Ended, Figures, Snapshot } from "@effect-mcp/operate/Admin"
 import { Api, Refused, token } from "./api.ts"
 import { Details } from "./details.ts"
 import { byId, setText } from "./dom.ts"
+import { Drain } from "./drain.ts"
+import { Messages } from "./messages.ts"
 import { groupsOf, requestTitle } from "./model.ts"
 import { Plots } from "./plots.ts"
 import { type Selection, Tree } from "./tree.ts"
@@ -53,7 +55,12 @@ const select = (chosen: Selection): void => {
   if (matchMedia("(max-width: 860px)").matches) byId("details", HTMLElement).scrollIntoView({ block: "nearest" })
 }
 const tree = new Tree(byId("tree", HTMLElement), { select, interrupt: ask })
-const details = new Details(byId("details", HTMLElement), ask)
+const say = (text: string): void => {
+  said.textContent = text
+}
+const messages = new Messages(api, say)
+const details = new Details(byId("details", HTMLElement), ask, messages)
+const drain = new Drain(api, say)
 
 const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
 
@@ -68,7 +75,11 @@ const draw = (): void => {
   const left = tree.show(groups, selection)
   const { requests, sessions } = snapshot
   const of = (kind: string) => requests.filter((row) => row.kind === kind).length
+  const { draining, nodes } = snapshot
+  drain.show(snapshot, allowed.maySteer)
+  const away = (nodes ?? []).flatMap(({ name, state }) => (state === "serving" ? [] : [`${name} ${state}`]))
   const counts = [
+    ...(nodes === undefined ? (draining ? ["draining"] : []) : [counted(nodes.length, "node"), ...away]),
     counted(sessions.length, "session"),
     counted(of("request"), "request"),
     counted(of("subscription"), "subscription"),
@@ -114,6 +125,7 @@ const leave = (why: string): void => {
   main.hidden = true
   login.hidden = false
   byId("leave", HTMLButtonElement).hidden = true
+  byId("drain", HTMLButtonElement).hidden = true
   setText(byId("login-error", HTMLElement), why)
   setText(byId("summary", HTMLElement), "")
   state("off", "Not connected")
@@ -188,7 +200,7 @@ const send = async (): Promise<void> => {
   try {
     const interrupted = await api.interrupt(asked, reason.value.trim())
     dialog.close()
-    said.textContent = interrupted ? "It was interrupted" : "It had ended"
+    say(interrupted ? "It was interrupted" : "It had ended")
   } catch (error) {
     setText(byId("dialog-error", HTMLElement), error instanceof Error ? error.message : "It failed")
   }
@@ -238,5 +250,6 @@ setInterval(() => {
 }, 1000)
 setInterval(() => void measure(), 2000)
 setInterval(() => void remember(), 2000)
+setInterval(() => void messages.refresh(), 1000)
 if (token.get() === "") leave("")
 else void connect()

@@ -51,6 +51,7 @@ export const requestMore = (row: RequestRow, isAlone: boolean): string =>
   [
     ...(isAlone ? [callerOf(row), row.transport, row.revision] : []),
     row.asking.length === 0 ? undefined : `waits for ${row.asking.join(", ")}`,
+    row.node,
     row.wakesAt === undefined ? undefined : `sleeps until ${clock(row.wakesAt)}`,
     row.progress?.message
   ]
@@ -60,6 +61,7 @@ export const requestMore = (row: RequestRow, isAlone: boolean): string =>
 const textOf = (row: RequestRow): string =>
   [
     row.key,
+    row.node,
     row.task,
     row.method,
     row.target,
@@ -74,7 +76,7 @@ const textOf = (row: RequestRow): string =>
     .toLowerCase()
 
 const sessionText = (session: SessionRow): string =>
-  [session.id, session.transport, session.revision, callerOf(session)].join(" ").toLowerCase()
+  [session.id, session.node, session.transport, session.revision, callerOf(session)].join(" ").toLowerCase()
 
 const nested = (rows: ReadonlyArray<RequestRow>): Group["rows"] => {
   const keys = new Set(rows.map(({ key }) => key))

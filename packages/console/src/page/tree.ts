@@ -57,7 +57,9 @@ const sessionItem = (group: Group, isOpen: boolean): Item => {
     badge: session?.transport ?? "POST",
     look: "session",
     title: titleOf(group),
-    more: [session?.revision, session === undefined ? undefined : count, unread, id].filter(Boolean).join(" · "),
+    more: [session?.node, session?.revision, session === undefined ? undefined : count, unread, id]
+      .filter(Boolean)
+      .join(" · "),
     since: session?.since,
     progress: undefined,
     isOpen: rows.length === 0 ? undefined : isOpen

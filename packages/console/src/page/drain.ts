@@ -1,0 +1,48 @@
+/** The dialog that drains a server, or one of its nodes. */
+import type { Snapshot } from "@effect-mcp/operate/Admin"
+import { type Api, Refused } from "./api.ts"
+import { byId, h, setText } from "./dom.ts"
+
+export class Drain {
+  private readonly dialog = byId("drain-dialog", HTMLDialogElement)
+  private readonly open = byId("drain", HTMLButtonElement)
+  private readonly node = byId("drain-node", HTMLSelectElement)
+  private readonly error = byId("drain-error", HTMLElement)
+  private readonly api: Api
+  private readonly said: (text: string) => void
+
+  constructor(api: Api, said: (text: string) => void) {
+    this.api = api
+    this.said = said
+    this.open.addEventListener("click", () => {
+      setText(this.error, "")
+      this.dialog.showModal()
+    })
+    byId("drain-cancel", HTMLButtonElement).addEventListener("click", () => this.dialog.close())
+    byId("drain-form", HTMLFormElement).addEventListener("submit", (event) => {
+      event.preventDefault()
+      void this.begin()
+    })
+  }
+
+  /** Called with what runs; `maySteer` says whether there is a button. */
+  show({ draining, nodes }: Pick<Snapshot, "draining" | "nodes">, maySteer: boolean): void {
+    const serving = (nodes ?? []).filter(({ state }) => state === "serving").map(({ name }) => name)
+    this.open.hidden = !maySteer || (nodes === undefined ? draining : serving.length === 0)
+    this.node.hidden = nodes === undefined
+    const shown = [...this.node.options].map(({ value }) => value)
+    if (shown.join() !== serving.join()) {
+      this.node.replaceChildren(...serving.map((name) => h("option", { value: name }, name)))
+    }
+  }
+
+  private async begin(): Promise<void> {
+    try {
+      const began = await this.api.drain(this.node.hidden ? undefined : this.node.value)
+      this.dialog.close()
+      this.said(began ? "The drain has begun" : "It drains already")
+    } catch (error) {
+      setText(this.error, error instanceof Refused ? error.message : "It failed")
+    }
+  }
+}

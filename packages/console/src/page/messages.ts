@@ -1,0 +1,105 @@
+/** The messages of one session in the last minute, while its operator looks, and the log level of its client. */
+import type { Message, SessionRow } from "@effect-mcp/operate/Admin"
+import { type Api, Refused } from "./api.ts"
+import { h, setText } from "./dom.ts"
+import { bytes, clock } from "./model.ts"
+
+const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+
+const messageRow = ({ body, code, direction, id, kind, method, size, target, time }: Message): HTMLElement =>
+  h(
+    "tr",
+    {},
+    h("td", {}, clock(time)),
+    h("td", {}, direction === "received" ? "in" : "out"),
+    h("td", {}, code === undefined ? kind : `${kind} ${code}`),
+    h(
+      "td",
+      {},
+      [method, target, id === undefined ? undefined : `id ${id}`].filter(Boolean).join(" · "),
+      ...(body === undefined ? [] : [h("pre", {}, body)])
+    ),
+    h("td", { class: "number" }, bytes(size))
+  )
+
+export class Messages {
+  readonly element = h("div", { class: "messages" })
+  private readonly api: Api
+  private readonly said: (text: string) => void
+  private readonly toggle = h("button", { type: "button", "aria-expanded": "false" }, "Look into messages")
+  private readonly level = h("select", { "aria-label": "Log messages that its client is sent" })
+  private readonly list = h("div")
+  private session: string | undefined = undefined
+  private isLooking = false
+
+  constructor(api: Api, said: (text: string) => void) {
+    this.api = api
+    this.said = said
+    this.toggle.addEventListener("click", () => this.look(!this.isLooking))
+    this.level.addEventListener("change", () => void this.setLevel())
+    this.element.append(h("div", { class: "bar" }, h("h3", {}, "Session"), this.toggle, this.level), this.list)
+  }
+
+  /** Called with the session of the details whenever they are drawn. */
+  show(session: SessionRow): void {
+    if (session.id !== this.session) {
+      this.session = session.id
+      this.look(false)
+    }
+    if (document.activeElement === this.level) return
+    const now = session.level ?? ""
+    this.level.replaceChildren(
+      h("option", { value: "", selected: now === "", disabled: true }, "Log level: the server's"),
+      ...levels.map((level) => h("option", { value: level, selected: level === now }, `Log level: ${level}`))
+    )
+  }
+
+  private look(isLooking: boolean): void {
+    this.isLooking = isLooking
+    this.toggle.ariaExpanded = `${isLooking}`
+    setText(this.toggle, isLooking ? "Look no more" : "Look into messages")
+    this.list.replaceChildren()
+    if (isLooking) void this.refresh()
+  }
+
+  /** Asks again while an operator looks. */
+  async refresh(): Promise<void> {
+    const { session } = this
+    if (!this.isLooking || session === undefined || !this.element.isConnected) return
+    const text = await this.api.messages(session).then(
+      (messages) => this.draw(session, messages),
+      (error: unknown) => (error instanceof Refused ? error.message : "The messages cannot be read")
+    )
+    if (text !== undefined) this.list.replaceChildren(h("p", { class: "quiet" }, text))
+  }
+
+  private draw(session: string, messages: ReadonlyArray<Message>): string | undefined {
+    if (session !== this.session || !this.isLooking) return undefined
+    if (messages.length === 0) return "No message in the last minute, or since you look."
+    const heads = ["At", "Way", "Kind", "What", "Size"].map((name) =>
+      h("th", { scope: "col", class: name === "Size" && "number" }, name)
+    )
+    const rows = messages.toReversed().map(messageRow)
+    this.list.replaceChildren(
+      h(
+        "table",
+        {},
+        h("caption", { class: "hidden" }, "Messages of the last minute, the latest first"),
+        h("thead", {}, h("tr", {}, ...heads)),
+        h("tbody", {}, ...rows)
+      )
+    )
+    return undefined
+  }
+
+  private async setLevel(): Promise<void> {
+    const { session } = this
+    const { value } = this.level
+    if (session === undefined || value === "") return
+    await this.api.level(session, value).then(
+      () => this.said(`Its client is sent log messages from ${value} on`),
+      (error: unknown) => this.said(error instanceof Refused ? error.message : "The level was not set")
+    )
+    this.level.blur()
+  }
+}
