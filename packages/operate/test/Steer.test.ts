@@ -12,6 +12,7 @@ import { createServer } from "node:http"
 import { ask, bearer, post, readOnly, token } from "./support/admin.ts"
 
 const Hang = Tool.make("hang", { description: "Hangs", input: { secret: Schema.String } })
+const Reveal = Tool.make("reveal", { description: "Gives a secret", output: { password: Schema.String } })
 const Say = Tool.make("say", { description: "Logs a line", input: { password: Schema.String } })
 
 interface Options {
@@ -23,7 +24,8 @@ interface Options {
 const start = Effect.fnUntraced(function* ({ admin = {}, more }: Options = {}) {
   const go = yield* Deferred.make<void>()
   const began = yield* Deferred.make<void>()
-  const features = Layer.merge(
+  const features = Layer.mergeAll(
+    Tools.layer(Reveal, () => Effect.succeed({ password: "swordfish" })),
     Tools.layer(Hang, () => Effect.as(Effect.andThen(Deferred.succeed(began, undefined), Deferred.await(go)), "done")),
     Tools.layer(Say, () => Effect.as(Log.debug("a line"), "said"))
   )
@@ -241,6 +243,11 @@ describe("the messages of a session", () => {
         assert.include(request.body, '"password":"[redacted]"')
         assert.notInclude(request.body, "swordfish")
         assert.include(result.body, "said")
+        // The text of a structured result repeats it as JSON.
+        yield* open.callTool(Reveal, {})
+        const revealed = (yield* messages(port, id)).at(-1)
+        assert.include(revealed.body, "password")
+        assert.notInclude(revealed.body, "swordfish")
       }).pipe(Effect.scoped)
       const noted = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === "admin.messages")
       assert.lengthOf(noted, 1)

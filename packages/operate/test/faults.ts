@@ -267,5 +267,12 @@ export const faults: ReadonlyArray<Fault> = [
     from: "there.some(({ line }, i) => line !== rows[i]?.line)",
     to: "there.some(({ line }, i) => line === undefined && i < 0)",
     test: "packages/operate/test/AuditSql.test.ts"
+  },
+  {
+    name: "the text of a structured result shows an operator what its redaction hides",
+    file: "packages/operate/src/admin/Messages.ts",
+    from: "? redactedText(inner, redact) : inner",
+    to: "? inner : inner",
+    test: "packages/operate/test/Steer.test.ts"
   }
 ]

@@ -110,6 +110,7 @@ export const make = <A extends { readonly name: string }>(
   { names, patience, servers }: Options
 ): MergedList<A> => {
   const { kind } = feature
+  const all = servers.map(({ name }) => name)
   /** What each server listed last: its own names, by those in the list. */
   const known = new Map<Supervised, ReadonlyMap<string, string>>()
   const lock = Semaphore.makeUnsafe(1)
@@ -117,11 +118,9 @@ export const make = <A extends { readonly name: string }>(
 
   const read = (server: Supervised) =>
     Effect.map(itemsOf(server, feature.list, patience), (items) => {
-      const listed = (items ?? []).map((item) => ({
-        server: server.name,
-        name: Names.nameOf(names, server.name, kind, item.name),
-        item
-      }))
+      const listed = (items ?? [])
+        .map((item) => ({ server: server.name, name: Names.nameOf(names, server.name, kind, item.name), item }))
+        .filter(({ name }) => !Names.isOfAnother(names, name, server.name, all))
       if (items !== undefined) known.set(server, new Map(listed.map(({ item, name }) => [name, item.name])))
       return listed
     })

@@ -4,7 +4,8 @@ import * as Data from "effect/Data"
 export type Kind = "tool" | "prompt"
 
 /**
- * `prefix`: the name of the server, `_`, and its own name for the tool or prompt. `refuse`: its own name; two equal ones fail the list. A
+ * `prefix`: the name of the server, `_`, and its own name for the tool or prompt. One that begins with the name of another server and `_` is
+ * left out: no server can pass its tools off as those of another. `refuse`: its own name; two equal ones fail the list. A
  * function: what it gives; of two equal names the one of the earlier server counts, and the other is left out.
  */
 export type Names = "prefix" | "refuse" | ((name: string, server: string, kind: Kind) => string)
@@ -20,6 +21,13 @@ export class NameClash extends Data.TaggedError("NameClash")<{
 export const nameOf = (names: Names, server: string, kind: Kind, name: string): string => {
   if (names === "refuse") return name
   return names === "prefix" ? `${server}_${name}` : names(name, server, kind)
+}
+
+/** Whether the name in the list of all servers names a server of the table other than that which listed it. */
+export const isOfAnother = (names: Names, name: string, server: string, all: Iterable<string>): boolean => {
+  if (names !== "prefix") return false
+  for (const other of all) if (other.length > server.length && name.startsWith(`${other}_`)) return true
+  return false
 }
 
 export const clash = (kind: Kind, name: string, servers: readonly [string, string]): NameClash =>

@@ -31,6 +31,12 @@ export const servers: ReadonlyArray<Fault> = [
     to: "else if (false) {"
   },
   {
+    name: "a server passes a tool off as that of another server",
+    ...merged,
+    from: "        .filter(({ name }) => !Names.isOfAnother(names, name, server.name, all))\n",
+    to: ""
+  },
+  {
     name: "every unknown name of a tool has all servers list their tools",
     ...merged,
     from: "now - readAt < missLifetime ? Effect.void : ",

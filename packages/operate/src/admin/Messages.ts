@@ -39,7 +39,7 @@ export const Message = Schema.Struct({
 export type Message = typeof Message.Type
 
 export interface Options {
-  /** Shows params, results and errors, cut at 2000 characters, without the values of members of these names. Default: none is shown. */
+  /** Shows params, results and errors, cut at 2000 characters, without the values of members of these names, also in texts that are JSON. Default: none is shown. */
   readonly bodies?: { readonly redact: ReadonlyArray<string> } | undefined
   /** Keeps the messages of each session from its beginning: for servers that are given the layer. Default: while an operator looks. */
   readonly always?: boolean | undefined
@@ -79,10 +79,29 @@ const bodyOf = (message: JsonRpc.Message): unknown => {
   return "error" in message ? message.error : message.result
 }
 
+/** Also within texts that are JSON themselves: that of a structured result repeats it. */
+const redacted = (value: unknown, redact: ReadonlyArray<string>): string | undefined =>
+  JSON.stringify(value, (key, inner: unknown) => {
+    if (redact.includes(key)) return "[redacted]"
+    return typeof inner === "string" && /^\s*[[{"]/.test(inner) ? redactedText(inner, redact) : inner
+  })
+
+const redactedText = (text: string, redact: ReadonlyArray<string>): string => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return text
+  }
+  try {
+    return redacted(value, redact) ?? text
+  } catch {
+    return "[nested too deep to be redacted]"
+  }
+}
+
 const textOf = (value: unknown, redact: ReadonlyArray<string>): string | undefined => {
-  const text: string | undefined = JSON.stringify(value, (key, inner: unknown) =>
-    redact.includes(key) ? "[redacted]" : inner
-  )
+  const text = redacted(value, redact)
   return text === undefined ? undefined : beginning(text, longestBody)
 }
 
