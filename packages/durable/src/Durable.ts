@@ -9,11 +9,14 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { SqlClient } from "effect/sql/SqlClient"
+import type { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import type { SqliteOptions } from "./sqlite/layer.ts"
 import type { Options } from "./store/Tables.ts"
+import type { WorkflowOptions } from "./workflow/layer.ts"
 
 export type { SqliteOptions } from "./sqlite/layer.ts"
 export type { Options } from "./store/Tables.ts"
+export type { WorkflowOptions } from "./workflow/layer.ts"
 
 /**
  * Tasks in a SQLite file, by `node:sqlite`. Its `SqlClient` is for tables of your own in that file, and for `Once.transaction`; their names
@@ -57,6 +60,33 @@ export const layerPostgres = (options: Options = {}): Layer.Layer<TaskStore | Jo
   Layer.unwrap(
     Effect.map(
       Effect.promise(() => import("./postgres/layer.ts")),
+      ({ layer }) => layer(options)
+    )
+  )
+
+/**
+ * Tasks on Effect's workflow engine, for programs that have one: in memory, or on a cluster. A step is an activity, an answer a durable
+ * deferred, the end of a sleep a durable clock. The README says which promises the engine cannot keep.
+ *
+ * @example
+ * ```ts
+ * import { Durable } from "@effect-mcp/durable"
+ * import { Tasks } from "@effect-mcp/tasks"
+ * import { Layer } from "effect"
+ * import { WorkflowEngine } from "effect/workflow"
+ *
+ * export const tasks = Tasks.layerStore().pipe(
+ *   Layer.provide(Durable.layerWorkflow()),
+ *   Layer.provide(WorkflowEngine.layerMemory)
+ * )
+ * ```
+ */
+export const layerWorkflow = <E = never, R = never>(
+  options: WorkflowOptions<E, R> = {}
+): Layer.Layer<TaskStore | Journal, E, WorkflowEngine | R> =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("./workflow/layer.ts")),
       ({ layer }) => layer(options)
     )
   )

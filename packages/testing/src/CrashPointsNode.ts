@@ -36,6 +36,7 @@ export class Node {
       ...journal,
       due: this.alive(journal.due),
       claim: (node, tools, max) => this.alive(journal.claim(node, tools, max)),
+      take: (node, task) => this.alive(journal.take(node, task)),
       renew: (node, leases) => this.alive(journal.renew(node, leases)),
       record: (lease, entry) => this.write(journal.record(lease, entry)),
       transaction: (sql) => {

@@ -61,14 +61,30 @@ class SqlJournal {
   }
 
   claim(node: string, tools: ReadonlyArray<string>, max: number): Effect.Effect<ReadonlyArray<Claimed>, SqlError> {
-    const { changes, dialect, lease, statements } = this.tables
+    const { dialect, lease, statements } = this.tables
     return Effect.gen({ self: this }, function* () {
       const { due, gone } = yield* dialect.sight
       if (!due && gone.length === 0) return []
       const params = [node, lease, jsonOf(gone), jsonOf(tools), this.tables.deployment, max]
-      const rows = yield* this.tables.query<TaskRow>(statements.claim, params)
-      if (rows.length === 0) return []
-      const entries = yield* this.tables.query<EntryRow>(statements.all, [jsonOf(rows.map(({ id }) => id))])
+      return yield* this.leased(yield* this.tables.query<TaskRow>(statements.claim, params))
+    })
+  }
+
+  take(node: string, id: string): Effect.Effect<Option.Option<Claimed>, SqlError> {
+    const { lease, statements } = this.tables
+    const taken = this.tables.query<TaskRow>(statements.take, [node, lease, id])
+    return Effect.map(
+      Effect.flatMap(taken, (rows) => this.leased(rows)),
+      ([claimed]) => Option.fromUndefinedOr(claimed)
+    )
+  }
+
+  /** The tasks of rows that have just been leased, with what they recorded. */
+  private leased(rows: ReadonlyArray<TaskRow>): Effect.Effect<ReadonlyArray<Claimed>, SqlError> {
+    if (rows.length === 0) return Effect.succeed([])
+    const { changes, statements } = this.tables
+    const read = this.tables.query<EntryRow>(statements.all, [jsonOf(rows.map(({ id }) => id))])
+    return Effect.map(read, (entries) => {
       const byTask = Map.groupBy(entries, ({ task }) => task)
       return rows.map((row) => {
         const own = byTask.get(row.id) ?? []
@@ -301,10 +317,13 @@ export const make = (tables: Tables): Journal["Service"] => {
   const { changes, dialect, lease, patient } = tables
   return {
     node: dialect.node,
+    engine: undefined,
     lease,
     due: changes.dueWithin(between),
     // Not tried again here: a claim whose answer was lost has leased tasks that no fiber runs until the lease is over.
     claim: (node, tools, max) => Effect.orDie(journal.claim(node, tools, max)),
+    // Taken twice it has the same lease, of another epoch.
+    take: (node, id) => patient<Option.Option<Claimed>, never>(journal.take(node, id)),
     renew: (node, leases) => left(Effect.orDie(journal.renew(node, leases))),
     record: (lease, entry) => patient<Entry, Lost | JournalFull>(journal.record(lease, entry)),
     transaction: ({ transactionService }) =>

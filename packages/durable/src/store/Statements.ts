@@ -118,6 +118,11 @@ const writing = ({ among, lock, now, text }: Dialect) => {
        WHERE id IN (SELECT id FROM mcp_task WHERE (due <= ${now} OR ${among("node")}) AND ${among("tool")}
         AND (pin IS NULL OR pin = ${string}) AND outcome IS NULL AND expires > ${now} ORDER BY due LIMIT ${integer}${lock.skip}) RETURNING *, 0 AS late`
     ),
+    /** node, lease, id */
+    take: text(
+      `UPDATE mcp_task SET epoch = epoch + 1, node = ?, due = ${now} + ${number}, version = version + 1
+       WHERE id = ? AND outcome IS NULL AND expires > ${now} RETURNING *, 0 AS late`
+    ),
     /** lease, node, tasks */
     renew: text(
       `UPDATE mcp_task SET due = ${now} + ${number} WHERE node = ? AND outcome IS NULL AND expires > ${now} AND ${among("id")}

@@ -1,14 +1,15 @@
 /**
- * A server in a process of its own, to be killed: `node server.ts sqlite|postgres PLACE [LEASE]`. What its handlers do is a line each of
- * stderr, which a pipe keeps when its writer is killed.
+ * A server in a process of its own, to be killed: `node server.ts sqlite|postgres|cluster-sqlite|cluster-postgres PLACE [LEASE]`. What its
+ * handlers do is a line each of stderr, which a pipe keeps when its writer is killed.
  */
-import { NodeRuntime } from "@effect/platform-node"
+import { NodeCrypto, NodeRuntime } from "@effect/platform-node"
 import { Elicitation, Once, Tool, Tools } from "@effect-mcp/core"
 import { Durable } from "@effect-mcp/durable"
 import { McpServer } from "@effect-mcp/server"
 import { Tasks } from "@effect-mcp/tasks"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Logger, Redacted, Schema } from "effect"
+import { ClusterWorkflowEngine, SingleRunner } from "effect/cluster"
 import { SqlClient } from "effect/sql/SqlClient"
 import { writeSync } from "node:fs"
 
@@ -60,8 +61,8 @@ const steps = Tools.layer(
 )
 
 const options = { lease: Number(lease) }
-const store =
-  kind === "postgres"
+const database =
+  kind?.endsWith("postgres") === true
     ? Layer.provideMerge(
         Durable.layerPostgres(options),
         Layer.orDie(
@@ -74,6 +75,24 @@ const store =
         )
       )
     : Durable.layerSqlite({ ...options, file: place })
+
+/** A runner of Effect's cluster, with what it keeps in the database of the tasks. */
+const runner = SingleRunner.layer({
+  runnerStorage: "sql",
+  shardingConfig: {
+    entityMessagePollInterval: "300 millis",
+    refreshAssignmentsInterval: "300 millis",
+    shardLockRefreshInterval: "500 millis",
+    shardLockExpiration: "2 seconds"
+  }
+})
+const engine = ClusterWorkflowEngine.layer.pipe(
+  Layer.provide(Layer.orDie(runner)),
+  Layer.provide([database, NodeCrypto.layerDigest])
+)
+const onCluster = Layer.provide(Durable.layerWorkflow({ store: database }), engine)
+const client = Layer.effect(SqlClient, SqlClient).pipe(Layer.provide(database))
+const store = kind?.startsWith("cluster") === true ? Layer.merge(onCluster, client) : database
 
 const features = Layer.provide(Layer.merge(steps, Tasks.layerStore()), store)
 const server = McpServer.layer({ name: "killed", version: "1.0.0", features })

@@ -10,7 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type Outcome, stateOf, type Task } from "../model/Task.ts"
-import { Journal, type Lease } from "../store/Journal.ts"
+import { type Entry, Journal, type Lease } from "../store/Journal.ts"
 import { TaskStore } from "../store/TaskStore.ts"
 
 // Some values are there more often: most histories shall come to what is rare.
@@ -42,6 +42,7 @@ const Command = Schema.Union([
   Schema.TaggedStruct("Settle", { task: Index, age: Age, fails: Schema.Boolean }),
   Claim,
   Claim,
+  Schema.TaggedStruct("Take", { task: Index, node: Node }),
   Schema.TaggedStruct("List", { owner: Owner, size: Schema.Literals([1, 2, 10]) })
 ])
 export type Command = typeof Command.Type
@@ -217,13 +218,28 @@ const claim = Effect.fnUntraced(function* (model: Model, { max, node }: Extract<
     const task = due.find(({ id }) => id === lease.task)
     yield* check(task !== undefined, "A claim gives no task that is leased or has ended", lease)
     if (task === undefined) return
-    const last = task.leases.at(-1)
-    yield* check(last !== undefined && lease.epoch > last.epoch, "The epoch grows with each claim", [task, lease])
-    yield* check(entries.length === task.entries.size, "A claim gives all entries", [task, entries])
-    task.leases.push(lease)
-    task.held = true
-    task.due = false
+    yield* leased(task, lease, entries)
   }
+})
+
+const leased = Effect.fnUntraced(function* (task: Known, lease: Lease, entries: ReadonlyArray<Entry>) {
+  const last = task.leases.at(-1)
+  yield* check(last !== undefined && lease.epoch > last.epoch, "The epoch grows with each claim", [task, lease])
+  yield* check(entries.length === task.entries.size, "A claim gives all entries", [task, entries])
+  task.leases.push(lease)
+  task.held = true
+  task.due = false
+})
+
+const take = Effect.fnUntraced(function* (model: Model, command: Extract<Command, { _tag: "Take" }>) {
+  const journal = yield* Journal
+  const task = model.at(command.task)
+  if (task === undefined) return
+  const taken = Option.getOrUndefined(yield* journal.take(command.node, task.id))
+  yield* check((taken !== undefined) === (task.outcome === undefined), "A task is taken unless it has ended", task)
+  if (taken === undefined) return
+  yield* check(taken.lease.task === task.id, "The task that is taken is the one that was named", taken)
+  yield* leased(task, taken.lease, taken.entries)
 })
 
 const list = Effect.fnUntraced(function* (model: Model, { owner, size }: Extract<Command, { _tag: "List" }>) {
@@ -262,6 +278,8 @@ const step = (model: Model, command: Command): Effect.Effect<void, never, TaskSt
       return claim(model, command)
     case "List":
       return list(model, command)
+    case "Take":
+      return take(model, command)
     default:
       return under(model, command)
   }

@@ -13,7 +13,7 @@ import * as Option from "effect/Option"
 import * as References from "effect/References"
 import * as Stream from "effect/Stream"
 import type { Outcome } from "../model/Task.ts"
-import { Journal, type Lease } from "../store/Journal.ts"
+import { type Claimed, Journal, type Lease } from "../store/Journal.ts"
 import { TaskStore } from "../store/TaskStore.ts"
 
 /** The owner of a task in a log. */
@@ -54,6 +54,7 @@ export const make = (
     /** The owners of the tasks that run here, as long as their runs hold the lease: one that is lost may end without a word. */
     const owners = new WeakMap<Lease, string>()
 
+    const leased = ({ input, lease }: Claimed): void => void owners.set(lease, input.owner)
     const used =
       (message: string, id: string, owner: string, level: "Info" | "Debug" = "Debug") =>
       <A, E>(use: Effect.Effect<Option.Option<A>, E>): Effect.Effect<Option.Option<A>, E> =>
@@ -90,27 +91,17 @@ export const make = (
         changes: (id, owner) => Stream.suspend(() => store.changes(id, owner))
       }),
       journal: Journal.of({
-        node: journal.node,
-        lease: journal.lease,
-        due: journal.due,
+        ...journal,
         claim: (node, tools, max) =>
-          Effect.tap(journal.claim(node, tools, max), (claimed) =>
-            Effect.sync(() => claimed.forEach(({ input, lease }) => owners.set(lease, input.owner)))
-          ),
-        renew: (node, leases) => journal.renew(node, leases),
-        record: (lease, entry) => journal.record(lease, entry),
-        transaction: (sql) => journal.transaction(sql),
-        answer: (lease, key) => journal.answer(lease, key),
-        parked: (max) => journal.parked(max),
-        message: (lease, message) => journal.message(lease, message),
-        park: (lease, wake) => journal.park(lease, wake),
+          Effect.tap(journal.claim(node, tools, max), (claimed) => Effect.sync(() => claimed.forEach(leased))),
+        take: (node, task) =>
+          Effect.tap(journal.take(node, task), (taken) => Effect.sync(() => Option.map(taken, leased))),
         settle: (lease, outcome, message) =>
           Effect.tap(journal.settle(lease, outcome, message), () => ended(lease, endOf(outcome))),
         lost: (lease) =>
           Effect.tap(journal.lost(lease), ({ reason }) =>
             reason === "expired" ? ended(lease, "expired") : Effect.void
-          ),
-        sweep: journal.sweep
+          )
       })
     }
   })

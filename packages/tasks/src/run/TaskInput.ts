@@ -60,6 +60,23 @@ const mismatch = (name: string, message: string): McpError.McpError =>
 const decoded = <A>(name: string, codec: Schema.Codec<A, unknown>, value: unknown): Effect.Effect<A> =>
   failing(Effect.mapError(Schema.decodeUnknownEffect(codec)(value), ({ message }) => mismatch(name, message)))
 
+/** A step that is run by what records it; the value that is recorded. */
+const recordedBy = <A, E, R, E2>(
+  name: string,
+  codec: Schema.Codec<A, unknown>,
+  effect: Effect.Effect<A, E, R>,
+  record: (step: Effect.Effect<unknown, E, R>) => Effect.Effect<Entry, E2 | Lost | JournalFull, R>
+) => {
+  const step = Effect.flatMap(Effect.provideService(effect, InStep, true), (value) =>
+    Effect.orDie(Schema.encodeEffect(codec)(value))
+  )
+  // The lease may be lost: that is waited for outside of the record, which is over.
+  const recorded = Effect.catch(record(step), (error) =>
+    error instanceof Lost || error instanceof JournalFull ? failing(stopped(error)) : Effect.fail(error)
+  )
+  return Effect.flatMap(recorded, (entry) => decoded(name, codec, entry._tag === "Step" ? entry.value : undefined))
+}
+
 const mustNotAsk = Effect.fail(McpError.internalError("A step must not ask: ask before it"))
 
 /** Counts a name, from one. */
@@ -187,12 +204,15 @@ class TaskInput {
     effect: Effect.Effect<A, E, R>
   ): Effect.Effect<A, E, R> {
     const { journal, lease } = this.options
+    const { engine } = journal
     return this.stepOf(name, schema, (codec, key) =>
-      Effect.tap(Effect.provideService(effect, InStep, true), (value) =>
-        Effect.flatMap(Effect.orDie(Schema.encodeEffect(codec)(value)), (encoded) =>
-          failing(Effect.catch(journal.record(lease, { _tag: "Step", key, value: encoded }), stopped))
-        )
-      )
+      engine === undefined
+        ? Effect.tap(Effect.provideService(effect, InStep, true), (value) =>
+            Effect.flatMap(Effect.orDie(Schema.encodeEffect(codec)(value)), (encoded) =>
+              failing(Effect.catch(journal.record(lease, { _tag: "Step", key, value: encoded }), stopped))
+            )
+          )
+        : recordedBy(name, codec, effect, (step) => engine.step(lease, key, step))
     )
   }
 
@@ -201,18 +221,7 @@ class TaskInput {
     const record = journal.transaction(sql)
     if (record === undefined) return undefined
     return (name, schema, effect) =>
-      this.stepOf(name, schema, (codec, key) => {
-        const step = Effect.flatMap(Effect.provideService(effect, InStep, true), (value) =>
-          Effect.orDie(Schema.encodeEffect(codec)(value))
-        )
-        // The lease may be lost: that is waited for outside of the transaction, which has been rolled back.
-        const recorded = Effect.catch(record(lease, key, step), (error) =>
-          error instanceof Lost || error instanceof JournalFull ? failing(stopped(error)) : Effect.fail(error)
-        )
-        return Effect.flatMap(recorded, (entry) =>
-          decoded(name, codec, entry._tag === "Step" ? entry.value : undefined)
-        )
-      })
+      this.stepOf(name, schema, (codec, key) => recordedBy(name, codec, effect, (step) => record(lease, key, step)))
   }
 
   /** The value that the step recorded; else runs it. */

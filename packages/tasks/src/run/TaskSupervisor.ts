@@ -21,11 +21,12 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import type { Outcome } from "../model/Task.ts"
-import { type Claimed, Journal, type Lease, type Lost, type Wake } from "../store/Journal.ts"
+import { type Claimed, type Engine, Journal, type Lease, type Lost, type Server, type Wake } from "../store/Journal.ts"
 import { TaskFailed } from "./TaskInput.ts"
 import { type Attempt, openTask } from "./Attempt.ts"
 import { observed } from "./observed.ts"
@@ -220,6 +221,38 @@ const renewing = (journal: Journal["Service"], runs: BusyMap<string, Run>): Effe
   return Effect.forever(Effect.andThen(Effect.sleep(third), ifAny))
 }
 
+type Resumed = (
+  claimed: Claimed,
+  attempt: (claimed: Claimed) => Effect.Effect<Attempt, McpError>
+) => Effect.Effect<Fiber.Fiber<void> | void>
+
+/** Tasks that an engine runs, in place of claims. */
+const onEngine = (
+  engine: Engine,
+  runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>,
+  take: Server["take"],
+  resumed: Resumed
+): Pick<TaskSupervisor, "run" | "resume"> => {
+  const called = Latch.makeUnsafe(false)
+  return {
+    // Not in the fiber of the request, whose services are not those of the run.
+    run: ({ task }) =>
+      Effect.suspend(() => {
+        called.openUnsafe()
+        const fiber = runFork(engine.start(task))
+        return Effect.as(Fiber.join(fiber), fiber)
+      }),
+    resume: (tools, attempt) => {
+      const ended = (run: Fiber.Fiber<void> | void) =>
+        run === undefined ? Effect.void : Effect.onInterrupt(Fiber.await(run), () => Fiber.interrupt(run))
+      const run: Server["run"] = (claimed) => Effect.asVoid(Effect.flatMap(resumed(claimed, attempt), ended))
+      // A call shows that the tools are there.
+      const ready = Effect.raceFirst(Effect.sleep(settling), called.await)
+      return Effect.andThen(ready, engine.serve({ take, tools, run }))
+    }
+  }
+}
+
 /** A supervisor in the scope. When it closes, tasks are interrupted and their leases given up: another node continues at once. */
 export const make = Effect.fnUntraced(function* (
   options: Options
@@ -280,7 +313,7 @@ export const make = Effect.fnUntraced(function* (
       return fiber
     })
 
-  const resumed = (claimed: Claimed, attempt: (claimed: Claimed) => Effect.Effect<Attempt, McpError>) =>
+  const resumed: Resumed = (claimed, attempt) =>
     claimed.attempts > maxAttempts
       ? settle(journal, claimed.lease, Exit.fail(givenUp))
       : Effect.matchCauseEffect(attempt(claimed), {
@@ -288,7 +321,7 @@ export const make = Effect.fnUntraced(function* (
           onFailure: (cause) => settle(journal, claimed.lease, Exit.failCause(cause))
         })
 
-  const resume: TaskSupervisor["resume"] = (tools, attempt) => {
+  const claiming: TaskSupervisor["resume"] = (tools, attempt) => {
     // What was claimed runs, or a shutdown would leave it leased.
     const claim = Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
@@ -307,5 +340,8 @@ export const make = Effect.fnUntraced(function* (
 
   const running = () => runs.values().map(({ attempt, lease, progress }) => openTask(lease.task, attempt, progress))
   const ownerOf = (id: string) => runs.get(id)?.attempt.about.owner
-  return { node: journal.node, run, resume, progress, running, ownerOf }
+  const own = { node: journal.node, progress, running, ownerOf }
+  const { engine } = journal
+  if (engine === undefined) return { ...own, run, resume: claiming }
+  return { ...own, ...onEngine(engine, runFork, (task) => journal.take(journal.node, task), resumed) }
 })

@@ -7,6 +7,7 @@
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Answer, NewTask, Outcome, Question, Task } from "../model/Task.ts"
@@ -55,6 +56,16 @@ export type RecordInTransaction = <E, R>(
   step: Effect.Effect<unknown, E, R>
 ) => Effect.Effect<Entry, E | Lost | JournalFull | SqlError, R>
 
+/**
+ * Runs a step that gives the value of the entry, and records it. Where the key is recorded already the step does not run. A step that fails
+ * is not recorded.
+ */
+export type RunAndRecord = <E, R>(
+  lease: Lease,
+  key: string,
+  step: Effect.Effect<unknown, E, R>
+) => Effect.Effect<Entry, E | Lost | JournalFull, R>
+
 /** When a parked task is due again. */
 export interface Wake {
   /** At this time, in milliseconds since the epoch; undefined: only by an answer. */
@@ -71,18 +82,44 @@ export interface Parked {
   readonly due: number | undefined
 }
 
+/** What a server gives an engine. */
+export interface Server {
+  /** Leases a task to this node; see `take` of the journal. */
+  readonly take: (task: string) => Effect.Effect<Option.Option<Claimed>>
+  /** The names of its tools. */
+  readonly tools: () => ReadonlyArray<string>
+  /** Runs a task that was taken until it ends, waits or loses its lease; its interruption stops the run as a shutdown does. */
+  readonly run: (claimed: Claimed) => Effect.Effect<void>
+}
+
+/**
+ * An engine that says where and when tasks run, in place of claims, and records what they do. The store still has the tasks for their
+ * callers: their owners, what they ask, how they ended.
+ */
+export interface Engine {
+  /** Starts a task that was created, here or on another node. When it returns the engine has stored that it runs. */
+  readonly start: (task: string) => Effect.Effect<void>
+  /** Runs tasks of the engine by the tools of a server, as long as it is not interrupted. */
+  readonly serve: (server: Server) => Effect.Effect<never>
+  readonly step: RunAndRecord
+}
+
 /** The service. Every write under a lease fails with `Lost`, and changes nothing, when the lease is not the newest or the task has ended. */
 export class Journal extends Context.Service<
   Journal,
   {
     /** The name of this process among those that share the store. */
     readonly node: string
+    /** Undefined: nodes claim tasks. */
+    readonly engine: Engine | undefined
     /** How long a lease is valid without a renewal, in milliseconds. */
     readonly lease: number
     /** Waits until a task may be due: for a hint of the store, else for the time between two looks at it. */
     readonly due: Effect.Effect<void>
     /** At most `max` tasks that are due and leased to no node, oldest first; each is leased to `node`. `tools` are those that it has. */
     readonly claim: (node: string, tools: ReadonlyArray<string>, max: number) => Effect.Effect<ReadonlyArray<Claimed>>
+    /** Leases a task to `node`, from any node that has it; `None` where it has ended or is unknown. */
+    readonly take: (node: string, task: string) => Effect.Effect<Option.Option<Claimed>>
     /** Extends all leases of a node; gives those that it has lost. */
     readonly renew: (node: string, leases: ReadonlyArray<Lease>) => Effect.Effect<ReadonlyArray<Lease>>
     /** Records an entry; gives the one that is there, where its key is recorded already. */

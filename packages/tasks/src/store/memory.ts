@@ -14,7 +14,7 @@ import * as Stream from "effect/Stream"
 import { type Answer, expiredAfter, type NewTask, type Outcome, type Question, type Task } from "../model/Task.ts"
 import { Kept, type KeptOptions } from "./Kept.ts"
 import { bytesOf, hasRoom, keep, lostOf, newId, type Row } from "./Row.ts"
-import { type Entry, Journal, JournalFull, type Lease, type Lost, type Wake } from "./Journal.ts"
+import { type Claimed, type Entry, Journal, JournalFull, type Lease, type Lost, type Wake } from "./Journal.ts"
 import { type Answers, defaultLimits, LimitReached, type Limits, TaskStore, UnknownCursor } from "./TaskStore.ts"
 
 const noRoom = "The tasks of this caller that have ended leave no room: read how they ended, or wait until they expire"
@@ -244,15 +244,25 @@ class Memory {
         .filter((row) => row.task.outcome === undefined && tools.includes(row.input.tool))
         .filter((row) => (row.node === undefined ? row.wakeAt <= now : row.leaseUntil <= now))
         .slice(0, max)
-      return due.map((row) => {
-        row.epoch++
-        row.node = node
-        row.leaseUntil = now + this.leaseTime
-        row.attempts++
-        this.wake(row)
-        const { attempts, entries, epoch, input, task } = row
-        return { lease: { task: task.id, epoch }, task, input, entries: [...(entries?.values() ?? [])], attempts }
-      })
+      return due.map((row) => this.leased(row, node))
+    })
+  }
+
+  private leased(row: Row, node: string): Claimed {
+    row.epoch++
+    row.node = node
+    row.leaseUntil = this.now + this.leaseTime
+    row.attempts++
+    this.wake(row)
+    const { attempts, entries, epoch, input, task } = row
+    return { lease: { task: task.id, epoch }, task, input, entries: [...(entries?.values() ?? [])], attempts }
+  }
+
+  take(node: string, id: string): Effect.Effect<Option.Option<Claimed>> {
+    return Effect.sync(() => {
+      const row = this.rows.get(id)
+      if (row !== undefined) this.expire(row)
+      return row === undefined || row.endedAt !== undefined ? Option.none() : Option.some(this.leased(row, node))
     })
   }
 
@@ -377,9 +387,11 @@ export const layer = (options: Options = {}): Layer.Layer<TaskStore | Journal> =
       }).pipe(
         Context.add(Journal, {
           node: crypto.randomUUID(),
+          engine: undefined,
           lease: memory.leaseTime,
           due: memory.due,
           claim: (node, tools, max) => memory.claim(node, tools, max),
+          take: (node, id) => memory.take(node, id),
           renew: (node, leases) => memory.renew(node, leases),
           record: (lease, entry) => memory.record(lease, entry),
           transaction: () => undefined,

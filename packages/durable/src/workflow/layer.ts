@@ -1,0 +1,77 @@
+/**
+ * Tasks on the workflow engine of Effect: each is an execution of a workflow.
+ *
+ * `Once.run` is an activity, an answer a durable deferred, the wake of `Once.sleep` a durable clock, and a cancel interrupts the execution.
+ * The engine lists nothing and knows no callers: the tasks that they read lie in a store beside it.
+ */
+import * as Memory from "@effect-mcp/tasks/internal/memory"
+import { type Engine, Journal } from "@effect-mcp/tasks/Journal"
+import { defaultLimits, TaskStore } from "@effect-mcp/tasks/TaskStore"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import { WorkflowEngine } from "effect/workflow/WorkflowEngine"
+import * as EngineJournal from "./EngineJournal.ts"
+import * as EngineStore from "./EngineStore.ts"
+import * as Execution from "./Execution.ts"
+import type { Runs } from "./Runs.ts"
+import * as TaskWorkflow from "./TaskWorkflow.ts"
+
+export interface WorkflowOptions<E = never, R = never> extends Partial<EngineJournal.JournalLimits> {
+  /** The name of the workflow; servers of one engine that differ in their tools take different names. Default `"mcp/tasks"`. */
+  readonly name?: string | undefined
+  /** Where the tasks lie that callers read, in a database for servers with an engine alone. Default: the memory of the process. */
+  readonly store?: Layer.Layer<TaskStore | Journal, E, R> | undefined
+}
+
+const make = ({ name = "mcp/tasks", ...limits }: Omit<WorkflowOptions, "store">) =>
+  Effect.gen(function* () {
+    const engine = yield* WorkflowEngine
+    const runs: Runs = new WeakMap()
+    const options: EngineJournal.Options = {
+      engine,
+      runs,
+      journal: yield* Journal,
+      store: yield* TaskStore,
+      limits: { ...defaultLimits, ...limits }
+    }
+    const workflow = TaskWorkflow.make(name)
+    const runFork = Effect.runForkWith(yield* Effect.context<never>())
+    const isolate: EngineStore.Isolate = (effect) => Effect.suspend(() => Fiber.join(runFork(effect)))
+    const registered = Latch.makeUnsafe(false)
+    const tasks: Omit<Engine, "step"> = {
+      start: (task) =>
+        Effect.andThen(
+          registered.await,
+          Effect.asVoid(engine.execute(workflow, { executionId: task, payload: { task }, discard: true }))
+        ),
+      serve: (server) =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const stopped = Deferred.makeUnsafe<void>()
+            const serving = {
+              ...server,
+              stopping: Deferred.await(stopped),
+              isStopping: () => Deferred.isDoneUnsafe(stopped)
+            }
+            yield* engine.register(workflow, Execution.make(options, workflow, serving))
+            // Before the end of the registration, which waits for the executions.
+            yield* Effect.addFinalizer(() => Deferred.succeed(stopped, undefined))
+            registered.openUnsafe()
+            return yield* Effect.never
+          })
+        )
+    }
+    return Context.make(TaskStore, EngineStore.make(options, workflow, isolate)).pipe(
+      Context.add(Journal, EngineJournal.make(options, tasks))
+    )
+  })
+
+export const layer = <E = never, R = never>({
+  store = Memory.layer(),
+  ...options
+}: WorkflowOptions<E, R>): Layer.Layer<TaskStore | Journal, E, WorkflowEngine | R> =>
+  Layer.provide(Layer.effectContext(make(options)), store)

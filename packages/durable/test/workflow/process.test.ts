@@ -1,0 +1,87 @@
+/** Real processes with a runner of Effect's cluster on a database, which are killed while a task runs: the next process continues it. */
+import { needs } from "@effect-mcp/spec/skip"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, type Scope } from "effect"
+import { missing, schema } from "../support/postgres.ts"
+import { call, ended, type Process, start } from "../support/process.ts"
+import { file } from "../support/sqlite.ts"
+
+interface Kind {
+  readonly kind: string
+  readonly missing: string | undefined
+  readonly place: Effect.Effect<string, never, Scope.Scope>
+}
+
+const kinds: ReadonlyArray<Kind> = [
+  { kind: "cluster-sqlite", missing: undefined, place: file },
+  { kind: "cluster-postgres", missing, place: schema }
+]
+
+const values = ["0", "1", "2", "3", "4", "5"]
+
+/** How often each step began. */
+const begun = (...servers: ReadonlyArray<Process>) =>
+  values.map(
+    (index) => servers.flatMap(({ lines }) => lines.filter((line) => line.startsWith(`begin ${index} `))).length
+  )
+
+for (const { kind, missing, place } of kinds) {
+  describe(`a task on the workflow engine (${kind})`, needs(missing === undefined, missing ?? ""), () => {
+    it.live("whose process is killed in a step ends right in the next, and each step that was recorded ran once", () =>
+      Effect.gen(function* () {
+        const where = yield* place
+        const a = yield* start(kind, where)
+        const taskId = yield* call(a, { count: values.length, millis: 200 })
+        yield* a.line("begin 2")
+        yield* a.signal("SIGKILL")
+        yield* a.exited
+        const b = yield* start(kind, where)
+        yield* b.line("done")
+        const task = yield* ended(b, taskId)
+        assert.deepStrictEqual(task["result"]?.structuredContent, { values })
+        const [zero, one, two, ...rest] = begun(a, b)
+        assert.deepStrictEqual([zero, one, ...rest], [1, 1, 1, 1, 1])
+        assert.isAtMost(two ?? 0, 2)
+        assert.isAtLeast(two ?? 0, 1)
+      })
+    )
+
+    it.live("that waits for an answer is answered in another process, after its own was killed", () =>
+      Effect.gen(function* () {
+        const where = yield* place
+        const a = yield* start(kind, where)
+        const taskId = yield* call(a, { count: 2, millis: 1, ask: true })
+        yield* a.line("recorded 0")
+        yield* a
+          .request("tasks/get", { taskId })
+          .pipe(Effect.repeat({ until: ({ status }) => status === "input_required" }))
+        yield* a.signal("SIGKILL")
+        yield* a.exited
+        const b = yield* start(kind, where)
+        const sure = { action: "accept", content: { ok: true } }
+        yield* b.request("tasks/update", { taskId, inputResponses: { sure } })
+        yield* b.line("done")
+        const task = yield* ended(b, taskId)
+        assert.deepStrictEqual(task["result"]?.structuredContent, { values: ["0", "true", "1"] })
+        assert.deepStrictEqual(begun(a, b).slice(0, 2), [1, 1])
+      })
+    )
+
+    it.live("whose process is told to stop records the step that runs, which the next process continues", () =>
+      Effect.gen(function* () {
+        const where = yield* place
+        const a = yield* start(kind, where)
+        const taskId = yield* call(a, { count: values.length, millis: 200 })
+        yield* a.line("begin 2")
+        yield* a.signal("SIGTERM")
+        yield* a.exited
+        const b = yield* start(kind, where)
+        yield* b.line("done")
+        const task = yield* ended(b, taskId)
+        assert.deepStrictEqual(task["result"]?.structuredContent, { values })
+        assert.deepStrictEqual(begun(a, b), [1, 1, 1, 1, 1, 1])
+        assert.strictEqual(a.lines.filter((line) => line.startsWith("start")).length, 1)
+      })
+    )
+  })
+}

@@ -1,0 +1,54 @@
+/**
+ * The tests of the package tasks, where each store in memory is one on the workflow engine. Those that are left out say something of claims,
+ * or that a handler starts within the request that makes its task.
+ */
+import * as Layer from "effect/Layer"
+import { WorkflowEngine } from "effect/workflow"
+import { vi } from "vitest"
+
+vi.mock(import("../../../tasks/src/store/memory.ts"), async (original) => {
+  const memory = await original()
+  const { layer } = await import("../../src/workflow/layer.ts")
+  return {
+    ...memory,
+    layer: (options) => Layer.provide(layer({ store: memory.layer(options) }), Layer.fresh(WorkflowEngine.layerMemory))
+  }
+})
+
+vi.mock(import("@effect/vitest"), async (original) => {
+  const vitest = await original()
+  const leftOut = new Set([
+    // A second server on one engine in memory: the engine ends a task with the server that ran it. `process.test.ts` has a cluster.
+    "at the shutdown of its node records the step that runs, begins none, and continues on another node at once",
+    "has the key of its step in every attempt, and the caller that made it, without claims that are not kept",
+    // Steps and attempts are not those of claims: the engine has none. `engine.test.ts` has what is there instead.
+    "a handler that has changed since the task was recorded",
+    "gives a task up that was claimed ten times and recorded nothing new",
+    // The handler starts a turn after the answer.
+    "that ends within it is answered without a task, and one that does not by its task, which runs once",
+    "since middleware refuses it, cancels the task",
+    "A task over HTTP is read by all that know its id, and the header Mcp-Name must name it"
+  ])
+  const chosen = <T extends (...args: Array<never>) => unknown>(register: T): T =>
+    new Proxy(register, {
+      apply: (target, self, args) => (leftOut.has(args[0]) ? undefined : Reflect.apply(target, self, args))
+    })
+  const own = { effect: chosen(vitest.it.effect), live: chosen(vitest.it.live) }
+  const it = new Proxy(vitest.it, {
+    get: (target, name) => (name === "effect" || name === "live" ? own[name] : Reflect.get(target, name))
+  })
+  return { ...vitest, it, describe: chosen(vitest.describe) }
+})
+
+await import("../../../tasks/test/store/memory.test.ts")
+await import("../../../tasks/test/run/Audit.test.ts")
+await import("../../../tasks/test/run/Resuming.test.ts")
+await import("../../../tasks/test/server/Closing.test.ts")
+await import("../../../tasks/test/server/CoreMethods.test.ts")
+await import("../../../tasks/test/server/Creation.test.ts")
+await import("../../../tasks/test/server/Execution.test.ts")
+await import("../../../tasks/test/server/Http.test.ts")
+await import("../../../tasks/test/server/Methods.test.ts")
+await import("../../../tasks/test/server/Routes.test.ts")
+await import("../../../tasks/test/server/Shortcut.test.ts")
+await import("../../../tasks/test/client/Calls.test.ts")

@@ -1,0 +1,18 @@
+import { NodeCrypto } from "@effect/platform-node"
+import { Durable } from "@effect-mcp/durable"
+import { Tasks } from "@effect-mcp/tasks"
+import { PgClient } from "@effect/sql-pg"
+import { Layer, Redacted } from "effect"
+import { ClusterWorkflowEngine, SingleRunner } from "effect/cluster"
+
+const database = PgClient.layer({ url: Redacted.make("postgres://localhost/tasks") })
+
+// The engine of your program: here a cluster of one runner, with its storage in Postgres.
+const runner = SingleRunner.layer({ runnerStorage: "sql" })
+const engine = ClusterWorkflowEngine.layer.pipe(
+  Layer.provide(runner),
+  Layer.provide([database, NodeCrypto.layerDigest])
+)
+
+const store = Layer.provide(Durable.layerPostgres(), database)
+export const tasks = Tasks.layerStore().pipe(Layer.provide(Durable.layerWorkflow({ store })), Layer.provide(engine))
