@@ -339,9 +339,7 @@ export const make = Effect.fnUntraced(function* (
   }
 
   const running = () => runs.values().map(({ attempt, lease, progress }) => openTask(lease.task, attempt, progress))
-  const ownerOf = (id: string) => runs.get(id)?.attempt.about.owner
-  const own = { node: journal.node, progress, running, ownerOf }
-  const { engine } = journal
-  if (engine === undefined) return { ...own, run, resume: claiming }
-  return { ...own, ...onEngine(engine, runFork, (task) => journal.take(journal.node, task), resumed) }
+  const own = { node: journal.node, progress, running, ownerOf: (id: string) => runs.get(id)?.attempt.about.owner }
+  if (journal.engine === undefined) return { ...own, run, resume: claiming }
+  return { ...own, ...onEngine(journal.engine, runFork, (task) => journal.take(journal.node, task), resumed) }
 })

@@ -47,6 +47,21 @@ export const hasRoom = (
   return more <= limits.entryBytes && bytes + more <= limits.journalBytes && (entries?.size ?? 0) < limits.entries
 }
 
+/** The questions of a task that has none: all of them share it, since thousands that have ended are kept. */
+export const none: Task["questions"] = new Map()
+
+/** A task that has just been made. */
+export const newTask = (id: string, { message, pollInterval, ttl }: NewTask, now: number): Task => ({
+  id,
+  createdAt: now,
+  updatedAt: now,
+  ttl,
+  pollInterval,
+  message,
+  questions: none,
+  outcome: undefined
+})
+
 /** Why a lease on a task is not valid; without a row the task is forgotten. */
 export const lostOf = ({ task }: Lease, row: Row | undefined): Lost => {
   if (row === undefined) return new Lost({ task, reason: "expired" })

@@ -13,13 +13,11 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { type Answer, expiredAfter, type NewTask, type Outcome, type Question, type Task } from "../model/Task.ts"
 import { Kept, type KeptOptions } from "./Kept.ts"
-import { bytesOf, hasRoom, keep, lostOf, newId, type Row } from "./Row.ts"
+import { bytesOf, hasRoom, keep, lostOf, newId, newTask, none, type Row } from "./Row.ts"
 import { type Claimed, type Entry, Journal, JournalFull, type Lease, type Lost, type Wake } from "./Journal.ts"
 import { type Answers, defaultLimits, LimitReached, type Limits, TaskStore, UnknownCursor } from "./TaskStore.ts"
 
 const noRoom = "The tasks of this caller that have ended leave no room: read how they ended, or wait until they expire"
-/** The questions of a task that has none: all of them share it, since thousands that have ended are kept. */
-const none: Task["questions"] = new Map()
 /** How often a claim looks for tasks whose time has come, in milliseconds. */
 const between = 1000
 
@@ -118,19 +116,9 @@ class Memory {
       }
       if (bytesOf(input.input) > inputBytes) return full(`The arguments are longer than ${inputBytes} bytes`)
       if (!this.kept.makeRoom(input.owner)) return full(noRoom)
-      const { message, pollInterval, ttl } = input
       const { now } = this
       const id = newId()
-      const task: Task = {
-        id,
-        createdAt: now,
-        updatedAt: now,
-        ttl,
-        pollInterval,
-        message,
-        questions: none,
-        outcome: undefined
-      }
+      const task = newTask(id, input, now)
       this.count(input.owner, 1)
       this.rows.set(id, {
         task,
