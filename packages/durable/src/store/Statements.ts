@@ -70,6 +70,8 @@ const entries = ({ among, lock, now, text }: Dialect) => ({
 })
 
 const writing = ({ among, lock, now, text }: Dialect) => {
+  /** node, lease */
+  const leased = `SET epoch = epoch + 1, node = ?, due = ${now} + ${number}, version = version + 1`
   const underLease = `WHERE id = ? AND ${held(now)}`
   const end = `UPDATE mcp_task SET outcome = ${string}, message = coalesce(${string}, message), ended = ${now}, updated = ${now},
     open = 0, node = NULL, due = NULL, version = version + 1, input = '{}', client = '{}'`
@@ -114,13 +116,13 @@ const writing = ({ among, lock, now, text }: Dialect) => {
     ),
     /** node, lease, nodes that are gone, tools, deployment, max */
     claim: text(
-      `UPDATE mcp_task SET epoch = epoch + 1, node = ?, due = ${now} + ${number}, version = version + 1
+      `UPDATE mcp_task ${leased}
        WHERE id IN (SELECT id FROM mcp_task WHERE (due <= ${now} OR ${among("node")}) AND ${among("tool")}
         AND (pin IS NULL OR pin = ${string}) AND outcome IS NULL AND expires > ${now} ORDER BY due LIMIT ${integer}${lock.skip}) RETURNING *, 0 AS late`
     ),
     /** node, lease, id */
     take: text(
-      `UPDATE mcp_task SET epoch = epoch + 1, node = ?, due = ${now} + ${number}, version = version + 1
+      `UPDATE mcp_task ${leased}
        WHERE id = ? AND outcome IS NULL AND expires > ${now} RETURNING *, 0 AS late`
     ),
     /** lease, node, tasks */
