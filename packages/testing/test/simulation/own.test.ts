@@ -5,7 +5,7 @@ import { Revision } from "@effect-mcp/protocol"
 import { Simulation } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Random, Stream } from "effect"
-import { Bookings, BookTable, features, Folders, Greet, Think } from "../features.ts"
+import { Bookings, BookTable, features, Folders, Greet, Think, Wait } from "../features.ts"
 
 const cases = Revision.all.flatMap((revision) =>
   (["memory", "http"] as const)
@@ -24,7 +24,7 @@ const slow = Tools.layer(Slow, () =>
   })
 )
 
-/** Everything that a handler does: it asks each kind of question, reports progress, sleeps and throws dice. */
+/** Everything that a handler does: it asks each kind of question, reports progress, sleeps, throws dice, and waits until it is cancelled. */
 const world = Layer.mergeAll(
   Bookings.layerTest,
   Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: { name: "Ada" } }) }),
@@ -54,7 +54,7 @@ const own = (revision: Revision.Revision, transport: "memory" | "http") =>
       bob: (client) => Effect.forEach([1, 2, 3], () => Stream.runCollect(client.listTools)),
       carol: (client) =>
         Effect.gen(function* () {
-          yield* Effect.timeoutOption(client.callTool(Slow, {}), "1500 millis")
+          yield* Effect.timeoutOption(client.callTool(Wait, {}), "1500 millis")
           yield* client.callTool(Folders, {})
         })
     }
