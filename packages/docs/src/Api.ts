@@ -1,5 +1,5 @@
 /** The API reference: a page for each public module, from the declarations that `tsc -b` writes, with their docstrings. */
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import * as path from "node:path"
 import { parseSync } from "oxc-parser"
 import type { Comment, Directive, Statement } from "oxc-parser"
@@ -124,6 +124,8 @@ const entriesOf = (file: string, wanted?: ReadonlyMap<string, string>): Readonly
 
 const moduleOf = ({ folder, name }: Package, subpath: string, target: string): ReadonlyArray<ApiPage> => {
   const file = path.join(root, "packages", folder, target.replace(/^\.\/src\//, "dist/").replace(/\.ts$/, ".d.ts"))
+  if (!existsSync(file))
+    throw new Error(`${path.relative(root, file)} is missing: npm run check writes the declarations`)
   const entries = entriesOf(file)
   if (entries.length === 0) return []
   const text = readFileSync(file, "utf8")

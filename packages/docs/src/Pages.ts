@@ -2,8 +2,8 @@
  * The pages as they are published: what a page includes stands in its place, and links lead to pages of the site, or to the file where the
  * repository is hosted.
  *
- * A line `<!--@include: ../../durable/README.md#what-is-promised-->` includes a section of a document; `#top` is what stands before the
- * first section.
+ * A line `[What is promised](../../durable/README.md#what-is-promised) <!-- @include -->` includes a section of a document; `#top` is what
+ * stands before the first section. Where the file is read as it is, the line is a link.
  */
 import { existsSync, globSync, readFileSync } from "node:fs"
 import * as path from "node:path"
@@ -69,12 +69,16 @@ const included = (document: string, target: string): string => {
   return linksOf(source, section)
 }
 
+const include = /^\[[^\]]*\]\((\S+?)\) <!-- @include -->$/gm
+
 const pageOf = (name: string): Page => {
   const document = path.join(folder, `${name}.md`)
   const own = readFileSync(document, "utf8")
-  const text = linksOf(document, own).replaceAll(/^<!--\s*@include:\s*(\S+?)\s*-->$/gm, (_, target: string) =>
-    included(document, target)
-  )
+  // Included sections bring links of their own documents.
+  const text = own
+    .split(include)
+    .map((part, index) => (index % 2 === 0 ? linksOf(document, part) : included(document, part)))
+    .join("")
   return { name, title: titleOf(text), summary: /^  tagline: (.*)$/m.exec(own)?.[1] ?? summaryOf(text), text }
 }
 
