@@ -16,6 +16,7 @@ const packages = [
   "operate",
   "console",
   "ai",
+  "bridge",
   "cli",
   "create",
   "everything",

@@ -13,6 +13,7 @@ export const groups: ReadonlyArray<{ readonly title: string; readonly pages: Rea
 export const homes: Readonly<Record<string, string>> = {
   "packages/ai": "agents",
   "packages/auth": "auth",
+  "packages/bridge": "tools",
   "packages/cli": "commands",
   "packages/client": "client",
   "packages/console": "operations",

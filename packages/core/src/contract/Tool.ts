@@ -181,12 +181,22 @@ export const raw = <O extends JsonSchema.JsonObject | undefined = undefined>(
  * console.log(Tool.fromCodecs("echo", { description: "Gives its text back", input: text }).name) // => echo
  * ```
  */
-export const fromCodecs = <I, H = Output>(
+export const fromCodecs = <I, H = Output, F = never>(
   name: string,
-  options: Options & { readonly input: ValueCodec<I>; readonly output?: ValueCodec<H> | undefined }
-): Tool<I, unknown, never, H> => {
+  options: Options & {
+    readonly input: ValueCodec<I>
+    readonly output?: ValueCodec<H> | undefined
+    readonly failure?: ValueCodec<F> | undefined
+  }
+): Tool<I, unknown, F, H> => {
   checked(name, options.input.jsonSchema)
-  return build(name, options, options.input, options.output, undefined)
+  return build(name, options, options.input, options.output, options.failure)
+}
+
+/** The codec of a schema, for `fromCodecs`. Throws for a schema that JSON Schema cannot express. */
+export const codec = <A>(schema: Schema.Codec<A, unknown>): ValueCodec<A> => {
+  const jsonSchema = JsonSchema.fromSchema(schema)
+  return valueCodec(schema, () => jsonSchema)
 }
 
 /** Throws where a rule of `x-mcp-header` is broken. */

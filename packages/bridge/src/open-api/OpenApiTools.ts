@@ -1,0 +1,180 @@
+/**
+ * The operations of an OpenAPI 3.1 document as tools, called at a base URL over the `HttpClient` of the context.
+ *
+ * The document may be a stranger's: it is read with bounds, and no URL of it is called (`servers`, references, redirects). Names and
+ * descriptions of its operations are shown to models as they are.
+ */
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import * as Arguments from "../tool/Arguments.ts"
+import * as ServedCall from "../tool/ServedCall.ts"
+import * as Answer from "./Answer.ts"
+import * as Document from "./Document.ts"
+import * as OperationRequest from "./OperationRequest.ts"
+
+export { InvalidDocument, type Limits, type Operation } from "./Document.ts"
+
+export interface Options {
+  /** Where the API is: every request lies below it. */
+  readonly baseUrl: string | URL
+  /**
+   * The operations that are tools: whether one is, or how its tool is described. Default: those with the method GET that are not deprecated.
+   * An operation that cannot be a tool is left out by default, and an error where it is chosen here.
+   */
+  readonly operations?: ((operation: Document.Operation) => boolean | ServedCall.Description) | undefined
+  /** Headers of every request, such as an API key. */
+  readonly headers?: { readonly [name: string]: string } | undefined
+  /** The largest answer, in bytes. Default 1 MiB. */
+  readonly maxBytes?: number | undefined
+  readonly limits?: Document.Limits | undefined
+  /** How the tools are offered. */
+  readonly tools?: Tools.Options | undefined
+}
+
+type ToolLayer = Layer.Layer<never, never, Tools.ToolRegistry>
+
+const defaultBytes = 1024 * 1024
+
+/** What the model reads of an operation. */
+const descriptionOf = ({ description, method, path, summary }: Document.Operation): string =>
+  [summary, description].filter((text) => text !== undefined && text !== "").join("\n\n") || `${method} ${path}`
+
+interface Api {
+  readonly document: unknown
+  readonly base: URL
+  readonly options: Options
+  readonly http: HttpClient.HttpClient
+}
+
+/** Throws for an operation that cannot be a tool. */
+const toolOf = (
+  api: Api,
+  operation: Document.Operation,
+  given: ServedCall.Description
+): { readonly layer: ToolLayer; readonly length: number } => {
+  const { base, document, http, options } = api
+  const where = `${operation.method} ${operation.path}`
+  const request = OperationRequest.make(isJsonObject(document) ? document : {}, operation, base)
+  const tool = Tool.raw(given.name ?? Arguments.toolName(operation.id), {
+    description: given.description ?? descriptionOf(operation),
+    title: given.title ?? operation.summary,
+    annotations: { ...ServedCall.annotationsOf(operation.method), openWorldHint: true, ...given.annotations },
+    inputSchema: request.arguments.jsonSchema
+  })
+  const failed = (error: unknown) =>
+    error instanceof Tools.ToolFailure
+      ? Effect.fail(error)
+      : Effect.andThen(
+          Effect.logWarning(`${where} failed`, error),
+          Effect.fail(new Tools.ToolFailure({ message: `${where} could not be called` }))
+        )
+  const layer = Tools.layer(
+    tool,
+    (input) =>
+      Effect.gen(function* () {
+        const made = yield* Effect.try({
+          try: () => request.make(request.arguments.place(input)),
+          catch: (error) => new Tools.ToolFailure({ message: error instanceof Error ? error.message : String(error) })
+        })
+        const response = yield* http.execute(HttpClientRequest.setHeaders(made, options.headers ?? {}))
+        return yield* Answer.resultOf(response, where, options.maxBytes ?? defaultBytes)
+      }).pipe(Effect.catch(failed)),
+    options.tools
+  )
+  return { layer, length: JSON.stringify(request.arguments.jsonSchema).length }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** The tools of all operations that are chosen. Throws `InvalidDocument`. */
+const toolsOf = (api: Api): { readonly layers: ReadonlyArray<ToolLayer>; readonly left: ReadonlyArray<string> } => {
+  const { operations: choose, limits } = api.options
+  const most = limits?.operations ?? Document.defaultLimits.operations
+  const longest = limits?.schemas ?? Document.defaultLimits.schemas
+  let length = 0
+  const layers: Array<ToolLayer> = []
+  const left: Array<string> = []
+  for (const operation of Document.operations(api.document, limits)) {
+    const chosen = choose === undefined ? operation.method === "GET" && !operation.deprecated : choose(operation)
+    if (chosen === false) continue
+    const made = Result.try({ try: () => toolOf(api, operation, chosen === true ? {} : chosen), catch: messageOf })
+    const problem = Result.isFailure(made) ? `${operation.id} cannot be a tool: ${made.failure}` : undefined
+    if (problem !== undefined && choose !== undefined) throw new Document.InvalidDocument({ message: problem })
+    if (problem !== undefined) left.push(problem)
+    if (Result.isSuccess(made)) {
+      layers.push(made.success.layer)
+      length += made.success.length
+    }
+    if (length > longest) {
+      throw new Document.InvalidDocument({
+        message: `The input schemas of the tools have more than ${longest} characters`
+      })
+    }
+    if (layers.length > most) {
+      throw new Document.InvalidDocument({
+        message: `More than ${most} operations are chosen: choose fewer by \`operations\`, or raise \`limits.operations\``
+      })
+    }
+  }
+  return { layers, left }
+}
+
+/** The client without redirects: an answer cannot lead elsewhere. */
+const withoutRedirects = (client: HttpClient.HttpClient): HttpClient.HttpClient =>
+  HttpClient.transform(client, (sent) =>
+    Effect.updateContext(sent, (context: Context.Context<never>) =>
+      Context.add(context, FetchHttpClient.RequestInit, {
+        ...Context.getOrUndefined(context, FetchHttpClient.RequestInit),
+        redirect: "manual"
+      })
+    )
+  )
+
+/**
+ * Serves operations of the document as tools, for as long as the layer lives. Parameters of path, query and headers, and the properties of
+ * the body, are the arguments of one object, validated by the schemas of the document. JSON of an answer is the text, and the structured
+ * content where it is an object; a status that is not 2xx is a result with `isError` and the begin of what the API said.
+ *
+ * Fails with `InvalidDocument` for a document that is not of 3.1, too large, or refers to others, and for a chosen operation that cannot be
+ * called.
+ *
+ * @example
+ * ```ts
+ * import { OpenApiTools } from "@effect-mcp/bridge"
+ * import { Effect, Layer } from "effect"
+ * import { FetchHttpClient } from "effect/http"
+ *
+ * export const tools = (document: unknown) =>
+ *   OpenApiTools.layer(document, {
+ *     baseUrl: "https://api.example.com/v1",
+ *     headers: { "x-api-key": "secret" },
+ *     operations: ({ method, tags }) => method === "GET" && tags.includes("weather")
+ *   }).pipe(Layer.provide(FetchHttpClient.layer))
+ * ```
+ */
+export const layer = (
+  document: unknown,
+  options: Options
+): Layer.Layer<never, Document.InvalidDocument, Tools.ToolRegistry | HttpClient.HttpClient> =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const http = withoutRedirects(yield* HttpClient.HttpClient)
+      const { layers, left } = yield* Effect.try({
+        try: () => toolsOf({ document, options, http, base: new URL(options.baseUrl) }),
+        catch: (error) =>
+          error instanceof Document.InvalidDocument
+            ? error
+            : new Document.InvalidDocument({ message: messageOf(error) })
+      })
+      yield* Effect.forEach(left, (problem) => Effect.logWarning(problem))
+      return Layer.mergeAll(Layer.empty, ...layers)
+    })
+  )

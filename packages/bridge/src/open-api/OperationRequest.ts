@@ -1,0 +1,130 @@
+/**
+ * The request of an operation, made of the arguments of a tool.
+ *
+ * Its URL lies below the base URL, whatever the document and the arguments say.
+ */
+import type { JsonObject } from "@effect-mcp/protocol/JsonSchema"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type { HttpMethod } from "effect/http/HttpMethod"
+import * as Arguments from "../tool/Arguments.ts"
+import * as Document from "./Document.ts"
+import * as Parameter from "./Parameter.ts"
+import * as Schemas from "./Schemas.ts"
+
+export interface OperationRequest {
+  readonly arguments: Arguments.Arguments
+  /** Throws for a value that cannot be in a path. */
+  readonly make: (placed: Arguments.Placed) => HttpClientRequest.HttpClientRequest
+}
+
+interface Body {
+  readonly part: Arguments.Part
+  readonly isForm: boolean
+}
+
+const json = /^application\/(?:json|[\w.+-]+\+json)(?:;|$)/i
+const form = "application/x-www-form-urlencoded"
+
+const bodyOf = (document: JsonObject, requestBody: JsonObject | undefined): Body | undefined => {
+  if (requestBody === undefined) return undefined
+  const content = isJsonObject(requestBody["content"]) ? requestBody["content"] : {}
+  const types = Object.keys(content)
+  const type = types.find((type) => json.test(type)) ?? types.find((type) => type === form)
+  const required = requestBody["required"] === true
+  if (type === undefined) {
+    if (!required) return undefined
+    throw new Document.InvalidDocument({
+      message: `its body is ${types.join(" or ") || "nothing"}, not JSON or a form`
+    })
+  }
+  const media = content[type]
+  const jsonSchema = Schemas.jsonSchema(document, isJsonObject(media) ? media["schema"] : {})
+  return { part: { place: "body", jsonSchema, required }, isForm: type === form }
+}
+
+/** The parameters of a place as one object. */
+const partOf = (place: Parameter.Place, parameters: ReadonlyArray<Parameter.Parameter>): Arguments.Part => {
+  const definitions = parameters.flatMap(({ jsonSchema: { $defs } }) =>
+    isJsonObject($defs) ? Object.entries($defs) : []
+  )
+  const properties = Object.fromEntries(
+    parameters.map(({ jsonSchema: { $defs: _definitions, ...own }, name }) => [name, own])
+  )
+  const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name)
+  return {
+    place,
+    required: true,
+    jsonSchema: {
+      type: "object",
+      properties,
+      required,
+      ...(definitions.length === 0 ? undefined : { $defs: Object.fromEntries(definitions) })
+    }
+  }
+}
+
+/** One segment of a path; `.` and `..` would lead elsewhere. */
+const segment = (text: string): string => {
+  if (text === "" || text === "." || text === "..") {
+    throw new Document.InvalidDocument({ message: `${JSON.stringify(text)} cannot be a part of a path` })
+  }
+  return encodeURIComponent(text)
+}
+
+/** The URL of the operation below the base. Throws for a path that leads out of it. */
+const urlOf = (base: URL, path: string): URL => {
+  const root = base.pathname.endsWith("/") ? base.pathname : `${base.pathname}/`
+  const url = new URL(`${base.origin}${root}${path.replace(/^\//, "")}`)
+  const isBelow = url.origin === base.origin && url.pathname.startsWith(root) && url.username === ""
+  if (!isBelow || !path.startsWith("/") || /[?#\\]/.test(path) || path.startsWith("//")) {
+    throw new Document.InvalidDocument({ message: `the path ${JSON.stringify(path)} does not lie below ${base.href}` })
+  }
+  return url
+}
+
+const valuesOf = (placed: Arguments.Placed, place: string): JsonObject => {
+  const values = placed[place]
+  return isJsonObject(values) ? values : {}
+}
+
+/** Throws for an operation that cannot be called. */
+export const make = (document: JsonObject, operation: Document.Operation, base: URL): OperationRequest => {
+  const parameters = operation.parameters.flatMap((parameter) => Parameter.make(document, parameter) ?? [])
+  const inPlace = (place: Parameter.Place) => parameters.filter((parameter) => parameter.place === place)
+  const body = bodyOf(document, operation.requestBody)
+  const places = (["path", "query", "header"] as const).flatMap((place) => {
+    const own = inPlace(place)
+    return own.length === 0 ? [] : [partOf(place, own)]
+  })
+  // Refuses a path of the document that leads elsewhere, before any call.
+  urlOf(base, operation.path.replaceAll(/\{[^}]*\}/g, "x"))
+  const written = (placed: Arguments.Placed, place: Parameter.Place) => {
+    const values = valuesOf(placed, place)
+    return inPlace(place).flatMap(({ name, write }) => (Object.hasOwn(values, name) ? write(values[name]) : []))
+  }
+  return {
+    arguments: Arguments.make(body === undefined ? places : [...places, body.part]),
+    make: (placed) => {
+      const inPath = new Map(written(placed, "path"))
+      const path = operation.path.replaceAll(/\{([^}]*)\}/g, (_, name: string) => segment(inPath.get(name) ?? ""))
+      const url = urlOf(base, path)
+      for (const [name, text] of written(placed, "query")) url.searchParams.append(name, text)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `Document` reads these methods only
+      const request = HttpClientRequest.make(operation.method as HttpMethod)(url).pipe(
+        HttpClientRequest.setHeaders(written(placed, "header"))
+      )
+      const value = placed["body"]
+      if (body === undefined || value === undefined) return request
+      return body.isForm
+        ? HttpClientRequest.bodyUrlParams(
+            request,
+            Object.entries(valuesOf(placed, "body")).map(([name, item]): [string, string] => [
+              name,
+              typeof item === "string" ? item : JSON.stringify(item)
+            ])
+          )
+        : HttpClientRequest.bodyJsonUnsafe(request, value)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/** A parameter of an operation: where its value belongs, and how it is written there (OpenAPI 3.1, style values). */
+import type { JsonObject } from "@effect-mcp/protocol/JsonSchema"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Document from "./Document.ts"
+import * as Schemas from "./Schemas.ts"
+
+export type Place = "path" | "query" | "header"
+
+export interface Parameter {
+  readonly place: Place
+  readonly name: string
+  readonly jsonSchema: JsonObject
+  readonly required: boolean
+  /** The value as the pairs of a query, or as the one text of a path or header. */
+  readonly write: (value: unknown) => ReadonlyArray<readonly [name: string, text: string]>
+}
+
+/** Headers that are the business of the client, not of a document (OpenAPI 3.1, fixed fields of a parameter, and fetch). */
+const reserved =
+  /^(?:accept|accept-encoding|authorization|connection|content-.*|cookie2?|expect|host|keep-alive|origin|proxy-.*|referer|sec-.*|te|trailer|transfer-encoding|upgrade|via)$/i
+
+const plain = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""))
+const listed = (value: unknown): ReadonlyArray<unknown> =>
+  isJsonObject(value) ? Object.entries(value).flat() : Array.isArray(value) ? value : [value]
+
+const separators: { readonly [style: string]: string } = {
+  form: ",",
+  simple: ",",
+  spaceDelimited: " ",
+  pipeDelimited: "|"
+}
+
+const writerOf = (parameter: JsonObject, name: string, place: Place): Parameter["write"] => {
+  if (isJsonObject(parameter["content"])) return (value) => [[name, JSON.stringify(value) ?? ""]]
+  const style = Document.textOf(parameter["style"]) ?? (place === "query" ? "form" : "simple")
+  const explode = typeof parameter["explode"] === "boolean" ? parameter["explode"] : style === "form"
+  if (style === "deepObject" && place === "query") {
+    return (value) =>
+      isJsonObject(value)
+        ? Object.entries(value).map(([key, item]) => [`${name}[${key}]`, plain(item)])
+        : [[name, plain(value)]]
+  }
+  const separator = separators[style]
+  if (separator === undefined || (place !== "query" && style !== "simple")) {
+    throw new Document.InvalidDocument({ message: `the style ${style} of its parameter ${name} is not supported` })
+  }
+  return (value) => {
+    if (place === "query" && explode && isJsonObject(value)) {
+      return Object.entries(value).map(([key, item]) => [key, plain(item)])
+    }
+    if (place === "query" && explode && Array.isArray(value)) return value.map((item: unknown) => [name, plain(item)])
+    const pairs =
+      explode && isJsonObject(value)
+        ? Object.entries(value).map(([key, item]) => `${key}=${plain(item)}`)
+        : listed(value).map(plain)
+    return [[name, pairs.join(separator)]]
+  }
+}
+
+/** The schema of its value: its own, or that of its media type. */
+const schemaOf = ({ content, description, schema }: JsonObject): unknown => {
+  const [media] = isJsonObject(content) ? Object.values(content) : []
+  const own = schema ?? (isJsonObject(media) ? media["schema"] : undefined)
+  const noted = typeof description === "string" && isJsonObject(own) && own["$ref"] === undefined
+  return noted ? { description, ...own } : own
+}
+
+/** Undefined for a header that a document does not decide about. Throws for what cannot be written. */
+export const make = (document: JsonObject, parameter: JsonObject): Parameter | undefined => {
+  const { in: place, name } = parameter
+  if (typeof name !== "string" || name === "")
+    throw new Document.InvalidDocument({ message: "a parameter has no name" })
+  const required = parameter["required"] === true || place === "path"
+  if (place === "cookie" && !required) return undefined
+  if (place !== "path" && place !== "query" && place !== "header") {
+    throw new Document.InvalidDocument({
+      message: `its parameter ${name} is in ${String(place)}, which is not supported`
+    })
+  }
+  if (place === "header" && reserved.test(name)) return undefined
+  return {
+    place,
+    name,
+    required,
+    jsonSchema: Schemas.jsonSchema(document, schemaOf(parameter)),
+    write: writerOf(parameter, name, place)
+  }
+}

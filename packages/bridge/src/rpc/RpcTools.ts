@@ -1,0 +1,143 @@
+/**
+ * The procedures of an `RpcGroup` as tools: the same schemas, errors and middleware.
+ *
+ * Each tool is chosen by name, since a procedure does not say whether it changes anything.
+ */
+import * as Tool from "@effect-mcp/core/Tool"
+import type * as Tools from "@effect-mcp/core/Tools"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as RpcClient from "effect/rpc/RpcClient"
+import type * as Rpc from "effect/rpc/Rpc"
+import type * as RpcGroup from "effect/rpc/RpcGroup"
+import * as RpcSchema from "effect/rpc/RpcSchema"
+import * as RpcTest from "effect/rpc/RpcTest"
+import * as Arguments from "../tool/Arguments.ts"
+import * as ServedCall from "../tool/ServedCall.ts"
+
+export interface Options<Tag extends string> {
+  /** The procedures that are tools, by tag: `true`, or how the tool is described. */
+  readonly procedures: { readonly [tag in Tag]?: true | ServedCall.Description }
+  /** How the tools are offered. */
+  readonly tools?: Tools.Options | undefined
+}
+
+type Call = (tag: string, payload: unknown) => Effect.Effect<unknown, unknown>
+
+/** Arguments of a tool that are the payload: its properties, or one argument `payload`. */
+const inputOf = ({ payloadSchema }: Rpc.AnyWithProps): Tool.ValueCodec<unknown> => {
+  const { _tag } = payloadSchema.ast
+  if (_tag === "Void" || _tag === "Undefined") {
+    const jsonSchema = { type: "object", additionalProperties: false }
+    return { jsonSchema, decode: () => Effect.undefined, encode: () => Effect.succeed({}) }
+  }
+  const codec = Tool.codec(ServedCall.codecOf(payloadSchema))
+  const args = Arguments.make([{ place: "payload", jsonSchema: codec.jsonSchema, required: true }])
+  return {
+    jsonSchema: args.jsonSchema,
+    decode: (wire) => Effect.flatMap(Arguments.placed(args, wire), ({ payload }) => codec.decode(payload)),
+    encode: (value) => Effect.map(codec.encode(value), (payload) => args.gather({ payload }))
+  }
+}
+
+/** Throws for a procedure that is no tool. */
+const toolOf = (
+  rpc: Rpc.AnyWithProps,
+  given: ServedCall.Description,
+  call: Call,
+  offered: Tools.Options | undefined
+): Layer.Layer<never, never, Tools.ToolRegistry> => {
+  const { _tag: tag, errorSchema, middlewares, successSchema } = rpc
+  if (RpcSchema.isStreamSchema(successSchema)) {
+    throw new Error(`The procedure ${tag} cannot be a tool: it answers with a stream. Leave it out of \`procedures\``)
+  }
+  const { _tag } = successSchema.ast
+  return ServedCall.layer<unknown>(
+    {
+      name: given.name ?? Arguments.toolName(tag),
+      description: given.description ?? tag,
+      title: given.title,
+      annotations: given.annotations,
+      input: inputOf(rpc),
+      successes: _tag === "Void" || _tag === "Undefined" ? [] : [successSchema],
+      errors: [errorSchema, ...Array.from(middlewares, ({ error }) => error)].filter(({ ast }) => ast._tag !== "Never"),
+      undeclared: () => `The procedure ${tag} failed`,
+      call: (payload) => call(tag, payload)
+    },
+    offered
+  )
+}
+
+const toolsOf = (
+  requests: ReadonlyMap<string, Rpc.Any>,
+  call: Call,
+  { procedures, tools }: Options<string>
+): Layer.Layer<never, never, Tools.ToolRegistry> => {
+  const layers = Object.entries(procedures).flatMap(([tag, given]) => {
+    if (given === undefined) return []
+    const rpc = requests.get(tag)
+    if (rpc === undefined)
+      throw new Error(`The group has no procedure ${tag}: it has ${[...requests.keys()].join(", ")}`)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every procedure of `Rpc.make` has these
+    return [toolOf(rpc as Rpc.AnyWithProps, given === true ? {} : given, call, tools)]
+  })
+  return Layer.mergeAll(Layer.empty, ...layers)
+}
+
+/**
+ * Serves procedures as tools, by their handlers in this process, for as long as the layer lives. The properties of the payload are the
+ * arguments; a payload that is no object is the argument `payload`. Errors that a procedure or its middleware declares are typed for
+ * clients with the same schema.
+ *
+ * Throws for a procedure with a stream, when the layer is built.
+ *
+ * @example
+ * ```ts
+ * import { RpcTools } from "@effect-mcp/bridge"
+ * import { McpTest } from "@effect-mcp/testing"
+ * import { Console, Effect, Layer, Schema } from "effect"
+ * import { Rpc, RpcGroup } from "effect/rpc"
+ *
+ * const Weather = RpcGroup.make(
+ *   Rpc.make("Forecast", { payload: { city: Schema.String }, success: Schema.Struct({ celsius: Schema.Finite }) })
+ * )
+ * const handlers = Weather.toLayer({ Forecast: ({ city }) => Effect.succeed({ celsius: city.length }) })
+ * const features = RpcTools.layer(Weather, {
+ *   procedures: { Forecast: { description: "The weather of tomorrow", annotations: { readOnlyHint: true } } }
+ * }).pipe(Layer.provide(handlers))
+ *
+ * const program = Effect.gen(function* () {
+ *   const client = yield* McpTest.connect(features, "2025-11-25")
+ *   const { structuredContent } = yield* client.callToolByName("Forecast", { city: "Rome" })
+ *   yield* Console.log(JSON.stringify(structuredContent)) // => {"celsius":4}
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(program))
+ * ```
+ */
+export const layer = <Rpcs extends Rpc.Any>(
+  group: RpcGroup.RpcGroup<Rpcs>,
+  options: Options<Rpcs["_tag"]>
+): Layer.Layer<
+  never,
+  never,
+  Tools.ToolRegistry | Rpc.ToHandler<Rpcs> | Rpc.Middleware<Rpcs> | Rpc.MiddlewareClient<Rpcs>
+> =>
+  Layer.unwrap(
+    Effect.map(RpcTest.makeClient(group, { flatten: true }), (client) =>
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a flat client takes a tag and its payload
+      toolsOf(group.requests, client as unknown as Call, options)
+    )
+  )
+
+/** The same for procedures of a server, over the `RpcClient.Protocol` of the context. */
+export const layerClient = <Rpcs extends Rpc.Any>(
+  group: RpcGroup.RpcGroup<Rpcs>,
+  options: Options<Rpcs["_tag"]>
+): Layer.Layer<never, never, Tools.ToolRegistry | RpcClient.Protocol | Rpc.MiddlewareClient<Rpcs>> =>
+  Layer.unwrap(
+    Effect.map(RpcClient.make(group, { flatten: true }), (client) =>
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a flat client takes a tag and its payload
+      toolsOf(group.requests, client as unknown as Call, options)
+    )
+  )

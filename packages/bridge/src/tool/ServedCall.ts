@@ -1,0 +1,76 @@
+/**
+ * A call that exists already, served as a tool: its output and its declared errors cross with their schemas.
+ *
+ * Of an error that is not declared the caller reads a sentence without details; the log has the error.
+ */
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import type { ToolAnnotations } from "@effect-mcp/protocol/model/Tool"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+
+/** How a tool is described, where the program says something else. */
+export interface Description {
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+  readonly title?: string | undefined
+  readonly annotations?: ToolAnnotations | undefined
+}
+
+export interface ServedCall<I> extends Tool.Options {
+  readonly name: string
+  readonly input: Tool.ValueCodec<I>
+  /** The schemas of its success; none for a call that gives nothing. */
+  readonly successes: ReadonlyArray<Schema.Top>
+  /** The schemas of the errors that it declares. */
+  readonly errors: ReadonlyArray<Schema.Top>
+  /** What the caller reads of any other error. */
+  readonly undeclared: (error: unknown) => string
+  readonly call: (input: I) => Effect.Effect<unknown, unknown>
+}
+
+type AnyCodec = Schema.Codec<unknown, unknown>
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- calls whose schemas need services are refused by the types of the layers
+export const codecOf = (schema: Schema.Top): AnyCodec => schema as unknown as AnyCodec
+
+/** One schema for all; undefined for none. */
+export const oneOf = (schemas: ReadonlyArray<Schema.Top>): AnyCodec | undefined => {
+  const [first, ...others] = schemas.map(codecOf)
+  return first !== undefined && others.length > 0 ? Schema.Union([first, ...others]) : first
+}
+
+/** Effects of the method, as the specification of HTTP has them (RFC 9110, 9.2). */
+export const annotationsOf = (method: string): ToolAnnotations => {
+  const readOnlyHint = method === "GET" || method === "HEAD" || method === "OPTIONS"
+  if (readOnlyHint) return { readOnlyHint }
+  return { readOnlyHint, destructiveHint: true, idempotentHint: method === "PUT" || method === "DELETE" }
+}
+
+/** Serves the call for as long as the layer lives. A text is the content of its result, any other output its structured content. */
+export const layer = <I>(
+  { call, errors, input, name, successes, undeclared, ...described }: ServedCall<I>,
+  offered: Tools.Options | undefined
+): Layer.Layer<never, never, Tools.ToolRegistry> => {
+  const failure = oneOf(errors)
+  const isDeclared = failure === undefined ? () => false : Schema.is(failure)
+  const run = (value: I): Effect.Effect<unknown, unknown> =>
+    Effect.catch(call(value), (error) =>
+      isDeclared(error)
+        ? Effect.fail(error)
+        : Effect.andThen(
+            Effect.logWarning(undeclared(error), error),
+            Effect.fail(new Tools.ToolFailure({ message: undeclared(error) }))
+          )
+    )
+  const success = oneOf(successes)
+  const output = success && Tool.codec(success)
+  const options = { ...described, input, failure: failure && Tool.codec(failure) }
+  if (output === undefined || output.jsonSchema["type"] === "string") {
+    const tool = Tool.fromCodecs<I, Tool.Output, unknown>(name, options)
+    const content = (value: unknown): Tool.Output => (typeof value === "string" ? value : [])
+    return Tools.layer(tool, (value) => Effect.map(run(value), content), offered)
+  }
+  return Tools.layer(Tool.fromCodecs<I, unknown, unknown>(name, { ...options, output }), run, offered)
+}
