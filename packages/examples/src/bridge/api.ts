@@ -16,7 +16,7 @@ export const Api = HttpApi.make("notes").add(
       success: Note,
       error: NoSuchNote
     }),
-    HttpApiEndpoint.post("write", "/notes", { payload: { text: Schema.String }, success: Note })
+    HttpApiEndpoint.post("write", "/notes", { payload: Schema.Struct({ text: Schema.String }), success: Note })
   )
 )
 
