@@ -11,6 +11,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Metric, Schema, Scope } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"
 import { Otlp } from "effect/observability"
+import { readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 
@@ -20,6 +21,7 @@ interface OtlpSpan {
   readonly parentSpanId?: string
   readonly name: string
   readonly kind: number
+  readonly startTimeUnixNano: string
   readonly service: string
 }
 
@@ -123,6 +125,21 @@ const run = (version: Revision.Version) =>
     return { metrics, spans }
   })
 
+/** The spans of the protocol as a tree of text: those of HTTP are left out, and what is below them moves up. */
+const printed = (tree: ReadonlyArray<OtlpSpan>): string => {
+  const kinds: Readonly<Record<number, string>> = { 2: "server", 3: "client" }
+  const below = (parent: string | undefined, depth: number): ReadonlyArray<string> =>
+    tree
+      .filter(({ parentSpanId, spanId }) => spanId !== parent && (parentSpanId || undefined) === parent)
+      .toSorted((a, b) => (BigInt(a.startTimeUnixNano) < BigInt(b.startTimeUnixNano) ? -1 : 1))
+      .flatMap(({ kind, name, service, spanId }) => {
+        if (/^(?:http|POST|GET)/.test(name)) return below(spanId, depth)
+        const line = `${"  ".repeat(depth)}${service}: ${name} ${kinds[kind] ?? ""}`.trimEnd()
+        return [line, ...below(spanId, depth + 1)]
+      })
+  return below(undefined, 0).join("\n")
+}
+
 describe.each(Revision.withElicitation)("telemetry of $version over HTTP", ({ era, version }) => {
   it.live("is one tree from the client through the gateway to the question and its answer", () =>
     Effect.gen(function* () {
@@ -160,6 +177,10 @@ describe.each(Revision.withElicitation)("telemetry of $version over HTTP", ({ er
         // The gateway asks in the fiber of the call that it answers.
         const asked = ["gateway elicitation/create client", "client elicitation/create server"]
         assert.deepInclude(answered, [...call.slice(0, 3), ...asked])
+      }
+      if (version === "2025-11-25") {
+        const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
+        assert.include(readme, `\n${printed(tree)}\n`, printed(tree))
       }
       const operations = metrics.filter(({ name }) => name === "mcp.server.operation.duration")
       assert.includeMembers(

@@ -35,7 +35,7 @@ const hasRedis = await (async () => {
 const unique = () => `mcp_test_${crypto.randomUUID().replaceAll("-", "")}`
 
 /** The name of a new schema of Postgres, which is dropped after the test. */
-const schema = Effect.acquireRelease(
+export const schema = Effect.acquireRelease(
   Effect.suspend(() => {
     const name = unique()
     return Effect.orDie(Effect.as(once(`CREATE SCHEMA ${name}`), name))
