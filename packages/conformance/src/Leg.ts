@@ -1,8 +1,9 @@
 /** What is run: one suite against one server, against a proxy before it, or against the client, at one revision. */
 
 export interface Leg {
-  /** Also the name of its baseline. */
   readonly name: string
+  /** The name of its baseline. Default: its own name. */
+  readonly baseline?: string
   /** The version of the suite. */
   readonly suite: "0.1.16" | "0.2.0-alpha.12"
   readonly side: "client" | "server"
@@ -10,6 +11,8 @@ export interface Leg {
   readonly proxied?: boolean
   /** How the reference server serves HTTP: over a router, or straight on `node:http`. Default: the router. */
   readonly over?: "http" | "node"
+  /** How many nodes of the reference server share a Postgres, behind a round robin. Default: one, without a database. Run by name only. */
+  readonly nodes?: number
   /** What the suite is told. */
   readonly args: ReadonlyArray<string>
   /** How many scenarios it has: a run of fewer has gone wrong. */
@@ -20,6 +23,27 @@ export interface Leg {
 
 const newest = "0.2.0-alpha.12"
 const requirements = (version: string) => ["--requirements", version]
+
+/** The baseline is that of one server on `node:http`: nodes behind a round robin are no different. */
+const severalNodes = [2, 3].flatMap((nodes): ReadonlyArray<Leg> => {
+  const leg = { suite: newest, side: "server", nodes } as const
+  return [
+    {
+      ...leg,
+      name: `nodes-${nodes}-2025-11-25`,
+      baseline: "node-2025-11-25",
+      args: requirements("2025-11-25"),
+      scenarios: 33
+    },
+    {
+      ...leg,
+      name: `nodes-${nodes}-2026-07-28`,
+      baseline: "node-2026-07-28",
+      args: requirements("2026-07-28"),
+      scenarios: 50
+    }
+  ]
+})
 
 export const legs: ReadonlyArray<Leg> = [
   { name: "server-2025-11-25", suite: newest, side: "server", args: requirements("2025-11-25"), scenarios: 33 },
@@ -75,5 +99,6 @@ export const legs: ReadonlyArray<Leg> = [
     proxied: true
   },
   { name: "client-2025-11-25", suite: newest, side: "client", args: requirements("2025-11-25"), scenarios: 25 },
-  { name: "client-2026-07-28", suite: newest, side: "client", args: requirements("2026-07-28"), scenarios: 39 }
+  { name: "client-2026-07-28", suite: newest, side: "client", args: requirements("2026-07-28"), scenarios: 39 },
+  ...severalNodes
 ]

@@ -35,7 +35,10 @@ const start = Effect.fnUntraced(function* (runtime: Runtime, args: ReadonlyArray
 const port = ["--port", "0"]
 
 /** The reference server, with a proxy before it if the leg has one. */
-const serve = Effect.fnUntraced(function* ({ over = "http", proxied, revision }: Leg, runtime: Runtime) {
+const serve = Effect.fnUntraced(function* ({ nodes, over = "http", proxied, revision }: Leg, runtime: Runtime) {
+  if (nodes !== undefined) {
+    return yield* start(runtime, [at("../../nodes/test/support/cluster.ts"), "postgres", `${nodes}`])
+  }
   const only = revision === undefined ? [] : ["--revision", revision]
   const url = yield* start(runtime, [`${everything}/server.ts`, `--${over}`, ...port, ...only])
   if (proxied !== true) return url
@@ -77,7 +80,10 @@ export const run = Effect.fnUntraced(function* (leg: Leg, output: string, runtim
   const fs = yield* FileSystem.FileSystem
   const directory = `${output}/${leg.name}`
   yield* fs.remove(directory, { recursive: true, force: true })
-  const baseline = yield* Effect.flatMap(fs.readFileString(at(`../baseline/${leg.name}.json`)), decodeBaseline)
+  const baseline = yield* Effect.flatMap(
+    fs.readFileString(at(`../baseline/${leg.baseline ?? leg.name}.json`)),
+    decodeBaseline
+  )
   const where = yield* target(leg, runtime)
   const go = (args: ReadonlyArray<string>, name: string) =>
     suite(leg, [...where, ...args], `${directory}/${name}`, `${output}/cache`)

@@ -3,6 +3,7 @@
  * `main.ts [LEG...] [--output DIR] [--runtime COMMAND]`.
  *
  * The command is what runs ours (default: node), for example `bun` or `deno run -A`; the suites always run on Node.
+ * Legs of several nodes are run by name only: they need a Postgres at DATABASE_URL or on this machine.
  * Ends with 1 where a run differs from its baseline, in either direction. What the suites wrote down stays in the output directory.
  */
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
@@ -18,7 +19,9 @@ const { positionals, values } = parseArgs({
 })
 const output = values.output ?? `${tmpdir()}/effect-mcp-conformance`
 const [command = "node", ...options] = (values.runtime ?? "node").split(" ")
-const chosen = legs.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+const chosen = legs.filter(({ name, nodes }) =>
+  positionals.length === 0 ? nodes === undefined : positionals.includes(name)
+)
 
 const row = (cells: ReadonlyArray<string | number>): string =>
   cells.map((cell, index) => (index === 0 ? `${cell}`.padEnd(24) : `${cell}`.padStart(9))).join(" ")

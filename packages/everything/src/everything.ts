@@ -13,15 +13,20 @@ import { State } from "./state.ts"
 import { tasks } from "./tasks.ts"
 import { tools } from "./tools.ts"
 
-/** All features; their handlers share a `State`. */
-export const features = Layer.mergeAll(tools, asking, practical, resources, prompts, inputRequired, tasks)
+const featuresOf = ({ store }: Options) =>
+  Layer.mergeAll(tools, asking, practical, resources, prompts, inputRequired, tasks(store))
 
 export interface Options {
   /** The only revision to speak. Default: all. */
   readonly revision?: Revision.Version | undefined
   /** Items per page of a list. Default: the server's. */
   readonly pageSize?: number | undefined
+  /** Where tasks are kept. Default: in this process. */
+  readonly store?: Parameters<typeof tasks>[0]
 }
+
+/** All features, with tasks in this process; their handlers share a `State`. */
+export const features = featuresOf({})
 
 /** Tells the client that asked that its user's visit is over. Here that is as soon as the user has consented. */
 const announceVisits = Layer.effectDiscard(
@@ -41,7 +46,7 @@ const announceVisits = Layer.effectDiscard(
 )
 
 /** The server, with a state of its own. */
-export const layer = ({ revision, pageSize }: Options = {}): Layer.Layer<McpServer.McpServer> =>
+export const layer = ({ pageSize, revision, store }: Options = {}): Layer.Layer<McpServer.McpServer> =>
   announceVisits.pipe(
     Layer.provideMerge(
       McpServer.layer({
@@ -50,7 +55,7 @@ export const layer = ({ revision, pageSize }: Options = {}): Layer.Layer<McpServ
         title: "Everything",
         description: "The reference server of effect-mcp.",
         instructions: "Call anything: every feature of the protocol is here, and nothing here matters.",
-        features,
+        features: featuresOf({ store }),
         revisions: revision === undefined ? undefined : [revision],
         pageSize
       })

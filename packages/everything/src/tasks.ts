@@ -5,6 +5,8 @@
 import { Elicitation, Progress, Tool, Tools } from "@effect-mcp/core"
 import { McpError } from "@effect-mcp/protocol"
 import { Tasks } from "@effect-mcp/tasks"
+import type { Journal } from "@effect-mcp/tasks/Journal"
+import type { TaskStore } from "@effect-mcp/tasks/TaskStore"
 import { Effect, Layer, Schema } from "effect"
 
 const greet = Tools.layer(
@@ -71,14 +73,17 @@ const askThenTask = Tools.layer(
   { beginsTask: true }
 )
 
-/** The tools, and what makes their calls tasks. */
-export const tasks = Layer.mergeAll(
-  greet,
-  slowCompute,
-  failingJob,
-  protocolErrorJob,
-  confirmDelete,
-  multiInput,
-  askThenTask,
-  Tasks.layer({ ttl: "1 hour", pollInterval: "100 millis" })
-)
+const timing = { ttl: "1 hour", pollInterval: "100 millis" } as const
+
+/** The tools, and what makes their calls tasks. `store`: where tasks are kept; default: this process. */
+export const tasks = (store: Layer.Layer<TaskStore | Journal> | undefined) =>
+  Layer.mergeAll(
+    greet,
+    slowCompute,
+    failingJob,
+    protocolErrorJob,
+    confirmDelete,
+    multiInput,
+    askThenTask,
+    store === undefined ? Tasks.layer(timing) : Layer.provide(Tasks.layerStore(timing), store)
+  )

@@ -1,5 +1,6 @@
 /** One node in a process of its own: `process.ts KIND PLACE reference | NUMBER`. It says its port on stdout. */
 import { NodeRuntime } from "@effect/platform-node"
+import { Durable } from "@effect-mcp/durable"
 import type { McpServer } from "@effect-mcp/server"
 import * as NodeListener from "@effect-mcp/server/internal/NodeListener"
 import { Effect, Layer } from "effect"
@@ -7,12 +8,15 @@ import { createServer } from "node:http"
 import * as Everything from "../../../everything/src/everything.ts"
 import { listen } from "../../../server/test/http/support/http.ts"
 import { serverOf } from "./features.ts"
-import { nodeAt } from "./networks.ts"
+import { databaseOf, nodeAt } from "./networks.ts"
 
 const [kind = "", place = "", which = ""] = process.argv.slice(2)
 
+/** Tasks of the reference server have to be at all nodes, too; there is no store of tasks on Redis. */
+const store = kind === "postgres" ? Layer.orDie(Layer.provide(Durable.layerPostgres(), databaseOf(place))) : undefined
+
 const server: Layer.Layer<McpServer.McpServer, unknown> =
-  which === "reference" ? Everything.layer({}) : serverOf(Number(which))
+  which === "reference" ? Everything.layer({ store }) : serverOf(Number(which))
 
 const serve = Effect.gen(function* () {
   const http = createServer(yield* NodeListener.make({ path: "/mcp", drain: "1 second" }))
