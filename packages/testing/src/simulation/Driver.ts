@@ -2,7 +2,8 @@
  * Runs effects on a scheduler and a clock of its own: the same decisions give the same run.
  *
  * One task of one fiber runs at a time, and `Choices` says whose is next. Time passes only where no task is ready. Work outside of fibers (a
- * promise, a microtask) continues between two tasks; before time passes it gets turns of the event loop.
+ * promise, a microtask) continues between two tasks; before time passes it gets turns of the event loop, and
+ * some milliseconds where no fiber sleeps.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -59,6 +60,9 @@ class Dispatcher implements Scheduler.SchedulerDispatcher {
     for (let task = this.tasks.shift(); task !== undefined; task = this.tasks.shift()) task.run()
   }
 }
+
+/** How long a promise may take where nothing else is left to do, in milliseconds. */
+const outsidePatience = 50
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
@@ -151,7 +155,8 @@ export class Driver implements Scheduler.Scheduler {
       if (this.idles.length > 0) {
         for (const resume of this.idles.splice(0)) resume()
       } else if (this.options.idle?.() !== true && !this.clock.advance(maxTime)) {
-        return this.clock.advance(Infinity) ? "time" : "waits"
+        if (this.clock.isAwaited) return "time"
+        if (!(await this.outside(fiber))) return "waits"
       }
     }
   }
@@ -165,6 +170,15 @@ export class Driver implements Scheduler.Scheduler {
     if (dispatcher.tasks.length > 0) this.ready.push(dispatcher)
     this.ran++
     task.run()
+  }
+
+  /** Where all fibers wait, work outside of them may take some real time: whether a fiber could continue by then. */
+  private async outside(fiber: Fiber.Fiber<unknown, unknown>): Promise<boolean> {
+    const isMoved = () => this.ready.length > 0 || this.clock.isAwaited || fiber.pollUnsafe() !== undefined
+    for (const end = performance.now() + outsidePatience; !isMoved() && performance.now() < end;) {
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    return isMoved()
   }
 
   /** Whether work outside of fibers has made tasks ready. */

@@ -1,7 +1,8 @@
-/** What happened in a run, line by line. The random ids of sessions and spans are numbered, so that equal runs have equal traces. */
+/** What happened in a run, line by line. The random ids of sessions, tasks and spans are numbered, so that equal runs have equal traces. */
 
-/** UUIDs, and the ids of traces and spans. */
-const random = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\b(?:[0-9a-f]{16}|[0-9a-f]{32})\b/g
+/** UUIDs, the ids of traces and spans, and those of tasks. */
+const random =
+  /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\b(?:[0-9a-f]{16}|[0-9a-f]{32})\b|(?<![\w-])t[\w-]{43}(?![\w-])/g
 
 export class Trace {
   readonly lines: Array<string> = []

@@ -50,6 +50,11 @@ export class VirtualClock implements Clock.Clock {
     return sleep
   }
 
+  /** Whether a sleep is under way. */
+  get isAwaited(): boolean {
+    return this.sleeps.length > 0
+  }
+
   /** Advances to the end of the next sleep and ends it; false where there is none before `limit`, in milliseconds. */
   advance(limit: number): boolean {
     const next = this.sleeps[0]

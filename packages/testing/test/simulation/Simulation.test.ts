@@ -109,6 +109,20 @@ describe("Simulation", () => {
     })
   )
 
+  it.effect("A promise of the platform may take its time where nothing else is left to do", () =>
+    Effect.gen(function* () {
+      const slowly = Effect.promise(() => new Promise<void>((resolve) => setTimeout(resolve, 5)))
+      const app = {
+        features: working(Effect.succeed("done")),
+        world: Layer.empty,
+        clients: { alice: () => Effect.andThen(slowly, Effect.sleep("1 hour")) }
+      } satisfies Simulation.App<never>
+      const { failure, trace } = yield* Simulation.run(app, { decisions: [] })
+      assert.isUndefined(failure)
+      assert.isTrue(trace.at(-1)?.endsWith("alice is done"))
+    })
+  )
+
   it.effect("Fibers that wait for each other are found, and fibers that outlive their clients", () =>
     Effect.gen(function* () {
       const app = (handler: Effect.Effect<string>) =>

@@ -2,6 +2,7 @@
 import type { McpClient } from "@effect-mcp/client"
 import { Elicitation, Progress, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
 import { Revision } from "@effect-mcp/protocol"
+import { Tasks } from "@effect-mcp/tasks"
 import { Simulation } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Random, Stream } from "effect"
@@ -60,6 +61,11 @@ const own = (revision: Revision.Revision, transport: "memory" | "http") =>
     }
   }) satisfies Simulation.App<Bookings | Elicitation.Elicitation | Sampling.Sampling | Roots.Roots>
 
+const Later = Tool.make("later", { description: "Runs as a task.", task: "required" })
+const later = Tools.layer(Later, () =>
+  Effect.as(Effect.andThen(Progress.report(1), Effect.sleep("20 seconds")), "done")
+)
+
 describe("The server and the client in a simulation", () => {
   it.effect.each(cases)("A seed gives the same trace again, whatever its faults ($title)", ({ revision, transport }) =>
     Effect.gen(function* () {
@@ -87,5 +93,22 @@ describe("The server and the client in a simulation", () => {
 
   it.effect.each(cases)("Cut connections leave nothing behind and hang no client ($title)", ({ revision, transport }) =>
     Simulation.check(own(revision, transport), { runs: 8, faults: { cut: 0.05 } })
+  )
+
+  it.effect.each(Revision.all.slice(-2))(
+    "Tasks end whatever is late, and a seed gives the same trace again ($version)",
+    (revision) =>
+      Effect.gen(function* () {
+        const app = {
+          features: Layer.merge(later, Tasks.layer()),
+          world: Layer.empty,
+          revision,
+          clients: { alice: (client) => client.callTool(Later, {}), bob: (client) => client.callTool(Later, {}) }
+        } satisfies Simulation.App<never>
+        assert.strictEqual(yield* Simulation.check(app, { runs: 10, faults: { late: 0.5 } }), 11)
+        const [first, again] = [yield* Simulation.run(app, { seed: 4 }), yield* Simulation.run(app, { seed: 4 })]
+        assert.deepStrictEqual(again, first)
+        assert.isTrue(first.trace.some((line) => line.includes('"id-1"')))
+      })
   )
 })
