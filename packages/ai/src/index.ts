@@ -1,3 +1,5 @@
 export * as ModelSampling from "./sampling/ModelSampling.ts"
+export * as RemotePrompt from "./prompt/RemotePrompt.ts"
 export * as RemoteToolkit from "./toolkit/RemoteToolkit.ts"
+export * as ServedPrompt from "./prompt/ServedPrompt.ts"
 export * as ServedToolkit from "./toolkit/ServedToolkit.ts"

@@ -5,7 +5,23 @@ const served = { file: "packages/ai/src/toolkit/ServedToolkit.ts", test: "packag
 const remote = { file: "packages/ai/src/toolkit/RemoteToolkit.ts", test: "packages/ai/test/RemoteToolkit.test.ts" }
 const sampling = { file: "packages/ai/src/sampling/ModelSampling.ts", test: "packages/ai/test/ModelSampling.test.ts" }
 
+const prompts = "packages/ai/test/Prompts.test.ts"
+
 export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "two messages of one role in a row reach the model as two",
+    file: "packages/ai/src/prompt/RemotePrompt.ts",
+    from: "if (last?.role === role) last.parts.push(partOf(content))",
+    to: "if (false) last?.parts.push(partOf(content))",
+    test: prompts
+  },
+  {
+    name: "a system message of a prompt is lost where MCP has none",
+    file: "packages/ai/src/prompt/ServedPrompt.ts",
+    from: "return [Prompts.user(message.content)]",
+    to: "return []",
+    test: prompts
+  },
   {
     name: "a toolkit's tool runs without the approval that it needs",
     ...served,

@@ -6,16 +6,15 @@
 import type { CallEvent, McpClient } from "@effect-mcp/client/McpClient"
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import type { MergedClients, NameClash } from "@effect-mcp/client/McpClients"
-import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Model from "@effect-mcp/protocol/model/Tool"
-import * as Prompt from "effect/ai/Prompt"
 import * as AiTool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { partOf } from "../content/parts.ts"
 
 /** Why a call of a server's tool gave no result; the model reads it. */
 export const Failure = Schema.Struct({ message: Schema.String })
@@ -51,24 +50,6 @@ export interface Options {
 const maxName = 64
 const nameOf = (prefix: string, name: string): string =>
   `${prefix}${name}`.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, maxName)
-
-const partOf = (block: ContentBlock): Prompt.ToolModelOutputPart => {
-  switch (block.type) {
-    case "text":
-      return Prompt.textPart({ text: block.text })
-    case "image":
-    case "audio":
-      return Prompt.filePart({ mediaType: block.mimeType, data: block.data })
-    case "resource_link":
-      return Prompt.textPart({ text: `${block.name}: ${block.uri}` })
-    default: {
-      const { resource } = block
-      if ("text" in resource) return Prompt.textPart({ text: resource.text })
-      const { blob, mimeType = "application/octet-stream", uri } = resource
-      return Prompt.filePart({ mediaType: mimeType, fileName: uri, data: blob })
-    }
-  }
-}
 
 const textOf = ({ content }: Model.CallToolResult): string =>
   content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
