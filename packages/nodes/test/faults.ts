@@ -4,12 +4,48 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 const directory = "packages/nodes/test/directory.test.ts"
 const directorySource = "packages/nodes/src/directory/Directory.ts"
 const death = "packages/nodes/test/death.test.ts"
+const relay = "packages/nodes/test/relay.test.ts"
 const endpoints = "packages/nodes/test/endpoints.test.ts"
 const laws = "packages/nodes/test/laws.test.ts"
 const sessions = "packages/nodes/test/sessions.test.ts"
 const remote = "packages/server/src/http/session/RemoteSessions.ts"
 
 export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "A connection to a node that says nothing is waited for",
+    file: "packages/nodes/src/relay/AskingLine.ts",
+    from: "if (!this.heard) return this.close()",
+    to: "",
+    test: relay
+  },
+  {
+    name: "A connection to a node that works for long is ended",
+    file: "packages/nodes/src/relay/AnsweringLine.ts",
+    from: "if (kind === kinds.probe) return this.writer.write(kinds.probe, id)",
+    to: "",
+    test: relay
+  },
+  {
+    name: "What a node says that is no response ends this process",
+    file: "packages/nodes/src/relay/AskingLine.ts",
+    from: "if (head === undefined) return this.close()",
+    to: "if (head === undefined) throw new Error()",
+    test: relay
+  },
+  {
+    name: "A defect of a server ends the process of the node that answers another",
+    file: "packages/nodes/src/relay/AnsweringLine.ts",
+    from: "attempt(() => this.options.answer(decoded.node, decoded.request))",
+    to: "this.options.answer(decoded.node, decoded.request)",
+    test: relay
+  },
+  {
+    name: "A request that follows a cut is sent on the connection that was cut",
+    file: "packages/nodes/src/relay/AskingLine.ts",
+    from: "    this.options.closed()\n    this.socket.destroy()",
+    to: "    this.socket.destroy()",
+    test: relay
+  },
   {
     name: "A node of several answers no request of a session that another one holds",
     file: remote,
@@ -232,14 +268,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/nodes/src/relay/TcpRelay.ts",
     from: "resume(Effect.fail(new NodesUnavailable({ message, cause })))",
     to: "resume(Effect.die(new NodesUnavailable({ message, cause })))",
-    test: "packages/nodes/test/relay.test.ts"
+    test: relay
   },
   {
     name: "A relay takes requests without the secret of the nodes",
     file: "packages/nodes/src/relay/handshake.ts",
     from: "timingSafeEqual(given, expected)",
     to: "timingSafeEqual(given, given)",
-    test: "packages/nodes/test/relay.test.ts"
+    test: relay
   },
   {
     name: "A node hears its own hints",
@@ -253,21 +289,21 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/nodes/src/relay/TcpRelay.ts",
     from: "node === self ?",
     to: "node !== '' ?",
-    test: "packages/nodes/test/relay.test.ts"
+    test: relay
   },
   {
     name: "A node keeps what a slow reader does not read",
     file: "packages/nodes/src/relay/AnsweringLine.ts",
     from: "if (answering.room <= 0)",
     to: "if (answering.room <= -Infinity)",
-    test: "packages/nodes/test/relay.test.ts"
+    test: relay
   },
   {
     name: "A reader that reads is not told to the writer",
     file: "packages/nodes/src/relay/Inbox.ts",
     from: "if (this.untold >= window / 2)",
     to: "if (this.untold >= window * 2)",
-    test: "packages/nodes/test/relay.test.ts"
+    test: relay
   },
   {
     name: "A request to a node whose lease has ended waits on",

@@ -1,8 +1,13 @@
 /** The relay between processes: strangers are kept out, and whether a request may have run is known. */
-import type { RelayedRequest, RelayedResponse, RelayEndpoint } from "@effect-mcp/server/Nodes"
+import type { RelayedRequest, RelayedResponse, RelayEndpoint, RelayError } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Queue, Stream } from "effect"
-import { connect } from "node:net"
+import { connect, createServer, type Socket } from "node:net"
+import { AnsweringLine } from "../src/relay/AnsweringLine.ts"
+import { AskingLine } from "../src/relay/AskingLine.ts"
+import { FrameReader, FrameWriter, kinds } from "../src/relay/Frames.ts"
+import { welcome } from "../src/relay/handshake.ts"
+import { encodeRequest } from "../src/relay/RequestHead.ts"
 import { make } from "../src/relay/TcpRelay.ts"
 
 const request: RelayedRequest = {
@@ -227,6 +232,105 @@ describe("A relay between processes", () => {
       const error = yield* Effect.flip(make({ host, port }, "secret"))
       assert.strictEqual(error._tag, "NodesUnavailable")
       assert.include(error.message, String(port))
+    })
+  )
+
+  it.live("sends what follows a cut on another connection", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const asked = yield* Queue.unbounded<void>()
+      yield* b.relay.serve(
+        endpoint(({ url }) =>
+          Effect.andThen(
+            Queue.offer(asked, undefined),
+            url === "/hangs" ? Effect.never : Effect.succeed({ status: 200, headers: {}, body: "" })
+          )
+        )
+      )
+      const hung = yield* Effect.forkChild(reasonOf(a.relay.send(b.name, { ...request, url: "/hangs" })))
+      yield* Queue.take(asked)
+      a.relay.cut(b.name)
+      assert.strictEqual((yield* a.relay.send(b.name, request)).status, 200)
+      assert.strictEqual(yield* Fiber.join(hung), "Cut")
+    })
+  )
+
+  it.live("ends a request whose server throws, and answers the next one", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      yield* b.relay.serve(
+        endpoint(({ url }) => {
+          if (url === "/throws") throw new Error("A defect")
+          return Effect.succeed({ status: 200, headers: {}, body: "" })
+        })
+      )
+      assert.strictEqual(yield* reasonOf(a.relay.send(b.name, { ...request, url: "/throws" })), "Cut")
+      assert.strictEqual((yield* a.relay.send(b.name, request)).status, 200)
+    })
+  )
+})
+
+/** A node that proves that it knows the secret. */
+const listening = (use: (socket: Socket) => void) =>
+  Effect.callback<number>((resume) => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {})
+      Effect.runFork(Effect.map(welcome(socket, "secret"), () => use(socket)))
+    })
+    server.unref().listen(0, host, () => {
+      const address = server.address()
+      resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+/** One that does with each request what it is told. */
+const odd = (requested: (id: number, writer: FrameWriter) => void) =>
+  listening((socket) => {
+    const writer = new FrameWriter(socket)
+    const reader = new FrameReader((kind, id) => void (kind === kinds.request && requested(id, writer)))
+    socket.on("data", (chunk) => void reader.push(chunk))
+  })
+
+describe("A connection to another node", () => {
+  it.live("ends where it says what is no response", () =>
+    Effect.gen(function* () {
+      const { relay } = yield* node()
+      for (const said of ["", "{", "null", "{}", "[]"]) {
+        const port = yield* odd((id, writer) => writer.write(kinds.response, id, said))
+        assert.strictEqual(yield* reasonOf(relay.send(`id ${host}:${port}`, request)), "Cut")
+      }
+    })
+  )
+
+  const asking = (port: number, probe: number) =>
+    Effect.acquireRelease(
+      Effect.sync(() => new AskingLine({ host, port }, { secret: "secret", probe, closed: () => {} })),
+      (line) => Effect.sync(() => line.close())
+    )
+  const answerOf = (line: AskingLine, head: string) =>
+    Effect.callback<RelayedResponse, RelayError>((resume) => void line.ask("id", head, undefined, resume))
+
+  it.live("ends where it says nothing while a request waits", () =>
+    Effect.gen(function* () {
+      const line = yield* asking(yield* odd(() => {}), 20)
+      assert.strictEqual((yield* Effect.flip(answerOf(line, "head"))).reason, "Cut")
+    })
+  )
+
+  it.live("stays while the other node works for long", () =>
+    Effect.gen(function* () {
+      const go = yield* Deferred.make<void>()
+      const port = yield* listening((socket) => {
+        new AnsweringLine(socket, {
+          answer: () => Effect.as(Deferred.await(go), { status: 200, headers: {}, body: "late" }),
+          runFork: Effect.runFork,
+          own: () => {}
+        })
+        let chunks = 0
+        socket.on("data", () => ++chunks === 6 && Deferred.doneUnsafe(go, Effect.void))
+      })
+      const head = yield* encodeRequest("id", request)
+      assert.strictEqual((yield* answerOf(yield* asking(port, 20), head)).body, "late")
     })
   )
 })

@@ -1,5 +1,5 @@
 /** The connection of another node, whose requests are answered here. */
-import { exitOf } from "@effect-mcp/core/internal/eager"
+import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
 import type { RelayError, RelayedRequest, RelayedResponse, RelayEndpoint } from "@effect-mcp/server/Nodes"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -48,6 +48,7 @@ export class AnsweringLine {
 
   private received(kind: number, id: number, text: string, bytes: Uint8Array): void {
     if (kind === kinds.request) return this.asked(id, text, bytes)
+    if (kind === kinds.probe) return this.writer.write(kinds.probe, id)
     const answering = this.answering.get(id)
     if (kind === kinds.left) answering?.fiber?.interruptUnsafe()
     if (kind !== kinds.room || answering === undefined) return
@@ -62,7 +63,7 @@ export class AnsweringLine {
     if (decoded === undefined) return this.writer.write(kinds.broken, id)
     const answering: Answering = { room: window, resume: undefined, fiber: undefined }
     this.answering.set(id, answering)
-    const answer = this.options.answer(decoded.node, decoded.request)
+    const answer = attempt(() => this.options.answer(decoded.node, decoded.request))
     const done = exitOf(answer)
     if (done !== undefined && Exit.isSuccess(done) && this.whole(id, done.value)) {
       this.answering.delete(id)

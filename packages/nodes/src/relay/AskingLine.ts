@@ -32,28 +32,49 @@ const failed = (reason: RelayError["reason"], message: string): RelayError => ne
 const notHere = failed("NotSent", "The node does not hold the session")
 const broken = failed("Cut", "The node broke the response off")
 const gone = failed("Cut", "The lease of the node has ended")
-/** How often a connection that is silent is probed, in milliseconds. */
-const probed = 10_000
+/** How often a connection that is silent is probed, in milliseconds; one that says nothing for twice as long has ended. */
+export const probed = 10_000
+
+/** Undefined where it cannot be read. */
+const headIn = (text: string): ResponseHead | undefined => {
+  try {
+    const head: unknown = JSON.parse(text)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node that knows the secret wrote it
+    return Array.isArray(head) && head.length === 3 ? (head as unknown as ResponseHead) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export interface Options {
+  readonly secret: string
+  /** Called when no request is to be sent on it any more, possibly again. */
+  readonly closed: () => void
+  /** See `probed`, which is the default. */
+  readonly probe?: number | undefined
+}
 
 export class AskingLine {
   private readonly socket: Socket
+  private readonly options: Options
   private readonly asked = new Map<number, Asked>()
   private count = 0
   /** Undefined until both nodes have proved that they know the secret. */
   private writer: FrameWriter | undefined = undefined
   /** Requests that wait for the connection. */
   private waiting: Array<(writer: FrameWriter) => void> = []
+  /** Whether the other node has said something since the last probe. */
+  private heard = true
 
-  constructor(address: { readonly host: string; readonly port: number }, secret: string, closed: () => void) {
-    const { socket } = {
-      socket: connect({ ...address, noDelay: true, keepAlive: true, keepAliveInitialDelay: probed })
-    }
+  constructor(address: { readonly host: string; readonly port: number }, options: Options) {
+    const socket = connect({ ...address, noDelay: true, keepAlive: true, keepAliveInitialDelay: probed })
     this.socket = socket
+    this.options = options
     const late = setTimeout(() => socket.destroy(new Error("The connection took too long")), patience)
     let failure = "The connection was closed"
     socket.once("connect", () => {
       clearTimeout(late)
-      Effect.runCallback(greet(socket, secret), {
+      Effect.runCallback(greet(socket, options.secret), {
         onExit: (exit) => {
           if (exit._tag === "Success") return this.opened()
           failure = "The node did not prove that it knows the secret of the nodes"
@@ -62,9 +83,10 @@ export class AskingLine {
       })
     })
     socket.once("error", ({ message }) => (failure = message))
+    socket.once("end", () => this.close())
     socket.once("close", () => {
       clearTimeout(late)
-      closed()
+      options.closed()
       this.fail(failure)
     })
   }
@@ -72,11 +94,25 @@ export class AskingLine {
   private opened(): void {
     const { socket } = this
     const reader = new FrameReader((kind, id, text, bytes) => this.received(kind, id, text, bytes))
-    socket.on("data", (chunk: Buffer) => void (reader.push(chunk) || socket.destroy()))
+    socket.on("data", (chunk: Buffer) => {
+      this.heard = true
+      if (!reader.push(chunk)) this.close()
+    })
     const writer = new FrameWriter(socket)
     this.writer = writer
+    const { probe = probed } = this.options
+    // After what has arrived was read: this node may itself have stood still.
+    const timer = setInterval(() => setImmediate(() => this.probe(writer)), probe).unref()
+    socket.once("close", () => clearInterval(timer))
     for (const write of this.waiting) write(writer)
     this.waiting = []
+  }
+
+  /** A network that drops packets tells neither end: the system would wait for a quarter of an hour. */
+  private probe(writer: FrameWriter): void {
+    if (!this.heard) return this.close()
+    this.heard = this.asked.size === 0
+    if (!this.heard) writer.write(kinds.probe, 0)
   }
 
   /** Sends a request; `answered` is called once. Gives its number. */
@@ -110,6 +146,8 @@ export class AskingLine {
   }
 
   close(): void {
+    // At once: a request that is sent before the socket says so needs another connection.
+    this.options.closed()
     this.socket.destroy()
   }
 
@@ -131,8 +169,9 @@ export class AskingLine {
   }
 
   private responded(id: number, asked: Asked, text: string, bytes: Buffer): void {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node that knows the secret wrote it
-    const [status, headers, form] = JSON.parse(text) as ResponseHead
+    const head = headIn(text)
+    if (head === undefined) return this.close()
+    const [status, headers, form] = head
     const { answered } = asked
     asked.answered = undefined
     if (form !== "stream") {

@@ -22,7 +22,9 @@ export const kinds = {
   /** The node that asked has left. */
   left: 7,
   /** The node does not hold the session: no server has seen the request. */
-  notHere: 8
+  notHere: 8,
+  /** The node that asked has heard nothing for a while: the other one says the same. */
+  probe: 9
 } as const
 
 /** Length of what follows, kind, number of the request, length of the text: then the text, then bytes. */

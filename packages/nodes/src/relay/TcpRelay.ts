@@ -10,7 +10,7 @@ import { createServer, type Server, type Socket } from "node:net"
 import { networkInterfaces } from "node:os"
 import { addressOf, type NodeId } from "./NodeId.ts"
 import { AnsweringLine } from "./AnsweringLine.ts"
-import { AskingLine } from "./AskingLine.ts"
+import { AskingLine, probed } from "./AskingLine.ts"
 import { askedOf, type NodeRelay } from "./NodeRelay.ts"
 import { welcome } from "./handshake.ts"
 import { encodeRequest } from "./RequestHead.ts"
@@ -60,9 +60,10 @@ class Lines {
     const address = addressOf(node)
     const known = this.byAddress.get(address)
     if (known !== undefined) return known
-    const line = new AskingLine(placeOf(address), this.secret, () => {
+    const closed = (): void => {
       if (this.byAddress.get(address) === line) this.byAddress.delete(address)
-    })
+    }
+    const line = new AskingLine(placeOf(address), { secret: this.secret, closed })
     this.byAddress.set(address, line)
     return line
   }
@@ -109,7 +110,7 @@ export const make = Effect.fnUntraced(function* (
     answer: (node: NodeId, request: Parameters<RelayEndpoint["answer"]>[0]) =>
       node === self ? askedOf(endpoints, request) : notHere
   }
-  const server = createServer({ noDelay: true }, (socket) => {
+  const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: probed }, (socket) => {
     sockets.add(socket)
     // An error is followed by the end of the connection.
     socket.on("error", () => {}).once("close", () => sockets.delete(socket))
