@@ -321,7 +321,7 @@ describe("A connection to another node", () => {
     Effect.gen(function* () {
       const go = yield* Deferred.make<void>()
       const port = yield* listening((socket) => {
-        new AnsweringLine(socket, {
+        void new AnsweringLine(socket, {
           answer: () => Effect.as(Deferred.await(go), { status: 200, headers: {}, body: "late" }),
           runFork: Effect.runFork,
           own: () => {}
