@@ -264,6 +264,42 @@ describe("the messages of a session", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("name the targets of methods of the specification, and no parameter of others", () =>
+    Effect.gen(function* () {
+      const { port, snapshot } = yield* start()
+      const { headers } = yield* initialize(port)
+      const id = (yield* snapshot).sessions[0]?.id ?? ""
+      yield* messages(port, id)
+      for (const method of ["app/login", "notifications/app/login", "prompts/get"]) {
+        yield* Effect.promise(() =>
+          fetch(`http://127.0.0.1:${port}/mcp`, {
+            method: "POST",
+            headers: {
+              "content-type": "application/json",
+              accept: "application/json, text/event-stream",
+              "mcp-session-id": headers.get("mcp-session-id") ?? ""
+            },
+            body: JSON.stringify({
+              jsonrpc: "2.0",
+              ...(method.startsWith("notifications/") ? undefined : { id: 7 }),
+              method,
+              params: { name: "swordfish" }
+            })
+          }).then((response) => response.text())
+        )
+      }
+      const shown: ReadonlyArray<any> = yield* messages(port, id)
+      assert.deepStrictEqual(
+        shown.filter(({ direction }) => direction === "received").map(({ method, target }) => [method, target]),
+        [
+          ["app/login", undefined],
+          ["notifications/app/login", undefined],
+          ["prompts/get", "swordfish"]
+        ]
+      )
+    }).pipe(Effect.scoped)
+  )
+
   it.live("of a session over HTTP are those of all its POSTs", () =>
     Effect.gen(function* () {
       const { port, snapshot } = yield* start()

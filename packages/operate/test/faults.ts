@@ -269,6 +269,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/operate/test/AuditSql.test.ts"
   },
   {
+    name: "a parameter of a method that is not known is shown as its target",
+    file: "packages/operate/src/admin/Messages.ts",
+    from: "own === undefined ? asked?.target : namedIn(own)",
+    to: "own === undefined ? asked?.target : targetOf(own.params ?? {})",
+    test: "packages/operate/test/Steer.test.ts"
+  },
+  {
     name: "the text of a structured result shows an operator what its redaction hides",
     file: "packages/operate/src/admin/Messages.ts",
     from: "? redactedText(inner, redact) : inner",

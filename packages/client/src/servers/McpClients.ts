@@ -140,7 +140,12 @@ const mergedMembers = (
   { names = "prefix", patience = Supervisor.defaultPatience }: Options
 ): MergedClients => {
   const merging = { servers, names, patience }
-  const merged = { servers, tools: MergedList.make(tools, merging), prompts: MergedList.make(prompts, merging) }
+  const merged = {
+    servers,
+    patience,
+    tools: MergedList.make(tools, merging),
+    prompts: MergedList.make(prompts, merging)
+  }
   const listed = <A>(list: Parameters<typeof MergedList.itemsOf<A>>[1]): Effect.Effect<ReadonlyArray<Listed<A>>> =>
     Effect.map(
       Effect.forEach(

@@ -11,18 +11,21 @@ import { ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import type { Tool } from "@effect-mcp/protocol/model/Tool"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Client } from "../Client.ts"
 import * as Sources from "../mount/Sources.ts"
-import { changesOf, type MergedList, type Route } from "./MergedList.ts"
+import { changesOf, itemsOf, type MergedList, type Route } from "./MergedList.ts"
 import type { Supervised } from "./Supervisor.ts"
 
 export interface Mountable {
   readonly servers: ReadonlyArray<Supervised>
   readonly tools: MergedList<Tool>
   readonly prompts: MergedList<Prompt>
+  /** How long a list waits for a server. */
+  readonly patience: Duration.Input
 }
 
 const none = Effect.succeed<Suggestions>({ values: [] })
@@ -67,16 +70,16 @@ const promptsOf = ({ prompts }: Mountable): PromptSource => ({
 })
 
 /** The resources of one server, under their own URIs. */
-const resourcesOf = (server: Supervised): ResourceSource => {
+const resourcesOf = (server: Supervised, patience: Duration.Input): ResourceSource => {
   const source = Effect.map(withMcpError(server.client), Sources.resources)
   return {
-    list: Effect.orElseSucceed(
-      Effect.flatMap(source, ({ list }) => list),
-      () => []
+    list: Effect.map(
+      itemsOf(server, (client) => client.listResources, patience),
+      (items = []) => items
     ),
-    templates: Effect.orElseSucceed(
-      Effect.flatMap(source, ({ templates }) => templates),
-      () => []
+    templates: Effect.map(
+      itemsOf(server, (client) => client.listResourceTemplates, patience),
+      (items = []) => items
     ),
     read: (params) => Effect.flatMap(source, ({ read }) => read(params) ?? notFound(params.uri)),
     // Watched again each time that the server is back.
@@ -98,6 +101,6 @@ export const mount = Effect.fnUntraced(function* (
   yield* (yield* PromptRegistry).mount(promptsOf(all))
   const registry = yield* ResourceRegistry
   for (const server of all.servers) {
-    yield* registry.mount(resourcesOf(server), { prefix: `${server.name}+` })
+    yield* registry.mount(resourcesOf(server, all.patience), { prefix: `${server.name}+` })
   }
 })

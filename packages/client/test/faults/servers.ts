@@ -37,6 +37,13 @@ export const servers: ReadonlyArray<Fault> = [
     to: ""
   },
   {
+    name: "a gateway waits for the resources of a server that does not answer",
+    file: "packages/client/src/servers/Mounted.ts",
+    test: "packages/client/test/servers/Mounted.test.ts",
+    from: "itemsOf(server, (client) => client.listResources, patience)",
+    to: 'itemsOf(server, (client) => client.listResources, "1 minute")'
+  },
+  {
     name: "every unknown name of a tool has all servers list their tools",
     ...merged,
     from: "now - readAt < missLifetime ? Effect.void : ",

@@ -5,7 +5,7 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Schema, Stream } from "effect"
+import { Effect, Fiber, Layer, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { member, mortal } from "../support/mortal.ts"
 
@@ -58,6 +58,36 @@ describe.each(Revision.all)("A server that mounts several, $version", (revision)
       yield* TestClock.adjust("30 seconds")
       yield* quiesce
       assert.strictEqual(textOf(yield* caller.callToolByName("oslo_tell")), "oslo")
+    })
+  )
+
+  it.effect("lists the resources of the others while one does not answer", () =>
+    Effect.gen(function* () {
+      const [rome, oslo] = [yield* mortal(features("rome")), yield* mortal(features("oslo"))]
+      const connector = Effect.map(oslo.connector, (transport) => ({
+        ...transport,
+        sink: {
+          ...transport.sink,
+          send: (...sent: Parameters<typeof transport.sink.send>) => {
+            if (!JSON.stringify(sent[0]).includes('"resources/')) transport.sink.send(...sent)
+          }
+        }
+      }))
+      const silent = member({ ...oslo, connector }, revision)
+      const clients = yield* McpClients.make({ rome: member(rome, revision), silent }, { patience: "3 seconds" })
+      const caller = yield* McpTest.connect(Layer.effectDiscard(clients.mount), revision)
+      for (const list of [Stream.drain(caller.listResourceTemplates), caller.listResources]) {
+        const listing = yield* Effect.forkChild(Stream.runCollect(list))
+        yield* quiesce
+        yield* TestClock.adjust("3 seconds")
+        yield* quiesce
+        assert.isDefined(listing.pollUnsafe())
+      }
+      const uris = Effect.map(Stream.runCollect(caller.listResources), (all) => all.map(({ uri }) => uri))
+      const listing = yield* Effect.forkChild(uris)
+      yield* quiesce
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(yield* Fiber.join(listing), ["rome+note://one"])
     })
   )
 })

@@ -8,6 +8,7 @@ import type { Observer } from "@effect-mcp/server/Observer"
 import { type Observers, service } from "@effect-mcp/server/Observer"
 import { beginning } from "@effect-mcp/protocol/Excerpt"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { Session } from "@effect-mcp/server/McpServer"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -109,6 +110,12 @@ const textOf = (value: unknown, redact: ReadonlyArray<string>): string | undefin
 const askedBy = (ring: Ring<Message>, direction: Message["direction"], id: string): Message | undefined =>
   ring.all().findLast((one) => one.kind === "request" && one.id === id && one.direction !== direction)
 
+/** Only of methods of the specification: elsewhere `name` may be an argument. */
+const namedIn = ({ method, params = {} }: JsonRpc.Request | JsonRpc.Notification): string | undefined =>
+  MethodInfo.ofRequest(method) === undefined && MethodInfo.ofServerNotification(method) === undefined
+    ? undefined
+    : targetOf(params)
+
 const seen = (
   direction: Message["direction"],
   message: JsonRpc.Message,
@@ -120,7 +127,7 @@ const seen = (
   const id = "id" in message && message.id !== undefined ? beginning(String(message.id)) : undefined
   const asked = JsonRpc.isResponse(message) ? (id === undefined ? undefined : askedBy(ring, direction, id)) : undefined
   const own = JsonRpc.isResponse(message) ? undefined : message
-  const target = own === undefined ? asked?.target : targetOf(own.params ?? {})
+  const target = own === undefined ? asked?.target : namedIn(own)
   return {
     time,
     direction,
