@@ -15,7 +15,7 @@ import { audit } from "./commands/Audit.ts"
 import { call } from "./commands/Call.ts"
 import { dev } from "./commands/Dev.ts"
 import { login, logout, whoami } from "./commands/Login.ts"
-import { fuzz, fuzzClient, replay } from "./commands/Fuzz.ts"
+import { diff, fuzz, fuzzClient, replay } from "./commands/Fuzz.ts"
 import { judge, record } from "./commands/Judge.ts"
 import { install, list } from "./commands/Install.ts"
 import { inspect } from "./commands/Inspect.ts"
@@ -62,6 +62,7 @@ const command = root.pipe(
     fuzz,
     fuzzClient,
     replay,
+    diff,
     judge,
     record,
     install,

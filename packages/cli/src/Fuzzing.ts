@@ -2,6 +2,7 @@
  * What `fuzz`, `fuzz-client` and `replay` do: the search with its progress on the screen, its reports in files, and findings played again.
  */
 import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Diff from "@effect-mcp/testing/Diff"
 import * as Fuzz from "@effect-mcp/testing/Fuzz"
 import * as FuzzClient from "@effect-mcp/testing/FuzzClient"
 import * as Duration from "effect/Duration"
@@ -180,6 +181,42 @@ const withClient = <A>(
       Effect.provide(layer)
     )
   })
+
+/** The separator of two servers. */
+const between = "---"
+
+/** `effect-mcp diff`. */
+export const diff = Effect.fnUntraced(function* (
+  servers: Target,
+  settings: Settings,
+  flags: Flags & { readonly ignore: ReadonlyArray<string> }
+) {
+  const output = yield* Output
+  const { words = [] } = servers
+  const at = words.indexOf(between)
+  const both = [words.slice(0, at), words.slice(at + 1)].map((each) => ({
+    ...servers,
+    name: each.join(" "),
+    words: each
+  }))
+  const [one, two] = both
+  if (at < 1 || at === words.length - 1 || one === undefined || two === undefined)
+    return yield* Endings.usage(
+      `Name two servers, with ${between} between them: effect-mcp diff -- node old.js ${between} node new.js`
+    )
+  const [first, second] = [yield* open(one, settings), yield* open(two, settings)]
+  const limits = yield* limitsOf(flags)
+  yield* output.live("Asking both what they offer")
+  const report = yield* Diff.run(first, second, {
+    ...limits,
+    revisions: revisionsOf(settings),
+    patience: patienceOf(settings),
+    allowDestructive: flags.allowDestructive,
+    args: Object.fromEntries(flags.skipTool.map((name) => [name, "never" as const])),
+    ignore: flags.ignore
+  }).pipe(Effect.mapError(unreachable), Effect.ensuring(output.live(undefined)))
+  return yield* conclude(report, [], settings, flags)
+})
 
 /** `effect-mcp fuzz-client`. */
 export const fuzzClient = Effect.fnUntraced(function* (

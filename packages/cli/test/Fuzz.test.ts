@@ -110,3 +110,33 @@ describe("effect-mcp fuzz-client", () => {
     })
   )
 })
+
+describe("effect-mcp diff", () => {
+  const [, ...command] = faulty
+
+  it.live("finds nothing between a server and itself, and what differs from another one", () =>
+    Effect.gen(function* () {
+      const wanted = ["diff", ...quick, "--runs", "4", "--ignore", "tools/call", "--"]
+      const same = yield* run([...wanted, ...command, "---", ...command])
+      assert.strictEqual(same.code, 0, same.stdout)
+      assert.include(same.stdout, "4 conversations in")
+      const other = yield* run([...wanted, ...command, "---", ...command, "--tool"])
+      assert.strictEqual(other.code, 1, other.stdout)
+      assert.include(other.stdout, "difference  same tools/list result.tools  (2025-11-25)")
+      assert.match(other.stdout, /The first says \[\], the second \[\{.*"name":"x"/)
+    })
+  )
+
+  it("says what is wrong with its command line", async () => {
+    const cases: ReadonlyArray<readonly [ReadonlyArray<string>, string]> = [
+      [["diff", ...faulty], "Name two servers, with --- between them"],
+      [["diff", ...faulty, "---"], "Name two servers, with --- between them"],
+      [["diff", "--", "---", "x"], "Name two servers, with --- between them"]
+    ]
+    for (const [argv, message] of cases) {
+      const ran = await Effect.runPromise(run(argv))
+      assert.include(ran.stderr, message)
+      assert.strictEqual(ran.code, 2)
+    }
+  })
+})

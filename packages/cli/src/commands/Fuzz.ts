@@ -114,6 +114,36 @@ export const fuzz = Command.make(
   ])
 )
 
+const { only: _, save: __, level: ___, ...limitFlags } = serverFlags
+
+export const diff = Command.make(
+  "diff",
+  {
+    ...limitFlags,
+    ignore: text("ignore", "PATH", "What may differ: result.structuredContent.now, tools/call clock; repeatable").pipe(
+      Flag.atLeast(0)
+    )
+  },
+  Effect.fnUntraced(function* (given) {
+    const { settings, target } = yield* settingsAndTarget
+    const limits = yield* checked({ ...given, save: Option.none() })
+    const Fuzzing = yield* loaded
+    return yield* Fuzzing.diff(target, settings, { ...given, ...limits, level: "robustness", only: [] })
+  })
+).pipe(
+  Command.withDescription("Compare two servers, or versions, in the same conversations"),
+  Command.withExamples([
+    {
+      command: "effect-mcp diff -- node old.js --- node new.js",
+      description: "What differs, and the shortest way to it"
+    },
+    {
+      command: "effect-mcp diff --ignore result.structuredContent.now -- ./server --- http://localhost:3000/mcp",
+      description: "A process and a URL, but for one field"
+    }
+  ])
+)
+
 export const fuzzClient = Command.make(
   "fuzz-client",
   clientFlags,

@@ -50,7 +50,7 @@ export const judge = Command.make(
     })
   })
 ).pipe(
-  Command.withDescription("Serve the server unchanged, and hold real traffic against the specification"),
+  Command.withDescription("Pass real traffic on, and hold it against the specification"),
   Command.withExamples([
     {
       command: "effect-mcp judge --report junit.xml -- node server.js",
@@ -80,7 +80,7 @@ export const record = Command.make(
     return yield* Recording.record(target, settings, place, { file: given.file, redact: given.redact })
   })
 ).pipe(
-  Command.withDescription("Serve the server unchanged, and record it for tests (McpTest.replayed)"),
+  Command.withDescription("Pass real traffic on, and record it to be replayed in tests"),
   Command.withExamples([
     {
       command: "effect-mcp record weather.jsonl -- node server.js",

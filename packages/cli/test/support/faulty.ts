@@ -1,4 +1,4 @@
-/** A server without any library and with two faults: it takes any cursor, and never answers a request whose params are an array. */
+/** A server without any library and with two faults: it takes any cursor, and never answers a request whose params are an array. With `--tool` it lists one. */
 import { createInterface } from "node:readline"
 
 const send = (message: object): void => void process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`)
@@ -10,7 +10,9 @@ const results: { readonly [method: string]: (params: any) => object } = {
     serverInfo: { name: "faulty", version: "1.0.0" }
   }),
   ping: () => ({}),
-  "tools/list": () => ({ tools: [] })
+  "tools/list": () => ({
+    tools: process.argv.includes("--tool") ? [{ name: "x", inputSchema: { type: "object" } }] : []
+  })
 }
 
 createInterface({ input: process.stdin }).on("line", (line) => {

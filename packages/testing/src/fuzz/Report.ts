@@ -101,10 +101,13 @@ const finding = (found: AnyFinding): string => {
 export type Searched = Outcome<{ readonly revision: string }> & {
   readonly surveys?: ReadonlyArray<Survey>
   readonly messages?: number
+  /** Of two servers that are compared. */
+  readonly command?: "diff"
+  readonly unstable?: ReadonlyArray<string>
 }
 
-const commandOf = ({ messages, surveys }: Searched): string =>
-  messages !== undefined ? "judge" : surveys === undefined ? "fuzz-client" : "fuzz"
+const commandOf = ({ command, messages, surveys }: Searched): string =>
+  command ?? (messages !== undefined ? "judge" : surveys === undefined ? "fuzz-client" : "fuzz")
 
 const summary = (report: Searched): string => {
   const found = report.findings
@@ -116,6 +119,7 @@ const summary = (report: Searched): string => {
     messages === undefined
       ? `${talks} in ${seconds} s, seed ${report.seed}`
       : `${of(messages, "message")} in ${talks}, ${seconds} s`
+  if (report.command === "diff") return `${per}: ${of(count("difference"), "difference")}`
   return `${per}: ${count("MUST")} MUST, ${count("SHOULD")} SHOULD, ${count("robustness")} robustness; ${exercised.length} of ${report.rules.length} rules exercised`
 }
 
@@ -127,6 +131,9 @@ export const text = (report: Searched): string => {
     ...report.findings.map(finding),
     summary(report),
     ...(report.lost === undefined ? [] : [`The search ended early: ${safe(report.lost)}`]),
+    ...((report.unstable ?? []).length === 0
+      ? []
+      : [`Not compared, as it differs between two runs of one server: ${safe(report.unstable?.join(", ") ?? "")}`]),
     ...(idle.length === 0 || report.messages !== undefined ? [] : [`Not exercised: ${idle.join(", ")}`])
   ].join("\n\n")
 }
@@ -138,6 +145,7 @@ export const json = (report: Searched): unknown => ({
   conversations: report.conversations,
   milliseconds: report.milliseconds,
   servers: report.surveys?.map(({ capabilities, revision, server }) => ({ revision, server, capabilities })),
+  ...(report.unstable === undefined ? undefined : { unstable: report.unstable }),
   findings: report.findings.map((found) => ({
     key: found.key,
     level: found.level,

@@ -8,8 +8,11 @@ import type { Version } from "@effect-mcp/protocol/Revision"
 import type { Model } from "./Model.ts"
 import type { Name, Observation, Observations } from "./Observation.ts"
 
-/** `robustness`: no statement of the specification, but a server that does this breaks its callers. */
-export type Level = "MUST" | "SHOULD" | "robustness"
+/**
+ * `robustness`: no statement of the specification, but a server that does this breaks its callers. `difference`: two servers do not do the
+ * same, of which neither need be wrong.
+ */
+export type Level = "MUST" | "SHOULD" | "robustness" | "difference"
 
 /** `pass`: the rule was exercised and kept. */
 export interface Violation {

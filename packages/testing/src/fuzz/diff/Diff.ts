@@ -1,0 +1,144 @@
+/**
+ * The same generated conversations with two servers, or with two versions of one: what differs.
+ *
+ * Times, UUIDs, cursors, states and the names of the servers do not count, nor does what differs between two runs of the same server.
+ */
+import * as Effect from "effect/Effect"
+import * as Generator from "../generator/Generator.ts"
+import type { Found, Statement } from "../model/Rule.ts"
+import type { Command, Script } from "../model/Script.ts"
+import { type Survey, unknown } from "../model/Survey.ts"
+import { play, type Played } from "../Player.ts"
+import { type Limits, type Outcome, type Playing, searchSubject, type Seen, type Subject } from "../Search.ts"
+import { candidates } from "../Shrinker.ts"
+import { survey } from "../Surveyor.ts"
+import { type Target, TargetError } from "../target/Target.ts"
+import type * as Revision from "@effect-mcp/protocol/Revision"
+import { compare, type Difference, keyOf, told } from "./compare.ts"
+
+/** What every difference breaks. */
+const same: Statement = { name: "same", level: "difference", text: "Both servers say the same." }
+
+export interface Options extends Generator.Options, Limits {
+  /** Default: every revision that both speak. */
+  readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
+  /** How long a request may take, in milliseconds. Default 5000. */
+  readonly patience?: number | undefined
+  /** Paths that do not count, such as `result.structuredContent.now` or `tools/call time`. */
+  readonly ignore?: ReadonlyArray<string> | undefined
+}
+
+/** Whether a difference is at a path that does not count, or below it. */
+const isIgnored = ({ path, what }: Difference, ignore: ReadonlyArray<string>): boolean =>
+  ignore.some((wanted) =>
+    [path, `${what} ${path}`].some(
+      (text) => text === wanted || [".", "[", " "].some((next) => text.startsWith(`${wanted}${next}`))
+    )
+  )
+
+/** Each request is answered before the next one is sent, so that the order is that of the conversation. */
+const paced = ({ commands, revision }: Script): Script => ({
+  revision,
+  commands: commands.flatMap((command): ReadonlyArray<Command> =>
+    command._tag === "Request" || command._tag === "NextPage" ? [command, { _tag: "Wait" }] : [command]
+  )
+})
+
+class Both {
+  /** What differs between two runs of one server. */
+  readonly unstable = new Set<string>()
+  private readonly first: Target
+  private readonly second: Target
+  private readonly surveys: ReadonlyMap<string, Survey>
+  private readonly options: Options
+
+  constructor(first: Target, second: Target, surveys: ReadonlyArray<Survey>, options: Options) {
+    this.first = first
+    this.second = second
+    this.surveys = new Map(surveys.map((survey) => [survey.revision, survey]))
+    this.options = options
+  }
+
+  private talk(target: Target, script: Script, { hasty }: Playing): Effect.Effect<Played, TargetError> {
+    const { patience = 5000 } = this.options
+    const known = this.surveys.get(script.revision) ?? unknown(script.revision)
+    return play(target, known, paced(script), {
+      rules: [],
+      closing: false,
+      patience: hasty ? Math.min(1500, patience) : patience
+    })
+  }
+
+  readonly play = (script: Script, playing: Playing): Effect.Effect<Seen, TargetError> =>
+    Effect.gen({ self: this }, function* () {
+      const first = yield* this.talk(this.first, script, playing)
+      const second = yield* this.talk(this.second, script, playing)
+      const { ignore = [] } = this.options
+      const counted = compare(first, second).filter(
+        (each) => !isIgnored(each, ignore) && !this.unstable.has(keyOf(each))
+      )
+      const fresh = counted.filter((each) => !playing.isKnown(`same ${keyOf(each)}`, same.name))
+      if (fresh.length > 0) yield* this.again(script, playing, first, second)
+      const differences = counted.filter((each) => !this.unstable.has(keyOf(each)))
+      const found = differences.map((each): Found => ({
+        rule: same,
+        about: keyOf(each),
+        detail: told(each),
+        command: script.commands.length
+      }))
+      const count = { kept: differences.length === 0 ? 1 : 0, broken: differences.length }
+      return { found, counts: new Map([[same.name, count]]), lines: first.lines }
+    })
+
+  /** Notes what differs when each server is asked once more. */
+  private readonly again = Effect.fnUntraced(function* (
+    this: Both,
+    script: Script,
+    playing: Playing,
+    first: Played,
+    second: Played
+  ) {
+    const others = [
+      compare(first, yield* this.talk(this.first, script, playing)),
+      compare(second, yield* this.talk(this.second, script, playing))
+    ]
+    for (const difference of others.flat()) this.unstable.add(keyOf(difference))
+  })
+}
+
+/** What a comparison gives. */
+export interface Compared extends Outcome<Script> {
+  readonly surveys: ReadonlyArray<Survey>
+  readonly command: "diff"
+  /** What differs between two runs of the same server, and does not count. */
+  readonly unstable: ReadonlyArray<string>
+}
+
+/** Has the same conversations with both, in the revisions that both speak, and with what the first one offers. */
+export const run = Effect.fnUntraced(function* (
+  first: Target,
+  second: Target,
+  options: Options = {}
+): Effect.fn.Return<Compared, TargetError> {
+  const surveys = yield* survey(first, options)
+  const theirs = new Set((yield* survey(second, options)).map(({ revision }) => revision))
+  const common = surveys.filter(({ revision }) => theirs.has(revision))
+  if (common.length === 0) {
+    const versions = (all: Iterable<string>) => [...all].join(", ")
+    const spoken = `${versions(surveys.map(({ revision }) => revision))} and ${versions(theirs)}`
+    return yield* new TargetError({ message: `${first.name} and ${second.name} have no revision in common: ${spoken}` })
+  }
+  const both = new Both(first, second, common, options)
+  const generators = common.map((survey) => Generator.conversations(survey, options))
+  const name = `${first.name} --- ${second.name}`
+  const subject: Subject<Script> = {
+    name,
+    about: `${name} in ${common.map(({ revision }) => revision).join(", ")}`,
+    rules: [same],
+    scripts: (number) => generators[number % generators.length],
+    candidates,
+    play: both.play
+  }
+  const outcome = yield* searchSubject(subject, options)
+  return { ...outcome, surveys: common, command: "diff", unstable: [...both.unstable].toSorted() }
+})
