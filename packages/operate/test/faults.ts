@@ -68,8 +68,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a run that was parked is a failure of its span",
     file: "packages/core/src/peer/Spans.ts",
-    from: 'end() === "parked" ? Exit.void : exit',
-    to: "exit",
+    from: 'if (end() === "parked") span.end(',
+    to: 'if (end() === "ended") span.end(',
     test: "packages/operate/test/Tasks.test.ts"
   },
   {

@@ -10,7 +10,7 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { McpError } from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Cause from "effect/Cause"
-import type * as Clock from "effect/Clock"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -47,6 +47,8 @@ const cut = (text: unknown): string | undefined => (typeof text === "string" ? t
 /** Of a resource, as attributes name it: its user and its query may be secrets. */
 const resource = (uri: unknown): string | undefined => (typeof uri === "string" ? cut(withoutSecrets(uri)) : undefined)
 
+const nothing: Surroundings = {}
+
 /** The name of the tool or prompt that a message is about, and the attribute for it. */
 export const targetOf = ({ method, params }: Message): readonly [attribute: string, name: string] | undefined => {
   const name = cut(params?.name)
@@ -61,27 +63,29 @@ export const transportAttributes = (kind: string | undefined): Attributes => {
   return kind === "stdio" ? { "network.transport": "pipe" } : {}
 }
 
-const attributesOf = (
-  message: Message,
+/** A span that is not sampled is sent nowhere: it gets no attributes, and they are not put together. */
+const annotate = (
+  span: Tracer.Span,
+  { id, method, params }: Message,
+  target: readonly [attribute: string, name: string] | undefined,
   { revision, session, transport }: Surroundings,
   context: Context.Context<never>
-): Attributes => {
-  const { id, method, params } = message
-  const target = targetOf(message)
-  const recorded =
-    method === "tools/call" && target && Context.get(context, RecordedArguments)(target[1], params?.arguments)
-  const uri = method.startsWith("resources/") ? resource(params?.uri) : undefined
-  return {
-    "mcp.method.name": method.slice(0, longest),
-    ...(id === undefined ? undefined : { "jsonrpc.request.id": String(id).slice(0, longest) }),
-    ...(target === undefined ? undefined : { [target[0]]: target[1] }),
-    ...(method === "tools/call" ? { "gen_ai.operation.name": "execute_tool" } : undefined),
-    ...(typeof recorded === "string" ? { "gen_ai.tool.call.arguments": recorded } : undefined),
-    ...(uri === undefined ? undefined : { "mcp.resource.uri": uri }),
-    ...(session === undefined ? undefined : { "mcp.session.id": session }),
-    ...(revision === undefined ? undefined : { "mcp.protocol.version": revision }),
-    ...transportAttributes(transport)
+): void => {
+  if (!span.sampled) return
+  span.attribute("mcp.method.name", method.slice(0, longest))
+  if (id !== undefined) span.attribute("jsonrpc.request.id", String(id).slice(0, longest))
+  if (target !== undefined) span.attribute(target[0], target[1])
+  if (method === "tools/call") {
+    span.attribute("gen_ai.operation.name", "execute_tool")
+    const recorded = target && Context.get(context, RecordedArguments)(target[1], params?.arguments)
+    if (recorded !== undefined) span.attribute("gen_ai.tool.call.arguments", recorded)
   }
+  const uri = method.startsWith("resources/") ? resource(params?.uri) : undefined
+  if (uri !== undefined) span.attribute("mcp.resource.uri", uri)
+  if (session !== undefined) span.attribute("mcp.session.id", session)
+  if (revision !== undefined) span.attribute("mcp.protocol.version", revision)
+  const network = transportAttributes(transport)
+  for (const name in network) span.attribute(name, network[name])
 }
 
 /** Why a request has no good result, as `error.type` names it: a code, `tool_error`, `cancelled`, or the tag of an error. */
@@ -107,28 +111,32 @@ const statusOf = (kind: Tracer.SpanKind, exit: Exit.Exit<unknown, unknown>, erro
   return failure?.error instanceof McpError && !isServerError(failure.error.code) ? Exit.void : exit
 }
 
-const settle = (span: Tracer.Span, clock: Clock.Clock, exit: Exit.Exit<unknown, unknown>): void => {
+/** Of a success there is nothing to say: the end of `useSpan` ends its span. */
+const settle = (span: Tracer.Span, context: Context.Context<never>, exit: Exit.Exit<unknown, unknown>): void => {
   const error = errorTypeOf(exit)
-  if (error !== undefined) span.attribute("error.type", error)
-  if (error !== undefined && /^-\d/.test(error)) span.attribute("rpc.response.status_code", error)
+  if (error === undefined) return
+  span.attribute("error.type", error)
+  if (/^-\d/.test(error)) span.attribute("rpc.response.status_code", error)
   // The exit of the effect would end the span otherwise: its first end counts.
-  span.end(clock.currentTimeNanosUnsafe(), statusOf(span.kind, exit, error))
+  span.end(Context.get(context, Clock.Clock).currentTimeNanosUnsafe(), statusOf(span.kind, exit, error))
 }
 
 const within = <A, E, R>(
   message: Message,
+  around: Surroundings,
+  context: Context.Context<never>,
   options: Tracer.SpanOptionsNoTrace & { readonly kind: "client" | "server" },
   use: (span: Tracer.Span) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> => {
   const target = targetOf(message)
   const method = message.method.slice(0, longest)
-  return Effect.useSpan(target === undefined ? method : `${method} ${target[1]}`, options, (span) =>
-    Effect.clockWith((clock) =>
-      Effect.onExit(Effect.withParentSpan(use(span), span, { captureStackTrace: false }), (exit) =>
-        Effect.sync(() => settle(span, clock, exit))
-      )
-    )
-  )
+  return Effect.useSpan(target === undefined ? method : `${method} ${target[1]}`, options, (span) => {
+    annotate(span, message, target, around, context)
+    return Effect.onExit(Effect.withParentSpan(use(span), span, { captureStackTrace: false }), (exit) => {
+      settle(span, context, exit)
+      return Effect.void
+    })
+  })
 }
 
 /**
@@ -149,8 +157,7 @@ export const server = <A, E, R>(
       (around.headers === undefined ? undefined : parentOf(around.headers))
     const ambient = Context.getOrUndefined(fiber.context, Tracer.ParentSpan)
     const links = parent !== undefined && ambient !== undefined ? [{ span: ambient, attributes: {} }] : []
-    const options = { kind: "server" as const, parent, links, attributes: attributesOf(message, around, fiber.context) }
-    return within(message, options, () => effect)
+    return within(message, around, fiber.context, { kind: "server", parent, links }, () => effect)
   })
 
 /** What the span of a run of a task says. */
@@ -187,14 +194,13 @@ export const taskRun = <A, E, R>(effect: Effect.Effect<A, E, R>, run: TaskRun): 
     const links = span === undefined ? [] : [{ span, attributes: {} }]
     const options = { kind: "internal" as const, root: true, links, attributes }
     return Effect.useSpan(`execute_tool ${tool.slice(0, longest)}`, options, (span) =>
-      Effect.clockWith((clock) =>
-        Effect.onExit(Effect.withParentSpan(effect, span, { captureStackTrace: false }), (exit) =>
-          Effect.sync(() => {
-            span.attribute("mcp.task.run.end", end())
-            settle(span, clock, end() === "parked" ? Exit.void : exit)
-          })
-        )
-      )
+      Effect.onExit(Effect.withParentSpan(effect, span, { captureStackTrace: false }), (exit) => {
+        span.attribute("mcp.task.run.end", end())
+        // A run that is parked has not failed.
+        if (end() === "parked") span.end(Context.get(fiber.context, Clock.Clock).currentTimeNanosUnsafe(), Exit.void)
+        else settle(span, fiber.context, exit)
+        return Effect.void
+      })
     )
   })
 
@@ -211,5 +217,5 @@ export const client = <A, E, R>(
     const named = isJsonObject(meta) ? parentOf(meta) : undefined
     const current = Context.getOrUndefined(fiber.context, Tracer.ParentSpan)
     const parent = named?.traceId === current?.traceId ? undefined : named
-    return within(message, { kind: "client", parent, attributes: attributesOf(message, {}, fiber.context) }, send)
+    return within(message, nothing, fiber.context, { kind: "client", parent }, send)
   })

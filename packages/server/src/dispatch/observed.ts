@@ -45,6 +45,17 @@ const declaredIn = (message: JsonRpc.Request | JsonRpc.Notification): string | u
   return typeof revision === "string" ? beginning(revision) : undefined
 }
 
+/** Digests of the ids of sessions: each session sends many messages. */
+const digests = new WeakMap<Session, string>()
+
+const digestOf = (session: Session): string => {
+  const known = digests.get(session)
+  if (known !== undefined) return known
+  const made = digest(session.id)
+  digests.set(session, made)
+  return made
+}
+
 /** What a span says of the session of a message. Over HTTP the id of a session admits its holder: a digest stands for it. */
 export const surroundingsOf =
   (session: Session, message: JsonRpc.Request | JsonRpc.Notification, { headers }: Envelope) =>
@@ -53,7 +64,7 @@ export const surroundingsOf =
     const { duplex, id, kind: transport, negotiated, sessionless } = session
     const revision = declared ?? negotiated?.revision.version
     if (declared !== undefined || sessionless) return { revision, transport, headers }
-    return { session: duplex ? id : digest(id), revision, transport, headers }
+    return { session: duplex ? id : digestOf(session), revision, transport, headers }
   }
 
 /** The same for a request without a session. */
