@@ -1,19 +1,22 @@
 /** The order of the pages, by their names in `pages`. */
 export const groups: ReadonlyArray<{ readonly title: string; readonly pages: ReadonlyArray<string> }> = [
   { title: "Begin", pages: ["start", "without-effect", "client", "testing"] },
-  { title: "What a server offers", pages: ["tools", "resources", "prompts"] },
+  { title: "What a server offers", pages: ["tools", "resources", "prompts", "existing-apis"] },
   { title: "What a handler may use", pages: ["progress", "asking", "middleware", "extensions"] },
   { title: "Serve it", pages: ["http", "auth", "limits", "deploying", "many-nodes", "operations"] },
   { title: "Long work", pages: ["tasks", "long-work"] },
   { title: "Several servers", pages: ["several-clients", "agents", "gateway"] },
-  { title: "Help", pages: ["commands", "troubleshooting", "migrating", "revisions", "performance"] }
+  {
+    title: "Help",
+    pages: ["commands", "troubleshooting", "migrating", "migrating-from-effect-ai", "revisions", "performance"]
+  }
 ]
 
 /** The page of the site that tells about a folder of the repository. */
 export const homes: Readonly<Record<string, string>> = {
   "packages/ai": "agents",
   "packages/auth": "auth",
-  "packages/bridge": "tools",
+  "packages/bridge": "existing-apis",
   "packages/cli": "commands",
   "packages/client": "client",
   "packages/console": "operations",
