@@ -6,6 +6,9 @@ const laws = "packages/durable/test/store/laws.test.ts"
 const postgres = "packages/durable/test/store/postgres.test.ts"
 const sqlite = "packages/durable/test/store/sqlite.test.ts"
 
+const engine = "packages/durable/test/workflow/engine.test.ts"
+const process = "packages/durable/test/workflow/process.test.ts"
+
 export const faults: ReadonlyArray<Fault> = [
   {
     name: "A database takes a write under an older epoch",
@@ -153,5 +156,68 @@ export const faults: ReadonlyArray<Fault> = [
     from: "({ payload }) => changes.changed(payload)",
     to: "({ channel }) => changes.changed(channel)",
     test: postgres
+  },
+  {
+    name: "A step that failed on an engine is never tried again",
+    file: "packages/durable/src/workflow/EngineJournal.ts",
+    from: "if (text === failedText) return attempt(number + 1)",
+    to: "if (text === failedText) return attempt(number)",
+    test: engine
+  },
+  {
+    name: "A step on an engine runs in each run of its task",
+    file: "packages/durable/src/workflow/EngineJournal.ts",
+    from: "Activity.make({ name: nameOf(key),",
+    to: "Activity.make({ name: `${nameOf(key)} ${lease.epoch}`,",
+    test: engine
+  },
+  {
+    name: "Runs on an engine that recorded steps count as runs that did not",
+    file: "packages/durable/src/workflow/EngineJournal.ts",
+    from: "isNew && run.isRetry",
+    to: "!isNew && run.isRetry",
+    test: engine
+  },
+  {
+    name: "An answer that the engine alone has is waited for",
+    file: "packages/durable/src/workflow/EngineJournal.ts",
+    from: "Option.isSome(known)",
+    to: "Option.isSome(known) && run.closed.has(key)",
+    test: engine
+  },
+  {
+    name: "An execution fails its task where the tool is not there",
+    file: "packages/durable/src/workflow/Execution.ts",
+    from: "server.tools().includes(claimed.input.tool)",
+    to: "server.tools().length > 0",
+    test: engine
+  },
+  {
+    name: "An answer does not reach the engine",
+    file: "packages/durable/src/workflow/EngineStore.ts",
+    from: "deferredName: deferred.name,",
+    to: "deferredName: task.id,",
+    test: engine
+  },
+  {
+    name: "A task ends by an error where the engine stops its run at a step",
+    file: "packages/durable/src/workflow/EngineJournal.ts",
+    from: "runs.get(lease)?.isStopped === true",
+    to: "runs.get(lease)?.isStopped === undefined",
+    test: engine
+  },
+  {
+    name: "A task whose execution was interrupted works for ever",
+    file: "packages/durable/src/workflow/Execution.ts",
+    from: "instance.interrupted ? Effect.ignore",
+    to: "instance.abandoned ? Effect.ignore",
+    test: engine
+  },
+  {
+    name: "The handler starts again while its server stops",
+    file: "packages/durable/src/workflow/Execution.ts",
+    from: "if (server.isStopping()) {",
+    to: "if (!server.isStopping) {",
+    test: process
   }
 ]

@@ -39,7 +39,7 @@ const toolIsThere = (server: Server, claimed: Claimed): Effect.Effect<void> =>
       : Effect.andThen(Effect.sleep(look), toolIsThere(server, claimed))
   )
 
-const newRun = (instance: Instance, { attempts, entries, input }: Claimed): Run => ({
+const newRun = (instance: Instance, { entries, input }: Claimed, attempts: number): Run => ({
   instance,
   owner: input.owner,
   closed: new Set(
@@ -54,7 +54,7 @@ const newRun = (instance: Instance, { attempts, entries, input }: Claimed): Run 
 
 /** One run of the handler. */
 const ran = Effect.fnUntraced(function* (
-  { journal, runs }: Options,
+  { engine, journal, runs, store }: Options,
   server: Serving,
   task: string,
   instance: Instance
@@ -68,11 +68,22 @@ const ran = Effect.fnUntraced(function* (
   if (Option.isNone(taken)) return "over"
   const claimed = taken.value
   const { entries, lease } = claimed
-  const run = newRun(instance, claimed)
+  // The first lease was that of the request: no run had it.
+  const attempts = claimed.attempts === lease.epoch ? lease.epoch - 1 : claimed.attempts
+  const run = newRun(instance, claimed, attempts)
   runs.set(lease, run)
+  // A program may interrupt the execution by the engine alone.
+  const cancelled = Effect.suspend(() =>
+    instance.interrupted ? Effect.ignore(store.cancel(task, run.owner, "Its execution was interrupted")) : Effect.void
+  )
+  yield* within(
+    engine,
+    instance,
+    Workflow.addFinalizer(() => cancelled)
+  )
   const ready = Effect.raceFirst(toolIsThere(server, claimed), Effect.asVoid(journal.lost(lease)))
   // Steps and sleeps are the engine's.
-  const whole = server.run({ ...claimed, entries: entries.filter(({ _tag }) => _tag === "Question") })
+  const whole = server.run({ ...claimed, attempts, entries: entries.filter(({ _tag }) => _tag === "Question") })
   const isStopping = yield* Effect.raceFirst(
     Effect.as(Effect.andThen(ready, whole), false),
     Effect.as(server.stopping, true)
