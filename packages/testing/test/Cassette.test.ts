@@ -1,8 +1,8 @@
 import { McpClient } from "@effect-mcp/client"
 import { Elicitation } from "@effect-mcp/core"
-import { Cassette } from "@effect-mcp/testing"
+import { Cassette, quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Stream } from "effect"
 
 type Said = readonly [from: "client" | "server", message: object]
 
@@ -61,7 +61,33 @@ describe("A cassette", () => {
     })
   )
 
-  it.effect("keeps a request unanswered that was, until the client has answered its question", () =>
+  it.effect("answers a request only once its question is answered", () =>
+    Effect.gen(function* () {
+      const tape = yield* Cassette.make(
+        written(
+          call(1, "greet"),
+          ["server", { id: "q", method: "elicitation/create", params: {} }],
+          ["client", { id: "q", result: { action: "decline" } }],
+          text(1, "Hello")
+        ),
+        "a.jsonl"
+      )
+      const { incoming, sink } = yield* tape.open
+      const heard: Array<unknown> = []
+      const listening = Stream.runForEach(incoming, (inbound) =>
+        Effect.sync(() => heard.push(Object(inbound).message.id))
+      )
+      yield* Effect.forkScoped(listening, { startImmediately: true })
+      sink.send({ jsonrpc: "2.0", id: 6, method: "tools/call", params: { name: "greet", arguments: {} } }, "data")
+      yield* quiesce
+      assert.deepStrictEqual(heard, ["q"])
+      sink.send({ jsonrpc: "2.0", id: "q", result: { action: "decline" } }, "control")
+      yield* quiesce
+      assert.deepStrictEqual(heard, ["q", 6])
+    })
+  )
+
+  it.effect("asks the questions of a request again", () =>
     Effect.gen(function* () {
       const question = {
         message: "Who?",
