@@ -2,11 +2,14 @@
 import { compileCache } from "@effect-mcp/spec/compileCache"
 import * as McpClients from "@effect-mcp/client/McpClients"
 import * as Stdio from "@effect-mcp/client/Stdio"
+import { Tool, Tools } from "@effect-mcp/core"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, FileSystem, Layer, Stream } from "effect"
-import { FetchHttpClient } from "effect/http"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { serve } from "../src/node.ts"
 import { bin } from "./support/bin.ts"
 import { start } from "./support/http-server.ts"
 import { textOf } from "./support/our-client.ts"
@@ -26,13 +29,21 @@ const until = <Name extends string>(
     Stream.runHead
   )
 
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 const countOf = (tools: Effect.Success<McpClients.MergedClients["listTools"]>, of: string) =>
   tools.filter(({ server }) => server === of).length
 
 describe.each(Revision.all)("Several server processes, ours with $version", ({ version }) => {
-  it.live("are one list, and a server that is killed comes back as another process", () =>
-    Effect.gen(function* () {
-      const pids: Array<number> = []
+  it.live("are one list, a server that is killed comes back as another process, and none is left in the end", () => {
+    const pids: Array<number> = []
+    return Effect.gen(function* () {
       const ours = McpClients.server({
         connector: Effect.tap(
           Stdio.open({
@@ -67,8 +78,12 @@ describe.each(Revision.all)("Several server processes, ours with $version", ({ v
       assert.deepEqual(textOf(yield* clients.callToolByName("ours_test_simple_text")), textOf(simple))
       assert.lengthOf(pids, 2)
       assert.strictEqual(countOf(yield* clients.listTools, "ours"), countOf(tools, "ours"))
-    }).pipe(Effect.scoped, Effect.provide(services))
-  )
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(services),
+      Effect.map(() => assert.deepStrictEqual(pids.filter(isAlive), []))
+    )
+  })
 
   it.live("include one at a URL whose process ends, and another begins at its port", () =>
     Effect.gen(function* () {
@@ -90,6 +105,60 @@ describe.each(Revision.all)("Several server processes, ours with $version", ({ v
       yield* until(clients, "here", "Connected")
       assert.lengthOf(yield* clients.listTools, tools.length)
       assert.include(textOf(yield* clients.callToolByName("here_test_simple_text")), "text")
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
+describe("Several servers with credentials of their own", () => {
+  /** A server at a URL that answers only requests with this key. */
+  const guarded = (title: string, key: string) =>
+    Effect.map(
+      serve(
+        McpServer.layer({
+          name: title,
+          version: "1",
+          features: Tools.layer(Tool.make("name", { description: "" }), () => Effect.succeed(title))
+        }),
+        { path: "/mcp" },
+        0,
+        (listener) => (request, response) => {
+          if (request.headers.authorization === `Bearer ${key}`) return listener(request, response)
+          response.writeHead(401).end()
+        }
+      ),
+      (port) => `http://127.0.0.1:${port}/mcp`
+    )
+  /** An HttpClient that adds a key to every request. */
+  const withKey = (key: string) =>
+    Layer.effect(
+      HttpClient.HttpClient,
+      Effect.map(
+        HttpClient.HttpClient,
+        HttpClient.mapRequest(HttpClientRequest.setHeader("authorization", `Bearer ${key}`))
+      )
+    )
+
+  it.live("get each their own, and one with wrong ones is down until the program tries again", () =>
+    Effect.gen(function* () {
+      const [one, two] = [yield* guarded("one", "first"), yield* guarded("two", "second")]
+      let key = "wrong"
+      const late = Layer.suspend(() => withKey(key))
+      const clients = yield* McpClients.make(
+        {
+          one: McpClients.http({ url: one, services: withKey("first") }),
+          two: McpClients.http({ url: two, services: withKey("second") }),
+          wrong: McpClients.http({ url: two, services: Layer.fresh(late) })
+        },
+        { retry, patience: "1 minute" }
+      )
+      const names = Effect.map(clients.listTools, (tools) => tools.map(({ name }) => name))
+      assert.deepStrictEqual(yield* names, ["one_name", "two_name"])
+      assert.strictEqual(textOf(yield* clients.callToolByName("one_name")), "one")
+      assert.strictEqual(textOf(yield* clients.callToolByName("two_name")), "two")
+      assert.deepInclude(clients.state("wrong"), { _tag: "Down", retries: false, tries: 1 })
+      key = "second"
+      assert.strictEqual((yield* clients.retry("wrong"))._tag, "Connected")
+      assert.deepStrictEqual(yield* names, ["one_name", "two_name", "wrong_name"])
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 })
