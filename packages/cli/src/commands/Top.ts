@@ -151,7 +151,7 @@ export const top = Command.make(
     return yield* output.line([Tree.summary(snapshot), "", ...lines].join("\n"))
   })
 ).pipe(
-  Command.withDescription("Show what runs at a server now, interrupt what hangs, and drain it"),
+  Command.withDescription("Show what runs at a server, interrupt what hangs, and drain it"),
   Command.withExamples([
     { command: "effect-mcp top http://127.0.0.1:9464/admin", description: "Live; i interrupts what is selected" },
     { command: "effect-mcp top http://127.0.0.1:9464/admin --json --older 5m", description: "For scripts" },

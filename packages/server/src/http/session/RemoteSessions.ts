@@ -153,9 +153,14 @@ export class RemoteSessions {
     const id = remote.http.headers[sessionIdHeader] ?? ""
     if (this.holds(id)) return here()
     const beside = this.node.holder(this.options.server.name, id)
-    if (beside !== undefined) return this.passing(this.relay(remote, beside.answer), remote, here, until)
+    if (beside !== undefined)
+      return this.passing(this.relay(remote, beside.answer), remote, () => this.again(remote, here, until))
     const known = this.locations.get(id)
-    if (known !== undefined) return this.passing(this.relayTo(known, id, remote), remote, here, until)
+    // A location that was remembered may be old: the directory is asked at once.
+    if (known !== undefined) {
+      const next = () => this.attempt(remote, here, until)
+      return this.passing(this.relayTo(known, id, remote), remote, next)
+    }
     const caller = callerOf(remote.http)
     if (this.unknown.isTired(caller)) {
       return Effect.succeed(tooMany("sessions of this caller were not found", this.unknown.limit, remote.ids[0]))
@@ -177,7 +182,7 @@ export class RemoteSessions {
     }
     if (located._tag === "There") {
       this.locations.found(id, located.node)
-      return this.passing(this.relayTo(located.node, id, remote), remote, here, until)
+      return this.passing(this.relayTo(located.node, id, remote), remote, () => this.again(remote, here, until))
     }
     return Effect.flatMap(this.reopening.open(id, located, remote.http), (refused) => {
       if (refused !== undefined) return Effect.succeed(refused)
@@ -186,14 +191,10 @@ export class RemoteSessions {
     })
   }
 
-  private passing(
-    relayed: Effect.Effect<Response, RelayError>,
-    remote: RemoteRequest,
-    here: () => Answer,
-    until: number
-  ) {
+  /** `next`: what is done where the other node has not seen the request, or may see it twice. */
+  private passing(relayed: Effect.Effect<Response, RelayError>, remote: RemoteRequest, next: () => Answer): Answer {
     return Effect.catch(relayed, ({ reason }) =>
-      reason === "NotSent" || remote.isRepeatable ? this.again(remote, here, until) : Effect.succeed(cut(remote))
+      reason === "NotSent" || remote.isRepeatable ? next() : Effect.succeed(cut(remote))
     )
   }
 
