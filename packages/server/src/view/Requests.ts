@@ -1,24 +1,13 @@
 /**
  * What runs at a server now: requests of its clients, with or without a session, subscriptions, questions to clients, and tasks.
  *
- * Owns keys and rows, which are made when they are read: a request costs nothing before. Refuses to keep what has ended.
+ * Says when that changes; reads it by `RequestReader`.
  */
 import { Broadcast } from "@effect-mcp/core/internal/Broadcast"
-import type { OpenRequest, SentRequest } from "@effect-mcp/core/Peer"
-import type { Principal } from "@effect-mcp/core/Principal"
-import { beginning } from "@effect-mcp/protocol/Excerpt"
-import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
-import * as Meta from "@effect-mcp/protocol/model/Meta"
-import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import { metaOf } from "../request/RequestServices.ts"
-import type { ResourceSubscription, Session } from "../session/Session.ts"
-import type { TaskSources } from "../request/TaskSource.ts"
-import { clientOf, principalOf, progressOf, type RequestRow } from "./RequestRow.ts"
-import type { StatelessRequest } from "./StatelessRequest.ts"
-import * as TaskRow from "./TaskRow.ts"
+import type { Options, RequestReader } from "./RequestReader.ts"
+import type { RequestRow } from "./RequestRow.ts"
 
 export type { RequestRow } from "./RequestRow.ts"
 
@@ -43,39 +32,14 @@ export interface Requests {
   readonly changes: Stream.Stream<void>
 }
 
-/** An item of the view, and what interrupts it. */
-interface Item {
-  /** The same object for as long as it is in the view. */
-  readonly identity: object
-  readonly row: (key: string) => RequestRow
-  readonly interrupt: (reason: string) => void
-}
-
-export interface Options {
-  readonly sessions: ReadonlySet<Session>
-  /** The requests without a session that wait. */
-  readonly stateless: Iterable<StatelessRequest>
-  readonly clock: Clock.Clock
-  readonly tasks: TaskSources
-  /** Ends a resource subscription. */
-  readonly unsubscribe: (session: Session, uri: string) => Effect.Effect<void>
-}
-
-/** Only of methods of the specification: elsewhere `name` may be an argument. */
-const targetOf = ({ method, params }: JsonRpc.Request): string | undefined => {
-  if (MethodInfo.ofRequest(method) === undefined) return undefined
-  const target = params?.name ?? params?.uri
-  return typeof target === "string" ? beginning(target) : undefined
-}
-
-const idOf = (id: JsonRpc.Id): JsonRpc.Id => (typeof id === "string" ? beginning(id) : id)
+// A server starts without it: most are never read.
+const loading = Effect.promise(() => import("./RequestReader.ts"))
 
 export class RequestView implements Requests {
   private readonly options: Options
   /** A reader needs the last change only. */
   private readonly signal = new Broadcast<void>(1)
-  private readonly keys = new WeakMap<object, string>()
-  private lastKey = 0
+  private loaded: RequestReader | undefined = undefined
 
   constructor(options: Options) {
     this.options = options
@@ -87,154 +51,13 @@ export class RequestView implements Requests {
 
   readonly changes: Stream.Stream<void> = this.signal.stream
 
-  readonly list: Effect.Effect<ReadonlyArray<RequestRow>> = Effect.suspend(() =>
-    Effect.map(TaskRow.list(this.options.tasks), (tasks) =>
-      [...this.items.map(({ identity, row }) => row(this.keyOf(identity))), ...tasks].toSorted(
-        (a, b) => a.since - b.since
-      )
-    )
-  )
+  readonly list: Requests["list"] = Effect.suspend(() => Effect.flatMap(this.reader, ({ list }) => list))
 
-  readonly interrupt = (key: string, reason: string): Effect.Effect<boolean> =>
-    Effect.suspend(() => {
-      const item = this.items.find(({ identity }) => this.keys.get(identity) === key)
-      item?.interrupt(reason)
-      return item === undefined ? TaskRow.cancel(this.options.tasks, key, reason) : Effect.succeed(true)
-    })
+  readonly interrupt: Requests["interrupt"] = (key, reason) =>
+    Effect.flatMap(this.reader, (reader) => reader.interrupt(key, reason))
 
-  private keyOf(identity: object): string {
-    const known = this.keys.get(identity)
-    if (known !== undefined) return known
-    const key = `${++this.lastKey}`
-    this.keys.set(identity, key)
-    return key
-  }
-
-  private get items(): ReadonlyArray<Item> {
-    const { sessions, stateless } = this.options
-    return [...Array.from(sessions, (session) => this.ofSession(session)).flat(), ...this.withoutSession(stateless)]
-  }
-
-  private ofSession(session: Session): ReadonlyArray<Item> {
-    const { peer } = session
-    const open = peer.open()
-    const sent = peer.sent()
-    const received = open.map((request): Item => {
-      const asking = sent.filter(({ relatedTo }) => relatedTo === request.request.id).map(({ method }) => method)
-      const principal = request.envelope.principal ?? session.principal
-      return {
-        identity: request,
-        row: (key) => ({ ...this.received(key, request, principal, asking), ...wireOf(session, request.request) }),
-        interrupt: (reason) => void peer.interrupt(reason, request.request.id)
-      }
-    })
-    const questions = sent.map((question): Item => {
-      const asker = open.find(({ request }) => request.id === question.relatedTo)
-      return {
-        identity: question.identity,
-        row: (key) => this.question(key, question, asker, session),
-        interrupt: (reason) => void peer.giveUp(question.id, reason)
-      }
-    })
-    if (!session.hasSubscriptions) return [...received, ...questions]
-    const subscriptions = Array.from(session.subscriptions, ([uri, subscription]): Item => {
-      return {
-        identity: subscription,
-        row: (key) => subscribed(key, uri, subscription, session),
-        interrupt: () => session.fork(this.options.unsubscribe(session, uri))
-      }
-    })
-    return [...received, ...questions, ...subscriptions]
-  }
-
-  private withoutSession(requests: Iterable<StatelessRequest>): ReadonlyArray<Item> {
-    return Array.from(requests, (request) => ({
-      identity: request,
-      row: (key) => ({
-        ...this.received(key, request, request.principal, []),
-        ...declaredBy(request.request),
-        session: undefined,
-        transport: request.kind
-      }),
-      interrupt: (reason) => request.interrupt(reason)
-    }))
-  }
-
-  private received(
-    key: string,
-    open: OpenRequest,
-    principal: Principal["Service"],
-    asking: ReadonlyArray<string>
-  ): Omit<RequestRow, "client" | "revision" | "session" | "transport"> {
-    const { asked = 0, isSubscription, request, since, state } = open
-    return {
-      key,
-      kind: isSubscription ? "subscription" : "request",
-      id: idOf(request.id),
-      method: beginning(request.method),
-      target: targetOf(request),
-      state: state === "running" && asking.length > 0 ? "asking" : state,
-      since: since ?? this.options.clock.currentTimeMillisUnsafe(),
-      asking,
-      asked,
-      wakesAt: undefined,
-      progress: progressOf(open.progress),
-      relatedTo: undefined,
-      principal: principalOf(principal)
-    }
-  }
-
-  private question(key: string, sent: SentRequest, asker: OpenRequest | undefined, session: Session): RequestRow {
-    return {
-      ...idle,
-      key,
-      kind: "question",
-      id: sent.id,
-      method: sent.method,
-      target: undefined,
-      since: sent.since,
-      relatedTo: asker === undefined ? undefined : this.keyOf(asker),
-      principal: principalOf(asker?.envelope.principal ?? session.principal),
-      ...wireOf(session, undefined)
-    }
-  }
-}
-
-/** What neither a question nor a resource subscription has. */
-const idle = { state: "running", asking: [], asked: 0, wakesAt: undefined, progress: undefined } as const
-
-const subscribed = (key: string, uri: string, { since }: ResourceSubscription, session: Session): RequestRow => ({
-  ...idle,
-  key,
-  kind: "subscription",
-  id: undefined,
-  method: "resources/subscribe",
-  target: beginning(uri),
-  since,
-  relatedTo: undefined,
-  principal: principalOf(session.principal),
-  ...wireOf(session, undefined)
-})
-
-/** What a request of the stateless era says of itself. */
-const declaredBy = (request: JsonRpc.Request): Pick<RequestRow, "client" | "revision"> => {
-  const meta = metaOf(request)
-  const version = meta[Meta.protocolVersion]
-  return {
-    client: clientOf(meta[Meta.clientInfo]),
-    revision: typeof version === "string" ? beginning(version) : undefined
-  }
-}
-
-const wireOf = (
-  { id, kind, negotiated, sessionless }: Session,
-  request: JsonRpc.Request | undefined
-): Pick<RequestRow, "client" | "revision" | "session" | "transport"> => {
-  const agreed = { client: clientOf(negotiated?.clientInfo), revision: negotiated?.revision.version }
-  const declared = request === undefined ? agreed : declaredBy(request)
-  return {
-    ...(declared.revision === undefined ? agreed : declared),
-    session: sessionless ? undefined : id,
-    transport: kind
+  private get reader(): Effect.Effect<RequestReader> {
+    if (this.loaded !== undefined) return Effect.succeed(this.loaded)
+    return Effect.map(loading, ({ RequestReader }) => (this.loaded ??= new RequestReader(this.options)))
   }
 }

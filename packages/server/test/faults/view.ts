@@ -1,7 +1,7 @@
 /** Small faults in the view of requests, each with the test that notices it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
-const view = "packages/server/src/view/Requests.ts"
+const view = "packages/server/src/view/RequestReader.ts"
 const viewTest = "packages/server/test/view/requests.test.ts"
 const modelTest = "packages/server/test/view/requests.model.test.ts"
 const dispatch = "packages/server/src/dispatch/StatelessDispatch.ts"
