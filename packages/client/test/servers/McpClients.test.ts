@@ -7,7 +7,7 @@ import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, type Duration, Effect, Fiber, Layer, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { member, mortal } from "../support/mortal.ts"
+import { member, mortal, pass } from "../support/mortal.ts"
 
 const Say = Tool.make("say", { description: "Says", input: { words: Schema.String }, output: { said: Schema.String } })
 const saying = (title: string) =>
@@ -95,11 +95,7 @@ describe.each(Revision.all)("Clients of several servers, $version", (revision) =
       assert.strictEqual(byName._tag, "Unavailable")
       assert.include(textOf(yield* clients.callToolByName("rome_say", { words: "hi" })), "Rome: hi")
       yield* oslo.start
-      // In steps: the handshake has to end before the clock passes its patience.
-      for (let seconds = 0; seconds < 30; seconds++) {
-        yield* TestClock.adjust("1 second")
-        yield* quiesce
-      }
+      yield* pass(30)
       assert.strictEqual(clients.state("oslo")._tag, "Connected")
       assert.include(textOf(yield* clients.callToolByName("oslo_say", { words: "hi" })), "Oslo: hi")
       assert.include(changed, "rome_say")
@@ -124,8 +120,7 @@ describe.each(Revision.all)("Clients of several servers, $version", (revision) =
       yield* server.stop()
       yield* quiesce
       yield* server.start
-      yield* TestClock.adjust("1 minute")
-      yield* quiesce
+      yield* pass(60)
       const changed = yield* Effect.forkChild(Stream.runHead(clients.toolChanges))
       yield* quiesce
       yield* add
@@ -146,8 +141,7 @@ describe.each(Revision.all)("Clients of several servers, $version", (revision) =
       const unknown = yield* Effect.flip(clients.callToolByName("there_late"))
       assert.include(unknown.message, "Not connected: there")
       yield* server.start
-      yield* TestClock.adjust("1 minute")
-      yield* quiesce
+      yield* pass(60)
       assert.strictEqual(textOf(yield* clients.callToolByName("there_late")), "late")
     })
   )

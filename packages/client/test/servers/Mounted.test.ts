@@ -7,7 +7,7 @@ import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { member, mortal } from "../support/mortal.ts"
+import { member, mortal, pass } from "../support/mortal.ts"
 
 const features = (title: string) =>
   Layer.mergeAll(
@@ -55,8 +55,7 @@ describe.each(Revision.all)("A server that mounts several, $version", (revision)
       assert.strictEqual(textOf(yield* caller.callToolByName("rome_tell")), "rome")
 
       yield* oslo.start
-      yield* TestClock.adjust("30 seconds")
-      yield* quiesce
+      yield* pass(30)
       assert.strictEqual(textOf(yield* caller.callToolByName("oslo_tell")), "oslo")
     })
   )

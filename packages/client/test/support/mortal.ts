@@ -4,7 +4,9 @@ import { TransportError } from "@effect-mcp/core/Transport"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as McpClients from "@effect-mcp/client/McpClients"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
 
 export const mortal = Effect.fnUntraced(function* <R>(features: Layer.Layer<never, never, R>, title = "mortal") {
   const built = yield* Layer.build(McpServer.layer({ name: title, version: "1", features, dynamic: true }))
@@ -45,3 +47,11 @@ export const member = (
   { version }: Revision,
   services?: McpClients.Common["services"]
 ) => McpClients.server({ connector, client: { revisions: [version] }, services })
+
+/** Time passes in steps: a handshake or a ping that begins meanwhile ends before the clock passes its patience. */
+export const pass = Effect.fnUntraced(function* (seconds: number) {
+  for (let second = 0; second < seconds; second++) {
+    yield* TestClock.adjust("1 second")
+    yield* quiesce
+  }
+})
