@@ -46,6 +46,9 @@ const startNode = Effect.fnUntraced(function* (shared: Layer.Layer<Nodes.Service
 const snapshot = (port: number) =>
   Effect.map(ask(port), ({ text }) => Schema.decodeUnknownSync(Admin.Snapshot)(JSON.parse(text)))
 
+/** The snapshot once it has both nodes: they hear of each other by the bus, a moment after their start. */
+const ofBoth = (port: number) => Effect.repeat(snapshot(port), { until: ({ nodes = [] }) => nodes.length === 2 })
+
 for (const { missing, name, open } of networks) {
   describe(`several nodes over ${name}`, () => {
     it.live.skipIf(missing !== undefined)(
@@ -59,8 +62,7 @@ for (const { missing, name, open } of networks) {
           const far = yield* two.client
           const call = yield* Effect.forkChild(Effect.flip(far.callTool(Hang, {})))
           yield* Deferred.await(two.began)
-          const seen = yield* snapshot(one.port)
-          assert.lengthOf(seen.nodes ?? [], 2)
+          const seen = yield* ofBoth(one.port)
           assert.deepStrictEqual(
             seen.nodes?.map(({ state }) => state),
             ["serving", "serving"]
@@ -108,7 +110,7 @@ for (const { missing, name, open } of networks) {
           const one = yield* startNode(shared())
           const scope = yield* Scope.make()
           yield* Scope.provide(startNode(shared()), scope)
-          assert.lengthOf((yield* snapshot(one.port)).nodes ?? [], 2)
+          yield* ofBoth(one.port)
           yield* Scope.close(scope, yield* Effect.exit(Effect.void))
           const { nodes = [] } = yield* snapshot(one.port)
           assert.deepStrictEqual(
