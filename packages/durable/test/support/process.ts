@@ -1,6 +1,6 @@
 /** A server in a process of its own, as its client and the operating system see it. */
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { Deferred, Effect, type Scope } from "effect"
+import { Deferred, Effect, Schedule, type Scope } from "effect"
 import { spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
@@ -80,8 +80,10 @@ export const start = (kind: string, place: string, lease = 10_000): Effect.Effec
 export const call = (server: Process, args: object): Effect.Effect<string> =>
   Effect.map(server.request("tools/call", { name: "steps", arguments: args }), ({ taskId }) => String(taskId))
 
-/** The task once it is over. */
+const endings: ReadonlyArray<unknown> = ["completed", "failed", "cancelled"]
+
+/** The task once it is over. A read without a pause would be refused by the rate limit, which is no end. */
 export const ended = (server: Process, taskId: string): Effect.Effect<Seen> =>
   server
     .request("tasks/get", { taskId })
-    .pipe(Effect.repeat({ until: ({ status }) => status !== "working" && status !== "input_required" }))
+    .pipe(Effect.repeat({ until: ({ status }) => endings.includes(status), schedule: Schedule.spaced("10 millis") }))
