@@ -8,6 +8,7 @@ import * as Progress from "@effect-mcp/core/Progress"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
+import { withoutServices } from "@effect-mcp/core/internal/ValueCodec"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { ToolAnnotations } from "@effect-mcp/protocol/model/Tool"
 import * as AiError from "effect/ai/AiError"
@@ -55,13 +56,8 @@ const describe = (tool: AiTool.Any): Tool.Options => {
   }
 }
 
-type AnyCodec = Schema.Codec<unknown, unknown>
-
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `Servable` says in the type of `layer` that schemas need no services
-const codecOf = (schema: Schema.Top): AnyCodec => schema as unknown as AnyCodec
-
 /** What a call gives, by the JSON Schema of the success: nothing, a text, or structured content. */
-const kindOf = (success: AnyCodec): "nothing" | "text" | "structured" => {
+const kindOf = (success: Schema.Codec<unknown, unknown>): "nothing" | "text" | "structured" => {
   if (success.ast._tag === "Void" || success.ast._tag === "Undefined") return "nothing"
   return AiTool.getJsonSchemaFromSchema(success)["type"] === "string" ? "text" : "structured"
 }
@@ -113,7 +109,7 @@ const run = Effect.fnUntraced(function* (tool: AiTool.Any, handle: Handle, param
 
 /** A failure of the toolkit: what the tool declares, or arguments that it refuses. Anything else is a defect, and not shown. */
 const failed = (tool: AiTool.Any, error: unknown): Effect.Effect<never, unknown> => {
-  const isDeclared: boolean = Schema.is(codecOf(tool.failureSchema))(error)
+  const isDeclared: boolean = Schema.is(withoutServices(tool.failureSchema))(error)
   if (isDeclared) return Effect.fail(error)
   if (AiError.isAiError(error) && error.reason._tag === "ToolParameterValidationError") {
     return Effect.fail(new Tools.ToolFailure({ message: error.reason.message }))
@@ -149,9 +145,9 @@ const servedRaw = (
 
 const served = (tool: AiTool.Any, handle: Handle, options: Tools.Options | undefined) => {
   if (AiTool.isDynamic(tool) && tool.jsonSchema !== undefined) return servedRaw(tool, tool.jsonSchema, handle, options)
-  const input = codecOf(tool.parametersSchema)
-  const output = codecOf(tool.successSchema)
-  const described = { ...describe(tool), input, failure: codecOf(tool.failureSchema) }
+  const input = withoutServices(tool.parametersSchema)
+  const output = withoutServices(tool.successSchema)
+  const described = { ...describe(tool), input, failure: withoutServices(tool.failureSchema) }
   /** The toolkit decodes what it is given. */
   const call = (codec: Tool.ValueCodec<unknown>) => (value: unknown) =>
     Effect.andThen(

@@ -1,6 +1,7 @@
 /** An endpoint of an `HttpApi` as a tool: its schemas, and the call of its client. */
 import * as Tool from "@effect-mcp/core/Tool"
 import type * as Tools from "@effect-mcp/core/Tools"
+import { withoutServices } from "@effect-mcp/core/internal/ValueCodec"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -29,7 +30,7 @@ const unsupported = ({ endpoint, group }: Reflected, reason: string): Error =>
 
 /** The values of a part as the handler has them: a number in a path is a number. */
 const valuesOf = (schema: Schema.Top | undefined): Tool.ValueCodec<unknown> | undefined =>
-  schema === undefined ? undefined : Tool.codec(Schema.toType(ServedCall.codecOf(schema)))
+  schema === undefined ? undefined : Tool.codec(Schema.toType(withoutServices(schema)))
 
 interface Section {
   readonly place: string

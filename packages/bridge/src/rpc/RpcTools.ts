@@ -5,6 +5,7 @@
  */
 import * as Tool from "@effect-mcp/core/Tool"
 import type * as Tools from "@effect-mcp/core/Tools"
+import { withoutServices } from "@effect-mcp/core/internal/ValueCodec"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as RpcClient from "effect/rpc/RpcClient"
@@ -31,7 +32,7 @@ const inputOf = ({ payloadSchema }: Rpc.AnyWithProps): Tool.ValueCodec<unknown> 
     const jsonSchema = { type: "object", additionalProperties: false }
     return { jsonSchema, decode: () => Effect.undefined, encode: () => Effect.succeed({}) }
   }
-  const codec = Tool.codec(ServedCall.codecOf(payloadSchema))
+  const codec = Tool.codec(withoutServices(payloadSchema))
   const args = Arguments.make([{ place: "payload", jsonSchema: codec.jsonSchema, required: true }])
   return {
     jsonSchema: args.jsonSchema,
@@ -84,6 +85,15 @@ const toolsOf = (
   return Layer.mergeAll(Layer.empty, ...layers)
 }
 
+/** The tools of a flat client, which takes the tag of a procedure and its payload. */
+const toolsOver = <E, R>(
+  client: Effect.Effect<unknown, E, R>,
+  requests: ReadonlyMap<string, Rpc.Any>,
+  options: Options<string>
+) =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a flat client is such a function, for the tags of its group
+  Layer.unwrap(Effect.map(client, (call) => toolsOf(requests, call as Call, options)))
+
 /**
  * Serves procedures as tools, by their handlers in this process, for as long as the layer lives. The properties of the payload are the
  * arguments; a payload that is no object is the argument `payload`. Errors that a procedure or its middleware declares are typed for
@@ -122,22 +132,11 @@ export const layer = <Rpcs extends Rpc.Any>(
   never,
   never,
   Tools.ToolRegistry | Rpc.ToHandler<Rpcs> | Rpc.Middleware<Rpcs> | Rpc.MiddlewareClient<Rpcs>
-> =>
-  Layer.unwrap(
-    Effect.map(RpcTest.makeClient(group, { flatten: true }), (client) =>
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a flat client takes a tag and its payload
-      toolsOf(group.requests, client as unknown as Call, options)
-    )
-  )
+> => toolsOver(RpcTest.makeClient(group, { flatten: true }), group.requests, options)
 
 /** The same for procedures of a server, over the `RpcClient.Protocol` of the context. */
 export const layerClient = <Rpcs extends Rpc.Any>(
   group: RpcGroup.RpcGroup<Rpcs>,
   options: Options<Rpcs["_tag"]>
 ): Layer.Layer<never, never, Tools.ToolRegistry | RpcClient.Protocol | Rpc.MiddlewareClient<Rpcs>> =>
-  Layer.unwrap(
-    Effect.map(RpcClient.make(group, { flatten: true }), (client) =>
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a flat client takes a tag and its payload
-      toolsOf(group.requests, client as unknown as Call, options)
-    )
-  )
+  toolsOver(RpcClient.make(group, { flatten: true }), group.requests, options)

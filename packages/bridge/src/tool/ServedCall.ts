@@ -5,6 +5,7 @@
  */
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
+import { withoutServices } from "@effect-mcp/core/internal/ValueCodec"
 import type { ToolAnnotations } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -30,14 +31,9 @@ export interface ServedCall<I> extends Tool.Options {
   readonly call: (input: I) => Effect.Effect<unknown, unknown>
 }
 
-type AnyCodec = Schema.Codec<unknown, unknown>
-
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- calls whose schemas need services are refused by the types of the layers
-export const codecOf = (schema: Schema.Top): AnyCodec => schema as unknown as AnyCodec
-
-/** One schema for all; undefined for none. */
-export const oneOf = (schemas: ReadonlyArray<Schema.Top>): AnyCodec | undefined => {
-  const [first, ...others] = schemas.map(codecOf)
+/** One schema for all; undefined for none. The types of the layers refuse schemas that need services. */
+export const oneOf = (schemas: ReadonlyArray<Schema.Top>): Schema.Codec<unknown, unknown> | undefined => {
+  const [first, ...others] = schemas.map(withoutServices)
   return first !== undefined && others.length > 0 ? Schema.Union([first, ...others]) : first
 }
 

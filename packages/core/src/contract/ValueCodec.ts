@@ -21,6 +21,11 @@ export type Fields = { readonly [name: string]: Schema.Codec<any, any> }
 export type AnyCodec = Schema.Codec<any, any>
 export type TypeOf<I> = I extends AnyCodec ? I["Type"] : I extends Fields ? Schema.Struct.Type<I> : never
 
+/** A schema that is known to need no services: the types of the caller refuse any other. */
+export const withoutServices = (schema: Schema.Top): Schema.Codec<unknown, unknown> =>
+  // Services are in the type of a schema alone.
+  schema as Schema.Codec<any, any>
+
 /** The JSON Schema and the codec are made when they are first needed, so a server starts without them. */
 export const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => JsonSchema.JsonObject): ValueCodec<A> => {
   const parser = () => {
