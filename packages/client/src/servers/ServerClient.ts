@@ -6,73 +6,69 @@
 import type { Prompt } from "@effect-mcp/core/Prompt"
 import type { Tool } from "@effect-mcp/core/Tool"
 import type { ToolFailure } from "@effect-mcp/core/Tools"
-import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
-import type * as PromptModel from "@effect-mcp/protocol/model/Prompt"
-import type * as ResourceModel from "@effect-mcp/protocol/model/Resource"
-import type * as ToolModel from "@effect-mcp/protocol/model/Tool"
+import type { GetPromptResult } from "@effect-mcp/protocol/model/Prompt"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { Client } from "../Client.ts"
 import type { CallOptions } from "../CallOptions.ts"
 import type { ClientError } from "../ClientError.ts"
 import type { CallEvent } from "../features/Calls.ts"
-import type { WatchEvent } from "../features/Watch.ts"
 import type { Unavailable } from "./ServerState.ts"
 import type { Supervised } from "./Supervisor.ts"
 
 /** How a request to one server of several fails. */
 export type RequestError = ClientError | Unavailable
 
-type Arguments = { readonly [name: string]: unknown }
+/** A member of `Client` that fails with `Unavailable`, too. */
+type OrUnavailable<M> =
+  M extends Effect.Effect<infer A, infer E>
+    ? Effect.Effect<A, E | Unavailable>
+    : M extends Stream.Stream<infer A, infer E>
+      ? Stream.Stream<A, E | Unavailable>
+      : M extends (...args: infer Args) => infer R
+        ? (...args: Args) => OrUnavailable<R>
+        : never
 
-/** As `Client`, member by member. */
-export interface ServerClient {
+type Shared = Pick<
+  Client,
+  | "callToolByName"
+  | "callToolByNameStream"
+  | "listTools"
+  | "listResources"
+  | "listResourceTemplates"
+  | "listPrompts"
+  | "readResource"
+  | "readResourceText"
+  | "watchResource"
+  | "getPromptByName"
+  | "complete"
+>
+
+/** What is no function of a contract: the types and docstrings are those of `Client`. */
+type Derived = { [Member in keyof Shared]: OrUnavailable<Shared[Member]> }
+
+/** As `Client`, member by member. Those that a contract types stand here again: a derived type would lose their parameters. */
+export interface ServerClient extends Derived {
   /** The client itself, once the server is connected. */
   readonly client: Effect.Effect<Client, Unavailable>
+  /** As `Client.callTool`. */
   readonly callTool: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     input: NoInfer<I>,
     options?: CallOptions
   ) => Effect.Effect<O, F | ToolFailure | RequestError>
+  /** As `Client.callToolStream`. */
   readonly callToolStream: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     input: NoInfer<I>,
     options?: CallOptions
   ) => Stream.Stream<CallEvent<O>, F | ToolFailure | RequestError>
-  readonly callToolByName: (
-    name: string,
-    args?: Arguments,
-    options?: CallOptions
-  ) => Effect.Effect<ToolModel.CallToolResult, RequestError>
-  readonly callToolByNameStream: (
-    name: string,
-    args?: Arguments,
-    options?: CallOptions
-  ) => Stream.Stream<CallEvent<ToolModel.CallToolResult>, RequestError>
-  readonly listTools: Stream.Stream<ToolModel.Tool, RequestError>
-  readonly listResources: Stream.Stream<ResourceModel.Resource, RequestError>
-  readonly listResourceTemplates: Stream.Stream<ResourceModel.ResourceTemplate, RequestError>
-  readonly listPrompts: Stream.Stream<PromptModel.Prompt, RequestError>
-  readonly readResource: (
-    uri: string,
-    options?: CallOptions
-  ) => Effect.Effect<ResourceModel.ReadResourceResult, RequestError>
-  readonly readResourceText: (uri: string, options?: CallOptions) => Effect.Effect<string, RequestError>
-  readonly watchResource: (uri: string) => Stream.Stream<WatchEvent, RequestError>
+  /** As `Client.getPrompt`. */
   readonly getPrompt: <A>(
     prompt: Prompt<A>,
     args: A,
     options?: CallOptions
-  ) => Effect.Effect<PromptModel.GetPromptResult, RequestError>
-  readonly getPromptByName: (
-    name: string,
-    args?: { readonly [argument: string]: string },
-    options?: CallOptions
-  ) => Effect.Effect<PromptModel.GetPromptResult, RequestError>
-  readonly complete: (
-    params: CompleteParams,
-    options?: CallOptions
-  ) => Effect.Effect<CompleteResult["completion"], RequestError>
+  ) => Effect.Effect<GetPromptResult, RequestError>
 }
 
 /** Whether a server that is gone fails its requests so. */
