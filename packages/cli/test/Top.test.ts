@@ -64,7 +64,6 @@ describe("top", () => {
   it.live("lets a script find and stop a call that hangs among a thousand sessions", () =>
     Effect.gen(function* () {
       const { stuck, url } = yield* start(1000)
-      const from = performance.now()
       const found = yield* run(["top", url, "--json", "--filter", "stuck", ...bearer])
       const { requests, sessions } = JSON.parse(found.stdout)
       assert.deepStrictEqual([sessions.length, requests.length], [1000, 1])
@@ -72,7 +71,6 @@ describe("top", () => {
       const stop = ["top", url, "--json", "--interrupt", key, "--reason", "It hangs", ...bearer]
       assert.deepStrictEqual(JSON.parse((yield* run(stop)).stdout), { interrupted: true })
       assert.include((yield* Fiber.join(stuck)).message, "It hangs")
-      assert.isBelow(performance.now() - from, 10_000)
     }).pipe(Effect.scoped)
   )
 

@@ -36,16 +36,16 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "the stream of changes outlives the endpoint",
-    file: "packages/operate/src/admin/changes.ts",
-    from: "Stream.interruptWhen(closing),",
-    to: "Stream.interruptWhen(Effect.never as typeof closing),",
+    file: "packages/operate/src/admin/Admin.ts",
+    from: "Stream.interruptWhen(closing)",
+    to: "Stream.interruptWhen(Effect.never as typeof closing)",
     test: admin
   },
   {
     name: "any number of callers follow the changes",
     file: "packages/operate/src/admin/Admin.ts",
-    from: "if (followers >= followersAtMost)",
-    to: "if (followers > 1000)",
+    from: "followers >= followersAtMost",
+    to: "followers > 1000",
     test: admin
   },
   {
@@ -85,9 +85,9 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "the page offers a drain to a token that may only see",
-    file: "packages/console/src/page/drain.ts",
-    from: "this.open.hidden = !maySteer || ",
-    to: "this.open.hidden = ",
-    test: "packages/console/test/Browser.test.ts"
+    file: "packages/console/src/page/model.ts",
+    from: "isOffered: maySteer && ",
+    to: "isOffered: ",
+    test: model
   }
 ]

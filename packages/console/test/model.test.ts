@@ -35,6 +35,28 @@ const shown = (search: string, older = 0) =>
     .groupsOf(snapshot, { search, older })
     .map((group) => [model.titleOf(group), ...group.rows.map(({ level, row }) => `${level} ${row.key}`)])
 
+describe("a drain", () => {
+  const nodes = (...states: ReadonlyArray<"serving" | "draining" | "unreachable">) =>
+    states.map((state, i) => ({ name: `n${i}`, state, sessions: 0, requests: 0 }))
+
+  it("is offered to a token that may steer, while the server takes sessions", () => {
+    const offered = (draining: boolean, maySteer: boolean) => model.drainOf({ draining }, maySteer).isOffered
+    assert.deepStrictEqual(
+      [offered(false, true), offered(true, true), offered(false, false), offered(true, false)],
+      [true, false, false, false]
+    )
+  })
+
+  it("is offered for the nodes that serve, whatever the node does that is asked", () => {
+    assert.deepStrictEqual(model.drainOf({ draining: true, nodes: nodes("draining", "serving") }, true), {
+      isOffered: true,
+      nodes: ["n1"]
+    })
+    assert.isFalse(model.drainOf({ draining: false, nodes: nodes("draining", "unreachable") }, true).isOffered)
+    assert.isFalse(model.drainOf({ draining: false, nodes: nodes("serving") }, false).isOffered)
+  })
+})
+
 describe("the groups of a snapshot", () => {
   it("have the session with the oldest request first, and questions below the call that asks", () => {
     assert.deepStrictEqual(shown(""), [

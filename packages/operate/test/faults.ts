@@ -3,6 +3,13 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "each follower of the changes reads for itself",
+    file: "packages/operate/src/admin/changes.ts",
+    from: 'Stream.share({ capacity: 1, strategy: "sliding", replay: 1 })',
+    to: "Effect.succeed",
+    test: "packages/operate/test/changes.test.ts"
+  },
+  {
     name: "every name that a client sends is a series",
     file: "packages/operate/src/telemetry/Operations.ts",
     from: "if (!succeeded || this.names.size >= most) return undefined",

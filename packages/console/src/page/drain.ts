@@ -2,6 +2,7 @@
 import type { Snapshot } from "@effect-mcp/operate/Admin"
 import { type Api, Refused } from "./api.ts"
 import { byId, h, setText } from "./dom.ts"
+import { drainOf } from "./model.ts"
 
 export class Drain {
   private readonly dialog = byId("drain-dialog", HTMLDialogElement)
@@ -26,13 +27,13 @@ export class Drain {
   }
 
   /** Called with what runs; `maySteer` says whether there is a button. */
-  show({ draining, nodes }: Pick<Snapshot, "draining" | "nodes">, maySteer: boolean): void {
-    const serving = (nodes ?? []).filter(({ state }) => state === "serving").map(({ name }) => name)
-    this.open.hidden = !maySteer || (nodes === undefined ? draining : serving.length === 0)
-    this.node.hidden = nodes === undefined
+  show(snapshot: Pick<Snapshot, "draining" | "nodes">, maySteer: boolean): void {
+    const { isOffered, nodes = [] } = drainOf(snapshot, maySteer)
+    this.open.hidden = !isOffered
+    this.node.hidden = snapshot.nodes === undefined
     const shown = [...this.node.options].map(({ value }) => value)
-    if (shown.join() !== serving.join()) {
-      this.node.replaceChildren(...serving.map((name) => h("option", { value: name }, name)))
+    if (shown.join() !== nodes.join()) {
+      this.node.replaceChildren(...nodes.map((name) => h("option", { value: name }, name)))
     }
   }
 

@@ -44,6 +44,15 @@ export const titleOf = ({ rows, session }: Group): string => {
   return callerOf({ client, principal: session.principal })
 }
 
+/** The nodes that may be drained, where there are several; whether there is anything to drain that the token may. */
+export const drainOf = (
+  { draining, nodes }: Pick<Snapshot, "draining" | "nodes">,
+  maySteer: boolean
+): { readonly isOffered: boolean; readonly nodes: ReadonlyArray<string> | undefined } => {
+  const serving = nodes?.flatMap(({ name, state }) => (state === "serving" ? [name] : []))
+  return { isOffered: maySteer && (serving === undefined ? !draining : serving.length > 0), nodes: serving }
+}
+
 export const requestTitle = ({ method, target }: RequestRow): string =>
   target === undefined ? method : `${method} ${target}`
 

@@ -4,7 +4,7 @@
  * It shows no argument, and no id that admits its holder to a session. `Access` says which callers may see and steer.
  */
 import { onShutdown } from "@effect-mcp/server/internal/Shutdown"
-import { McpServer, type Server } from "@effect-mcp/server/McpServer"
+import { McpServer } from "@effect-mcp/server/McpServer"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ByteSize from "effect/ByteSize"
 import * as Clock from "effect/Clock"
@@ -19,6 +19,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { Audit } from "../audit/Audit.ts"
 import * as Access from "./Access.ts"
 import { type Answer, Drain, Interrupt, Level, perform } from "./Action.ts"
@@ -104,18 +105,21 @@ const posted = <A, E, R>(
   })
 
 /** Lines of JSON, a snapshot each, until the caller leaves or the endpoint ends. */
-const follow = (server: Server, cluster: Cluster.Cluster, closing: Effect.Effect<void>) => {
+const follow = (lines: Stream.Stream<Uint8Array>, closing: Effect.Effect<void>) => {
   let followers = 0
-  return Effect.sync(() => {
-    if (followers >= followersAtMost) {
-      return respond(429, { error: `${followersAtMost} callers follow the changes already: close one of them` })
-    }
-    const body = changes(server, cluster, closing, (by) => (followers += by))
-    return HttpServerResponse.stream(body, {
-      contentType: "application/x-ndjson",
-      headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" }
-    })
-  })
+  const counted = Effect.acquireRelease(
+    Effect.sync(() => void followers++),
+    () => Effect.sync(() => void followers--)
+  )
+  const body = Stream.unwrap(Effect.as(counted, lines)).pipe(Stream.interruptWhen(closing))
+  return Effect.sync(() =>
+    followers >= followersAtMost
+      ? respond(429, { error: `${followersAtMost} callers follow the changes already: close one of them` })
+      : HttpServerResponse.stream(body, {
+          contentType: "application/x-ndjson",
+          headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" }
+        })
+  )
 }
 
 /** The session that the query names. */
@@ -225,10 +229,11 @@ export const layer = (options: Options): Layer.Layer<never, never, McpServer | H
       const cluster = yield* Cluster.make(server, (action) => perform(action, { history, messages, patience: drain }))
       if (onDrained !== undefined) yield* Effect.forkScoped(Effect.andThen(server.drain.over, onDrained))
       const steer = steering(cluster, audit)
+      const followed = follow(yield* changes(server, cluster), Deferred.await(closing))
       const routes: ReadonlyArray<readonly ["GET" | "POST", string, Access.Right, (right: Access.Right) => Answering]> =
         [
           ["GET", "requests", "see", () => Effect.map(cluster.snapshot, (snapshot) => respond(200, snapshot))],
-          ["GET", "changes", "see", constant(follow(server, cluster, Deferred.await(closing)))],
+          ["GET", "changes", "see", constant(followed)],
           [
             "GET",
             "metrics",
