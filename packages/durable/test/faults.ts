@@ -5,6 +5,7 @@ const statements = "packages/durable/src/store/Statements.ts"
 const laws = "packages/durable/test/store/laws.test.ts"
 const postgres = "packages/durable/test/store/postgres.test.ts"
 const sqlite = "packages/durable/test/store/sqlite.test.ts"
+const network = "packages/durable/test/process/network.test.ts"
 
 const engine = "packages/durable/test/workflow/engine.test.ts"
 const process = "packages/durable/test/workflow/process.test.ts"
@@ -139,9 +140,23 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A node that the database does not hear waits for its renewal to end",
     file: "packages/durable/src/store/SqlJournal.ts",
-    from: "left(Effect.orDie(journal.renew(node, leases)))",
+    from: "dialect.left(Effect.orDie(journal.renew(node, leases)))",
     to: "Effect.orDie(journal.renew(node, leases))",
-    test: "packages/durable/test/process/network.test.ts"
+    test: network
+  },
+  {
+    name: "A run that the database does not hear waits for its step to be recorded",
+    file: "packages/durable/src/store/Tables.ts",
+    from: "this.dialect.left(",
+    to: "Effect.suspend(() =>",
+    test: network
+  },
+  {
+    name: "A node on Postgres is ready before it holds its lock",
+    file: "packages/durable/src/postgres/layer.ts",
+    from: "Latch.makeUnsafe(false)",
+    to: "Latch.makeUnsafe(true)",
+    test: network
   },
   {
     name: "A full disk fails a step",

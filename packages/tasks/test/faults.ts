@@ -19,6 +19,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/tasks/test/server/Closing.test.ts"
   },
   {
+    name: "The time of a lease counts from the answer of its renewal",
+    file: "packages/tasks/src/run/TaskSupervisor.ts",
+    from: "Effect.forever(Effect.all([Effect.sleep(third), ifAny], { concurrency: 2, discard: true }))",
+    to: "Effect.forever(Effect.andThen(Effect.sleep(third), ifAny))",
+    test: "packages/tasks/test/run/Resuming.test.ts"
+  },
+  {
     name: "A shutdown waits for steps as long as ever",
     file: "packages/tasks/src/run/TaskSupervisor.ts",
     from: "raceFirst(Fiber.await(fiber), waits.quiet), drainTime)",

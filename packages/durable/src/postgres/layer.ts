@@ -11,6 +11,8 @@ import { PgClient } from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import type { SqlError } from "effect/sql/SqlError"
@@ -25,11 +27,17 @@ const look = 1000
 const missing = 400
 /** How long a node waits until it connects again, in milliseconds. */
 const pause = 100
+/** How long a node tries to take its lock when it starts, in milliseconds. */
+const patience = 20_000
 /** The first key of all locks of this package. */
 const lockClass = 27_491
 
 const prefix = "pg:"
 const now = "floor(extract(epoch FROM statement_timestamp()) * 1000)::double precision"
+const unheld = new Error(
+  `The node could not connect to Postgres to hold its lock within ${patience / 1000} seconds. It needs one connection beside those of ` +
+    "its pool: raise max_connections, or lower maxConnections of the client"
+)
 const channelOf = (node: string): string => `mcp_${node.slice(prefix.length).replaceAll("-", "_")}`
 
 /** Numbers the placeholders: no statement of the package has a question mark elsewhere. */
@@ -57,6 +65,12 @@ const sightOf = (sql: PgClient, node: string): Dialect["sight"] => {
   })
 }
 
+/** A statement that the database never hears of ends when its connection does. */
+const left = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.flatMap(Effect.forkDetach(effect, { startImmediately: true }), (fiber) =>
+    Effect.onInterrupt(Fiber.join(fiber), () => Effect.sync(() => fiber.interruptUnsafe()))
+  )
+
 /** What Postgres says differently, for a node. */
 export const dialectOf = (sql: PgClient, node: string): Dialect => ({
   sql,
@@ -69,6 +83,7 @@ export const dialectOf = (sql: PgClient, node: string): Dialect => ({
   lock: { share: " FOR SHARE", update: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED" },
   exclusively: (migrations) =>
     sql.withTransaction(Effect.andThen(sql.unsafe(`SELECT pg_advisory_xact_lock(${lockClass})`), migrations)),
+  left,
   bounded: (millis) => sql.unsafe(`SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(millis)}`),
   sight: sightOf(sql, node),
   hint: (node, task) => (node.startsWith(prefix) ? sql.notify(channelOf(node), task) : Effect.void)
@@ -82,12 +97,13 @@ const kept = (effect: Effect.Effect<unknown, SqlError>): Effect.Effect<never> =>
  * Holds the lock of the node and listens on its channel, on a connection of its own. The connection must stay idle: a server that runs a
  * statement does not notice that its client is gone.
  */
-const living = (sql: PgClient, node: string, changes: Changes): Effect.Effect<unknown, SqlError> =>
+const living = (sql: PgClient, node: string, changes: Changes, held: Latch.Latch): Effect.Effect<unknown, SqlError> =>
   Effect.scoped(
     Effect.gen(function* () {
       const connection = yield* PgConnection.make(sql.config)
       yield* connection.query(`SELECT pg_advisory_lock_shared(${lockClass}, hashtext('${node}'))`)
       const queue = yield* connection.listen(channelOf(node))
+      yield* held.open
       return yield* Effect.forever(Effect.map(Queue.take(queue), ({ payload }) => changes.changed(payload)))
     })
   )
@@ -99,7 +115,10 @@ export const layer = (options: Options): Layer.Layer<TaskStore | Journal, never,
       const node = prefix + crypto.randomUUID()
       const changes = new Changes()
       const store = yield* Store.make(dialectOf(sql, node), changes, { look, others: Effect.succeed(true) }, options)
-      yield* Effect.forkScoped(kept(living(sql, node, changes)))
+      const held = Latch.makeUnsafe(false)
+      yield* Effect.forkScoped(kept(living(sql, node, changes, held)))
+      // A node without a lock counts as gone, and other nodes run its tasks beside it.
+      yield* Effect.timeoutOrElse(held.await, { duration: patience, orElse: () => Effect.die(unheld) })
       return store
     })
   )

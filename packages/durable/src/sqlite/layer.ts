@@ -76,6 +76,8 @@ const dialectOf = (sql: SqlClient.SqlClient, node: string): Dialect => {
     // A transaction has the file to itself.
     lock: { share: "", update: "", skip: "" },
     exclusively: (migrations) => sql.withTransaction(migrations),
+    // A statement has ended before any fiber could interrupt it.
+    left: (effect) => effect,
     // Another node on the file waits until the transaction of a frozen process ends.
     bounded: () => Effect.void,
     sight: Effect.map(sql.unsafe<{ readonly node: string | null; readonly due: number }>(due), (rows) => {

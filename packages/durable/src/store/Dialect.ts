@@ -31,6 +31,8 @@ export interface Dialect {
   readonly lock: { readonly share: string; readonly update: string; readonly skip: string }
   /** Runs the migrations of one node at a time. */
   readonly exclusively: (migrations: Effect.Effect<void, SqlError>) => Effect.Effect<void, SqlError>
+  /** The same effect, whose interruption does not wait for the database: a run must stop though its statement is never answered. */
+  readonly left: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
   /** Ends the running transaction when it is idle for so long, in milliseconds: a node that was frozen in it keeps no locks. */
   readonly bounded: (millis: number) => Effect.Effect<unknown, SqlError>
   readonly sight: Effect.Effect<Sight, SqlError>

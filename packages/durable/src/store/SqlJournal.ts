@@ -14,7 +14,6 @@ import {
 import type { Answer, Outcome } from "@effect-mcp/tasks/Task"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { SqlError } from "effect/sql/SqlError"
 import { answerOf, type EntryRow, entryOf, inputOf, lostOf, type TaskRow, taskOf, valueOf } from "./Rows.ts"
@@ -306,12 +305,6 @@ class SqlJournal {
   }
 }
 
-/** Its interruption does not wait: a statement that the database never hears of ends when its connection does. */
-const left = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-  Effect.flatMap(Effect.forkDetach(effect, { startImmediately: true }), (fiber) =>
-    Effect.onInterrupt(Fiber.join(fiber), () => Effect.sync(() => fiber.interruptUnsafe()))
-  )
-
 export const make = (tables: Tables): Journal["Service"] => {
   const journal = new SqlJournal(tables)
   const { changes, dialect, lease, patient } = tables
@@ -324,7 +317,7 @@ export const make = (tables: Tables): Journal["Service"] => {
     claim: (node, tools, max) => Effect.orDie(journal.claim(node, tools, max)),
     // Taken twice it has the same lease, of another epoch.
     take: (node, id) => patient<Option.Option<Claimed>, never>(journal.take(node, id)),
-    renew: (node, leases) => left(Effect.orDie(journal.renew(node, leases))),
+    renew: (node, leases) => dialect.left(Effect.orDie(journal.renew(node, leases))),
     record: (lease, entry) => patient<Entry, Lost | JournalFull>(journal.record(lease, entry)),
     transaction: ({ transactionService }) =>
       transactionService === dialect.sql.transactionService ? journal.transaction : undefined,

@@ -99,7 +99,9 @@ export class Tables {
 
   /** Tries again what may pass; any other failure of the database is a defect. */
   readonly patient = <A, E = never>(effect: Effect.Effect<A, E | SqlError>): Effect.Effect<A, E> =>
-    Effect.catch(this.retried(effect), (error) => (isSqlError(error) ? Effect.die(error) : Effect.fail(error)))
+    this.dialect.left(
+      Effect.catch(this.retried(effect), (error) => (isSqlError(error) ? Effect.die(error) : Effect.fail(error)))
+    )
 
   /** In one transaction. The defect of a connection that was cut, and cannot be told to roll back, is the failure that it is. */
   readonly together = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>

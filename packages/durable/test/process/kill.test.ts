@@ -105,7 +105,9 @@ for (const { client, kind, missing, place } of kinds) {
           const [a, b] = [yield* start(kind, where, 1000), yield* start(kind, where, 1000)]
           yield* b.request("server/discover", {})
           const taskId = yield* inThird(a)
-          yield* a.signal("SIGSTOP")
+          // In a transaction of the test: a process that is frozen in its own keeps the lock of an SQLite file.
+          const frozen = Effect.flatMap(SqlClient, (sql) => sql.withTransaction(a.signal("SIGSTOP")))
+          yield* Effect.provide(frozen, client(where))
           yield* b.line("done")
           const task = yield* ended(b, taskId)
           yield* a.signal("SIGCONT")

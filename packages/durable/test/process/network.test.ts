@@ -1,11 +1,13 @@
 /** A network before Postgres that cuts, delays and swallows. */
 import { needs } from "@effect-mcp/spec/skip"
+import { Once } from "@effect-mcp/core"
 import { Tasks } from "@effect-mcp/tasks"
+import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Layer } from "effect"
+import { Deferred, Effect, Layer, Schema } from "effect"
 import { connect, serve } from "../../../tasks/test/support/client.ts"
 import { tool } from "../../../tasks/test/support/tools.ts"
-import { missing, open, schema, url } from "../support/postgres.ts"
+import { clientOf, missing, open, schema, url } from "../support/postgres.ts"
 import * as Proxy from "../support/proxy.ts"
 import type { Opened } from "../support/stores.ts"
 
@@ -36,6 +38,19 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
+  it.live("run on nodes that hold their lock before they run any", () =>
+    Effect.gen(function* () {
+      const name = yield* schema
+      const { journal } = yield* open(name)
+      const held = yield* Effect.flatMap(
+        PgClient.PgClient,
+        (sql) =>
+          sql`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid::bigint = (hashtext(${journal.node})::bigint & 4294967295)`
+      ).pipe(Effect.provide(clientOf(name)))
+      assert.strictEqual(held.length, 1)
+    }).pipe(Effect.scoped)
+  )
+
   it.live("stop on a node that the database does not hear any more, before another node continues them", () =>
     Effect.gen(function* () {
       const name = yield* schema
@@ -43,12 +58,17 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
       const events: Array<string> = []
       const began = yield* Deferred.make<void>()
       const continued = yield* Deferred.make<void>()
+      const silent = yield* Deferred.make<void>()
       const node = (opened: Opened, own: string, started: Deferred.Deferred<void>) => {
         const wait = tool("wait", "required", () =>
-          Effect.andThen(
-            Effect.sync(() => events.push(`${own} began`)),
-            Effect.andThen(Deferred.succeed(started, undefined), Effect.never)
-          ).pipe(Effect.onInterrupt(() => Effect.sync(() => events.push(`${own} stopped`))))
+          Effect.gen(function* () {
+            events.push(`${own} began`)
+            yield* Deferred.succeed(started, undefined)
+            yield* Deferred.await(silent)
+            // The database never says that it recorded the step.
+            yield* Once.run("step", Schema.Void, Effect.void)
+            return yield* Effect.never
+          }).pipe(Effect.onInterrupt(() => Effect.sync(() => events.push(`${own} stopped`))))
         )
         return serve(Layer.provide(Layer.merge(wait, Tasks.layerStore()), Layer.succeedContext(opened.context)))
       }
@@ -60,6 +80,7 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
       yield* Deferred.await(began)
       yield* node(yield* open(name, lease), "b", continued)
       yield* proxy.delay(Infinity)
+      yield* Deferred.succeed(silent, undefined)
       yield* Deferred.await(continued)
       assert.deepStrictEqual(events, ["a began", "a stopped", "b began"])
     }).pipe(Effect.scoped)

@@ -190,8 +190,8 @@ const watch = Effect.fnUntraced(function* (
 const suspended = Context.merge(Replay.suspension, CancelReason.annotation(parked))
 
 /**
- * Renews the leases of a node at a third of their time. Where that fails for another third, the node stops its tasks: before another node
- * may claim them.
+ * Renews the leases of a node at each third of their time. Where that fails for a third, the node stops its tasks: before another node
+ * may claim them. The time counts from the start of a renewal: its answer may come late.
  */
 const renewing = (journal: Journal["Service"], runs: BusyMap<string, Run>): Effect.Effect<never> => {
   const third = journal.lease / 3
@@ -218,7 +218,7 @@ const renewing = (journal: Journal["Service"], runs: BusyMap<string, Run>): Effe
     })
   )
   const ifAny = Effect.suspend(() => (runs.size === 0 ? Effect.void : Effect.orDie(once)))
-  return Effect.forever(Effect.andThen(Effect.sleep(third), ifAny))
+  return Effect.forever(Effect.all([Effect.sleep(third), ifAny], { concurrency: 2, discard: true }))
 }
 
 type Resumed = (

@@ -269,6 +269,26 @@ describe("the supervisor of a node", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
+  it.effect("counts the time of a lease from the start of a renewal, whose answer came late", () =>
+    Effect.gen(function* () {
+      const journal = yield* Journal
+      const stopped = yield* Deferred.make<void>()
+      let renewals = 0
+      const renew: typeof journal.renew = (node, leases) =>
+        renewals++ === 0
+          ? Effect.andThen(journal.renew(node, leases), Effect.delay(Effect.succeed([]), "3 seconds"))
+          : Effect.never
+      const handler = () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
+      const late = Layer.succeed(Journal, { ...journal, renew })
+      const { client } = yield* Effect.provide(node(tool("run", "optional", handler)), late)
+      yield* client.call("run")
+      yield* TestClock.adjust("9900 millis")
+      assert.isFalse(yield* Deferred.isDone(stopped))
+      yield* TestClock.adjust("200 millis")
+      yield* Deferred.await(stopped)
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
   it.effect("gives a task up that was claimed ten times and recorded nothing new", () =>
     Effect.gen(function* () {
       const journal = yield* Journal
