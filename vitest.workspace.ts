@@ -51,12 +51,8 @@ const project = (name: string) => ({
 const withoutListener = [
   "request/dns-rebinding",
   "request/refused",
-  "response/KeepAliveTimer",
-  "response/SlowResponseTimer",
   "response/SseBody",
-  "session/EventStore",
-  "session/EventStore.model",
-  "session/EventStream",
+  "session/ResumableStream",
   "session/HttpSession",
   "session/HttpSession.model",
   "session/SessionLog",

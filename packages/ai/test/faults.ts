@@ -1,11 +1,20 @@
 /** Faults put in by hand, and the test that notices each. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
-const served = { file: "packages/ai/src/toolkit/ServedToolkit.ts", test: "packages/ai/test/ServedToolkit.test.ts" }
-const remote = { file: "packages/ai/src/toolkit/RemoteToolkit.ts", test: "packages/ai/test/RemoteToolkit.test.ts" }
-const sampling = { file: "packages/ai/src/sampling/ModelSampling.ts", test: "packages/ai/test/ModelSampling.test.ts" }
+const served = {
+  file: "packages/ai/src/toolkit/ServedToolkit.ts",
+  test: "packages/ai/test/toolkit/ServedToolkit.test.ts"
+}
+const remote = {
+  file: "packages/ai/src/toolkit/RemoteToolkit.ts",
+  test: "packages/ai/test/toolkit/RemoteToolkit.test.ts"
+}
+const sampling = {
+  file: "packages/ai/src/sampling/ModelSampling.ts",
+  test: "packages/ai/test/sampling/ModelSampling.test.ts"
+}
 
-const prompts = "packages/ai/test/Prompts.test.ts"
+const prompts = "packages/ai/test/prompt/Prompts.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {

@@ -1,8 +1,8 @@
 /** Faults put in by hand, and the test that notices each. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
-const openApi = "packages/bridge/test/OpenApiTools.test.ts"
-const httpApi = "packages/bridge/test/HttpApiTools.test.ts"
+const openApi = "packages/bridge/test/open-api/OpenApiTools.test.ts"
+const httpApi = "packages/bridge/test/http-api/HttpApiTools.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {

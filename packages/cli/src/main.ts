@@ -11,8 +11,8 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Terminal from "effect/Terminal"
 import { run } from "./Cli.ts"
-import { atSignal, code } from "./Exit.ts"
-import { Output } from "./Output.ts"
+import { atSignal, code } from "./terminal/Exit.ts"
+import { Output } from "./terminal/Output.ts"
 
 /** Questions are drawn on stderr: stdout is for data alone. */
 const terminal = Layer.effect(

@@ -7,63 +7,63 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/cli/src/commands/Call.ts",
     from: "  if (task.id === undefined) {",
     to: '  if (task.id !== "") {',
-    test: "packages/cli/test/Tasks.test.ts"
+    test: "packages/cli/test/commands/Tasks.test.ts"
   },
   {
     name: "a cancelled task is a failure of the connection",
-    file: "packages/cli/src/Exit.ts",
+    file: "packages/cli/src/terminal/Exit.ts",
     from: "new Failure({ code: code.server, message: `The task was cancelled",
     to: "new Failure({ code: code.connection, message: `The task was cancelled",
-    test: "packages/cli/test/Tasks.test.ts"
+    test: "packages/cli/test/commands/Tasks.test.ts"
   },
   {
     name: "the default of a form's field is drawn as the server wrote it",
-    file: "packages/cli/src/Questions.ts",
+    file: "packages/cli/src/questions/Questions.ts",
     from: "given === undefined ? undefined : safeLine(given)",
     to: "given",
-    test: "packages/cli/test/Terminal.test.ts"
+    test: "packages/cli/test/terminal/Terminal.test.ts"
   },
   {
     name: "the trace under --verbose keeps a server's colours",
     file: "packages/cli/src/Cli.ts",
     from: "output.noteStyle.dim(safe(trace))",
     to: "output.noteStyle.dim(trace)",
-    test: "packages/cli/test/Terminal.test.ts"
+    test: "packages/cli/test/terminal/Terminal.test.ts"
   },
   {
     name: "JSON goes to a terminal with characters that are not drawn",
-    file: "packages/cli/src/Style.ts",
+    file: "packages/cli/src/terminal/Style.ts",
     from: "safeJson = (json: string): string => escapedLines(json)",
     to: "safeJson = (json: string): string => json",
-    test: "packages/cli/test/Terminal.test.ts"
+    test: "packages/cli/test/terminal/Terminal.test.ts"
   },
   {
     name: "text for stdout by --output - is written raw to a terminal",
-    file: "packages/cli/src/Save.ts",
+    file: "packages/cli/src/session/Save.ts",
     from: "output.write(exact(output, text))",
     to: "output.write(new TextEncoder().encode(text))",
-    test: "packages/cli/test/Terminal.test.ts"
+    test: "packages/cli/test/terminal/Terminal.test.ts"
   },
   {
     name: "Output writes notes without its last check",
-    file: "packages/cli/src/Output.ts",
+    file: "packages/cli/src/terminal/Output.ts",
     from: "`${Style.safeOutput(text, noteStyle.colours)}\\n`",
     to: "`${text}\\n`",
-    test: "packages/cli/test/Terminal.test.ts"
+    test: "packages/cli/test/terminal/Terminal.test.ts"
   },
   {
     name: "the stderr of a server behind a proxy keeps its control characters",
-    file: "packages/cli/src/Proxy.ts",
+    file: "packages/cli/src/proxy/Proxy.ts",
     from: "note(safe(line))",
     to: "note(line)",
-    test: "packages/cli/test/Terminal.test.ts"
+    test: "packages/cli/test/terminal/Terminal.test.ts"
   },
   {
     name: "a late answer is mentioned without --verbose",
-    file: "packages/cli/src/Session.ts",
+    file: "packages/cli/src/session/Session.ts",
     from: 'level === "Debug" && !settings.verbose',
     to: 'level === "Debug" && false',
-    test: "packages/cli/test/Terminal.test.ts"
+    test: "packages/cli/test/terminal/Terminal.test.ts"
   },
   {
     name: "call sends a tool that lacks a required argument",
@@ -84,62 +84,62 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/cli/src/dev/Restarts.ts",
     from: 'if (settled._tag === "Failed") return Effect.fail(settled.error)',
     to: 'if (settled._tag === "Failed") return next',
-    test: "packages/cli/test/Dev.test.ts"
+    test: "packages/cli/test/commands/Dev.test.ts"
   },
   {
     name: "a server that is replaced keeps its connections",
     file: "packages/cli/src/dev/Restarts.ts",
     from: ", Stream.interruptWhen(Deferred.await(replaced)))",
     to: ")",
-    test: "packages/cli/test/Dev.test.ts"
+    test: "packages/cli/test/commands/Dev.test.ts"
   },
   {
     name: "a crash of a server in development is not said",
     file: "packages/cli/src/dev/Restarts.ts",
     from: "parts.options.note(`The server crashed: ",
     to: "Effect.succeed(`The server crashed: ",
-    test: "packages/cli/test/Dev.test.ts"
+    test: "packages/cli/test/commands/Dev.test.ts"
   },
   {
     name: "a crashed server is not started again by a request",
     file: "packages/cli/src/dev/Restarts.ts",
     from: '(now._tag === "Crashed" ? serving() : now)',
     to: "now",
-    test: "packages/cli/test/Dev.test.ts"
+    test: "packages/cli/test/commands/Dev.test.ts"
   },
   {
     name: "dev watches the output of builds",
     file: "packages/cli/src/dev/ProjectFiles.ts",
     from: '  "dist",\n',
     to: "",
-    test: "packages/cli/test/Dev.test.ts"
+    test: "packages/cli/test/commands/Dev.test.ts"
   },
   {
     name: "dev declares only the lists that the first start had",
     file: "packages/cli/src/commands/Dev.ts",
     from: "changingLists: true",
     to: "changingLists: false",
-    test: "packages/cli/test/Dev.test.ts"
+    test: "packages/cli/test/commands/Dev.test.ts"
   },
   {
     name: "the name of a client moves the cursor of an operator",
     file: "packages/cli/src/top/Tree.ts",
     from: "safeLine(`${client.name} ${client.version}`)",
     to: "`${client.name} ${client.version}`",
-    test: "packages/cli/test/Top.test.ts"
+    test: "packages/cli/test/commands/Top.test.ts"
   },
   {
     name: "a key that was hit by mistake drains a server",
     file: "packages/cli/src/top/State.ts",
     from: "return typed === drainWord ? { drain: line?.node } : undefined",
     to: "return { drain: line?.node }",
-    test: "packages/cli/test/Top.test.ts"
+    test: "packages/cli/test/commands/Top.test.ts"
   },
   {
     name: "the list of servers shows passwords in URLs",
     file: "packages/client/src/servers/ServerEntry.ts",
     from: "[withoutSecrets(entry.url), ...named",
     to: "[entry.url, ...named",
-    test: "packages/cli/test/Install.test.ts"
+    test: "packages/cli/test/commands/Install.test.ts"
   }
 ]

@@ -9,7 +9,7 @@ import { statements } from "./faults/statements.ts"
 const streamable = "packages/client/src/transport/http/Streamable.ts"
 const model = "packages/client/test/transport/http/Streamable.model.test.ts"
 
-const middleware = "packages/client/src/ClientMiddleware.ts"
+const middleware = "packages/client/src/connection/ClientMiddleware.ts"
 const middlewareTest = "packages/client/test/connection/ClientMiddleware.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
@@ -138,14 +138,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/client/src/reconnect/Reconnect.ts",
     from: "(Exit.isFailure(exit) ? Scope.close(own, exit) : backoff.started)",
     to: "(Exit.isFailure(exit) ? Effect.void : backoff.started)",
-    test: "packages/client/test/reconnect/RecoveryOpening.test.ts"
+    test: "packages/client/test/reconnect/ReconnectOpening.test.ts"
   },
   {
     name: "a connection that could not be restored stays open",
     file: "packages/client/src/reconnect/Reconnect.ts",
     from: "Effect.onError(restore(connection), (cause) => Scope.close(scope, Exit.failCause(cause)))",
     to: "restore(connection)",
-    test: "packages/client/test/reconnect/RecoveryOpening.test.ts"
+    test: "packages/client/test/reconnect/ReconnectOpening.test.ts"
   },
   {
     name: "the refusal of a caller is Closed",
@@ -215,14 +215,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/client/src/transport/http/ResumeStream.ts",
     from: "this.minDelay * Math.min(growth, 2 ** brief)",
     to: "this.minDelay",
-    test: "packages/client/test/transport/http/Reconnect.test.ts"
+    test: "packages/client/test/transport/http/EndedStreams.test.ts"
   },
   {
     name: "a retry of the server's is taken without a floor",
     file: "packages/client/src/transport/http/ResumeStream.ts",
     from: "Effect.sleep(Math.max(least, retry",
     to: "Effect.sleep(Math.max(0 * least, retry",
-    test: "packages/client/test/transport/http/Reconnect.test.ts"
+    test: "packages/client/test/transport/http/EndedStreams.test.ts"
   },
   {
     name: "progress of an answer is not sent to the server that asked for it",

@@ -2,8 +2,8 @@
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const endpoint = "packages/console/test/Console.test.ts"
-const admin = "packages/operate/test/AdminRoutes.test.ts"
-const model = "packages/console/test/model.test.ts"
+const admin = "packages/operate/test/admin/AdminRoutes.test.ts"
+const model = "packages/console/test/page/model.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
@@ -60,14 +60,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/server/src/view/Observer.ts",
     from: "`${prefix}${++made}`",
     to: "`${prefix}${made}`",
-    test: "packages/operate/test/Audit.test.ts"
+    test: "packages/operate/test/audit/Audit.test.ts"
   },
   {
     name: "one layer that observes a client replaces another",
-    file: "packages/client/src/ClientObserver.ts",
+    file: "packages/client/src/connection/ClientObserver.ts",
     from: "`${prefix}${++made}`",
     to: "`${prefix}${made}`",
-    test: "packages/operate/test/Audit.test.ts"
+    test: "packages/operate/test/audit/Audit.test.ts"
   },
   {
     name: "questions stand beside the calls that ask",

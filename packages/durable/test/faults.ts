@@ -3,8 +3,8 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 const statements = "packages/durable/src/store/Statements.ts"
 const laws = "packages/durable/test/store/laws.test.ts"
-const postgres = "packages/durable/test/store/postgres.test.ts"
-const sqlite = "packages/durable/test/store/sqlite.test.ts"
+const postgres = "packages/durable/test/postgres/postgres.test.ts"
+const sqlite = "packages/durable/test/sqlite/sqlite.test.ts"
 const network = "packages/durable/test/process/network.test.ts"
 
 const engine = "packages/durable/test/workflow/engine.test.ts"

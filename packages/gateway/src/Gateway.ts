@@ -27,12 +27,12 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import * as ClientNotifications from "./ClientNotifications.ts"
-import * as Relay from "./Relay.ts"
-import * as GatewayTasks from "./Tasks.ts"
+import * as ClientNotifications from "./downstream/ClientNotifications.ts"
+import * as Relay from "./downstream/Relay.ts"
+import * as GatewayTasks from "./tasks/Tasks.ts"
 import * as Translation from "./Translation.ts"
-import * as UpstreamCalls from "./UpstreamCalls.ts"
-import * as Upstreams from "./Upstreams.ts"
+import * as UpstreamCalls from "./upstream/UpstreamCalls.ts"
+import * as Upstreams from "./upstream/Upstreams.ts"
 
 type ServerOptions = McpServer.Options<never, never>
 

@@ -1,10 +1,10 @@
 /** Small faults of this package, each with the test that fails with it: `npm run requirements -- --prove`. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
-const directory = "packages/nodes/test/directory.test.ts"
+const directory = "packages/nodes/test/directory/Directory.test.ts"
 const directorySource = "packages/nodes/src/directory/Directory.ts"
 const death = "packages/nodes/test/death.test.ts"
-const relay = "packages/nodes/test/relay.test.ts"
+const relay = "packages/nodes/test/relay/TcpRelay.test.ts"
 const endpoints = "packages/nodes/test/endpoints.test.ts"
 const laws = "packages/nodes/test/laws.test.ts"
 const sessions = "packages/nodes/test/sessions.test.ts"
@@ -198,21 +198,21 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/nodes/src/postgres/layer.ts",
     from: "directoryOf(run, ofLease.run, times)",
     to: "directoryOf(run, run, times)",
-    test: "packages/nodes/test/postgres.test.ts"
+    test: "packages/nodes/test/postgres/postgres.test.ts"
   },
   {
     name: "A Redis keeps the names of streams that are forgotten",
     file: "packages/nodes/src/redis/stores.ts",
     from: ".sRem(namesOf(session), stream)",
     to: ".sRem(namesOf(session), session)",
-    test: "packages/nodes/test/redis.test.ts"
+    test: "packages/nodes/test/redis/redis.test.ts"
   },
   {
     name: "A later use of a state whose reply was lost is told that the state is wrong",
     file: "packages/nodes/src/directory/SharedReplies.ts",
     from: 'if (use._tag === "Expired") return Effect.fail(spent)',
     to: 'if (use._tag === "Expired") return Effect.fail(expired)',
-    test: "packages/nodes/test/replies.test.ts"
+    test: "packages/nodes/test/directory/SharedReplies.test.ts"
   },
   {
     name: "A state that has expired by the clock of Postgres is used by a node whose clock is late",
@@ -247,14 +247,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/nodes/src/events/Sizes.ts",
     from: "if (this.streams.size <= maxStreams) break",
     to: "if (this.streams.size > 0) break",
-    test: "packages/nodes/test/sizes.test.ts"
+    test: "packages/nodes/test/events/Sizes.test.ts"
   },
   {
     name: "A wrong URL of a Redis is told with its password",
     file: "packages/nodes/src/redis/layer.ts",
     from: "yield* checked(url)",
     to: "yield* Effect.ignore(checked(url))",
-    test: "packages/nodes/test/redis.test.ts"
+    test: "packages/nodes/test/redis/redis.test.ts"
   },
   {
     name: "A relayed stream of a batch forgets an answer that came before the last event",

@@ -14,28 +14,28 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/operate/src/telemetry/Operations.ts",
     from: "if (!succeeded || this.names.size >= most) return undefined",
     to: "if (this.names.size >= most) return undefined",
-    test: "packages/operate/test/Telemetry.test.ts"
+    test: "packages/operate/test/telemetry/Telemetry.test.ts"
   },
   {
     name: "the wait for a permit is not measured",
     file: "packages/core/src/peer/Inbound.ts",
     from: "next.waited = observer.now() - next.arrived",
     to: "next.waited = 0",
-    test: "packages/operate/test/Telemetry.test.ts"
+    test: "packages/operate/test/telemetry/Telemetry.test.ts"
   },
   {
     name: "a request that is refused is not observed",
     file: "packages/core/src/peer/Inbound.ts",
     from: "this.handlers.observer?.received(entry, Exit.fail(error), this.peer)",
     to: "",
-    test: "packages/operate/test/Telemetry.test.ts"
+    test: "packages/operate/test/telemetry/Telemetry.test.ts"
   },
   {
     name: "a session that has ended is not measured",
     file: "packages/server/src/dispatch/SessionFactory.ts",
     from: "if (sessions.delete(session)) shared.observer?.closed?.(session)",
     to: "sessions.delete(session)",
-    test: "packages/operate/test/Telemetry.test.ts"
+    test: "packages/operate/test/telemetry/Telemetry.test.ts"
   },
   {
     name: "a mistake of the client is an error of the server's span",
@@ -49,14 +49,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/core/src/peer/Spans.ts",
     from: "named?.traceId === current?.traceId ? undefined : named",
     to: "named",
-    test: "packages/operate/test/Export.test.ts"
+    test: "packages/operate/test/telemetry/Export.test.ts"
   },
   {
     name: "a metric of the dashboard does not exist",
     file: "packages/operate/src/telemetry/Names.ts",
     from: '"mcp.server.backlog"',
     to: '"mcp.server.waiting"',
-    test: "packages/operate/test/Prometheus.test.ts"
+    test: "packages/operate/test/telemetry/Prometheus.test.ts"
   },
   {
     name: "a parked task is not in the view",
@@ -91,140 +91,140 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/server/src/http/request/InFlightRequests.ts",
     from: "return !this.draining && !this.drain.isDraining",
     to: "return !this.draining",
-    test: "packages/operate/test/Steer.test.ts"
+    test: "packages/operate/test/admin/Steer.test.ts"
   },
   {
     name: "a server that drains opens sessions in memory",
     file: "packages/server/src/dispatch/StatefulEra.ts",
     from: "if (drain.isDraining) return",
     to: "if (drain === undefined) return",
-    test: "packages/operate/test/Steer.test.ts"
+    test: "packages/operate/test/admin/Steer.test.ts"
   },
   {
     name: "a drain does not wait for the calls that run",
     file: "packages/server/src/session/Drain.ts",
     from: "return runs ? Effect.andThen(Effect.sleep(look), this.idle) : Effect.void",
     to: "return Effect.void",
-    test: "packages/operate/test/Steer.test.ts"
+    test: "packages/operate/test/admin/Steer.test.ts"
   },
   {
     name: "the answer to a call that ran before the first look is not shown",
     file: "packages/core/src/peer/Peer.ts",
     from: "for (const request of this.inbound.open) request.sink = this.watched(request.sink)",
     to: "this.watched(this.sink)",
-    test: "packages/operate/test/Steer.test.ts"
+    test: "packages/operate/test/admin/Steer.test.ts"
   },
   {
     name: "bodies of messages are shown though no program asks for them",
     file: "packages/operate/src/admin/Messages.ts",
     from: "body: bodies === undefined ? undefined : textOf(bodyOf(message), bodies.redact)",
     to: "body: textOf(bodyOf(message), bodies?.redact ?? [])",
-    test: "packages/operate/test/Steer.test.ts"
+    test: "packages/operate/test/admin/Steer.test.ts"
   },
   {
     name: "sessions of two nodes have the same id",
     file: "packages/operate/src/admin/Cluster.ts",
     from: "({ ...session, id: marked(session.id, node), node })",
     to: "({ ...session, node })",
-    test: "packages/operate/test/Cluster.test.ts"
+    test: "packages/operate/test/admin/Cluster.test.ts"
   },
   {
     name: "an action is done at the node that is asked",
     file: "packages/operate/src/admin/Cluster.ts",
     from: "if (name === this.self) return this.here(action)",
     to: "if (name !== undefined) return this.here(action)",
-    test: "packages/operate/test/Cluster.test.ts"
+    test: "packages/operate/test/admin/Cluster.test.ts"
   },
   {
     name: "a server that drains says that it is ready",
     file: "packages/operate/src/health/Health.ts",
     from: "yield* onShutdown(health.drain)",
     to: "",
-    test: "packages/operate/test/Health.test.ts"
+    test: "packages/operate/test/health/Health.test.ts"
   },
   {
     name: "an audit file has a line twice after a write that stopped halfway",
     file: "packages/operate/src/audit/Sink.ts",
     from: "bytes.subarray(Math.max(0, Number(size - begun)))",
     to: "bytes",
-    test: "packages/operate/test/Audit.test.ts"
+    test: "packages/operate/test/audit/Audit.test.ts"
   },
   {
     name: "an audit trail that blocks drops requests",
     file: "packages/operate/src/audit/Trail.ts",
     from: "this.waiting.length >= most && !isAdmitted",
     to: "this.waiting.length >= most",
-    test: "packages/operate/test/Audit.test.ts"
+    test: "packages/operate/test/audit/Audit.test.ts"
   },
   {
     name: "the admin endpoint shows the query of a resource",
     file: "packages/operate/src/admin/Snapshot.ts",
     from: "? withoutSecrets(target) : target,",
     to: "? target : target,",
-    test: "packages/operate/test/Admin.test.ts"
+    test: "packages/operate/test/admin/Admin.test.ts"
   },
   {
     name: "a line of an audit trail that was hashed anew passes",
     file: "packages/operate/src/audit/verify.ts",
     from: "else if (linked.prev !== tail.hash)",
     to: "else if (linked.prev === linked.hash)",
-    test: "packages/operate/test/Audit.test.ts"
+    test: "packages/operate/test/audit/Audit.test.ts"
   },
   {
     name: "requests do not wait for a slow audit trail",
     file: "packages/server/src/dispatch/SessionFactory.ts",
     from: "const full = this.shared.observer?.admit?.()",
     to: "const full: Effect.Effect<void> | undefined = undefined as Effect.Effect<void> | undefined",
-    test: "packages/operate/test/Audit.test.ts"
+    test: "packages/operate/test/audit/Audit.test.ts"
   },
   {
     name: "an audit trail has the value of a redacted argument",
     file: "packages/operate/src/audit/entries.ts",
     from: 'redact.includes(key) ? "[redacted]" : inner',
     to: "redact.includes(key) ? inner : inner",
-    test: "packages/operate/test/Audit.test.ts"
+    test: "packages/operate/test/audit/Audit.test.ts"
   },
   {
     name: "an audit trail has the query of a resource",
     file: "packages/protocol/src/Excerpt.ts",
     from: 'uri.replace(/[?#][^]*$/, "")',
     to: "uri",
-    test: "packages/operate/test/Audit.test.ts"
+    test: "packages/operate/test/audit/Audit.test.ts"
   },
   {
     name: "a token that may only see interrupts",
     file: "packages/operate/src/admin/Access.ts",
     from: 'wanted === "steer" && right === "see"',
     to: 'wanted !== "steer" && right !== "see" && false',
-    test: "packages/operate/test/Admin.test.ts"
+    test: "packages/operate/test/admin/Admin.test.ts"
   },
   {
     name: "the admin endpoint answers a name that was rebound",
     file: "packages/operate/src/admin/Access.ts",
     from: "return rebound === undefined ? undefined : forbidden(rebound)",
     to: "return rebound === undefined ? undefined : undefined",
-    test: "packages/operate/test/Admin.test.ts"
+    test: "packages/operate/test/admin/Admin.test.ts"
   },
   {
     name: "the admin endpoint shows the id of a session over HTTP",
     file: "packages/operate/src/admin/Snapshot.ts",
     from: "session.duplex ? session.id : digest(session.id)",
     to: "session.duplex ? session.id : session.id",
-    test: "packages/operate/test/Admin.test.ts"
+    test: "packages/operate/test/admin/Admin.test.ts"
   },
   {
     name: "a connection that replaces another is not counted",
-    file: "packages/client/src/ClientObserver.ts",
+    file: "packages/client/src/connection/ClientObserver.ts",
     from: "if (before) for (const one of all) one.reconnected?.()",
     to: "",
-    test: "packages/operate/test/Telemetry.test.ts"
+    test: "packages/operate/test/telemetry/Telemetry.test.ts"
   },
   {
     name: "what an endpoint refuses is not observed",
     file: "packages/server/src/http/observedEndpoint.ts",
     from: "if (refused !== undefined) look(http, refused)",
     to: "",
-    test: "packages/operate/test/Telemetry.test.ts"
+    test: "packages/operate/test/telemetry/Telemetry.test.ts"
   },
   {
     name: "spans have the arguments of calls unasked",
@@ -252,41 +252,41 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/operate/src/admin/Access.ts",
     from: "proxied.some((name) => headers[name] !== undefined)",
     to: "proxied.every((name) => headers[name] !== undefined)",
-    test: "packages/operate/test/Admin.test.ts"
+    test: "packages/operate/test/admin/Admin.test.ts"
   },
   {
     name: "a bigint stops the audit trail",
     file: "packages/operate/src/audit/chain.ts",
     from: "return JSON.stringify({ ...fields, prev }, numbers)",
     to: "return JSON.stringify({ ...fields, prev })",
-    test: "packages/operate/test/Audit.test.ts"
+    test: "packages/operate/test/audit/Audit.test.ts"
   },
   {
     name: "the token of top goes to any host in plain text",
     file: "packages/cli/src/top/Endpoint.ts",
     from: 'protocol === "https:" ||',
     to: 'protocol !== "" ||',
-    test: "packages/cli/test/Top.test.ts"
+    test: "packages/cli/test/commands/Top.test.ts"
   },
   {
     name: "a second process adds its lines to an audit table",
     file: "packages/operate/src/audit/AuditSql.ts",
     from: "there.some(({ line }, i) => line !== rows[i]?.line)",
     to: "there.some(({ line }, i) => line === undefined && i < 0)",
-    test: "packages/operate/test/AuditSql.test.ts"
+    test: "packages/operate/test/audit/AuditSql.test.ts"
   },
   {
     name: "a parameter of a method that is not known is shown as its target",
     file: "packages/operate/src/admin/Messages.ts",
     from: "own === undefined ? asked?.target : namedIn(own)",
     to: "own === undefined ? asked?.target : targetOf(own.params ?? {})",
-    test: "packages/operate/test/Steer.test.ts"
+    test: "packages/operate/test/admin/Steer.test.ts"
   },
   {
     name: "the text of a structured result shows an operator what its redaction hides",
     file: "packages/operate/src/admin/Messages.ts",
     from: "? redactedText(inner, redact) : inner",
     to: "? inner : inner",
-    test: "packages/operate/test/Steer.test.ts"
+    test: "packages/operate/test/admin/Steer.test.ts"
   }
 ]

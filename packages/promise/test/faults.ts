@@ -35,7 +35,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/promise/src/schema/Standard.ts",
     from: "result.issues === undefined ?",
     to: "true ?",
-    test: "packages/promise/test/schemas.test.ts"
+    test: "packages/promise/test/schema/schemas.test.ts"
   },
   {
     name: "a refused token is an anonymous caller",

@@ -17,7 +17,7 @@ import type * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as Faulty from "./Faulty.ts"
+import * as Faulty from "./wire/Faulty.ts"
 import * as McpTest from "./McpTest.ts"
 
 /** One way to connect. */

@@ -8,7 +8,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Arbitraries from "../src/Arbitraries.ts"
-import * as Scripted from "../src/Scripted.ts"
+import * as Scripted from "../src/wire/Scripted.ts"
 import { Bookings, features } from "./features.ts"
 
 describe("arbitraries", () => {

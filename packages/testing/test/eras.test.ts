@@ -3,7 +3,7 @@ import { Tool, Tools } from "@effect-mcp/core"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
-import * as McpCheck from "../src/McpCheck.ts"
+import * as McpCheck from "../src/check/McpCheck.ts"
 import * as McpTest from "../src/McpTest.ts"
 import { everyone, expect, handlerOf, type Program, programs } from "./programs.ts"
 

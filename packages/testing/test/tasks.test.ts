@@ -3,7 +3,7 @@ import { Elicitation, Tool, Tools } from "@effect-mcp/core"
 import { Tasks } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Clock, Context, Deferred, Effect, Exit, Layer, Schema } from "effect"
-import * as McpCheck from "../src/McpCheck.ts"
+import * as McpCheck from "../src/check/McpCheck.ts"
 import * as McpTest from "../src/McpTest.ts"
 import { answered, everyone, expect, handlerOf, type Leaf, type Program, programs } from "./programs.ts"
 

@@ -7,15 +7,23 @@ import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import { assemble, orUsage, parseBase, propertyOf, requiredOf, signature, unknownArgument } from "../Arguments.ts"
-import * as Calling from "../Calling.ts"
-import { code, Failure, usage } from "../Exit.ts"
-import * as Form from "../Form.ts"
-import type { Output } from "../Output.ts"
-import * as Questions from "../Questions.ts"
+import {
+  assemble,
+  orUsage,
+  parseBase,
+  propertyOf,
+  requiredOf,
+  signature,
+  unknownArgument
+} from "../terminal/Arguments.ts"
+import * as Calling from "../session/Calling.ts"
+import { code, Failure, usage } from "../terminal/Exit.ts"
+import * as Form from "../questions/Form.ts"
+import type { Output } from "../terminal/Output.ts"
+import * as Questions from "../questions/Questions.ts"
 import { json } from "../render/Text.ts"
-import * as Session from "../Session.ts"
-import { safeLine } from "../Style.ts"
+import * as Session from "../session/Session.ts"
+import { safeLine } from "../terminal/Style.ts"
 import { all, assignments, name, noSuchTool, outputFile, progressEvents } from "./Shared.ts"
 
 /** The arguments as the tool's schema wants them, asked for where they are missing; nothing is sent if they make no sense. */

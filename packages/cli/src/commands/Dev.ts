@@ -6,12 +6,12 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import * as Stream from "effect/Stream"
-import { code, Failure, usage } from "../Exit.ts"
-import { Output } from "../Output.ts"
-import { chosen, Server, version } from "../Session.ts"
-import * as Settings from "../Settings.ts"
-import { safe } from "../Style.ts"
-import * as Target from "../Target.ts"
+import { code, Failure, usage } from "../terminal/Exit.ts"
+import { Output } from "../terminal/Output.ts"
+import { chosen, Server, version } from "../session/Session.ts"
+import * as Settings from "../target/Settings.ts"
+import { safe } from "../terminal/Style.ts"
+import * as Target from "../target/Target.ts"
 import { checkEndpoint, endpointFlags, serve } from "./Proxy.ts"
 
 const config = {
@@ -57,7 +57,7 @@ export const dev = Command.make(
     // Loaded when needed: no other command watches or serves.
     const [Proxy, Restarts, ProjectFiles, Gateway] = yield* Effect.promise(() =>
       Promise.all([
-        import("../Proxy.ts"),
+        import("../proxy/Proxy.ts"),
         import("../dev/Restarts.ts"),
         import("../dev/ProjectFiles.ts"),
         import("@effect-mcp/gateway/Gateway")

@@ -5,9 +5,9 @@ import * as Flag from "effect/cli/Flag"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { usage } from "../Exit.ts"
-import { chosen } from "../Session.ts"
-import * as Settings from "../Settings.ts"
+import { usage } from "../terminal/Exit.ts"
+import { chosen } from "../session/Session.ts"
+import * as Settings from "../target/Settings.ts"
 
 const text = (name: string, metavar: string, description: string) =>
   Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.withDescription(description))
@@ -86,7 +86,7 @@ const checked = Effect.fnUntraced(function* (given: {
 })
 
 /** Loaded when needed: the other commands generate nothing. */
-const loaded = Effect.promise(() => import("../Fuzzing.ts"))
+const loaded = Effect.promise(() => import("../testing/Fuzzing.ts"))
 
 const settingsAndTarget = Effect.gen(function* () {
   const settings = yield* Settings.settings

@@ -4,7 +4,7 @@ import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import { type Inspection, inspection } from "../render/Listing.ts"
-import * as Session from "../Session.ts"
+import * as Session from "../session/Session.ts"
 import { all, ifThere, print } from "./Shared.ts"
 
 const collect = Effect.fnUntraced(function* (session: Session.Session) {

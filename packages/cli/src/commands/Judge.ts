@@ -4,8 +4,8 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { chosen } from "../Session.ts"
-import * as Settings from "../Settings.ts"
+import { chosen } from "../session/Session.ts"
+import * as Settings from "../target/Settings.ts"
 import { placeOf } from "../tap/Tap.ts"
 import { reportFlags } from "./Fuzz.ts"
 
@@ -41,7 +41,7 @@ export const judge = Command.make(
     const { place, settings, target } = yield* served(given)
     const { level, only, report } = given
     // Loaded when needed: the other commands judge nothing.
-    const Judging = yield* Effect.promise(() => import("../Judging.ts"))
+    const Judging = yield* Effect.promise(() => import("../testing/Judging.ts"))
     return yield* Judging.judge(target, settings, place, {
       level,
       only,
@@ -76,7 +76,7 @@ export const record = Command.make(
   },
   Effect.fnUntraced(function* (given) {
     const { place, settings, target } = yield* served(given)
-    const Recording = yield* Effect.promise(() => import("../Recording.ts"))
+    const Recording = yield* Effect.promise(() => import("../testing/Recording.ts"))
     return yield* Recording.record(target, settings, place, { file: given.file, redact: given.redact })
   })
 ).pipe(

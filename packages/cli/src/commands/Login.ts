@@ -8,13 +8,13 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { fromOAuth, silent, code, usage } from "../Exit.ts"
-import type { Options } from "../Logins.ts"
-import { Output } from "../Output.ts"
+import { fromOAuth, silent, code, usage } from "../terminal/Exit.ts"
+import type { Options } from "../target/Logins.ts"
+import { Output } from "../terminal/Output.ts"
 import { json, table } from "../render/Text.ts"
-import { Server } from "../Session.ts"
-import * as Settings from "../Settings.ts"
-import { safeLine } from "../Style.ts"
+import { Server } from "../session/Session.ts"
+import * as Settings from "../target/Settings.ts"
+import { safeLine } from "../terminal/Style.ts"
 
 const url = Argument.String("url").pipe(
   Argument.withDescription("The server's URL; also taken after --"),
@@ -36,7 +36,7 @@ const use = Effect.fnUntraced(function* <A>(
   body: (oauth: OAuth.OAuth["Service"]) => Effect.Effect<A, OAuthError>
 ) {
   // Loaded when needed: the other commands may need no HTTP.
-  const Logins = yield* Effect.promise(() => import("../Logins.ts"))
+  const Logins = yield* Effect.promise(() => import("../target/Logins.ts"))
   return yield* Effect.mapError(Logins.use(options, body), fromOAuth)
 })
 

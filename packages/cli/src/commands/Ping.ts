@@ -2,8 +2,8 @@
 import * as Command from "effect/cli/Command"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Session from "../Session.ts"
-import { safeLine } from "../Style.ts"
+import * as Session from "../session/Session.ts"
+import { safeLine } from "../terminal/Style.ts"
 import { print } from "./Shared.ts"
 
 export const ping = Command.make("ping", {}, () =>

@@ -3,13 +3,13 @@ import type { CompleteResult, Reference } from "@effect-mcp/protocol/model/Compl
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
-import { assembleText, orUsage } from "../Arguments.ts"
-import { usage } from "../Exit.ts"
+import { assembleText, orUsage } from "../terminal/Arguments.ts"
+import { usage } from "../terminal/Exit.ts"
 import { promptResult } from "../render/Content.ts"
 import * as Listing from "../render/Listing.ts"
 import { json } from "../render/Text.ts"
-import * as Session from "../Session.ts"
-import { safeLine } from "../Style.ts"
+import * as Session from "../session/Session.ts"
+import { safeLine } from "../terminal/Style.ts"
 import { all, assignments, name, print } from "./Shared.ts"
 
 export const prompts = Command.make("prompts", {}, () =>

@@ -3,11 +3,11 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { usage } from "../Exit.ts"
-import { Output } from "../Output.ts"
-import type { Served } from "../Proxy.ts"
-import { chosen } from "../Session.ts"
-import * as Settings from "../Settings.ts"
+import { usage } from "../terminal/Exit.ts"
+import { Output } from "../terminal/Output.ts"
+import type { Served } from "../proxy/Proxy.ts"
+import { chosen } from "../session/Session.ts"
+import * as Settings from "../target/Settings.ts"
 
 /** Where a server is served again. */
 export const endpointFlags = {
@@ -54,9 +54,9 @@ export const serve = Effect.fnUntraced(function* (gateway: Served, name: string,
   const { allowHost, allowOrigin, host, port } = endpoint
   const output = yield* Output
   // Loaded when needed: the other commands serve nothing.
-  const { overStdio } = yield* Effect.promise(() => import("../Proxy.ts"))
+  const { overStdio } = yield* Effect.promise(() => import("../proxy/Proxy.ts"))
   if (Option.isNone(port)) return yield* overStdio(gateway)
-  const { overHttp } = yield* Effect.promise(() => import("../ProxyHttp.ts"))
+  const { overHttp } = yield* Effect.promise(() => import("../proxy/ProxyHttp.ts"))
   return yield* overHttp(gateway, {
     port: port.value,
     host: Option.getOrElse(host, () => "127.0.0.1"),
@@ -74,7 +74,7 @@ export const proxy = Command.make(
     const settings = yield* Settings.settings
     const target = yield* chosen(settings)
     const { note } = yield* Output
-    const { gateway } = yield* Effect.promise(() => import("../Proxy.ts"))
+    const { gateway } = yield* Effect.promise(() => import("../proxy/Proxy.ts"))
     return yield* serve(gateway(target, settings, endpoint.clients, note), target.name, endpoint)
   })
 ).pipe(

@@ -7,9 +7,9 @@ import * as Argument from "effect/cli/Argument"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { closest } from "../Arguments.ts"
+import { closest } from "../terminal/Arguments.ts"
 import { json, type View } from "../render/Text.ts"
-import type { Session } from "../Session.ts"
+import type { Session } from "../session/Session.ts"
 
 export const name = (what: string) => Argument.String("name").pipe(Argument.withDescription(what))
 export const uri = Argument.String("uri").pipe(Argument.withDescription("The resource's URI"))

@@ -3,9 +3,9 @@ import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { code, Failure } from "../Exit.ts"
+import { code, Failure } from "../terminal/Exit.ts"
 import * as Listing from "../render/Listing.ts"
-import * as Session from "../Session.ts"
+import * as Session from "../session/Session.ts"
 import { all, name, noSuchTool, print } from "./Shared.ts"
 
 export const tools = Command.make(

@@ -16,9 +16,9 @@ import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
-import * as Endings from "../Exit.ts"
+import * as Endings from "../terminal/Exit.ts"
 import { indent } from "../render/Text.ts"
-import type { Target } from "../Target.ts"
+import type { Target } from "../target/Target.ts"
 import { offered } from "./offered.ts"
 
 export interface Options {

@@ -9,7 +9,7 @@ import * as Equal from "effect/Equal"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import * as Result from "effect/Result"
-import { usage } from "../Exit.ts"
+import { usage } from "../terminal/Exit.ts"
 import * as ConfigurationText from "./ConfigurationText.ts"
 import type { Host } from "./Host.ts"
 

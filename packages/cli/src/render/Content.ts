@@ -5,7 +5,7 @@ import type { ContentBlock, ResourceContents } from "@effect-mcp/protocol/model/
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import type { GetPromptResult } from "@effect-mcp/protocol/model/Prompt"
 import * as Equal from "effect/Equal"
-import { safeLine } from "../Style.ts"
+import { safeLine } from "../terminal/Style.ts"
 import { base64Size, exact, indent, json, size, type View } from "./Text.ts"
 
 /** Bytes that an answer carries. */

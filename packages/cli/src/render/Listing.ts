@@ -7,7 +7,7 @@ import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import type { Resource, ResourceTemplate } from "@effect-mcp/protocol/model/Resource"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Tool } from "@effect-mcp/protocol/model/Tool"
-import { safe, safeLine } from "../Style.ts"
+import { safe, safeLine } from "../terminal/Style.ts"
 import { properties } from "./Schemas.ts"
 import { indent, json, size, table, type View, wrap } from "./Text.ts"
 

@@ -2,8 +2,8 @@
  * A tool's arguments, read off its JSON Schema for people. Says less than the schema; `effect-mcp tools NAME` shows all of it.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import { propertyOf, typesOf } from "../Arguments.ts"
-import * as Style from "../Style.ts"
+import { propertyOf, typesOf } from "../terminal/Arguments.ts"
+import * as Style from "../terminal/Style.ts"
 
 /** A type in a few characters: `string`, `integer[]`, `"a" | "b"`. */
 export const typeName = (schema: unknown, root: JsonObject): string => {

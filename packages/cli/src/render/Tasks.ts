@@ -1,7 +1,7 @@
 /** Tasks of a server, for people. */
 import type { TaskState } from "@effect-mcp/client/McpClient"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import { safeLine, type Style } from "../Style.ts"
+import { safeLine, type Style } from "../terminal/Style.ts"
 import { indent, table, type View } from "./Text.ts"
 
 const shade = (style: Style, status: string): string => {

@@ -2,8 +2,8 @@
  * Plain layout: columns, wrapping, indentation. Widths are terminal cells, not characters.
  */
 import { displayWidth } from "effect/cli/CliOutput"
-import type { Output } from "../Output.ts"
-import * as Style from "../Style.ts"
+import type { Output } from "../terminal/Output.ts"
+import * as Style from "../terminal/Style.ts"
 
 /** What rendering needs to know of the place it renders for. */
 export type View = Pick<Output["Service"], "isTerminal" | "style" | "width">

@@ -15,8 +15,8 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { createServer } from "node:http"
-import { cannotServe } from "../ProxyHttp.ts"
-import type { Settings } from "../Settings.ts"
+import { cannotServe } from "../proxy/ProxyHttp.ts"
+import type { Settings } from "../target/Settings.ts"
 import type { HttpEar } from "./Ear.ts"
 
 export interface Options extends Pick<Settings, "headers"> {

@@ -8,8 +8,8 @@ import * as ChildProcess from "effect/process/ChildProcess"
 import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import { Stdio } from "effect/Stdio"
 import * as Stream from "effect/Stream"
-import { code, Failure } from "../Exit.ts"
-import type { Settings } from "../Settings.ts"
+import { code, Failure } from "../terminal/Exit.ts"
+import type { Settings } from "../target/Settings.ts"
 import type { LineEar } from "./Ear.ts"
 
 /** How long a server may take to exit once its input has ended. */

@@ -1,9 +1,9 @@
 /** A server that is served unchanged while an ear listens: over stdio where it is a process, over HTTP where it has a URL. */
 import * as Effect from "effect/Effect"
-import { usage } from "../Exit.ts"
-import { Output } from "../Output.ts"
-import type { Settings } from "../Settings.ts"
-import type { Target } from "../Target.ts"
+import { usage } from "../terminal/Exit.ts"
+import { Output } from "../terminal/Output.ts"
+import type { Settings } from "../target/Settings.ts"
+import type { Target } from "../target/Target.ts"
 import type { Ears } from "./Ear.ts"
 
 /** Where a server at a URL is served again. */

@@ -2,7 +2,7 @@
 import type { Message, Snapshot } from "@effect-mcp/operate/Admin"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { code, Failure, usage } from "../Exit.ts"
+import { code, Failure, usage } from "../terminal/Exit.ts"
 
 export interface Endpoint {
   readonly snapshot: Effect.Effect<Snapshot, Failure>

@@ -2,7 +2,7 @@
 import type { Message } from "@effect-mcp/operate/Admin"
 import { displayWidth } from "effect/cli/CliOutput"
 import { size } from "../render/Text.ts"
-import { safeLine, type Style } from "../Style.ts"
+import { safeLine, type Style } from "../terminal/Style.ts"
 import { drainWord, type Prompt, selectedLine, type State } from "./State.ts"
 import { lines, summary } from "./Tree.ts"
 

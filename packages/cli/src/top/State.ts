@@ -2,7 +2,7 @@
 import type { Message, Snapshot } from "@effect-mcp/operate/Admin"
 import * as Option from "effect/Option"
 import type * as Terminal from "effect/Terminal"
-import { plain } from "../Style.ts"
+import { plain } from "../terminal/Style.ts"
 import { type Filter, type Line, lines } from "./Tree.ts"
 
 /** What is typed before something is done. */

@@ -1,7 +1,7 @@
 /** What runs at a server as a tree: sessions with their requests, below those the questions that they wait for. */
 import type { RequestRow, SessionRow, Snapshot } from "@effect-mcp/operate/Admin"
 import { size } from "../render/Text.ts"
-import { safeLine, type Style } from "../Style.ts"
+import { safeLine, type Style } from "../terminal/Style.ts"
 
 /** Which requests are shown. */
 export interface Filter {

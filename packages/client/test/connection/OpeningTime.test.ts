@@ -8,7 +8,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Queue, Stream } from "effect"
 import { HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
-import * as Fake from "../http/support/fake.ts"
+import * as Fake from "../support/fake.ts"
 import { start, withProcesses } from "../support/processes.ts"
 
 const everyRevision = Revision.all.map(({ version }) => version)

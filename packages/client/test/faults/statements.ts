@@ -191,7 +191,7 @@ export const statements: ReadonlyArray<Fault> = [
     file: "packages/client/src/reconnect/ReconnectingConnection.ts",
     from: "policy: reopens ? policy : undefined",
     to: "policy: undefined",
-    test: "packages/client/test/reconnect/RecoveryStdio.test.ts",
+    test: "packages/client/test/reconnect/ReconnectStdio.test.ts",
     ids: ["stdio.client.restarts"]
   },
   {

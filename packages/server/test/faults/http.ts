@@ -12,7 +12,7 @@ const sessionTest = "packages/server/test/http/session/HttpSession.test.ts"
 const connectingTest = "packages/server/test/http/session/connecting.test.ts"
 const incomingTest = "packages/server/test/http/session/incoming.test.ts"
 const sessionModel = "packages/server/test/http/session/HttpSession.model.test.ts"
-const storeModel = "packages/server/test/http/session/EventStore.model.test.ts"
+const storeModel = "packages/server/test/session/EventStore.model.test.ts"
 
 export const httpFaults: ReadonlyArray<Fault> = [
   {

@@ -10,7 +10,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
     file: "packages/tasks/src/run/Audit.ts",
     from: ': refused("it is unknown to its caller", { id, owner })',
     to: ": Effect.void",
-    test: "packages/tasks/test/server/Audit.test.ts"
+    test: "packages/tasks/test/server/AuditLog.test.ts"
   },
   {
     name: "Middleware around the execution of tasks lies around no task",
@@ -73,7 +73,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
     file: "packages/tasks/src/run/Audit.ts",
     from: `"${line}"`,
     to: '"Nothing"',
-    test: "packages/tasks/test/server/Audit.test.ts",
+    test: "packages/tasks/test/server/AuditLog.test.ts",
     ids: ["tasks.audit.receiver" as const]
   })),
   {
@@ -81,7 +81,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
     file: "packages/tasks/src/run/Audit.ts",
     from: '"mcp.task.owner": nameOf(owner)',
     to: '"mcp.task.owner": "caller"',
-    test: "packages/tasks/test/server/Audit.test.ts",
+    test: "packages/tasks/test/server/AuditLog.test.ts",
     ids: ["tasks.audit.context"]
   },
   {

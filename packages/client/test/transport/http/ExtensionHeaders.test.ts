@@ -6,7 +6,7 @@ import type { Version } from "@effect-mcp/protocol/Revision"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { HttpClient } from "effect/http"
-import { json, result, client as fake } from "../../http/support/fake.ts"
+import { json, result, client as fake } from "../../support/fake.ts"
 import { declaring, Notes } from "../../support/notes.ts"
 import { discovered } from "./support/finding.ts"
 

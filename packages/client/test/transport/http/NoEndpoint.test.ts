@@ -6,7 +6,7 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpClient } from "effect/http"
-import * as Fake from "../../http/support/fake.ts"
+import * as Fake from "../../support/fake.ts"
 
 const url = "https://example.com/docs?key=secret"
 const page = "<!DOCTYPE html><html><head><title>Welcome</title></head></html>"

@@ -7,7 +7,7 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
-import * as Fake from "../../http/support/fake.ts"
+import * as Fake from "../../support/fake.ts"
 
 const url = "https://mcp.example.com/mcp?key=secret"
 const versions = Revision.all.map(({ version }) => version).filter((version) => version !== "2024-11-05")

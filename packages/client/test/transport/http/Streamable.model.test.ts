@@ -14,7 +14,7 @@ import { TestClock } from "effect/testing"
 import { vi } from "vitest"
 import { Endpoint } from "../../../src/transport/http/Endpoint.ts"
 import * as Streamable from "../../../src/transport/http/Streamable.ts"
-import * as History from "../../http/support/history.ts"
+import * as History from "../../support/history.ts"
 import { meta, sessions } from "./support/peer.ts"
 
 const Command = Schema.Union([

@@ -1,0 +1,89 @@
+/** Prompts of servers for a language model, and prompts of effect/ai served, in every revision. */
+import { RemotePrompt, ServedPrompt } from "@effect-mcp/ai"
+import { Prompt as McpPrompt, Prompts } from "@effect-mcp/core"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as McpTest from "@effect-mcp/testing/McpTest"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
+import { LanguageModel, Prompt } from "effect/ai"
+import { finish, model, text } from "../support/model.ts"
+
+const Review = McpPrompt.make("review", { arguments: { file: Schema.String } })
+
+/** A prompt as a program of effect/ai has it. */
+const reviewing = (file: string) =>
+  Prompt.fromMessages([
+    Prompt.systemMessage({ content: "Be brief" }),
+    Prompt.userMessage({
+      content: [
+        Prompt.textPart({ text: `Review ${file}` }),
+        Prompt.filePart({ mediaType: "image/png", data: new Uint8Array([1, 2, 3]) }),
+        Prompt.filePart({ mediaType: "application/pdf", fileName: "a b.pdf", data: "AQID" })
+      ]
+    }),
+    Prompt.assistantMessage({
+      content: [Prompt.reasoningPart({ text: "hm" }), Prompt.textPart({ text: "Which part?" })]
+    }),
+    Prompt.userMessage({
+      content: [Prompt.filePart({ mediaType: "text/html", data: new URL("https://example.com/spec") })]
+    })
+  ])
+
+const features = Layer.mergeAll(
+  Prompts.layer(Review, ({ file }) => Effect.sync(() => ServedPrompt.messages(reviewing(file)))),
+  Prompts.layer(McpPrompt.make("broken"), () =>
+    Effect.sync(() =>
+      ServedPrompt.messages(
+        Prompt.fromMessages([
+          Prompt.assistantMessage({
+            content: [Prompt.toolCallPart({ id: "1", name: "x", params: {}, providerExecuted: false })]
+          })
+        ])
+      )
+    )
+  )
+)
+
+describe.each(Revision.all)("Prompts in $version", (revision) => {
+  it.effect("that are served have a message for each part, and reach a model as they were", () =>
+    Effect.gen(function* () {
+      const client = yield* McpTest.connect(features, revision)
+      const { messages } = yield* client.getPrompt(Review, { file: "main.ts" })
+      const isLinked = revision.version >= "2025-06-18"
+      assert.deepStrictEqual(
+        messages.map(({ content, role }) => `${role} ${content.type}`),
+        [
+          "user text",
+          "user text",
+          "user image",
+          "user resource",
+          "assistant text",
+          isLinked ? "user resource_link" : "user text"
+        ]
+      )
+      const prompt = yield* RemotePrompt.get(client, Review, { file: "main.ts" })
+      assert.deepStrictEqual(
+        prompt.content.map(({ role }) => role),
+        ["user", "assistant", "user"]
+      )
+      assert.deepStrictEqual(prompt.content[0]?.content, [
+        Prompt.textPart({ text: "Be brief" }),
+        Prompt.textPart({ text: "Review main.ts" }),
+        Prompt.filePart({ mediaType: "image/png", data: "AQID" }),
+        Prompt.filePart({ mediaType: "application/pdf", fileName: "file:///a%20b.pdf", data: "AQID" })
+      ])
+      assert.include(JSON.stringify(prompt.content[2]?.content), "https://example.com/spec")
+      const { asked, layer } = model([text("Fine"), finish("stop")])
+      yield* Effect.provide(LanguageModel.generateText({ prompt }), layer)
+      assert.lengthOf(asked[0]?.prompt.content ?? [], 3)
+    })
+  )
+
+  it.effect("with calls of tools are not served", () =>
+    Effect.gen(function* () {
+      const client = yield* McpTest.connect(features, revision)
+      const error = yield* Effect.flip(RemotePrompt.getByName(client, "broken"))
+      assert.deepInclude(error, { _tag: "McpError", code: -32603 })
+    })
+  )
+})

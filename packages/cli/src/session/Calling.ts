@@ -1,0 +1,70 @@
+/** A call of a tool that runs, as a request or as a task: its progress on the terminal or as events, and its result. */
+import type { ClientError } from "@effect-mcp/client/ClientError"
+import type { CallEvent } from "@effect-mcp/client/McpClient"
+import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { code, silent } from "../terminal/Exit.ts"
+import * as ProgressLine from "../terminal/ProgressLine.ts"
+import { binaryOf, callResult } from "../render/Content.ts"
+import { bare, json, jsonLine } from "../render/Text.ts"
+import * as Save from "./Save.ts"
+import type { Session } from "./Session.ts"
+
+/** Where a call is shown. */
+export interface Shown {
+  /** Whether progress and result are lines of JSON. */
+  readonly asEvents: boolean
+  /** The file for the bytes of the result. */
+  readonly file: Option.Option<string>
+}
+
+/** Progress as it comes; the result when it is there. */
+const show =
+  ({ output }: Session, { asEvents }: Shown) =>
+  (event: CallEvent<CallToolResult>) => {
+    if (event._tag === "Result") {
+      return Effect.andThen(
+        output.live(undefined),
+        asEvents ? output.line(jsonLine({ event: "result", result: event.value })) : Effect.void
+      )
+    }
+    const { message, progress, total } = event
+    return asEvents
+      ? output.line(jsonLine({ event: "progress", progress, total, message }))
+      : output.live(ProgressLine.line(event, output.noteWidth, output.noteStyle))
+  }
+
+/** Shows the events of a call until it ends, then its result; gives the result. */
+export const follow = Effect.fnUntraced(function* (
+  session: Session,
+  shown: Shown,
+  events: Stream.Stream<CallEvent<CallToolResult>, ClientError>
+) {
+  const { output } = session
+  const last = yield* events.pipe(
+    Stream.tap(show(session, shown)),
+    Stream.runLast,
+    Effect.ensuring(output.live(undefined))
+  )
+  if (Option.isNone(last) || last.value._tag !== "Result") return undefined
+  const result = last.value.value
+  yield* print(session, shown, result)
+  return result
+})
+
+/** Prints a result, or writes it to the file. */
+export const print = Effect.fnUntraced(function* (
+  { output, settings }: Session,
+  { asEvents, file }: Shown,
+  result: CallToolResult
+) {
+  if (Option.isSome(file)) {
+    const parts = result.content.flatMap((block) => binaryOf(block) ?? [])
+    yield* Save.save(file.value, parts, callResult(bare, result))
+  } else if (!asEvents) yield* output.line(settings.json ? json(result) : callResult(output, result))
+})
+
+/** A tool that failed ends the command with the code of the server's errors; its message is shown already. */
+export const failing = ({ isError }: CallToolResult) => (isError === true ? silent(code.server) : Effect.void)

@@ -1,0 +1,275 @@
+/**
+ * What `fuzz`, `fuzz-client` and `replay` do: the search with its progress on the screen, its reports in files, and findings played again.
+ */
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Diff from "@effect-mcp/testing/Diff"
+import * as Fuzz from "@effect-mcp/testing/Fuzz"
+import * as FuzzClient from "@effect-mcp/testing/FuzzClient"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as Path from "effect/Path"
+import type { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
+import * as Schema from "effect/Schema"
+import * as Endings from "../terminal/Exit.ts"
+import { Output } from "../terminal/Output.ts"
+import { json, jsonLine } from "../render/Text.ts"
+import type { Settings } from "../target/Settings.ts"
+import { safeLine } from "../terminal/Style.ts"
+import type { Target } from "../target/Target.ts"
+
+/** The flags of every search. */
+export interface SearchFlags {
+  readonly jobs: number
+  readonly known: string | undefined
+  readonly level: "MUST" | "SHOULD" | "robustness"
+  readonly only: ReadonlyArray<string>
+  readonly report: ReadonlyArray<string>
+  readonly runs: number | undefined
+  readonly save: string | undefined
+  readonly seed: string
+  /** In milliseconds. */
+  readonly time: number
+}
+
+export interface Flags extends SearchFlags {
+  readonly allowDestructive: boolean
+  readonly skipTool: ReadonlyArray<string>
+}
+
+const { Report } = Fuzz
+
+const open = Effect.fnUntraced(function* ({ name, words = [] }: Target, settings: Settings) {
+  const [command, ...args] = words
+  if (command === undefined)
+    return yield* Endings.usage(`${name} cannot be fuzzed: name its command or its URL after --`)
+  if (/^https?:\/\//i.test(command)) {
+    if (args.length > 0) return yield* Endings.usage(`A URL takes no arguments: ${args.join(" ")}`)
+    const { headers } = settings
+    return yield* Effect.provide(Fuzz.http({ url: command, headers }), FetchHttpClient.layer)
+  }
+  const output = yield* Output
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const stderr = (text: string): void => void runFork(output.note(output.noteStyle.dim(`[server] ${text.trimEnd()}`)))
+  return yield* Fuzz.command({
+    command,
+    args,
+    env: settings.env,
+    cwd: settings.cwd,
+    stderr: settings.verbose ? stderr : undefined
+  })
+})
+
+export const readFile = Effect.fnUntraced(function* (file: string) {
+  const fs = yield* FileSystem.FileSystem
+  return yield* Effect.mapError(fs.readFileString(file), ({ message }) =>
+    Endings.usage(`Cannot read ${file}: ${message}`)
+  )
+})
+
+export const writeFile = Effect.fnUntraced(function* (file: string, text: string, flag: "w" | "a" = "w") {
+  const fs = yield* FileSystem.FileSystem
+  yield* Effect.mapError(fs.writeFileString(file, text, { flag }), ({ message }) =>
+    Endings.usage(`Cannot write ${file}: ${message}`)
+  )
+})
+
+/** The lines of a file of accepted findings. */
+const knownIn = (text: string): ReadonlySet<string> =>
+  new Set(
+    text
+      .split(/\r?\n/)
+      .map((line) => line.replace(/#.*/, "").trim())
+      .filter((line) => line !== "")
+  )
+
+const unreachable = ({ message }: Fuzz.TargetError) => new Endings.Failure({ code: Endings.code.connection, message })
+
+const revisionsOf = ({ revision }: Settings): ReadonlyArray<Revision.Revision> =>
+  Revision.all.filter(({ version }) => revision === undefined || revision === version)
+
+export const patienceOf = ({ timeout }: Settings): number | undefined => timeout && Duration.toMillis(timeout)
+
+/** The findings that `--known` accepts. */
+export const knownOf = (file: string | undefined) =>
+  file === undefined ? Effect.succeed<ReadonlySet<string>>(new Set()) : Effect.map(readFile(file), knownIn)
+
+/** What the flags say to a search, with its progress on the screen. */
+const limitsOf = Effect.fnUntraced(function* (flags: SearchFlags) {
+  const output = yield* Output
+  const known = yield* knownOf(flags.known)
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const onProgress = ({ conversations, findings, shrinking }: Fuzz.Progress): void => {
+    const now = shrinking === undefined ? "" : `, making ${safeLine(shrinking)} shorter`
+    runFork(output.live(`${conversations} conversations, ${findings.length} findings${now}`))
+  }
+  const { jobs, only, runs, seed, time } = flags
+  return { jobs, only, runs, seed, time, known, onProgress }
+})
+
+/** Shows a report, writes its files and the findings; fails where there is a finding of the level. */
+const conclude = Effect.fnUntraced(function* (
+  report: Fuzz.Report.Searched,
+  recordings: ReadonlyArray<{ readonly key: string }>,
+  settings: Settings,
+  flags: SearchFlags
+) {
+  const output = yield* Output
+  yield* settings.json ? output.line(json(Report.json(report))) : output.line(Report.text(report))
+  for (const file of flags.report) yield* writeReport(file, report)
+  if (flags.save !== undefined) yield* save(flags.save, recordings)
+  return yield* Report.fails(report, flags.level) ? Endings.silent(Endings.code.server) : Effect.void
+})
+
+/** `effect-mcp fuzz`. */
+export const fuzz = Effect.fnUntraced(function* (server: Target, settings: Settings, flags: Flags) {
+  const output = yield* Output
+  const target = yield* open(server, settings)
+  const limits = yield* limitsOf(flags)
+  yield* output.live(`Asking ${safeLine(server.name)} what it offers`)
+  const report = yield* Fuzz.run(target, {
+    ...limits,
+    revisions: revisionsOf(settings),
+    patience: patienceOf(settings),
+    allowDestructive: flags.allowDestructive,
+    args: Object.fromEntries(flags.skipTool.map((name) => [name, "never" as const]))
+  }).pipe(Effect.mapError(unreachable), Effect.ensuring(output.live(undefined)))
+  const recordings = report.findings.flatMap((finding) => Report.recording(report, finding) ?? [])
+  return yield* conclude(report, recordings, settings, flags)
+})
+
+export const writeReport = (file: string, report: Fuzz.Report.Searched) =>
+  file.endsWith(".json")
+    ? writeFile(file, json(Report.json(report)))
+    : file.endsWith(".xml")
+      ? writeFile(file, Report.junit(report))
+      : writeFile(file, Report.markdown(report), "a")
+
+const save = Effect.fnUntraced(function* (folder: string, recordings: ReadonlyArray<{ readonly key: string }>) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const output = yield* Output
+  yield* Effect.mapError(fs.makeDirectory(folder, { recursive: true }), ({ message }) =>
+    Endings.usage(`Cannot make ${folder}: ${message}`)
+  )
+  for (const recording of recordings) {
+    const file = path.join(folder, Report.fileName(recording))
+    yield* writeFile(file, json(recording))
+    yield* output.note(`Wrote ${file}`)
+  }
+})
+
+const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Union([Report.Recording, FuzzClient.Recording])))
+
+/** A client that is a program, with a port of this machine for the servers that it is offered. */
+const withClient = <A>(
+  { name, words = [] }: Target,
+  settings: Settings,
+  scenario: string | undefined,
+  use: (target: FuzzClient.ClientTarget) => Effect.Effect<A, Fuzz.TargetError>
+): Effect.Effect<A, Endings.Failure, ChildProcessSpawner> =>
+  Effect.gen(function* () {
+    const [command, ...args] = words
+    if (command === undefined || /^https?:\/\//i.test(command))
+      return yield* Endings.usage(`${name} is no client: name the command that starts it after --`)
+    const { cwd, env } = settings
+    const { layer } = yield* Effect.promise(() => import("./Port.ts"))
+    return yield* FuzzClient.command({ command, args, env, cwd, scenario }).pipe(
+      Effect.flatMap((target) => Effect.mapError(use(target), unreachable)),
+      Effect.scoped,
+      Effect.provide(layer)
+    )
+  })
+
+/** The separator of two servers. */
+const between = "---"
+
+/** `effect-mcp diff`. */
+export const diff = Effect.fnUntraced(function* (
+  servers: Target,
+  settings: Settings,
+  flags: Flags & { readonly ignore: ReadonlyArray<string> }
+) {
+  const output = yield* Output
+  const { words = [] } = servers
+  const at = words.indexOf(between)
+  const both = [words.slice(0, at), words.slice(at + 1)].map((each) => ({
+    ...servers,
+    name: each.join(" "),
+    words: each
+  }))
+  const [one, two] = both
+  if (at < 1 || at === words.length - 1 || one === undefined || two === undefined)
+    return yield* Endings.usage(
+      `Name two servers, with ${between} between them: effect-mcp diff -- node old.js ${between} node new.js`
+    )
+  const [first, second] = [yield* open(one, settings), yield* open(two, settings)]
+  const limits = yield* limitsOf(flags)
+  yield* output.live("Asking both what they offer")
+  const report = yield* Diff.run(first, second, {
+    ...limits,
+    revisions: revisionsOf(settings),
+    patience: patienceOf(settings),
+    allowDestructive: flags.allowDestructive,
+    args: Object.fromEntries(flags.skipTool.map((name) => [name, "never" as const])),
+    ignore: flags.ignore
+  }).pipe(Effect.mapError(unreachable), Effect.ensuring(output.live(undefined)))
+  return yield* conclude(report, [], settings, flags)
+})
+
+/** `effect-mcp fuzz-client`. */
+export const fuzzClient = Effect.fnUntraced(function* (
+  client: Target,
+  settings: Settings,
+  flags: SearchFlags & { readonly scenario: string }
+) {
+  const output = yield* Output
+  const limits = yield* limitsOf(flags)
+  yield* output.live(`Seeing what ${safeLine(client.name)} does with a right server`)
+  const options = { ...limits, revisions: revisionsOf(settings), patience: patienceOf(settings) }
+  const report = yield* withClient(client, settings, flags.scenario, (target) => FuzzClient.run(target, options)).pipe(
+    Effect.ensuring(output.live(undefined))
+  )
+  const recordings = report.findings.map(({ detail, key, script }) => ({
+    key,
+    detail,
+    scenario: flags.scenario,
+    server: script
+  }))
+  return yield* conclude(report, recordings, settings, flags)
+})
+
+/** What became of a recording that was played again. */
+interface Replayed {
+  readonly again: number
+  readonly last: Pick<Fuzz.Seen, "found" | "lines">
+}
+
+/** `effect-mcp replay`. */
+export const replay = Effect.fnUntraced(function* (server: Target, settings: Settings, file: string) {
+  const output = yield* Output
+  const recording = yield* Effect.mapError(decode(yield* readFile(file)), ({ message }) =>
+    Endings.usage(`${file} is no recording of effect-mcp fuzz --save: ${message}`)
+  )
+  const options = { patience: patienceOf(settings) }
+  const played: Effect.Effect<Replayed, Endings.Failure, ChildProcessSpawner | Output> =
+    "server" in recording
+      ? withClient(server, settings, recording.scenario, (target) => FuzzClient.replay(target, recording, options))
+      : Effect.flatMap(open(server, settings), (target) =>
+          Effect.mapError(Fuzz.replay(target, recording, options), unreachable)
+        )
+  const { again, last } = yield* played
+  const found = last.found.map(({ detail, rule }) => ({ rule: rule.name, detail }))
+  const happened = `${recording.key} happened ${again} of ${Fuzz.confirmations} times`
+  yield* settings.json
+    ? output.line(jsonLine({ key: recording.key, again, confirmations: Fuzz.confirmations, found, lines: last.lines }))
+    : output.line(
+        [
+          Report.conversation(last.lines),
+          ...found.map(({ detail, rule }) => `${rule}: ${safeLine(detail)}`),
+          happened
+        ].join("\n")
+      )
+  return yield* again > 0 ? Endings.silent(Endings.code.server) : Effect.void
+})

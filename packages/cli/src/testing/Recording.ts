@@ -1,0 +1,54 @@
+/** What `record` does: real traffic passes, and is written down as a cassette. */
+import * as Cassette from "@effect-mcp/testing/Cassette"
+import type * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as FileSystem from "effect/FileSystem"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import * as Endings from "../terminal/Exit.ts"
+import { Output } from "../terminal/Output.ts"
+import type { Settings } from "../target/Settings.ts"
+import { safeLine } from "../terminal/Style.ts"
+import { type Place, serve } from "../tap/Tap.ts"
+import type { Target } from "../target/Target.ts"
+
+export interface Flags {
+  readonly file: string
+  /** Names of fields that are secrets. */
+  readonly redact: ReadonlyArray<string>
+}
+
+/** `effect-mcp record`: until the server ends, or a signal ends the command. */
+export const record = Effect.fnUntraced(function* (server: Target, settings: Settings, place: Place, flags: Flags) {
+  const { file, redact } = flags
+  const output = yield* Output
+  const fs = yield* FileSystem.FileSystem
+  const clock = yield* Clock.Clock
+  const start = clock.currentTimeMillisUnsafe()
+  const lines = yield* Queue.unbounded<string, Cause.Done>()
+  const failed = ({ message }: { readonly message: string }) => Endings.usage(`Cannot write ${file}: ${message}`)
+  // The file holds what was said so far, at any time.
+  yield* Effect.mapError(fs.writeFileString(file, ""), failed)
+  const append = Stream.runForEach(Stream.fromQueue(lines), (line) =>
+    fs.writeFileString(file, `${line}\n`, { flag: "a" })
+  )
+  const writing = yield* Effect.forkDetach(Effect.mapError(append, failed))
+  const recorder = new Cassette.Recorder({
+    server: server.name,
+    now: () => clock.currentTimeMillisUnsafe() - start,
+    names: redact,
+    write: (line) => void Queue.offerUnsafe(lines, line)
+  })
+  const conclude = Effect.gen(function* () {
+    yield* Queue.end(lines)
+    yield* Fiber.join(writing)
+    const secrets = [...recorder.redacted]
+    const which = secrets.length === 0 ? "no secrets were seen" : `redacted: ${secrets.map(safeLine).join(", ")}`
+    yield* output.note(`Wrote ${recorder.messages} messages to ${file}, without headers; ${which}`)
+  })
+  const interrupted = Effect.andThen(conclude, Endings.endWith(Endings.code.ok))
+  yield* Effect.onInterrupt(serve(server, settings, place, recorder), () => Effect.ignore(interrupted))
+  yield* conclude
+})

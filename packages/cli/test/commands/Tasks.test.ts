@@ -1,0 +1,88 @@
+/** `effect-mcp tasks` and `call --detach` against the reference server over HTTP, in both generations: as processes of their own, and here. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { everything, type Ran, served, spawned, commandLine, run as runHere } from "../support/run.ts"
+
+describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference server in %s", (revision) => {
+  const command = (words: ReadonlyArray<string>, server: ReadonlyArray<string>): Effect.Effect<Ran> => {
+    const [node, main, , , ...args] = commandLine([...words, "--revision", revision, ...server])
+    return spawned(node, [main ?? "", ...args], "end")
+  }
+  const overHttp = Effect.map(
+    served,
+    (url) =>
+      (...words: ReadonlyArray<string>) =>
+        command(words, ["--", url])
+  )
+
+  it.live("call --detach prints an id, by which other commands read the task and follow it to its result", () =>
+    Effect.gen(function* () {
+      const run = yield* overHttp
+      const begun = yield* run("call", "slow_compute", "seconds=2", "label=it", "--detach")
+      assert.strictEqual(begun.code, 0, begun.stderr)
+      const id = begun.stdout.trim()
+      assert.match(id, /^t[\w-]{43}$/)
+      const got = JSON.parse((yield* run("tasks", "get", id, "--json")).stdout)
+      assert.deepInclude(got, { taskId: id, statusMessage: "Computing it" })
+      assert.include((yield* run("tasks", "get", id)).stdout, "Message  Computing it")
+      const ended = yield* run("tasks", "result", id)
+      assert.deepStrictEqual(ended, { code: 0, stdout: "Computed it in 2 seconds\n", stderr: "" })
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("tasks result answers the questions of a task", () =>
+    Effect.gen(function* () {
+      const run = yield* overHttp
+      const begun = yield* run("call", "confirm_delete", "filename=x", "--detach", "--accept")
+      assert.strictEqual(begun.code, 0, begun.stderr)
+      const ended = yield* run("tasks", "result", begun.stdout.trim(), "--answer", "confirm=true")
+      assert.deepStrictEqual(ended, { code: 0, stdout: "Deleted x\n", stderr: "" })
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("tasks cancel ends a task: its result is an error of the server", () =>
+    Effect.gen(function* () {
+      const url = yield* served
+      const run = (...words: ReadonlyArray<string>) => runHere([...words, "--revision", revision, "--", url])
+      const id = (yield* run("call", "slow_compute", "seconds=600", "--detach")).stdout.trim()
+      const cancelled = yield* run("tasks", "cancel", id)
+      assert.deepStrictEqual(cancelled, { code: 0, stdout: `Cancelled ${id}\n`, stderr: "" })
+      assert.include((yield* run("tasks", "get", id)).stdout, "cancelled")
+      const { code, stderr } = yield* run("tasks", "result", id)
+      assert.deepStrictEqual([code, stderr], [1, "error: The task was cancelled: Cancelled by the client\n"])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("call --detach prints the result of a call that is answered without a task", () =>
+    Effect.gen(function* () {
+      const { code, stderr, stdout } = yield* command(["call", "add", "a=1", "b=2", "--detach"], everything)
+      assert.deepStrictEqual([code, stdout], [0, `{\n  "sum": 3\n}\n`])
+      assert.include(stderr, "without a task")
+    })
+  )
+
+  it.live("call follows a task over stdio, with its messages as progress, and shows its question", () =>
+    Effect.gen(function* () {
+      const followed = yield* command(["call", "slow_compute", "seconds=1", "--json", "--progress"], everything)
+      const [first, last] = followed.stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+      assert.deepInclude(first, { event: "progress", message: "Computing nothing" })
+      assert.deepInclude(last, { event: "result" })
+      const declined = yield* command(["call", "confirm_delete", "filename=x", "--answer", "confirm=false"], everything)
+      assert.strictEqual(declined.stdout, "Kept x\n")
+    })
+  )
+
+  it.live("tasks list has the tasks of this connection, where the revision has a list", () =>
+    Effect.gen(function* () {
+      const { code, stderr, stdout } = yield* command(["tasks", "list"], everything)
+      if (revision === "2025-11-25") assert.deepStrictEqual([code, stdout], [0, "No tasks\n"])
+      else {
+        assert.strictEqual(code, 1)
+        assert.include(stderr, "has no list of tasks")
+      }
+    })
+  )
+})

@@ -1,0 +1,146 @@
+/**
+ * `subscriptions/listen` (spec 2026-07-28: basic/patterns/subscriptions) on notifications of the upstream server.
+ *
+ * The request's fiber is the subscription: it subscribes upstream, acknowledges, relays, and ends with a result when either server ends.
+ */
+import * as Extension from "@effect-mcp/core/Extension"
+import type { Message } from "@effect-mcp/core/Extensions"
+import { objectOf } from "@effect-mcp/core/internal/OwnMessages"
+import { type Outbound, RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import { type ListenResult, SubscriptionFilter } from "@effect-mcp/protocol/model/Subscriptions"
+import { maxPerSession } from "@effect-mcp/server/internal/Subscriptions"
+import { type TaskMaker, TasksExtension } from "@effect-mcp/tasks/internal/TaskMaker"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Tasks from "../tasks/Tasks.ts"
+import * as Translation from "../Translation.ts"
+import type { Upstream } from "../upstream/Upstream.ts"
+
+const method = "subscriptions/listen"
+
+/** The part of a filter that extensions add. */
+const ownKinds = (filter: SubscriptionFilter): JsonObject =>
+  Object.fromEntries(Object.entries(filter).filter(([key]) => !Object.hasOwn(SubscriptionFilter.fields, key)))
+
+/**
+ * Subscribes upstream to kinds that the gateway does not know; gives what is granted of them. An upstream server with sessions has no such
+ * kinds, and grants none.
+ */
+const listenOwn = Effect.fnUntraced(function* (
+  { client }: Upstream,
+  filter: JsonObject,
+  notifyClient: (method: string, params: JsonObject) => Effect.Effect<void>
+): Effect.fn.Return<JsonObject, McpError.McpError, Scope.Scope> {
+  const { revision } = client
+  if (revision.era === "stateful" || Object.keys(filter).length === 0) return {}
+  const granted = Deferred.makeUnsafe<JsonObject, McpError.McpError>()
+  const relaying = Stream.runForEach(client.raw.listen(filter), (event) =>
+    event._tag === "Listening" ? Deferred.succeed(granted, event.granted) : notifyClient(event.method, event.params)
+  )
+  yield* Effect.forkScoped(
+    Effect.catch(relaying, (error) => Deferred.fail(granted, Translation.toMcpError(method, revision)(error))),
+    { startImmediately: true }
+  )
+  const all = yield* Deferred.await(granted)
+  return Object.fromEntries(Object.entries(all).filter(([key]) => Object.hasOwn(filter, key)))
+})
+
+/** Follows tasks of the gateway; gives the ids of those that its caller has. */
+const listenToTasks = Effect.fnUntraced(function* (
+  tasks: TaskMaker,
+  ids: unknown,
+  notifyClient: (method: string, params: JsonObject) => Effect.Effect<void>
+): Effect.fn.Return<JsonObject, McpError.McpError, RequestServices> {
+  if (ids === undefined) return {}
+  const { filter, key } = TasksExtension.subscriptions.taskIds
+  const wanted = yield* Effect.mapError(filter.decode(ids), ({ message }) =>
+    McpError.invalidParams(`Invalid params for the subscription ${key}: ${message}`)
+  )
+  const { clientCapabilities, revision } = yield* RequestContext
+  if (Extension.settingsIn(TasksExtension, revision, clientCapabilities) === undefined) {
+    return yield* McpError.missingClientCapability(Extension.declarationOf(TasksExtension, revision, {}))
+  }
+  const { granted, messages } = yield* tasks.listen(wanted)
+  const send = ({ notification, params }: Message) =>
+    Effect.flatMap(objectOf(`The params of ${notification.method}`, notification.params.encode(params)), (params) =>
+      notifyClient(notification.method, params)
+    )
+  yield* Effect.forkScoped(Stream.runForEach(messages, send), { startImmediately: true })
+  return { [key]: granted }
+})
+
+/** Runs for as long as the subscription. Fails with the upstream server's refusal of a kind that an extension adds. */
+export const listen = Effect.fnUntraced(function* (
+  tasks: TaskMaker,
+  upstream: Upstream,
+  declared: ServerCapabilities,
+  id: JsonRpc.Id,
+  { closing, notify, ready }: Outbound,
+  wanted: SubscriptionFilter
+): Effect.fn.Return<ListenResult, McpError.McpError, RequestServices> {
+  const { client } = upstream
+  const _meta = { [subscriptionId]: id }
+  const acknowledged = Deferred.makeUnsafe<void>()
+  const notifyClient = (method: string, params: JsonRpc.Params = {}) =>
+    Effect.andThen(
+      Effect.andThen(Deferred.await(acknowledged), ready),
+      Effect.sync(() =>
+        notify(method, { ...params, _meta: { ...(isJsonObject(params._meta) && params._meta), ..._meta } })
+      )
+    )
+  const { taskIds, ...kinds } = ownKinds(wanted)
+  const hasTasks = Tasks.generationOf(client) !== "none"
+  const own = {
+    ...(yield* listenOwn(upstream, kinds, notifyClient)),
+    ...(yield* listenToTasks(tasks, hasTasks ? taskIds : undefined, notifyClient))
+  }
+  const { prompts, resources, tools } = declared
+  const lists = [
+    ["toolsListChanged", tools, client.toolChanges, "notifications/tools/list_changed"],
+    ["promptsListChanged", prompts, client.promptChanges, "notifications/prompts/list_changed"],
+    ["resourcesListChanged", resources, client.resourceChanges, "notifications/resources/list_changed"]
+  ] as const
+  const granted = lists.filter(([name, declared]) => wanted[name] === true && declared?.listChanged === true)
+  for (const [, , changes, method] of granted) {
+    yield* Effect.forkScoped(
+      Stream.runForEach(changes, () => notifyClient(method)),
+      { startImmediately: true }
+    )
+  }
+  const uris = resources?.subscribe === true ? [...new Set(wanted.resourceSubscriptions)].slice(0, maxPerSession) : []
+  const watched = yield* Effect.forEach(
+    uris,
+    (uri) => {
+      const established = Deferred.makeUnsafe<boolean>()
+      const updates = Stream.runForEach(client.watchResource(uri), (event) =>
+        Effect.flatMap(
+          event._tag === "Watching" ? Deferred.succeed(established, true) : Effect.succeed(false),
+          (first) =>
+            // Every later `Watching` means that an update may have been missed.
+            first ? Effect.void : notifyClient("notifications/resources/updated", { uri: event.uri })
+        )
+      ).pipe(Effect.ignore, Effect.ensuring(Deferred.succeed(established, false)))
+      return Effect.andThen(Effect.forkScoped(updates), Deferred.await(established))
+    },
+    { concurrency: "unbounded" }
+  )
+  const followed = uris.filter((_uri, index) => watched[index] === true)
+  notify("notifications/subscriptions/acknowledged", {
+    notifications: {
+      ...own,
+      ...Object.fromEntries(granted.map(([name]) => [name, true])),
+      ...(followed.length > 0 ? { resourceSubscriptions: followed } : undefined)
+    },
+    _meta
+  })
+  yield* Deferred.succeed(acknowledged, undefined)
+  yield* Effect.raceFirst(closing, Effect.ignore(client.awaitClosed))
+  return { _meta }
+})

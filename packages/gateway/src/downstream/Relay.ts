@@ -1,0 +1,392 @@
+/**
+ * Middleware that answers every request from the upstream server.
+ *
+ * Lists, completion and discovery are queries: a request and its answer. Tools, prompts and resources are calls, which may ask, report
+ * and log. Subscriptions relay notifications.
+ */
+import type * as McpClient from "@effect-mcp/client/McpClient"
+import { CurrentAttendance } from "@effect-mcp/client/internal/Attendance"
+import { areTold } from "@effect-mcp/client/internal/UrlElicitations"
+import { elicitationModes } from "@effect-mcp/core/ClientInput"
+import * as Extension from "@effect-mcp/core/Extension"
+import { Principal } from "@effect-mcp/core/Principal"
+import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import { isId, request } from "@effect-mcp/protocol/JsonRpc"
+import { EncodedResult, isEncodedResult } from "@effect-mcp/core/EncodedResult"
+import * as Headers from "@effect-mcp/protocol/Headers"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import { CoreTasks, isMethod as isTaskMethod, type TaskMaker } from "@effect-mcp/tasks/internal/TaskMaker"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { listen } from "./Listening.ts"
+import * as Tasks from "../tasks/Tasks.ts"
+import * as Translation from "../Translation.ts"
+import type { Upstream } from "../upstream/Upstream.ts"
+import type { UpstreamCall } from "../call/UpstreamCall.ts"
+import type * as UpstreamCalls from "../upstream/UpstreamCalls.ts"
+import type { DownstreamClient, Upstreams } from "../upstream/Upstreams.ts"
+
+type Request = Middleware.Request
+type RequestOf<M extends Request["method"]> = Extract<Request, { readonly method: M }>
+type Calling = RequestOf<"prompts/get" | "resources/read" | "tools/call">
+type Answer = Effect.Effect<Middleware.Result, McpError.McpError, RequestServices>
+
+const noMeta: JsonObject = {}
+
+const downstreamClient = Effect.map(
+  Effect.all([RequestContext, Principal]),
+  ([{ clientCapabilities, clientInfo, revision, outbound }, principal]): DownstreamClient => ({
+    capabilities: clientCapabilities,
+    clientInfo,
+    revision,
+    principal,
+    connection: outbound.connection
+  })
+)
+
+export interface Options {
+  readonly upstreams: Upstreams
+  readonly calls: UpstreamCalls.UpstreamCalls
+  /** How long a request waits for an upstream server that is lost. */
+  readonly reconnectTimeout: Duration.Input
+  /** The param that the header `Mcp-Name` mirrors, by method, of extensions that the gateway knows. */
+  readonly nameParams: ReadonlyMap<string, string>
+  /** Makes the tasks of the gateway. */
+  readonly tasks: TaskMaker
+  /** Whether all lists are declared; those that the upstream server lacks are empty. */
+  readonly changingLists: boolean
+}
+
+interface Relay extends Options {
+  /** The level of log messages that each conversation has asked its server for. */
+  readonly logLevels: WeakMap<Upstream, LoggingLevel>
+}
+
+/** Answers every request but `initialize` and `ping`, which no middleware sees. */
+export const make = (options: Options): Middleware.Middleware => {
+  const relay: Relay = { ...options, logLevels: new WeakMap() }
+  return (request, next) => Effect.flatMap(answer(relay, request, next), (result) => signed(relay, result))
+}
+
+const acquire = ({ upstreams }: Relay) => Effect.flatMap(downstreamClient, (client) => upstreams.acquire(client, false))
+
+const answer = (relay: Relay, request: Request, next: Middleware.Next): Answer => {
+  if (Middleware.isOwn(request)) return own(relay, request, next)
+  switch (request.method) {
+    case "tools/call":
+      return callTool(relay, request)
+    case "prompts/get":
+    case "resources/read":
+      return Effect.flatMap(calling(relay, request), (call) => call("request"))
+    case "server/discover":
+      return Effect.gen(function* () {
+        const { client } = yield* acquire(relay)
+        const result = yield* next
+        if (isEncodedResult(result)) return result
+        const { _meta, ...own } = result
+        const { revision } = yield* RequestContext
+        const { capabilities, ...identity } = Translation.identity(client, revision, relay.changingLists)
+        return {
+          ...own,
+          ...identity,
+          ...("capabilities" in own && { capabilities: Tasks.offered(capabilities, client, own.capabilities) }),
+          _meta: { ..._meta, [Meta.serverInfo]: client.serverInfo }
+        }
+      })
+    case "subscriptions/listen":
+      return Effect.gen(function* () {
+        const { id, outbound } = yield* RequestContext
+        const upstream = yield* acquire(relay)
+        const { serverCapabilities: own } = upstream.client
+        const declared = relay.changingLists ? Translation.withChangingLists(own) : own
+        return yield* listen(relay.tasks, upstream, declared, id, outbound, request.params.notifications)
+      })
+    case "resources/subscribe":
+    case "resources/unsubscribe":
+      return subscription(relay, request)
+    case "logging/setLevel":
+      return Effect.gen(function* () {
+        const { revision } = yield* RequestContext
+        const { client } = yield* acquire(relay)
+        const set = client.setLogLevel(request.params.level)
+        yield* Effect.mapError(set, Translation.toMcpError(request.method, revision))
+        return yield* next
+      })
+    case "initialize":
+    case "ping":
+      return next
+    default:
+      return query(relay, request, next)
+  }
+}
+
+/** Whether the method gives a list that the upstream server has not declared. */
+const lacksList = ({ revision, serverCapabilities }: McpClient.McpClient["Service"], method: string): boolean => {
+  const info = MethodInfo.ofRequest(method)
+  if (info?.paginated !== true) return false
+  return MethodInfo.missingCapability(info, serverCapabilities, revision.rules) !== undefined
+}
+
+/** A request that has an answer and nothing else. */
+const query = (
+  relay: Relay,
+  { method, params }: Exclude<Request, Middleware.OwnRequest>,
+  next: Middleware.Next
+): Answer =>
+  Effect.gen(function* () {
+    const { reconnectTimeout } = relay
+    const { revision } = yield* RequestContext
+    const { client } = yield* acquire(relay)
+    // The gateway's own list is empty.
+    if (relay.changingLists && lacksList(client, method)) return yield* next
+    const { meta, params: sent } = Translation.outgoing(params ?? {})
+    const result = yield* Effect.mapError(
+      // Method and params were decoded together; the correlation is lost on the way through the union.
+      client.request(method, sent as never, { reconnectTimeout, ...(meta === undefined ? undefined : { meta }) }),
+      Translation.toMcpError(method, revision)
+    )
+    return "tools" in result ? Tasks.listed(result, client, revision) : result
+  })
+
+const subscription = (
+  relay: Relay,
+  { method, params: { uri } }: RequestOf<"resources/subscribe" | "resources/unsubscribe">
+): Answer =>
+  Effect.gen(function* () {
+    const { revision, outbound } = yield* RequestContext
+    const { updates } = yield* acquire(relay)
+    if (outbound.connection === undefined) return yield* McpError.methodNotFound(method)
+    yield* method === "resources/unsubscribe"
+      ? updates.unsubscribe(uri)
+      : Effect.mapError(updates.subscribe(outbound.connection, uri), Translation.toMcpError(method, revision, uri))
+    return {}
+  })
+
+/** A request of a method of an extension: those of tasks are the gateway's own. */
+const own = (relay: Relay, request: Middleware.OwnRequest, next: Middleware.Next): Answer =>
+  Effect.flatMap(RequestContext, ({ revision }) =>
+    isTaskMethod(request.method, revision) && relay.upstreams.tasks() !== "none" ? next : unknown(relay, request)
+  )
+
+/** A request of a method that the gateway does not know: params and result are those of the wire. */
+const unknown = (relay: Relay, { method, params }: Middleware.OwnRequest): Answer =>
+  Effect.gen(function* () {
+    const { calls, upstreams } = relay
+    const { meta, revision } = yield* RequestContext
+    const client = yield* downstreamClient
+    const headers = yield* nameHeader(relay, method, params)
+    return yield* calls.run<Middleware.Result>({
+      // Its server may ask, and send notifications: they must not reach another request.
+      acquire: upstreams.acquire(client, true),
+      send: ({ client }, call) =>
+        client.raw
+          .request(method, Translation.unknownParams(params, revision), {
+            ...callOptions(relay, call, isId(meta.progressToken)),
+            headers
+          })
+          .pipe(
+            Effect.mapError(Translation.toMcpError(method, revision)),
+            Effect.flatMap((wire) => Translation.result(method, wire, client.revision, revision))
+          ),
+      admit: () => Effect.void
+    })
+  })
+
+/**
+ * The header `Mcp-Name` of an unknown method. Where the gateway does not know which param it mirrors, the caller's header is passed on: an
+ * upstream server over HTTP compares it.
+ */
+const nameHeader = ({ nameParams }: Relay, method: string, params: JsonObject) =>
+  Effect.gen(function* () {
+    const { envelope, id, revision } = yield* RequestContext
+    const nameParam = nameParams.get(method)
+    const given = envelope.headers?.[Headers.name]
+    if (nameParam === undefined) return given === undefined ? {} : { [Headers.name]: given }
+    if (envelope.headers !== undefined && revision.era === "stateless") {
+      const different = Headers.mismatch(envelope.headers, request(id, method, params), () => nameParam)
+      if (different !== undefined) return yield* McpError.headerMismatch(different)
+    }
+    const name = params[nameParam]
+    return typeof name === "string" ? { [Headers.name]: Headers.encode(name) } : {}
+  })
+
+/** The options of a request whose downstream client decides how long it waits. */
+const callOptions = (
+  { reconnectTimeout }: Pick<Relay, "reconnectTimeout">,
+  call: UpstreamCall<Middleware.Result>,
+  progress: boolean
+): McpClient.CallOptions => ({
+  timeout: Duration.infinity,
+  maxTotal: Duration.infinity,
+  reconnectTimeout,
+  onSend: (id) => {
+    call.wireId = id
+  },
+  ...(progress && { onProgress: ({ progress, ...event }) => call.progress(progress, event) })
+})
+
+/** A call of a tool: it may become a task. */
+const callTool = (relay: Relay, request: RequestOf<"tools/call">): Answer =>
+  Effect.gen(function* () {
+    const { params } = request
+    const { tasks, upstreams } = relay
+    const { revision } = yield* RequestContext
+    const acquired = upstreams.acquire(yield* downstreamClient, false)
+    const generation =
+      upstreams.tasks() ?? (yield* Effect.scoped(Effect.map(acquired, ({ client }) => Tasks.generationOf(client))))
+    const taskSupport = (name: string) =>
+      Effect.flatMap(acquired, ({ tools }) =>
+        Effect.mapError(tools.taskSupport(name), Translation.toMcpError(request.method, revision))
+      )
+    const fate = yield* Effect.scoped(Tasks.fateOf(tasks, { generation, taskSupport }, params))
+    const call = yield* calling(relay, request)
+    return yield* fate === "task"
+      ? tasks.make(params, stored(relay, call(fate)))
+      : call(fate, (rest) => tasks.make(params, stored(relay, rest)))
+  })
+
+/** The result of a call that has become a task, which is kept. */
+const stored = (relay: Relay, result: Answer): Answer => Effect.flatMap(result, (result) => signed(relay, result))
+
+type OnTask = UpstreamCalls.Start<Middleware.Result, RequestServices>["onTask"]
+
+/** A request that may ask, report and log, for its caller; it may run when its request has been answered. */
+const calling = (relay: Relay, request: Calling) =>
+  Effect.gen(function* () {
+    const { calls, reconnectTimeout, upstreams } = relay
+    const context = yield* RequestContext
+    const client = yield* downstreamClient
+    const level = logLevelOf(context)
+    const { elicitation, experimental, extensions, roots, sampling } = client.capabilities
+    const asked = elicitation ?? roots ?? sampling ?? experimental ?? extensions
+    const mayAsk = asked !== undefined && upstreams.era() !== "stateless"
+    const uri = request.method === "resources/read" ? request.params.uri : undefined
+    const toMcpError = Translation.toMcpError(request.method, context.revision, uri)
+    const agree = agreement(request, context)
+    return (fate: Tasks.Fate, onTask?: OnTask): Answer =>
+      calls.run<Middleware.Result, RequestServices>({
+        acquire: upstreams.acquire(client, mayAsk || level !== undefined),
+        send: Effect.fnUntraced(function* (upstream, call) {
+          if (agree !== undefined) {
+            call.headerParams = yield* Effect.mapError(upstream.tools.headers(agree.tool), toMcpError)
+            yield* agree.check(call)
+          }
+          yield* requestLogs(relay, upstream, level)
+          const progress = fate !== "request" || isId(context.meta.progressToken)
+          const visiting = !areTold(context.revision) && elicitationModes(client).url
+          const byName = fate === "task" || !Extension.isIn(CoreTasks, context.revision)
+          const sending = { progress, reconnectTimeout, visiting, byName }
+          return yield* send(upstream, call, request, sending).pipe(
+            Effect.provideService(CurrentAttendance, {
+              asks: false,
+              prefers: fate === "task",
+              created: ({ id }) => {
+                call.becomeTask(id)
+                upstream.taskQuestions.begun(call)
+              }
+            }),
+            Effect.catch((error): Effect.Effect<Middleware.Result, McpError.McpError> => {
+              const { revision } = upstream.client
+              return Translation.isOtherKind(error, revision)
+                ? Translation.result(request.method, error.result, revision, context.revision)
+                : Effect.fail(toMcpError(error))
+            })
+          )
+        }),
+        onTask: fate === "either" ? onTask : undefined,
+        admit: (call) => agree?.check(call) ?? Effect.void
+      })
+  })
+
+/** The level that a request of the stateless era asks for; its codec has decoded it. */
+const logLevelOf = ({ meta, revision }: RequestContext["Service"]): LoggingLevel | undefined =>
+  revision.era === "stateless" ? (meta[Meta.logLevel] as LoggingLevel | undefined) : undefined
+
+/** Asks the upstream server for the lowest level that any request of the conversation has asked for. */
+const requestLogs = ({ logLevels }: Relay, upstream: Upstream, level: LoggingLevel | undefined): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const known = logLevels.get(upstream)
+    if (level === undefined || (known !== undefined && isAtLeast(level, known))) return Effect.void
+    logLevels.set(upstream, level)
+    return Effect.ignore(upstream.client.setLogLevel(level))
+  })
+
+/** Names the upstream server in the result where the downstream revision has that (2026-07-28), and nowhere else. */
+const signed = (relay: Relay, result: Middleware.Result): Answer =>
+  Effect.gen(function* () {
+    if (isEncodedResult(result)) {
+      const { resultType, wire } = result
+      return EncodedResult.relayed(resultType, yield* signedWire(relay, wire))
+    }
+    return yield* signedWire(relay, result)
+  })
+
+const signedWire = <A extends object>(relay: Relay, result: A & { readonly _meta?: unknown }) =>
+  Effect.gen(function* () {
+    const { revision } = yield* RequestContext
+    const { [Meta.serverInfo]: signature, ...meta } = isJsonObject(result._meta) ? result._meta : noMeta
+    if (revision.era === "stateless") {
+      if (signature !== undefined) return result
+      const { client } = yield* acquire(relay)
+      return Meta.withMeta(result, { [Meta.serverInfo]: client.serverInfo })
+    }
+    if (signature === undefined) return result
+    const { _meta, ...unsigned } = result
+    return Object.keys(meta).length === 0 ? unsigned : { ...unsigned, _meta: meta }
+  })
+
+/** The check that headers agree with the arguments of a tool call (2026-07-28 over HTTP); undefined for every other request. */
+const agreement = (request: Calling, { envelope: { headers }, revision }: RequestContext["Service"]) => {
+  if (request.method !== "tools/call" || headers === undefined || revision.era === "stateful") return undefined
+  const { arguments: args, name } = request.params
+  return {
+    tool: name,
+    check: ({ headerParams }: UpstreamCall<unknown>): Effect.Effect<void, McpError.McpError> => {
+      const different = Headers.paramMismatch(headers, headerParams, args)
+      if (different === undefined) return Effect.void
+      const { code, message } = McpError.headerMismatch(different)
+      return Effect.fail(new McpError.McpError({ code, message, data: { tool: name } }))
+    }
+  }
+}
+
+interface Sending {
+  /** Whether the caller asked for progress. */
+  readonly progress: boolean
+  readonly reconnectTimeout: Duration.Input
+  readonly visiting: boolean
+  /** Whether a call of a tool may ask for a task that its caller did not ask for. */
+  readonly byName: boolean
+}
+
+/**
+ * Sends a call upstream with its params unchanged, except for a client's own tasks: arguments that travel in headers, too, and URLs to
+ * visit first (`visiting`), which the caller's revision cannot express.
+ */
+const send = (
+  { client }: Upstream,
+  call: UpstreamCall<Middleware.Result>,
+  request: Calling,
+  { byName, progress, reconnectTimeout, visiting }: Sending
+): Effect.Effect<Middleware.Result, McpClient.ClientError> => {
+  const { method } = request
+  const { meta, params } = Translation.outgoing(request.params)
+  const options: McpClient.CallOptions = {
+    ...callOptions({ reconnectTimeout }, call, progress),
+    ...(meta === undefined ? undefined : { meta })
+  }
+  if ("uri" in params)
+    return visiting ? client.readResource(params.uri, options) : client.request(method, params, options)
+  const hasTasks = byName && Tasks.generationOf(client) !== "none"
+  if (method === "tools/call" && (visiting || hasTasks || client.revision.era === "stateless")) {
+    return client.callToolByName(params.name, params.arguments, options)
+  }
+  return visiting
+    ? client.getPromptByName(params.name, params.arguments as { readonly [name: string]: string } | undefined, options)
+    : client.request(method, params, options)
+}

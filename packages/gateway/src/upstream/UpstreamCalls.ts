@@ -1,0 +1,195 @@
+/**
+ * The calls that run or wait, by id: a request that is answered in rounds finds its own again.
+ *
+ * A call starts once. It ends when its result arrives, when its caller cancels, or when the next round does not arrive in time.
+ */
+import * as CancelReason from "@effect-mcp/core/CancelReason"
+import { ClientInput } from "@effect-mcp/core/ClientInput"
+import { Log } from "@effect-mcp/core/Log"
+import * as Once from "@effect-mcp/core/Once"
+import { Progress } from "@effect-mcp/core/Progress"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Replay from "@effect-mcp/server/internal/Replay"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import type { Upstream } from "./Upstream.ts"
+import { CurrentCall, UpstreamCall } from "../call/UpstreamCall.ts"
+
+export interface Options {
+  /** How long a call waits for the next round of its request. */
+  readonly roundTimeout: Duration.Input
+  /** How many calls wait at most; one more cancels the call that has waited longest. */
+  readonly capacity: number
+}
+
+type CallServices = ClientInput | Log | Progress | RequestContext
+
+/** What starts a call, and admits later rounds of its request. */
+export interface Start<A, R = never> {
+  readonly acquire: Effect.Effect<Upstream, McpError.McpError, Scope.Scope>
+  readonly send: (upstream: Upstream, call: UpstreamCall<A>) => Effect.Effect<A, McpError.McpError>
+  /** Answers the request once its call has become a task; `rest` gives the result of the call. Default: the request waits for the result. */
+  readonly onTask?:
+    | ((rest: Effect.Effect<A, McpError.McpError, CallServices>) => Effect.Effect<A, McpError.McpError, R>)
+    | undefined
+  /** Checks a later round; its failure is the answer to that round alone. */
+  readonly admit: (call: UpstreamCall<A>) => Effect.Effect<void, McpError.McpError>
+}
+
+export interface UpstreamCalls {
+  /** Runs a request on a conversation that is acquired for it, and passes on what arrives. */
+  readonly run: <A, R = never>(start: Start<A, R>) => Effect.Effect<A, McpError.McpError, CallServices | R>
+  readonly size: () => number
+}
+
+interface State extends Options {
+  readonly scope: Scope.Scope
+  /** By an id that travels sealed and bound to its request, so that only that request can name the call. */
+  readonly calls: Map<string, UpstreamCall<unknown>>
+  /** The calls to which no request is attached, the longest first. */
+  readonly waiting: Map<UpstreamCall<unknown>, Fiber.Fiber<void>>
+}
+
+const ended = McpError.invalidParams("The call that asked is not in progress any more: start it again")
+
+export const make = (options: Options): Effect.Effect<UpstreamCalls, never, Scope.Scope> =>
+  Effect.map(Scope.Scope, (scope) => {
+    const state: State = { ...options, scope, calls: new Map(), waiting: new Map() }
+    return { size: () => state.calls.size, run: (start) => run(state, start) }
+  })
+
+const run = Effect.fnUntraced(function* <A, R>(
+  state: State,
+  start: Start<A, R>
+): Effect.fn.Return<A, McpError.McpError, CallServices | R> {
+  let isFirstRound = false
+  const id = yield* Once.run(
+    "@effect-mcp/gateway/Calls",
+    Schema.String,
+    Effect.sync(() => {
+      isFirstRound = true
+      return globalThis.crypto.randomUUID()
+    })
+  )
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a call is only ever found by the request that started it, whose answer has this type
+  const known = state.calls.get(id) as UpstreamCall<A> | undefined
+  if (known !== undefined) {
+    yield* start.admit(known)
+    return yield* answer(state, known, start)
+  }
+  if (!isFirstRound) return yield* ended
+  return yield* answer(state, yield* begin(state, id, start), start)
+})
+
+/** The result of the call, or what its caller gets in the place of one that has become a task. */
+const answer = <A, R>(
+  state: State,
+  call: UpstreamCall<A>,
+  { onTask }: Pick<Start<A, R>, "onTask">
+): Effect.Effect<A, McpError.McpError, CallServices | R> =>
+  attach(
+    state,
+    call,
+    onTask &&
+      Effect.suspend(() => {
+        // For the rest, which begins when this request may have ended already.
+        call.attached++
+        return Effect.tapCause(onTask(relayed(state, call)), () => Effect.sync(() => call.attached--))
+      })
+  )
+
+/** Starts the call in the gateway's scope. */
+const begin = Effect.fnUntraced(function* <A>(
+  { calls, scope }: State,
+  id: string,
+  { acquire, send }: Pick<Start<A>, "acquire" | "send">
+): Effect.fn.Return<UpstreamCall<A>> {
+  const call = yield* UpstreamCall.make<A>(id)
+  calls.set(id, call)
+  const sending = Effect.flatMap(acquire, (upstream) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => upstream.calls.add(call)),
+      () => send(upstream, call),
+      () => Effect.sync(() => upstream.calls.delete(call))
+    )
+  )
+  call.fiber = yield* Effect.scoped(sending).pipe(
+    Effect.provideService(CurrentCall, call),
+    Effect.onExit((exit) => Effect.sync(() => call.end(exit))),
+    Effect.forkIn(scope)
+  )
+  return call
+})
+
+/** Attaches the downstream request whose services are in the context, until the call or the request ends. */
+const attach = <A, R = never>(
+  state: State,
+  call: UpstreamCall<A>,
+  onTask?: Effect.Effect<A, McpError.McpError, R>
+): Effect.Effect<A, McpError.McpError, CallServices | R> =>
+  Effect.suspend(() => {
+    call.attached++
+    return relayed(state, call, onTask)
+  })
+
+/** Passes on what arrives to a request that is counted already. */
+const relayed = Effect.fnUntraced(function* <A, R = never>(
+  state: State,
+  call: UpstreamCall<A>,
+  onTask?: Effect.Effect<A, McpError.McpError, R>
+): Effect.fn.Return<A, McpError.McpError, CallServices | R> {
+  const input = yield* ClientInput
+  const progress = yield* Progress
+  const log = yield* Log
+  const { outbound } = yield* RequestContext
+  stopWaiting(state, call)
+  const services = { input, progress, log, outbound }
+  return yield* Effect.onExit(call.attach(services, onTask), (exit) => detach(state, call, exit))
+})
+
+/** A request that is suspended for the next round leaves the call waiting. Any other end of the last attached request cancels it. */
+const detach = (
+  state: State,
+  call: UpstreamCall<unknown>,
+  exit: Exit.Exit<unknown, McpError.McpError>
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    call.attached--
+    if (call.attached > 0) return Effect.void
+    if (Exit.isFailure(exit) && Replay.isSuspension(exit.cause)) return wait(state, call)
+    cancel(state, call, Exit.isFailure(exit) ? CancelReason.of(exit.cause) : undefined)
+    return Effect.void
+  })
+
+/** Keeps the call for the next round of its request, for a bounded time. */
+const wait = (state: State, call: UpstreamCall<unknown>): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { capacity, roundTimeout, scope, waiting } = state
+    const [longest] = waiting.keys()
+    if (longest !== undefined && waiting.size >= capacity) cancel(state, longest, "Too many calls wait for an answer")
+    const expire = Effect.andThen(
+      Effect.sleep(roundTimeout),
+      Effect.sync(() => {
+        waiting.delete(call)
+        cancel(state, call, "The caller did not answer in time")
+      })
+    )
+    return Effect.map(Effect.forkIn(expire, scope), (fiber) => void waiting.set(call, fiber))
+  })
+
+const stopWaiting = ({ waiting }: State, call: UpstreamCall<unknown>): void => {
+  waiting.get(call)?.interruptUnsafe()
+  waiting.delete(call)
+}
+
+/** Ends the call; `reason` is sent to the upstream server with the cancellation. */
+const cancel = (state: State, call: UpstreamCall<unknown>, reason?: string): void => {
+  state.calls.delete(call.id)
+  stopWaiting(state, call)
+  call.fiber?.interruptUnsafe(undefined, reason === undefined ? undefined : CancelReason.annotation(reason))
+}

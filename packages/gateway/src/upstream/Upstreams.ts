@@ -1,0 +1,255 @@
+/**
+ * Which downstream client uses which conversation with the upstream server.
+ *
+ * A session, or a wire, has its own, which ends with it. Requests without either (2026-07-28 over HTTP) share a pool by principal and
+ * declaration: one conversation for all of them, or one for a single call where a question or a log could reach the wrong caller.
+ * Pooled conversations are kept a while after their last use, and are bounded.
+ */
+import { callerKey, type Principal } from "@effect-mcp/core/Principal"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { Era } from "@effect-mcp/protocol/Revision"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as Tasks from "../tasks/Tasks.ts"
+import * as Upstream from "./Upstream.ts"
+
+export interface Options {
+  /** How long a pooled conversation is kept after its last use. */
+  readonly idle: Duration.Input
+  /** How many conversations are open at most, those of all clients together. */
+  readonly capacity: number
+}
+
+/** A downstream client, and on behalf of which principal it sends a request. */
+export interface DownstreamClient extends Upstream.Downstream {
+  readonly principal: Principal["Service"]
+}
+
+interface Entry {
+  readonly key: string
+  readonly opened: Deferred.Deferred<Upstream.Upstream, McpError.McpError>
+  readonly scope: Scope.Closeable
+  /** Whether it serves one request at a time. */
+  readonly exclusive: boolean
+  users: number
+  /** Closes the conversation after a while without users. */
+  expiry: Fiber.Fiber<void> | undefined
+  /** Set when its wire has ended while a task used it: its last user closes it. */
+  orphaned: boolean
+}
+
+export interface Upstreams {
+  /** The client's conversation, held for as long as the scope. `exclusive`: no other request uses it meanwhile. */
+  readonly acquire: (
+    client: DownstreamClient,
+    exclusive: boolean
+  ) => Effect.Effect<Upstream.Upstream, McpError.McpError, Scope.Scope>
+  /** The era of the upstream server; undefined before the first conversation. */
+  readonly era: () => Era | undefined
+  /** How the upstream server makes tasks of calls; undefined before the first conversation. */
+  readonly tasks: () => Tasks.Generation | undefined
+  /** How many conversations are open. */
+  readonly size: () => number
+  /** How many sessions and wires of clients have a conversation, or had one. */
+  readonly wires: () => number
+}
+
+interface State<E> extends Options {
+  readonly upstream: Upstream.Options<E>
+  readonly scope: Scope.Scope
+  /** The conversations of each session or wire, by the key of its requests. */
+  readonly wires: Map<Scope.Scope, Map<string, Entry>>
+  /** In the order of their last use. */
+  readonly pool: Set<Entry>
+  /** Conversations of wires that have ended. */
+  readonly orphans: Set<Entry>
+  era: Era | undefined
+  tasks: Tasks.Generation | undefined
+}
+
+/** Requests with equal keys may share a conversation. */
+const keyOf = ({ capabilities, clientInfo, principal, revision }: DownstreamClient): string =>
+  JSON.stringify([callerKey(principal), revision.version, clientInfo, capabilities])
+
+export const make = Effect.fnUntraced(function* <E extends { readonly message: string }>(
+  upstream: Upstream.Options<E>,
+  options: Options
+): Effect.fn.Return<Upstreams, never, Scope.Scope> {
+  const scope = yield* Scope.Scope
+  const state: State<E> = {
+    ...options,
+    upstream,
+    scope,
+    wires: new Map(),
+    pool: new Set(),
+    orphans: new Set(),
+    era: undefined,
+    tasks: undefined
+  }
+  yield* Effect.addFinalizer(() => closeAll([...state.pool, ...state.orphans, ...ofWires(state)]))
+  return {
+    acquire: (client, exclusive) => {
+      const { connection } = client
+      const acquired =
+        connection === undefined
+          ? Effect.acquireRelease(take(state, client, exclusive), (entry) => release(state, entry))
+          : Effect.acquireRelease(ofWire(state, client, connection.scope), (entry) => releaseOfWire(state, entry))
+      return Effect.flatMap(acquired, ({ opened }) => Deferred.await(opened))
+    },
+    era: () => state.era,
+    tasks: () => state.tasks,
+    size: () => sizeOf(state),
+    wires: () => state.wires.size
+  }
+})
+
+const ofWires = ({ wires }: State<unknown>): ReadonlyArray<Entry> =>
+  Array.from(wires.values(), (entries) => [...entries.values()]).flat()
+
+const sizeOf = (state: State<unknown>): number => state.pool.size + state.orphans.size + ofWires(state).length
+
+const closeAll = (entries: Iterable<Entry>): Effect.Effect<void> =>
+  Effect.forEach(entries, ({ scope }) => Scope.close(scope, Exit.void), { discard: true, concurrency: "unbounded" })
+
+const entryOf = (key: string, exclusive: boolean): Entry => ({
+  key,
+  exclusive,
+  opened: Deferred.makeUnsafe(),
+  scope: Scope.makeUnsafe(),
+  users: 0,
+  expiry: undefined,
+  orphaned: false
+})
+
+/** Closes a conversation; `forget` takes its entry away first, so that no request finds it. */
+const close = (entry: Entry, forget: () => void): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    forget()
+    return Scope.close(entry.scope, Exit.void)
+  })
+
+/** Makes room for an entry that is counted already: the idle conversation whose last use is longest ago is closed. */
+const makeRoom = (state: State<unknown>): Effect.Effect<void, McpError.McpError> =>
+  Effect.suspend(() => {
+    const { capacity, pool } = state
+    if (sizeOf(state) <= capacity) return Effect.void
+    for (const entry of pool) {
+      if (entry.users === 0) return close(entry, () => pool.delete(entry))
+    }
+    return Effect.fail(McpError.limitExceeded(`More than ${capacity} conversations with the upstream server are open`))
+  })
+
+/** Opens the conversation of an entry in the background. An entry whose conversation fails or ends is forgotten. */
+const open = <E extends { readonly message: string }>(
+  state: State<E>,
+  entry: Entry,
+  client: DownstreamClient,
+  forget: () => void
+): Effect.Effect<void> =>
+  Scope.provide(Upstream.open(state.upstream, client), entry.scope).pipe(
+    Effect.mapError((error) => McpError.internalError(`The upstream server cannot be reached: ${error.message}`)),
+    (opening) => Effect.andThen(makeRoom(state), opening),
+    Effect.tap(({ client }) => {
+      state.era = client.revision.era
+      state.tasks = Tasks.generationOf(client)
+      return Effect.forkIn(Effect.andThen(Effect.exit(client.awaitClosed), close(entry, forget)), state.scope)
+    }),
+    Effect.onExit((exit) => (Exit.isFailure(exit) ? close(entry, forget) : Effect.void)),
+    Deferred.into(entry.opened),
+    Effect.forkIn(state.scope),
+    Effect.asVoid
+  )
+
+/** The conversation of a session or wire, whose end closes all of them once no task uses them. */
+const ofWire = <E extends { readonly message: string }>(
+  state: State<E>,
+  client: DownstreamClient,
+  wire: Scope.Scope
+): Effect.Effect<Entry> =>
+  Effect.suspend(() => {
+    const { wires } = state
+    const known = wires.get(wire)
+    const entries = known ?? new Map<string, Entry>()
+    const key = keyOf(client)
+    const existing = entries.get(key)
+    if (existing !== undefined) {
+      existing.users++
+      return Effect.succeed(existing)
+    }
+    const entry = entryOf(key, false)
+    entry.users++
+    entries.set(key, entry)
+    wires.set(wire, entries)
+    const opening = open(state, entry, client, () => {
+      state.orphans.delete(entry)
+      if (entries.get(key) === entry) entries.delete(key)
+    })
+    const end = Effect.suspend(() => endWire(state, wire, entries))
+    return Effect.as(Effect.andThen(known === undefined ? Scope.addFinalizer(wire, end) : Effect.void, opening), entry)
+  })
+
+/** Closes the conversations of a wire, but those that are in use: a task may outlive the session that made it. */
+const endWire = (
+  { orphans, wires }: State<unknown>,
+  wire: Scope.Scope,
+  entries: ReadonlyMap<string, Entry>
+): Effect.Effect<void> => {
+  wires.delete(wire)
+  const used = [...entries.values()].filter(({ users }) => users > 0)
+  for (const entry of used) {
+    entry.orphaned = true
+    orphans.add(entry)
+  }
+  return closeAll([...entries.values()].filter(({ orphaned }) => !orphaned))
+}
+
+/** Ends one use of a wire's conversation; the last use of one whose wire has ended closes it. */
+const releaseOfWire = ({ orphans }: State<unknown>, entry: Entry): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    entry.users--
+    return entry.orphaned && entry.users === 0 ? close(entry, () => orphans.delete(entry)) : Effect.void
+  })
+
+/** A pooled conversation that may serve one more request; opened where there is none. */
+const take = <E extends { readonly message: string }>(
+  state: State<E>,
+  client: DownstreamClient,
+  exclusive: boolean
+): Effect.Effect<Entry> =>
+  Effect.suspend(() => {
+    const { pool } = state
+    const key = keyOf(client)
+    for (const entry of pool) {
+      if (entry.key === key && entry.exclusive === exclusive && !(exclusive && entry.users > 0)) {
+        entry.users++
+        entry.expiry?.interruptUnsafe()
+        return Effect.succeed(entry)
+      }
+    }
+    const entry = entryOf(key, exclusive)
+    entry.users++
+    pool.add(entry)
+    return Effect.as(
+      open(state, entry, client, () => pool.delete(entry)),
+      entry
+    )
+  })
+
+/** Ends one use of a pooled conversation; after the last use it is closed with a delay. */
+const release = ({ idle, pool, scope }: State<unknown>, entry: Entry): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    if (--entry.users > 0 || !pool.delete(entry)) return Effect.void
+    // To the end of the pool, which is in the order of last use.
+    pool.add(entry)
+    const expire = Effect.andThen(
+      Effect.sleep(idle),
+      close(entry, () => pool.delete(entry))
+    )
+    return Effect.map(Effect.forkIn(expire, scope), (fiber) => {
+      entry.expiry = fiber
+    })
+  })

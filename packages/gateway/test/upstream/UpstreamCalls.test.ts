@@ -1,0 +1,67 @@
+/** One upstream call and the requests that are attached to it: the rounds of its request, and retries beside them. */
+import { ClientInput } from "@effect-mcp/core/ClientInput"
+import { Log } from "@effect-mcp/core/Log"
+import { Progress } from "@effect-mcp/core/Progress"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { assert, it } from "@effect/vitest"
+import { Context, Deferred, Effect, Fiber } from "effect"
+import * as UpstreamCalls from "../../src/upstream/UpstreamCalls.ts"
+import type { Upstream } from "../../src/upstream/Upstream.ts"
+
+/** Every request is a round of the same one: what was recorded once is there again. */
+const rounds = () => {
+  const recorded = new Map<string, unknown>()
+  const once: ClientInput["Service"]["once"] = (name, _schema, effect) =>
+    recorded.has(name)
+      ? // Recorded under this name by an effect of this type.
+        (Effect.succeed(recorded.get(name)) as typeof effect)
+      : Effect.tap(effect, (value) => Effect.sync(() => void recorded.set(name, value)))
+  return Context.make(ClientInput, { ask: () => Effect.never, askOwn: () => Effect.never, once }).pipe(
+    Context.add(Progress, { wanted: false, report: () => Effect.void } as unknown as Progress["Service"]),
+    Context.add(RequestContext, {} as unknown as RequestContext["Service"]),
+    Context.add(Log, { log: () => Effect.void } as unknown as Log["Service"])
+  )
+}
+
+/** Only the set of its calls is used here. */
+const upstream = { calls: new Set() } as unknown as Upstream
+
+const started = Effect.gen(function* () {
+  const calls = yield* UpstreamCalls.make({ roundTimeout: "1 minute", capacity: 8 })
+  const answer = yield* Deferred.make<string>()
+  const running = yield* Deferred.make<void>()
+  const send = () => Effect.andThen(Deferred.succeed(running, undefined), Deferred.await(answer))
+  const request = rounds()
+  const attach = (admitted: Effect.Effect<void, McpError.McpError> = Effect.void) =>
+    Effect.provide(calls.run({ acquire: Effect.succeed(upstream), send, admit: () => admitted }), request)
+  const first = yield* Effect.forkChild(attach(), { startImmediately: true })
+  yield* Deferred.await(running)
+  return { answer, calls, attach, first }
+})
+
+it.effect("A later round that disagrees with the call is refused, and the call continues for the others", () =>
+  Effect.gen(function* () {
+    const { answer, attach, first } = yield* started
+    const refusal = McpError.headerMismatch("another region")
+    assert.strictEqual(yield* Effect.flip(attach(Effect.fail(refusal))), refusal)
+    yield* Deferred.succeed(answer, "answer")
+    assert.strictEqual(yield* Fiber.join(first), "answer")
+  })
+)
+
+it.effect("An attached request that ends does not end the call for another, and the last one does", () =>
+  Effect.gen(function* () {
+    const { answer, calls, attach, first } = yield* started
+    const second = yield* Effect.forkChild(attach(), { startImmediately: true })
+    yield* Fiber.interrupt(first)
+    assert.strictEqual(calls.size(), 1)
+    yield* Deferred.succeed(answer, "answer")
+    assert.strictEqual(yield* Fiber.join(second), "answer")
+    assert.strictEqual(calls.size(), 0)
+
+    const other = yield* started
+    yield* Fiber.interrupt(other.first)
+    assert.strictEqual(other.calls.size(), 0)
+  })
+)

@@ -1,0 +1,234 @@
+/** What the directory does where its store is slow, or away for a while. */
+import { NodesUnavailable, type SessionRecord } from "@effect-mcp/server/Nodes"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Deferred, Effect, Logger, Queue } from "effect"
+import { TestClock } from "effect/testing"
+import { Directory } from "../../src/directory/Directory.ts"
+import { Network } from "../../src/memory/Network.ts"
+import type { DirectoryStore } from "../../src/directory/DirectoryStore.ts"
+
+const times = { lease: 1200, grace: 300, kept: 600_000 }
+
+const record: SessionRecord = {
+  server: "test",
+  owner: "",
+  version: "2025-11-25",
+  clientInfo: { name: "client", version: "1" },
+  clientCapabilities: {},
+  logLevel: undefined,
+  subscriptions: []
+}
+
+const away = Effect.fail(new NodesUnavailable({ message: "The store is away" }))
+
+/** A store whose steps fail or hang as the test says. */
+const storeOf = (network = new Network()) => {
+  const inner = network.store(times)
+  const state = { isAway: false, hangs: "", closes: 0 }
+  const step =
+    <Args extends ReadonlyArray<unknown>, A, E>(run: (...args: Args) => Effect.Effect<A, E>) =>
+    (...args: Args): Effect.Effect<A, E | NodesUnavailable> =>
+      Effect.suspend((): Effect.Effect<A, E | NodesUnavailable> => (state.isAway ? away : run(...args)))
+  const store: DirectoryStore = {
+    join: step(inner.join),
+    renew: (node) => (state.hangs === "renew" ? Effect.never : step(inner.renew)(node)),
+    leave: step(inner.leave),
+    alive: step(inner.alive),
+    // As Redis does it: the sessions that are named, and no other.
+    inherit: step((from, to, ids) =>
+      Effect.filter(ids, (id) =>
+        Effect.flatMap(inner.claim(from, id), (entry) =>
+          entry?.node === from
+            ? Effect.as(Effect.andThen(inner.close(from, [id]), inner.open(to, id, entry.record)), true)
+            : Effect.succeed(false)
+        )
+      )
+    ),
+    open: step(inner.open),
+    claim: step(inner.claim),
+    save: step(inner.save),
+    close: (node, ids) => {
+      state.closes++
+      return state.hangs === "close" ? Effect.never : step(inner.close)(node, ids)
+    },
+    sweep: step(inner.sweep)
+  }
+  return { state, store }
+}
+
+const relay = { named: () => {}, asked: () => [], cut: () => {} }
+const directoryAt = (address: string, store: DirectoryStore) => Directory.make({ store, times, address, relay })
+
+describe("A directory", () => {
+  it.effect("tells no node gone that it did not ask the store about", () =>
+    Effect.gen(function* () {
+      const { store } = storeOf()
+      const [asked, answer] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const held: DirectoryStore = {
+        ...store,
+        alive: (nodes) =>
+          Effect.andThen(Deferred.succeed(asked, undefined), Effect.andThen(Deferred.await(answer), store.alive(nodes)))
+      }
+      const directory = yield* directoryAt("a", held)
+      const told: Array<string> = []
+      const watch = (node: string) =>
+        Effect.forkScoped(
+          Effect.andThen(
+            directory.gone(node),
+            Effect.sync(() => told.push(node))
+          ),
+          { startImmediately: true }
+        )
+      yield* store.join("lives")
+      yield* watch("dead")
+      yield* TestClock.adjust(250)
+      yield* Deferred.await(asked)
+      yield* watch("lives")
+      yield* Deferred.succeed(answer, undefined)
+      yield* TestClock.adjust(750)
+      assert.deepStrictEqual(told, ["dead"])
+    })
+  )
+
+  it.effect("tells the relay which of the nodes that it asks are gone, and that its own name has changed", () =>
+    Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const [names, gone] = [yield* Queue.unbounded<string>(), yield* Queue.unbounded<string>()]
+      const directory = yield* Directory.make({
+        store,
+        times,
+        address: "a",
+        relay: {
+          named: (name) => Queue.offerUnsafe(names, name),
+          asked: () => ["lives b", "dead c"],
+          cut: (node) => Queue.offerUnsafe(gone, node)
+        }
+      })
+      assert.strictEqual(yield* Queue.take(names), directory.node)
+      yield* store.join("lives b")
+      yield* TestClock.adjust(1000)
+      assert.strictEqual(yield* Queue.take(gone), "dead c")
+      assert.notInclude(yield* Queue.clear(gone), "lives b")
+      state.isAway = true
+      yield* TestClock.adjust(1300)
+      state.isAway = false
+      yield* TestClock.adjust(400)
+      assert.strictEqual(yield* Queue.take(names), directory.node)
+    })
+  )
+
+  it.effect("tells in the log once that its store is away, and once that it is back", () => {
+    const lines: Array<string> = []
+    const log = Logger.make(({ message }) => {
+      lines.push(String([message].flat()[0]))
+    })
+    return Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const directory = yield* directoryAt("a", store)
+      const look = Effect.ignore(directory.locate("s"))
+      for (let outage = 1; outage <= 2; outage++) {
+        for (let at = 0; at < 100; at++) {
+          state.isAway = at % 2 === 0
+          yield* look
+        }
+        state.isAway = false
+        yield* TestClock.adjust("6 seconds")
+        yield* look
+      }
+      const once = [
+        "The directory of sessions does not answer",
+        "The directory of sessions answers again, after 50 failures"
+      ]
+      assert.deepStrictEqual(lines, [...once, ...once])
+    }).pipe(Effect.provide(Logger.layer([log])))
+  })
+
+  it.effect("is cut off from a lease after its last renewal until the store answers again", () =>
+    Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const directory = yield* directoryAt("a", store)
+      yield* TestClock.adjust(1200)
+      assert.isFalse(directory.isCutOff)
+      state.isAway = true
+      yield* TestClock.adjust(1200)
+      assert.isFalse(directory.isCutOff)
+      yield* TestClock.adjust(1)
+      assert.isTrue(directory.isCutOff)
+      state.isAway = false
+      yield* TestClock.adjust(400)
+      assert.isFalse(directory.isCutOff)
+    })
+  )
+
+  it.effect("is cut off after the machine was suspended, during which its monotonic clock stands still", () =>
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const suspended: Clock.Clock = Object.assign(Object.create(clock), { monotonicTimeNanosUnsafe: () => 0n })
+      const { state, store } = storeOf()
+      const directory = yield* Effect.provideService(directoryAt("a", store), Clock.Clock, suspended)
+      state.isAway = true
+      yield* TestClock.adjust(1201)
+      assert.isTrue(directory.isCutOff)
+    })
+  )
+
+  it.effect("renews again at once where the answer to a renewal never comes", () =>
+    Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const directory = yield* directoryAt("a", store)
+      const { node } = directory
+      state.hangs = "renew"
+      yield* TestClock.adjust(400)
+      state.hangs = ""
+      yield* TestClock.adjust(400)
+      yield* TestClock.adjust(800)
+      assert.deepStrictEqual([directory.node, yield* store.alive([node])], [node, [node]])
+    })
+  )
+
+  it.effect("removes the sessions that ended in an outage, many by one step", () =>
+    Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const directory = yield* directoryAt("a", store)
+      const ids = Array.from({ length: 2000 }, (_, at) => `s${at}`)
+      for (const id of ids) yield* directory.open(id, record)
+      state.isAway = true
+      for (const id of ids) yield* directory.close(id)
+      state.isAway = false
+      state.closes = 0
+      yield* TestClock.adjust(400)
+      assert.strictEqual(state.closes, 4)
+      for (const id of ids) assert.strictEqual(yield* store.claim("another", id), undefined)
+    })
+  )
+
+  it.effect("keeps its lease while the removal of sessions that ended in an outage hangs", () =>
+    Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const directory = yield* directoryAt("a", store)
+      const { node } = directory
+      yield* directory.open("s", record)
+      state.isAway = true
+      yield* directory.close("s")
+      state.isAway = false
+      state.hangs = "close"
+      yield* TestClock.adjust(4000)
+      assert.deepStrictEqual([directory.node, yield* store.alive([node])], [node, [node]])
+    })
+  )
+
+  it.effect("removes a session that ended in an outage which outlived the lease of its node", () =>
+    Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const directory = yield* directoryAt("a", store)
+      yield* directory.open("s", record)
+      state.isAway = true
+      yield* directory.close("s")
+      yield* TestClock.adjust(3000)
+      state.isAway = false
+      yield* TestClock.adjust(1600)
+      assert.strictEqual((yield* directory.locate("s"))._tag, "Unknown")
+      assert.strictEqual(yield* store.claim("another", "s"), undefined)
+    })
+  )
+})

@@ -1,0 +1,336 @@
+/** The relay between processes: strangers are kept out, and whether a request may have run is known. */
+import type { RelayedRequest, RelayedResponse, RelayEndpoint, RelayError } from "@effect-mcp/server/Nodes"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Queue, Stream } from "effect"
+import { connect, createServer, type Socket } from "node:net"
+import { AnsweringLine } from "../../src/relay/AnsweringLine.ts"
+import { AskingLine } from "../../src/relay/AskingLine.ts"
+import { FrameReader, FrameWriter, kinds } from "../../src/relay/Frames.ts"
+import { welcome } from "../../src/relay/handshake.ts"
+import { encodeRequest } from "../../src/relay/RequestHead.ts"
+import { make } from "../../src/relay/TcpRelay.ts"
+
+const request: RelayedRequest = {
+  server: "test",
+  session: "s\u00e9",
+  method: "POST",
+  url: "/mcp?a=1",
+  headers: { accept: "text/event-stream", "x-odd": "\u00fc" },
+  body: new TextEncoder().encode('{"jsonrpc":"2.0"}'),
+  principal: { subject: "ada", scopes: ["a"], claims: { iss: "https://issuer.test" } },
+  address: "10.0.0.1"
+}
+
+const host = "127.0.0.1"
+
+/** A relay whose node has a name. */
+const node = Effect.fnUntraced(function* (secret = "secret") {
+  const { address, relay } = yield* make({ host }, secret)
+  const name = `id ${address}`
+  relay.named(name)
+  return { address, name, relay }
+})
+
+const pair = Effect.all({ a: node(), b: node() })
+
+const endpoint = (answer: RelayEndpoint["answer"]): RelayEndpoint => ({ server: "test", answer })
+const serving = (response: Partial<RelayedResponse>, seen: Array<RelayedRequest> = []) =>
+  endpoint((request) =>
+    Effect.sync((): RelayedResponse => {
+      seen.push(request)
+      return { status: 200, headers: {}, body: new Uint8Array(), ...response }
+    })
+  )
+
+const bytesOf = ({ body }: RelayedResponse) =>
+  typeof body === "string" || body instanceof Uint8Array ? Effect.succeed(Buffer.from(body)) : Stream.mkUint8Array(body)
+const textOf = (response: RelayedResponse) => Effect.map(bytesOf(response), (bytes) => new TextDecoder().decode(bytes))
+const reasonOf = (sent: ReturnType<RelayEndpoint["answer"]>) => Effect.map(Effect.flip(sent), ({ reason }) => reason)
+
+describe("A relay between processes", () => {
+  it.live("carries a request whole, and its response as it is written", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const seen: Array<RelayedRequest> = []
+      const parts = ["one", "two"].map((text) => new TextEncoder().encode(text))
+      yield* b.relay.serve(
+        serving({ status: 418, headers: { "mcp-session-id": "s" }, body: Stream.fromIterable(parts) }, seen)
+      )
+      const response = yield* a.relay.send(b.name, request)
+      assert.deepStrictEqual([response.status, response.headers], [418, { "mcp-session-id": "s" }])
+      assert.strictEqual(yield* textOf(response), "onetwo")
+      const received = seen[0]!
+      assert.deepStrictEqual({ ...received, body: new Uint8Array(received.body ?? []) }, request)
+      yield* a.relay.send(b.name, { ...request, body: undefined, principal: undefined, address: undefined })
+      assert.deepInclude(seen[1], { body: undefined, principal: undefined, address: undefined })
+    })
+  )
+
+  it.live("carries bodies that are longer than a frame, each with its own response", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      yield* b.relay.serve(
+        endpoint(({ body = new Uint8Array() }) => Effect.succeed({ status: 200, headers: {}, body }))
+      )
+      const sizes = [1, 4096, 4097, 65_536, 65_537, 3_000_000]
+      const answered = yield* Effect.forEach(
+        sizes,
+        (size) => Effect.flatMap(a.relay.send(b.name, { ...request, body: Buffer.alloc(size, size % 251) }), bytesOf),
+        { concurrency: "unbounded" }
+      )
+      for (const [at, size] of sizes.entries()) {
+        assert.isTrue(Buffer.alloc(size, size % 251).equals(answered[at]!), `${size} bytes`)
+      }
+    })
+  )
+
+  it.live("has a writer wait for a reader, and carries other requests meanwhile", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const part = new Uint8Array(64 * 1024)
+      let written = 0
+      const endless = Stream.forever(
+        Stream.fromEffect(
+          Effect.sync(() => {
+            written += part.length
+            return part
+          })
+        )
+      )
+      yield* b.relay.serve(
+        endpoint(({ url }) =>
+          Effect.succeed({ status: 200, headers: {}, body: url === "/endless" ? endless : new Uint8Array(1) })
+        )
+      )
+      const { body } = yield* a.relay.send(b.name, { ...request, url: "/endless" })
+      for (let other = 0; other < 100; other++) yield* a.relay.send(b.name, request)
+      assert.isAtMost(written, 320 * 1024)
+      assert(Stream.isStream(body))
+      const read = yield* Stream.runCollect(Stream.take(body, 100))
+      assert.strictEqual(
+        read.reduce((sum, { length }) => sum + length, 0),
+        100 * part.length
+      )
+    })
+  )
+
+  it.live("hangs up at the other node when the request is left, before its response and during it", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const [asked, left] = [yield* Queue.unbounded<string>(), yield* Queue.unbounded<string>()]
+      yield* b.relay.serve(
+        endpoint(({ url }) =>
+          Effect.gen(function* () {
+            yield* Effect.addFinalizer(() => Queue.offer(left, url))
+            yield* Queue.offer(asked, url)
+            if (url === "/before") return yield* Effect.never
+            return { status: 200, headers: {}, body: Stream.never }
+          })
+        )
+      )
+      const before = yield* Effect.forkChild(Effect.scoped(a.relay.send(b.name, { ...request, url: "/before" })))
+      assert.strictEqual(yield* Queue.take(asked), "/before")
+      yield* Fiber.interrupt(before)
+      assert.strictEqual(yield* Queue.take(left), "/before")
+      yield* Effect.scoped(a.relay.send(b.name, { ...request, url: "/during" }))
+      assert.strictEqual(yield* Queue.take(left), "/during")
+      assert.deepStrictEqual([...a.relay.asked()], [])
+    })
+  )
+
+  it.live("answers no stranger: neither one with another secret, nor one that says something else", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const seen: Array<RelayedRequest> = []
+      yield* b.relay.serve(serving({}, seen))
+      const stranger = yield* node("guessed")
+      assert.strictEqual(yield* reasonOf(stranger.relay.send(b.name, request)), "NotSent")
+      // Nor does a node send its requests to a stranger.
+      yield* stranger.relay.serve(serving({}, seen))
+      assert.strictEqual(yield* reasonOf(a.relay.send(stranger.name, request)), "NotSent")
+      assert.deepStrictEqual(seen, [])
+      const [, port = ""] = b.address.split(":")
+      const said = yield* Effect.callback<number>((resume) => {
+        let bytes = 0
+        const socket = connect({ host, port: Number(port) }, () => socket.write("POST / HTTP/1.1\r\n".padEnd(100, "-")))
+        socket.on("data", ({ length }) => (bytes += length)).on("close", () => resume(Effect.succeed(bytes)))
+      })
+      assert.strictEqual(said, 0)
+    })
+  )
+
+  it.live("tells a request that no server has seen from one that may have run", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const send = (name: string) => reasonOf(a.relay.send(name, request))
+      assert.strictEqual(yield* send("id 127.0.0.1:1"), "NotSent")
+      assert.strictEqual(yield* send(b.name), "NotSent")
+      const seen: Array<RelayedRequest> = []
+      yield* b.relay.serve(serving({}, seen))
+      // The name of an earlier lease: its sessions may be those of another node now.
+      assert.strictEqual(yield* send(`before ${b.address}`), "NotSent")
+      assert.deepStrictEqual(seen, [])
+    })
+  )
+
+  it.live("ends a response that its server breaks off by an error", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const broken = Stream.concat(Stream.succeed(new Uint8Array(1)), Stream.die(new Error("secret")))
+      yield* b.relay.serve(serving({ body: broken }))
+      const response = yield* a.relay.send(b.name, request)
+      assert.strictEqual((yield* Effect.flip(bytesOf(response))).reason, "Cut")
+    })
+  )
+
+  it.live("ends the requests to a node whose lease has ended, and no other", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const asked = yield* Queue.unbounded<void>()
+      const go = yield* Deferred.make<void>()
+      yield* b.relay.serve(
+        endpoint(() =>
+          Effect.andThen(
+            Queue.offer(asked, undefined),
+            Effect.as(Deferred.await(go), { status: 200, headers: {}, body: new Uint8Array() })
+          )
+        )
+      )
+      const first = yield* Effect.forkChild(reasonOf(a.relay.send(b.name, request)))
+      yield* Queue.take(asked)
+      const next = `next ${b.address}`
+      b.relay.named(next)
+      const second = yield* Effect.forkChild(a.relay.send(next, request))
+      yield* Queue.take(asked)
+      assert.deepStrictEqual(new Set(a.relay.asked()), new Set([b.name, next]))
+      a.relay.cut(b.name)
+      assert.strictEqual(yield* Fiber.join(first), "Cut")
+      yield* Deferred.succeed(go, undefined)
+      assert.strictEqual((yield* Fiber.join(second)).status, 200)
+    })
+  )
+
+  it.live("carries claims that JSON does not have, and refuses those that no other process can have", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const seen: Array<RelayedRequest> = []
+      yield* b.relay.serve(serving({}, seen))
+      const sent = (claims: object) =>
+        a.relay.send(b.name, { ...request, principal: { subject: "ada", scopes: [], claims: { ...claims } } })
+      const claims = { id: 1n, at: new Date(5), groups: new Map([["a", 1]]), none: undefined }
+      yield* sent(claims)
+      assert.deepStrictEqual(seen[0]?.principal?.claims, claims)
+      assert.strictEqual(yield* reasonOf(sent({ act: () => {} })), "NotSent")
+      assert.lengthOf(seen, 1)
+    })
+  )
+
+  it.live("cannot be made at a port that is in use, by a typed error that names it", () =>
+    Effect.gen(function* () {
+      const { b } = yield* pair
+      const port = Number(b.address.split(":").at(-1))
+      const error = yield* Effect.flip(make({ host, port }, "secret"))
+      assert.strictEqual(error._tag, "NodesUnavailable")
+      assert.include(error.message, String(port))
+    })
+  )
+
+  it.live("sends what follows a cut on another connection", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      const asked = yield* Queue.unbounded<void>()
+      yield* b.relay.serve(
+        endpoint(({ url }) =>
+          Effect.andThen(
+            Queue.offer(asked, undefined),
+            url === "/hangs" ? Effect.never : Effect.succeed({ status: 200, headers: {}, body: "" })
+          )
+        )
+      )
+      const hung = yield* Effect.forkChild(reasonOf(a.relay.send(b.name, { ...request, url: "/hangs" })))
+      yield* Queue.take(asked)
+      a.relay.cut(b.name)
+      assert.strictEqual((yield* a.relay.send(b.name, request)).status, 200)
+      assert.strictEqual(yield* Fiber.join(hung), "Cut")
+    })
+  )
+
+  it.live("ends a request whose server throws, and answers the next one", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      yield* b.relay.serve(
+        endpoint(({ url }) => {
+          if (url === "/throws") throw new Error("A defect")
+          return Effect.succeed({ status: 200, headers: {}, body: "" })
+        })
+      )
+      assert.strictEqual(yield* reasonOf(a.relay.send(b.name, { ...request, url: "/throws" })), "Cut")
+      assert.strictEqual((yield* a.relay.send(b.name, request)).status, 200)
+    })
+  )
+})
+
+/** A node that proves that it knows the secret. */
+const listening = (use: (socket: Socket) => void) =>
+  Effect.callback<number>((resume) => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {})
+      Effect.runFork(Effect.map(welcome(socket, "secret"), () => use(socket)))
+    })
+    server.unref().listen(0, host, () => {
+      const address = server.address()
+      resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+/** One that does with each request what it is told. */
+const odd = (requested: (id: number, writer: FrameWriter) => void) =>
+  listening((socket) => {
+    const writer = new FrameWriter(socket)
+    const reader = new FrameReader((kind, id) => void (kind === kinds.request && requested(id, writer)))
+    socket.on("data", (chunk) => void reader.push(chunk))
+  })
+
+describe("A connection to another node", () => {
+  it.live("ends where it says what is no response", () =>
+    Effect.gen(function* () {
+      const { relay } = yield* node()
+      for (const said of ["", "{", "null", "{}", "[]"]) {
+        const port = yield* odd((id, writer) => writer.write(kinds.response, id, said))
+        assert.strictEqual(yield* reasonOf(relay.send(`id ${host}:${port}`, request)), "Cut")
+      }
+    })
+  )
+
+  const asking = (port: number, probe: number) =>
+    Effect.acquireRelease(
+      Effect.sync(() => new AskingLine({ host, port }, { secret: "secret", probe, closed: () => {} })),
+      (line) => Effect.sync(() => line.close())
+    )
+  const answerOf = (line: AskingLine, head: string) =>
+    Effect.callback<RelayedResponse, RelayError>((resume) => void line.ask("id", head, undefined, resume))
+
+  it.live("ends where it says nothing while a request waits", () =>
+    Effect.gen(function* () {
+      const line = yield* asking(yield* odd(() => {}), 20)
+      assert.strictEqual((yield* Effect.flip(answerOf(line, "head"))).reason, "Cut")
+    })
+  )
+
+  it.live("stays while the other node works for long", () =>
+    Effect.gen(function* () {
+      const go = yield* Deferred.make<void>()
+      const port = yield* listening((socket) => {
+        void new AnsweringLine(socket, {
+          answer: () => Effect.as(Deferred.await(go), { status: 200, headers: {}, body: "late" }),
+          runFork: Effect.runFork,
+          own: () => {}
+        })
+        let chunks = 0
+        socket.on("data", () => ++chunks === 6 && Deferred.doneUnsafe(go, Effect.void))
+      })
+      const head = yield* encodeRequest("id", request)
+      assert.strictEqual((yield* answerOf(yield* asking(port, 20), head)).body, "late")
+    })
+  )
+})

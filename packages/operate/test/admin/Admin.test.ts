@@ -1,0 +1,208 @@
+import { NodeHttpServer } from "@effect/platform-node"
+import { Memory, Resources, Tool, Tools } from "@effect-mcp/core"
+import { Admin, Audit } from "@effect-mcp/operate"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { McpServer } from "@effect-mcp/server"
+import { McpClient } from "@effect-mcp/client"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Deferred, Effect, Fiber, Layer, Logger, Redacted, Schema } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
+import { createServer } from "node:http"
+import { ask, type Asked, bearer, post, readOnly, token } from "../support/admin.ts"
+
+/** A tool that hangs, and says that it has begun. */
+const Hang = Tool.make("hang", { description: "Hangs", input: { secret: Schema.String } })
+
+const secretUri = "https://ada:swordfish@host/report?token=swordfish"
+
+const start = Effect.gen(function* () {
+  const began = yield* Deferred.make<void>()
+  const interrupted = yield* Deferred.make<void>()
+  const hangs = Effect.onInterrupt(Effect.andThen(Deferred.succeed(began, undefined), Effect.never), () =>
+    Deferred.succeed(interrupted, undefined)
+  )
+  const features = Layer.merge(
+    Tools.layer(Hang, () => hangs),
+    Resources.layer({ uri: secretUri, name: "report" }, hangs)
+  )
+  const context = yield* Layer.build(
+    HttpRouter.serve(Admin.layer({ token: Redacted.make(token), readOnlyToken: Redacted.make(readOnly) }), {
+      disableLogger: true,
+      disableListenLog: true
+    }).pipe(
+      Layer.provideMerge(McpServer.layer({ name: "test", version: "1", features })),
+      Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+      Layer.provide(Logger.layer([]))
+    )
+  )
+  const { address } = Context.get(context, HttpServer.HttpServer)
+  const port = address._tag === "UnixPathAddress" ? 0 : address.port
+  const { connect } = Context.get(context, McpServer.McpServer)
+  const client = (revision: Revision.Version) =>
+    Effect.gen(function* () {
+      const [near, far] = yield* Memory.pair()
+      yield* connect(far, { kind: "memory" })
+      return yield* McpClient.open(Effect.succeed(near), {
+        revisions: [revision],
+        clientInfo: { name: "stuck", version: "1" }
+      })
+    })
+  return { port, client, began, interrupted }
+})
+
+const interrupt = (port: number, body: unknown, more: Asked = {}) => post(port, "interrupt", body, more)
+
+describe.each(Revision.all)("the admin endpoint at a server of $version", ({ version }) => {
+  it.live("shows a call that hangs, without its arguments, and ends it with a reason", () =>
+    Effect.gen(function* () {
+      const { began, client, interrupted, port } = yield* start
+      const { callTool } = yield* client(version)
+      const call = yield* Effect.forkChild(Effect.flip(callTool(Hang, { secret: "swordfish" })))
+      yield* Deferred.await(began)
+      const { status, text } = yield* ask(port)
+      assert.strictEqual(status, 200)
+      assert.notInclude(text, "swordfish")
+      const { requests, sessions } = Schema.decodeUnknownSync(Admin.Snapshot)(JSON.parse(text))
+      const stuck = requests.find(({ target }) => target === "hang")
+      assert(stuck !== undefined)
+      assert.deepInclude(stuck, { kind: "request", method: "tools/call", state: "running", transport: "memory" })
+      assert.deepStrictEqual([stuck.client?.name, stuck.revision], ["stuck", version])
+      assert.strictEqual(sessions[0]?.id, stuck.session)
+      const answer = yield* interrupt(port, { key: stuck.key, reason: "It hangs" })
+      assert.deepStrictEqual(JSON.parse(answer.text), { interrupted: true })
+      yield* Deferred.await(interrupted)
+      assert.include((yield* Fiber.join(call)).message, "It hangs")
+      const again = yield* interrupt(port, { key: stuck.key, reason: "It hangs" })
+      assert.deepStrictEqual(JSON.parse(again.text), { interrupted: false })
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("shows the resource that a request reads without the user and the query of its URI", () =>
+    Effect.gen(function* () {
+      const { began, client, port } = yield* start
+      const { readResource } = yield* client(version)
+      yield* Effect.forkChild(Effect.exit(readResource(secretUri)))
+      yield* Deferred.await(began)
+      const { text } = yield* ask(port)
+      const { requests } = Schema.decodeUnknownSync(Admin.Snapshot)(JSON.parse(text))
+      assert.deepStrictEqual(
+        requests.map(({ target }) => target),
+        ["https://host/report"]
+      )
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("the admin endpoint", () => {
+  it.live(
+    "refuses callers without the token, other names, pages, what a proxy forwards, and tokens that may only see",
+    () =>
+      Effect.gen(function* () {
+        const { port } = yield* start
+        const statusOf = (asked: Asked) => Effect.map(ask(port, asked), ({ status }) => status)
+        assert.strictEqual(yield* statusOf({ headers: {} }), 401)
+        assert.strictEqual(yield* statusOf({ headers: bearer("token-of-another-program") }), 401)
+        assert.strictEqual(yield* statusOf({ headers: bearer(`${token}x`) }), 401)
+        assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), host: "evil.example" } }), 403)
+        assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), origin: "https://evil.example" } }), 403)
+        for (const name of ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"]) {
+          assert.strictEqual(yield* statusOf({ headers: { ...bearer(token), [name]: "127.0.0.1" } }), 403, name)
+        }
+        assert.strictEqual(yield* statusOf({ headers: bearer(readOnly) }), 200)
+        const { status } = yield* interrupt(port, { key: "1", reason: "no" }, { headers: bearer(readOnly) })
+        assert.strictEqual(status, 403)
+      }).pipe(Effect.scoped)
+  )
+
+  it.live("does not show the id of a session over HTTP, which admits its holder", () =>
+    Effect.gen(function* () {
+      const server = McpServer.layer({ name: "test", version: "1", features: Layer.empty })
+      const routes = Layer.merge(McpServer.layerHttp({ path: "/mcp" }), Admin.layer({ token: Redacted.make(token) }))
+      const context = yield* Layer.build(
+        McpServer.serveHttp(routes, { disableLogger: true, disableListenLog: true }).pipe(
+          Layer.provide(server),
+          Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+          Layer.provide(Logger.layer([]))
+        )
+      )
+      const { address } = Context.get(context, HttpServer.HttpServer)
+      const port = address._tag === "UnixPathAddress" ? 0 : address.port
+      const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } }
+      const { headers } = yield* Effect.promise(() =>
+        fetch(`http://127.0.0.1:${port}/mcp`, {
+          method: "POST",
+          headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+          body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })
+        })
+      )
+      const id = headers.get("mcp-session-id")
+      assert.isString(id)
+      const { text } = yield* ask(port)
+      assert.lengthOf(JSON.parse(text).sessions, 1)
+      assert.notInclude(text, id ?? "")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("notes each interrupt in the audit trail that its layer is given", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      yield* Effect.gen(function* () {
+        const context = yield* Layer.build(
+          HttpRouter.serve(Admin.layer({ token: Redacted.make(token) }), {
+            disableLogger: true,
+            disableListenLog: true
+          }).pipe(
+            Layer.provide(McpServer.layer({ name: "test", version: "1", features: Layer.empty })),
+            Layer.provide(Layer.provide(Audit.layer(), Audit.layerArray(lines))),
+            Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+            Layer.provide(Logger.layer([]))
+          )
+        )
+        const { address } = Context.get(context, HttpServer.HttpServer)
+        yield* interrupt(address._tag === "UnixPathAddress" ? 0 : address.port, { key: "7", reason: "It hangs" })
+      }).pipe(Effect.scoped)
+      const noted = lines.map((line) => JSON.parse(line)).find(({ event }) => event === "admin.interrupt")
+      assert.deepInclude(noted, { target: "7", outcome: "failed", details: { reason: "It hangs" } })
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("refuses a body that is no interrupt, or too large", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start
+      for (const body of [{}, { key: "1" }, { key: "1", reason: "" }, { key: "1", reason: "x".repeat(100_000) }]) {
+        assert.strictEqual((yield* interrupt(port, body)).status, 400)
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it("is for addresses of this machine", () => {
+    const local = ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"]
+    const other = [
+      undefined,
+      "",
+      "10.0.0.1",
+      "::ffff:10.0.0.1",
+      "128.0.0.1",
+      "::2",
+      "127.0.0.1.evil.example",
+      "1127.0.0.1"
+    ]
+    assert.deepStrictEqual(
+      local.map(Admin.isLoopback),
+      local.map(() => true)
+    )
+    assert.deepStrictEqual(
+      other.map(Admin.isLoopback),
+      other.map(() => false)
+    )
+  })
+
+  it.effect("wants a token that cannot be guessed", () =>
+    Effect.gen(function* () {
+      const server = McpServer.layer({ name: "test", version: "1", features: Layer.empty })
+      const admin = Admin.layer({ token: Redacted.make("short") })
+      const exit = yield* Effect.exit(Layer.build(Layer.provide(admin, [server, HttpRouter.layer])))
+      assert.strictEqual(exit._tag, "Failure")
+    }).pipe(Effect.scoped)
+  )
+})

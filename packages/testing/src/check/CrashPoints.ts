@@ -1,0 +1,176 @@
+/**
+ * Whether a task ends the same wherever its node dies.
+ *
+ * Runs a handler as a task, on a clock of its own, once for each point: before and after each write to its journal. Another node on the same
+ * store continues it. Compares how the handler ended, and how often each step began.
+ */
+import { isSuspension } from "@effect-mcp/server/internal/Replay"
+import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import * as Memory from "@effect-mcp/tasks/internal/memory"
+import { Journal } from "@effect-mcp/tasks/Journal"
+import * as Tasks from "@effect-mcp/tasks/Tasks"
+import { TaskStore } from "@effect-mcp/tasks/TaskStore"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as TestClock from "effect/testing/TestClock"
+import { Node, type Point } from "./CrashPointsNode.ts"
+import { describe, sameExit } from "./Exits.ts"
+import * as McpTest from "../McpTest.ts"
+
+export type { Point } from "./CrashPointsNode.ts"
+
+/** One run of a handler. */
+export interface Run<A, E> {
+  /** Where the first node died; undefined: it lived. */
+  readonly point: Point | undefined
+  readonly exit: Exit.Exit<A, E>
+  /** The names of the steps that began, in order, on both nodes. */
+  readonly steps: ReadonlyArray<string>
+}
+
+/** The task ended differently at a point, or a step began more often than a death explains. */
+export class Mismatch extends Data.TaggedError("Mismatch")<{
+  readonly message: string
+  readonly runs: ReadonlyArray<Run<unknown, unknown>>
+}> {}
+
+/** Options of a check. */
+export interface Options<A, E, W, X> {
+  /** Runs after each run, in its world: for what must hold of the world, such as one order in its shop. */
+  readonly after?: ((run: Run<A, E>) => Effect.Effect<unknown, X, NoInfer<W>>) | undefined
+  /** How long a task may take by its own clock. Default: 1 day. */
+  readonly within?: Duration.Input | undefined
+}
+
+const Check = Tool.make("check", { description: "Runs the handler", task: "required" })
+
+/**
+ * Runs `handler` as a task whose node dies before and after each of its writes to the journal: a step, a question, a sleep, a message, a
+ * lease that is given up, the end. Each run has a fresh `world`: the services that the handler needs, the client's `Elicitation`, `Sampling`
+ * and `Roots`, and the store of tasks (`Durable`), where it is not the memory. The world outlives the node that dies.
+ *
+ * Fails with `Mismatch` unless all runs end the same, and no step begins more than once more than in the run without a death. Gives that run
+ * first, then one for each point. The clock is that of a test, so sleeps take no time.
+ *
+ * @example
+ * ```ts
+ * import { Elicitation, Once } from "@effect-mcp/core"
+ * import { CrashPoints } from "@effect-mcp/testing"
+ * import { Effect, References, Schema } from "effect"
+ *
+ * const book = Effect.gen(function* () {
+ *   const seat = yield* Once.run("reserve", Schema.String, Effect.succeed("12A"))
+ *   yield* Elicitation.confirm(`Book seat ${seat}?`)
+ *   yield* Once.sleep("settle", "10 minutes")
+ *   return seat
+ * })
+ *
+ * const check = CrashPoints.forAll(book, Elicitation.layerAccept()).pipe(
+ *   // Without the audit log of the tasks.
+ *   Effect.provideService(References.MinimumLogLevel, "Warn")
+ * )
+ * const runs = await Effect.runPromise(check)
+ * for (const { point, steps } of runs) if (steps.length > 1) console.log(point?.when, point?.write, steps.join())
+ * // => before 1 reserve,reserve
+ * ```
+ */
+export const forAll = <A, E, W, LE = never, LR = never, X = never>(
+  handler: Effect.Effect<A, E, RequestServices | NoInfer<W>>,
+  world: Layer.Layer<W, LE, LR>,
+  options: Options<A, E, W, X> = {}
+): Effect.Effect<ReadonlyArray<Run<A, E>>, Mismatch | LE | X | McpTest.ConnectError, LR> =>
+  Effect.gen(function* () {
+    const at = (point: Point | undefined) => play(handler, world, options, point)
+    const { run: whole, writes } = yield* at(undefined)
+    const runs = [whole]
+    for (let write = 1; write <= writes; write++) {
+      for (const when of ["before", "after"] as const) {
+        const { run } = yield* at({ write, when })
+        runs.push(run)
+        const message = differs(whole, run)
+        if (message !== undefined) return yield* new Mismatch({ message: `${message} (${when} write ${write})`, runs })
+      }
+    }
+    return runs
+  })
+
+const countOf = (steps: ReadonlyArray<string>, name: string): number => steps.filter((step) => step === name).length
+
+const differs = (whole: Run<unknown, unknown>, { exit, steps }: Run<unknown, unknown>): string | undefined => {
+  if (!sameExit(whole.exit, exit)) return `${describe(whole.exit)} where no node dies, but ${describe(exit)}`
+  const again = steps.find((name) => countOf(steps, name) > countOf(whole.steps, name) + 1)
+  return again === undefined ? undefined : `The step ${JSON.stringify(again)} began ${countOf(steps, again)} times`
+}
+
+const play = <A, E, W, LE, LR, X>(
+  handler: Effect.Effect<A, E, RequestServices | W>,
+  world: Layer.Layer<W, LE, LR>,
+  { after, within = "1 day" }: Options<A, E, W, X>,
+  point: Point | undefined
+): Effect.Effect<{ readonly run: Run<A, E>; readonly writes: number }, LE | X | McpTest.ConnectError, LR> => {
+  const whole = Effect.gen(function* () {
+    const { journal, store } = yield* storage
+    const [first, second] = [new Node(journal, point), new Node(journal, undefined)]
+    let exit: Exit.Exit<A, E> = Exit.die(
+      new Error(`The task did not end within ${Duration.format(Duration.fromInputUnsafe(within))}`)
+    )
+    const connected = (node: Node) => {
+      const watched = Effect.onExit(node.watched(handler), (ended) =>
+        Effect.sync(() => {
+          const isOver = !node.isDead && (Exit.isSuccess(ended) || !isSuspension(ended.cause))
+          if (isOver) exit = ended
+        })
+      )
+      const services = Context.make(TaskStore, store).pipe(Context.add(Journal, node.journal))
+      const tasks = Layer.provide(Tasks.layerStore(), Layer.succeedContext(services))
+      const features = Layer.merge(
+        Tools.layer(Check, () => Effect.as(Effect.ignore(watched), "done")),
+        tasks
+      )
+      return McpTest.connect(features, "2026-07-28")
+    }
+    const client = yield* connected(first)
+    yield* Effect.addFinalizer(() => first.end)
+    const { id } = yield* Effect.orDie(client.startByName(Check.name, {}, { follow: false }))
+    const other = yield* connected(second)
+    const handle = yield* Effect.orDie(other.task(Check, id ?? ""))
+    yield* passing(yield* Effect.forkScoped(Effect.exit(handle.result), { startImmediately: true }), within)
+    const run: Run<A, E> = { point, exit, steps: [...first.steps, ...second.steps] }
+    yield* after?.(run) ?? Effect.void
+    return { run, writes: first.writes }
+  })
+  // What the handler needs beyond its request's services is `W`; the compiler cannot subtract unknown types.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+  const needy = whole as Effect.Effect<Effect.Success<typeof whole>, X | McpTest.ConnectError, W | Scope.Scope>
+  return Effect.scoped(Effect.provide(needy, Layer.provideMerge(Layer.fresh(world), TestClock.layer())))
+}
+
+/** The store of the world, else one in memory: as in a database, a task belongs to every connection that knows its id. */
+const storage = Effect.gen(function* () {
+  const context = yield* Effect.context<never>()
+  const memory = yield* Layer.build(Layer.fresh(Memory.layer()))
+  const store = Option.getOrElse(Context.getOption(context, TaskStore), () => Context.get(memory, TaskStore))
+  const journal = Option.getOrElse(Context.getOption(context, Journal), () => Context.get(memory, Journal))
+  return { journal, store: { ...store, outlives: true } }
+})
+
+/** Lets time pass until the fiber has ended: second by second at first, then in steps that grow. */
+const passing = (fiber: Fiber.Fiber<unknown>, within: Duration.Input): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const end = Duration.toMillis(Duration.fromInputUnsafe(within))
+    let passed = 0
+    while (passed < end && fiber.pollUnsafe() === undefined) {
+      const step = Math.max(1000, passed / 60)
+      yield* TestClock.adjust(step)
+      passed += step
+    }
+  })
