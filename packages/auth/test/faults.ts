@@ -144,7 +144,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/auth/src/shared/MetadataDiscovery.ts",
     from: "[new URL(root.pathname + path + server.search, server.origin), root]",
     to: "[root, new URL(root.pathname + path + server.search, server.origin)]",
-    test: `${clientTest}/MetadataDiscovery.test.ts`,
+    test: "packages/auth/test/shared/MetadataDiscovery.test.ts",
     ids: ["authorization.discovery.conforms", "authorization.client.resource-metadata-order"]
   },
   {
@@ -152,14 +152,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/auth/src/shared/MetadataDiscovery.ts",
     from: "    if (status >= 500) return yield* failed(step, url, status)\n    if (status !== 200 || json === undefined) continue",
     to: "    if (status !== 200 || json === undefined) continue",
-    test: `${clientTest}/MetadataDiscovery.test.ts`
+    test: "packages/auth/test/shared/MetadataDiscovery.test.ts"
   },
   {
     name: "At a server of 2025-03-26 all places are looked at",
     file: "packages/auth/src/shared/MetadataDiscovery.ts",
     from: "legacy ? wellKnown.slice(0, 1) : wellKnown",
     to: "wellKnown",
-    test: `${clientTest}/MetadataDiscovery.test.ts`,
+    test: "packages/auth/test/shared/MetadataDiscovery.test.ts",
     ids: ["authorization.client.base-url-metadata"]
   },
   {
@@ -282,7 +282,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/auth/src/shared/TrustedUrl.ts",
     from: 'if (!isSecure(url)) return refuse("is not secure", "https, or http on the loopback interface")',
     to: 'if (url.protocol === "http:" && !isSecure(url)) return refuse("is not secure", "https")',
-    test: `${clientTest}/MetadataDiscovery.test.ts`,
+    test: "packages/auth/test/shared/MetadataDiscovery.test.ts",
     ids: ["best-practices.urls.schemes", "best-practices.urls.dangerous-rejected", "best-practices.urls.allowlist"]
   },
   {
@@ -290,7 +290,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/auth/src/shared/Fetch.ts",
     from: "if (target === undefined || target.origin !== new URL(request.url).origin)",
     to: "if (target === undefined)",
-    test: `${clientTest}/MetadataDiscovery.test.ts`,
+    test: "packages/auth/test/shared/MetadataDiscovery.test.ts",
     ids: ["best-practices.ssrf.redirects"]
   },
   {

@@ -3,6 +3,7 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 const src = "packages/client/src"
 const test = "packages/client/test/tasks"
+const callsTest = "packages/client/test/features/TaskCalls.test.ts"
 const following = `${src}/tasks/Following.ts`
 const parts = `${src}/tasks/TaskParts.ts`
 const attendance = `${src}/tasks/Attendance.ts`
@@ -13,7 +14,7 @@ export const tasks: ReadonlyArray<Fault> = [
     file: following,
     from: "Math.max(least, this.pollInterval, this.refused)",
     to: "Math.max(least, this.refused)",
-    test: `${test}/Calls.test.ts`,
+    test: callsTest,
     ids: ["tasks.get.poll-interval", "tasks-extension.polling.interval"]
   },
   {
@@ -28,7 +29,7 @@ export const tasks: ReadonlyArray<Fault> = [
     file: following,
     from: "this.refused > 0 ||",
     to: "",
-    test: `${test}/Calls.test.ts`
+    test: callsTest
   },
   {
     name: "a task that comes when its call was cancelled lives on",
@@ -63,14 +64,14 @@ export const tasks: ReadonlyArray<Fault> = [
     file: `${src}/tasks/Generation.ts`,
     from: "seen.state.id === taskId",
     to: "taskId.length > 0",
-    test: `${test}/Calls.test.ts`
+    test: callsTest
   },
   {
     name: "a task is read once",
     file: following,
     from: "    Effect.forever\n  )",
     to: "    Effect.andThen(Effect.never)\n  )",
-    test: `${test}/Calls.test.ts`,
+    test: callsTest,
     ids: ["tasks.get.until-terminal", "tasks-extension.polling.until-terminal", "tasks.get.beside-result"]
   },
   {
@@ -78,7 +79,7 @@ export const tasks: ReadonlyArray<Fault> = [
     file: following,
     from: "attendance.keeps?.() === true ? Effect.void",
     to: "attendance.keeps?.() !== true ? Effect.void",
-    test: `${test}/Calls.test.ts`,
+    test: callsTest,
     ids: ["tasks.cancel.not-by-notification", "tasks-extension.cancel.by-request"]
   },
   {
@@ -122,7 +123,7 @@ export const tasks: ReadonlyArray<Fault> = [
     file: parts,
     from: 'resultType: "task",\n      follow: lazily(({ followExtension })',
     to: 'resultType: "tasks",\n      follow: lazily(({ followExtension })',
-    test: `${test}/Negotiation.test.ts`,
+    test: `${test}/Declared.test.ts`,
     ids: ["tasks-extension.declared.both-shapes"]
   },
   {
@@ -130,7 +131,7 @@ export const tasks: ReadonlyArray<Fault> = [
     file: `${src}/tasks/Tasks.ts`,
     from: 'exchange.method !== "tools/call"',
     to: "exchange.method === undefined",
-    test: `${test}/Negotiation.test.ts`,
+    test: `${test}/Declared.test.ts`,
     ids: ["tasks-extension.declared.unsupported-request"]
   },
   {
@@ -178,7 +179,7 @@ export const tasks: ReadonlyArray<Fault> = [
     file: attendance,
     from: 'const asks = support === "required" || ',
     to: "const asks = ",
-    test: `${test}/Negotiation.test.ts`,
+    test: `${test}/Declared.test.ts`,
     ids: ["tasks.tool.required-called"]
   },
   {
@@ -186,7 +187,7 @@ export const tasks: ReadonlyArray<Fault> = [
     file: attendance,
     from: 'const asks = support === "required" || ',
     to: "const asks = support !== undefined || ",
-    test: `${test}/Negotiation.test.ts`,
+    test: `${test}/Declared.test.ts`,
     ids: ["tasks.tool.forbidden-not-called"]
   },
   {
@@ -194,7 +195,7 @@ export const tasks: ReadonlyArray<Fault> = [
     file: parts,
     from: "serverCapabilities.tasks?.requests?.tools?.call !== undefined",
     to: "serverCapabilities !== undefined",
-    test: `${test}/Negotiation.test.ts`,
+    test: `${test}/Declared.test.ts`,
     ids: ["tasks.tool.server-capability", "tasks.capability.requestor-respects", "tasks.capability.undeclared-no-tasks"]
   },
   {
@@ -247,7 +248,7 @@ export const tasks: ReadonlyArray<Fault> = [
     file: "packages/core/src/peer/Outbound.ts",
     from: "if (outlives(response.result, end))",
     to: "if (!outlives(response.result, end))",
-    test: `${test}/Calls.test.ts`,
+    test: callsTest,
     ids: ["tasks.progress.token-lives-on"]
   },
   {
@@ -255,7 +256,7 @@ export const tasks: ReadonlyArray<Fault> = [
     file: `${src}/features/Extensions.ts`,
     from: "Effect.sync(ended)",
     to: "Effect.void",
-    test: `${test}/Calls.test.ts`
+    test: callsTest
   },
   {
     name: "a cancelled task is read once more",
@@ -285,6 +286,6 @@ export const tasks: ReadonlyArray<Fault> = [
     file: following,
     from: "const longest = 3_600_000",
     to: "const longest = 100",
-    test: `${test}/Calls.test.ts`
+    test: callsTest
   }
 ]
