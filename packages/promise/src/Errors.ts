@@ -48,13 +48,15 @@ export type Reason =
   | "InvalidResult"
   | "TaskCancelled"
   | "Timeout"
+  | "ToolFailure"
   | "TransportError"
   | "Unauthorized"
   | "UnsupportedRevision"
 
 /**
  * A request without an answer: `reason` says why. `Declined`: the user said no. `CapabilityMissing`: the other side did not declare what
- * the request needs; nothing was sent. `Closed` and `TransportError`: the connection was lost, or could not be opened.
+ * the request needs; nothing was sent. `Closed` and `TransportError`: the connection was lost, or could not be opened. `ToolFailure`: a tool
+ * that `callTyped` called failed, and the message says why.
  */
 export class RequestError extends Error {
   override readonly name = "RequestError"

@@ -50,5 +50,19 @@ export const faults: ReadonlyArray<Fault> = [
     from: "runtime.onClose(() => Effect.runPromise(close))",
     to: "runtime.onClose(() => Promise.resolve())",
     test: "packages/promise/test/features.test.ts"
+  },
+  {
+    name: "a tool that failed gives a typed value",
+    file: "packages/promise/src/client/output.ts",
+    from: "if (result.isError === true) throw",
+    to: "if (result.isError === undefined) throw",
+    test: "packages/promise/test/features.test.ts"
+  },
+  {
+    name: "a request is served beside the hook that refuses it",
+    file: "packages/promise/src/server/hooks.ts",
+    from: "query(() => before(given, known), rules, place),",
+    to: "Effect.ignore(query(() => before(given, known), rules, place)),",
+    test: "packages/promise/test/hooks.test.ts"
   }
 ]

@@ -50,6 +50,31 @@ describe.each(revisions)("In %s", (revision) => {
     assert.deepStrictEqual(structuredContent, structured ? { a: 1 } : undefined)
   })
 
+  it("a typed call gives the value that its schema reads, and rejects with the message of a tool that fails", async () => {
+    const server = serverOf()
+    const output = z.object({ sum: z.number() })
+    const input = z.object({ a: z.number(), b: z.number() })
+    server.tool("add", { description: "Adds", input, output }, ({ a, b }) => {
+      if (a < 0) throw new Error("a must not be negative")
+      return { sum: a + b }
+    })
+    server.tool("text", { description: "No JSON" }, () => "plain text")
+    const client = await clientOf(server, revision)
+    const doubled = output.transform(({ sum }) => sum * 2)
+    assert.strictEqual(await client.callTyped("add", { a: 1, b: 2 }, doubled), 6)
+    const failed = await rejection(client.callTyped("add", { a: -1, b: 2 }, output))
+    assert.deepStrictEqual(failed, new RequestError("ToolFailure", "a must not be negative"))
+    const other = await rejection(client.callTyped("add", { a: 1, b: 2 }, z.object({ sum: z.string() })))
+    assert.instanceOf(other, RequestError)
+    assert.include(
+      other.message,
+      'The output of the tool add does not fit: Invalid input: expected string, received number at ["sum"]'
+    )
+    const none = await rejection(client.callTyped("text", {}, output))
+    assert.instanceOf(none, RequestError)
+    assert.strictEqual(none.reason, "InvalidResult")
+  })
+
   it("the output of a tool is what its schema makes of it", async () => {
     const server = serverOf()
     const output = z.object({ sum: z.number() })

@@ -1,4 +1,5 @@
 import DefaultTheme from "vitepress/theme-without-fonts"
+import { followLanguage } from "./languages.ts"
 import "./style.css"
 
-export default DefaultTheme
+export default { extends: DefaultTheme, setup: followLanguage }

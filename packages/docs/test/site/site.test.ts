@@ -101,6 +101,36 @@ describe("the site in a browser", needs(missing === undefined, missing ?? ""), (
     }).pipe(Effect.scoped)
   )
 
+  it.live("shows the language that was chosen on all pages, and where the reader clicked the page stands still", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served
+      const { page } = yield* open(`${url}/tools`)
+      const shown = (): Promise<ReadonlyArray<string>> =>
+        page.evaluate(() =>
+          [...document.querySelectorAll(".vp-code-group")].map(
+            (group) => group.querySelector("input:checked + label")?.textContent?.trim() ?? ""
+          )
+        )
+      yield* Effect.promise(async () => {
+        await page.waitForLoadState("networkidle")
+        const last = page.locator(".vp-code-group").last()
+        const promise = last.locator("label", { hasText: "Promise" })
+        await promise.scrollIntoViewIfNeeded()
+        const before = await promise.boundingBox()
+        await promise.click()
+        await last.locator(".active pre", { hasText: "server.tool(" }).waitFor()
+        assert.deepStrictEqual([...new Set(await shown())], ["Promise"])
+        assert.closeTo((await promise.boundingBox())?.y ?? 0, before?.y ?? 1, 1)
+        await page.goto(`${url}/resources`)
+        await page.locator(".vp-code-group").first().locator(".active pre", { hasText: "server.resource(" }).waitFor()
+        // Groups of other labels stay as they are.
+        await page.goto(`${url}/migrating`)
+        await page.locator(".vp-code-group").first().locator(".active pre").waitFor()
+        assert.deepStrictEqual(await shown(), ["Here, with promises"])
+      })
+    }).pipe(Effect.scoped)
+  )
+
   it.live("is dark where its reader wants that", () =>
     Effect.gen(function* () {
       const { url } = yield* served

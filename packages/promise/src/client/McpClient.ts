@@ -5,6 +5,7 @@
 import type { CallOptions } from "@effect-mcp/client/McpClient"
 import type { Client } from "@effect-mcp/client/Client"
 import * as CancelReason from "@effect-mcp/core/CancelReason"
+import type { StandardSchemaV1 } from "@standard-schema/spec"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -26,6 +27,7 @@ import type {
 } from "../model/Results.ts"
 import type { Resource, ResourceTemplate } from "../model/Content.ts"
 import type { ConnectOptions, RequestOptions, Target } from "./Options.ts"
+import { outputOf } from "./output.ts"
 
 /** What an argument to complete belongs to. */
 export type CompletionReference = { readonly prompt: string } | { readonly uriTemplate: string }
@@ -132,6 +134,34 @@ export class McpClient {
     options: RequestOptions = {}
   ): Promise<CallToolResult> {
     return run(this.#client.callToolByName(name, args, callOptions(options)), options.signal)
+  }
+
+  /**
+   * Calls a tool and gives its structured result, typed and checked by `output`: any Standard Schema. Rejects with a `RequestError`, reason
+   * `ToolFailure`, where the tool failed: its message is the text that the tool gave.
+   *
+   * @example
+   * ```ts
+   * import { McpClient, McpServer } from "@effect-mcp/promise"
+   * import { z } from "zod"
+   *
+   * const Sum = z.object({ sum: z.number() })
+   * const server = new McpServer({ name: "calculator", version: "1.0.0" })
+   * const input = z.object({ a: z.number(), b: z.number() })
+   * server.tool("add", { description: "Adds two numbers.", input, output: Sum }, ({ a, b }) => ({ sum: a + b }))
+   *
+   * await using client = await McpClient.connect(server)
+   * const { sum } = await client.callTyped("add", { a: 1, b: 2 }, Sum)
+   * console.log(sum) // => 3
+   * ```
+   */
+  async callTyped<O extends StandardSchemaV1>(
+    name: string,
+    args: { readonly [name: string]: unknown },
+    output: O,
+    options: RequestOptions = {}
+  ): Promise<StandardSchemaV1.InferOutput<O>> {
+    return outputOf(name, await this.callTool(name, args, options), output, this.#client)
   }
 
   /** All tools, page by page as they are read. */

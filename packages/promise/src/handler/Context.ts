@@ -96,7 +96,7 @@ export interface HandlerContext {
 
 /** Where an error was thrown. */
 export interface ErrorPlace {
-  readonly kind: "tool" | "resource" | "prompt" | "completion" | "auth"
-  /** The name of the tool or prompt, the URI or template of the resource. */
+  readonly kind: "tool" | "resource" | "prompt" | "completion" | "auth" | "hook"
+  /** The name of the tool or prompt, the URI or template of the resource, the method of a hook's request. */
   readonly name: string
 }

@@ -85,13 +85,15 @@ const place = (path: StandardSchemaV1.Issue["path"]): string => {
 /** Issues of one value that are told. */
 const maxIssues = 10
 
+/** What is wrong with a value, and where. */
+export const described = (issues: ReadonlyArray<StandardSchemaV1.Issue>): string =>
+  issues
+    .slice(0, maxIssues)
+    .map(({ message, path }) => message + place(path))
+    .join("; ")
+
 const invalid = (issues: ReadonlyArray<StandardSchemaV1.Issue>): InvalidValue =>
-  new InvalidValue({
-    message: issues
-      .slice(0, maxIssues)
-      .map(({ message, path }) => message + place(path))
-      .join("; ")
-  })
+  new InvalidValue({ message: described(issues) })
 
 const settled = (result: StandardSchemaV1.Result<unknown>): Effect.Effect<unknown, InvalidValue> =>
   result.issues === undefined ? Exit.succeed(result.value) : Exit.fail(invalid(result.issues))

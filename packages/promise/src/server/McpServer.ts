@@ -10,6 +10,7 @@ import type { PromptOutput, ResourceOutput, ToolOutput } from "../handler/result
 import type { Rules } from "../handler/run.ts"
 import { Changes } from "./changes.ts"
 import { fetchHandler, listener } from "./http.ts"
+import { type Hooks, hooksLayer } from "./hooks.ts"
 import type { FetchHandler, HttpOptions, Listener } from "./HttpOptions.ts"
 import type {
   PromptOptions,
@@ -92,6 +93,7 @@ export class McpServer {
   readonly #rules: Rules
   readonly #changes = new Changes()
   readonly #names = new Set<string>()
+  #hooks = 0
 
   constructor(options: ServerOptions) {
     this.#runtime = new ServerRuntime(options)
@@ -177,6 +179,30 @@ export class McpServer {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema that `Parsed` is of decodes the arguments
     const untyped = handler as PromptHandler
     return this.#add(`prompt ${name}`, () => promptLayer(name, options, untyped, this.#rules))
+  }
+
+  /**
+   * Adds code before and after every request: access control, audit. Of several the first is the outermost.
+   *
+   * @example
+   * ```ts
+   * import { McpClient, McpError, McpServer } from "@effect-mcp/promise"
+   *
+   * const server = new McpServer({ name: "counters", version: "1.0.0" })
+   * server.tool("reset", { description: "Resets the counters." }, () => "Done")
+   *
+   * server.use({
+   *   before: ({ method }, { principal }) => {
+   *     if (method === "tools/call" && principal.subject === undefined) throw new McpError(-32600, "Log in first")
+   *   }
+   * })
+   *
+   * await using client = await McpClient.connect(server)
+   * await client.callTool("reset").catch(({ message }) => console.log(message)) // => Log in first
+   * ```
+   */
+  use(hooks: Hooks): Registration {
+    return this.#add(`hook ${++this.#hooks}`, () => hooksLayer(hooks, this.#rules))
   }
 
   #add(name: string, feature: () => Parameters<ServerRuntime["add"]>[0]): Registration {

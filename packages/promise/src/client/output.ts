@@ -1,0 +1,35 @@
+/** The value of a tool's result, as a schema of the program reads it. */
+import type { Client } from "@effect-mcp/client/Client"
+import type { StandardSchemaV1 } from "@standard-schema/spec"
+import { RequestError } from "../Errors.ts"
+import type { CallToolResult } from "../model/Results.ts"
+import { described } from "../schema/Standard.ts"
+
+const textOf = ({ content }: CallToolResult): string =>
+  content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
+
+/** Structured content, or its text mirror in revisions that have no structured content. */
+const structured = (tool: string, result: CallToolResult, { revision }: Client): unknown => {
+  if (result.structuredContent !== undefined) return result.structuredContent
+  if (revision.rules.structuredOutput) {
+    throw new RequestError("InvalidResult", `The tool ${tool} gave no structured content; callTool gives its content`)
+  }
+  try {
+    return JSON.parse(textOf(result))
+  } catch {
+    throw new RequestError("InvalidResult", `The text of the tool ${tool} is not the JSON of its output`)
+  }
+}
+
+/** The output of a result. Rejects with a `RequestError`: `ToolFailure` of a tool that failed, `InvalidResult` where the schema refuses. */
+export const outputOf = async <O extends StandardSchemaV1>(
+  tool: string,
+  result: CallToolResult,
+  { "~standard": { validate } }: O,
+  client: Client
+): Promise<StandardSchemaV1.InferOutput<O>> => {
+  if (result.isError === true) throw new RequestError("ToolFailure", textOf(result))
+  const read = await validate(structured(tool, result, client))
+  if (read.issues === undefined) return read.value
+  throw new RequestError("InvalidResult", `The output of the tool ${tool} does not fit: ${described(read.issues)}`)
+}
