@@ -57,7 +57,7 @@ const outcomeOf = (outcome: Middleware.Outcome): RequestOutcome => {
       return { kind: "cancelled" }
     case "Failed":
       return { kind: "failed", error: toPublic(outcome.error) }
-    case "Died":
+    default:
       return { kind: "failed", error: Cause.squash(outcome.cause) }
   }
 }
