@@ -78,9 +78,11 @@ export const pointed = (document: JsonObject, reference: string): unknown => {
   let value: unknown = document
   for (const part of reference.slice(2).split("/")) {
     const key = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")
-    const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, key)
-    if (!isThere) throw new InvalidDocument({ message: `The reference ${excerpt(reference)} leads nowhere` })
-    value = new Map(Object.entries(value ?? {})).get(key)
+    const member = typeof value === "object" && value !== null ? Object.getOwnPropertyDescriptor(value, key) : undefined
+    if (member === undefined) {
+      throw new InvalidDocument({ message: `The reference ${excerpt(reference)} leads nowhere` })
+    }
+    value = member.value
   }
   return value
 }

@@ -59,7 +59,7 @@ const toolOf = (
   api: Api,
   operation: Document.Operation,
   given: ServedCall.Description
-): { readonly layer: ToolLayer; readonly length: number } => {
+): { readonly layer: ToolLayer; readonly name: string; readonly length: number } => {
   const { base, document, http, options } = api
   const where = `${operation.method} ${operation.path}`
   const request = OperationRequest.make(isJsonObject(document) ? document : {}, operation, base)
@@ -89,7 +89,7 @@ const toolOf = (
       }).pipe(Effect.catch(failed)),
     options.tools
   )
-  return { layer, length: JSON.stringify(request.arguments.jsonSchema).length }
+  return { layer, name: tool.name, length: JSON.stringify(request.arguments.jsonSchema).length }
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
@@ -102,14 +102,23 @@ const toolsOf = (api: Api): { readonly layers: ReadonlyArray<ToolLayer>; readonl
   let length = 0
   const layers: Array<ToolLayer> = []
   const left: Array<string> = []
+  const names = new Set<string>()
   for (const operation of Document.operations(api.document, limits)) {
     const chosen = choose === undefined ? operation.method === "GET" && !operation.deprecated : choose(operation)
     if (chosen === false) continue
-    const made = Result.try({ try: () => toolOf(api, operation, chosen === true ? {} : chosen), catch: messageOf })
+    const made = Result.try({
+      try: () => {
+        const tool = toolOf(api, operation, chosen === true ? {} : chosen)
+        if (names.has(tool.name)) throw new Error(`another operation has the name ${tool.name} as a tool`)
+        return tool
+      },
+      catch: messageOf
+    })
     const problem = Result.isFailure(made) ? `${operation.id} cannot be a tool: ${made.failure}` : undefined
     if (problem !== undefined && choose !== undefined) throw new Document.InvalidDocument({ message: problem })
     if (problem !== undefined) left.push(problem)
     if (Result.isSuccess(made)) {
+      names.add(made.success.name)
       layers.push(made.success.layer)
       length += made.success.length
     }
@@ -118,7 +127,7 @@ const toolsOf = (api: Api): { readonly layers: ReadonlyArray<ToolLayer>; readonl
         message: `The input schemas of the tools have more than ${longest} characters`
       })
     }
-    if (layers.length > most) {
+    if (layers.length + left.length > most) {
       throw new Document.InvalidDocument({
         message: `More than ${most} operations are chosen: choose fewer by \`operations\`, or raise \`limits.operations\``
       })

@@ -244,8 +244,23 @@ describe("An OpenAPI document", () => {
       assert.include(yield* refusal(withSchema(Array.from({ length: 300_000 }, () => 1))), "more than 200000 values")
       const paths = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`/${at}`, { get: {} }]))
       assert.include(yield* refusal({ openapi: "3.1.0", paths }), "More than 200 operations")
+      const refused = { parameters: [{ in: "body", name: "x" }] }
+      const left = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`/${at}`, { get: refused }]))
+      assert.include(yield* refusal({ openapi: "3.1.0", paths: left }), "More than 200 operations")
       const wide = { type: "string", enum: Array.from({ length: 1000 }, (_, at) => `${at}`) }
       assert.include(yield* refusal(withSchema(wide), { limits: { schemas: 1000 } }), "more than 1000 characters")
+    })
+  )
+
+  it.effect("gives each name to one tool: of two operations whose names are alike, the second is left out", () =>
+    Effect.gen(function* () {
+      const get = (operationId: string) => ({ get: { operationId } })
+      const alike = { openapi: "3.1.0", paths: { "/a": get("list pets"), "/b": get("list/pets") } }
+      assert.deepStrictEqual(
+        (yield* toolsOf(alike)).map(({ description, name }) => [name, description]),
+        [["list_pets", "GET /a"]]
+      )
+      assert.include(yield* refusal(alike, { operations: () => true }), "another operation has the name list_pets")
     })
   )
 
