@@ -5,6 +5,7 @@ const statements = "packages/durable/src/store/Statements.ts"
 const laws = "packages/durable/test/store/laws.test.ts"
 const postgres = "packages/durable/test/postgres/postgres.test.ts"
 const sqlite = "packages/durable/test/sqlite/sqlite.test.ts"
+const nodes = "packages/durable/test/postgres/nodes.test.ts"
 const network = "packages/durable/test/process/network.test.ts"
 
 const engine = "packages/durable/test/workflow/engine.test.ts"
@@ -167,10 +168,24 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "A node on Postgres does not listen",
-    file: "packages/durable/src/postgres/layer.ts",
-    from: "({ payload }) => changes.changed(payload)",
-    to: "({ channel }) => changes.changed(channel)",
+    file: "packages/durable/src/postgres/Channel.ts",
+    from: "else changes.changed(task)",
+    to: "else changes.changed(node ?? task)",
     test: postgres
+  },
+  {
+    name: "A node on Postgres does not tell the others of an end",
+    file: "packages/durable/src/store/SqlJournal.ts",
+    from: "Effect.sync(() => this.tables.changed(lease.task))\n",
+    to: "Effect.sync(() => this.tables.changes.changed(lease.task))\n",
+    test: nodes
+  },
+  {
+    name: "A node on Postgres that stops does not tell the others",
+    file: "packages/durable/src/store/SqlJournal.ts",
+    from: "if (wake === undefined) this.tables.handedOver()",
+    to: "if (wake === undefined) changes.woken()",
+    test: nodes
   },
   {
     name: "A step that failed on an engine is never tried again",

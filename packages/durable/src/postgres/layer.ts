@@ -2,8 +2,8 @@
  * The store on Postgres, for many nodes.
  *
  * A node holds a lock of its session: it goes with the connection, so that a process which was killed is known to be gone before its leases
- * are over. It listens on a channel of its own for changes of the tasks that it runs. Both are shortcuts: leases and looks at the tables
- * find the same, later.
+ * are over. It listens on the channel of all nodes for tasks that others changed. Both are shortcuts: leases and looks at the tables find
+ * the same, later.
  */
 import type { Journal } from "@effect-mcp/tasks/Journal"
 import type { TaskStore } from "@effect-mcp/tasks/TaskStore"
@@ -14,12 +14,12 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
-import * as Queue from "effect/Queue"
 import type { SqlError } from "effect/sql/SqlError"
 import { Changes } from "../store/Changes.ts"
 import type { Dialect, Sight } from "../store/Dialect.ts"
 import * as Store from "../store/Store.ts"
 import type { Options } from "../store/Tables.ts"
+import { Channel } from "./Channel.ts"
 
 /** How often the tasks that fibers wait for are read, in milliseconds: behind the channel of the node. */
 const look = 1000
@@ -38,7 +38,6 @@ const unheld = new Error(
   `The node could not connect to Postgres to hold its lock within ${patience / 1000} seconds. It needs one connection beside those of ` +
     "its pool: raise max_connections, or lower maxConnections of the client"
 )
-const channelOf = (node: string): string => `mcp_${node.slice(prefix.length).replaceAll("-", "_")}`
 
 /** Numbers the placeholders: no statement of the package has a question mark elsewhere. */
 const text = (statement: string): string => {
@@ -72,7 +71,7 @@ const left = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   )
 
 /** What Postgres says differently, for a node. */
-export const dialectOf = (sql: PgClient, node: string): Dialect => ({
+export const dialectOf = (sql: PgClient, node: string, tell: Dialect["tell"] = () => {}): Dialect => ({
   sql,
   node,
   text,
@@ -86,7 +85,7 @@ export const dialectOf = (sql: PgClient, node: string): Dialect => ({
   left,
   bounded: (millis) => sql.unsafe(`SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(millis)}`),
   sight: sightOf(sql, node),
-  hint: (node, task) => (node.startsWith(prefix) ? sql.notify(channelOf(node), task) : Effect.void)
+  tell
 })
 
 /** Does it again whenever it ends: a connection that was cut is made again. */
@@ -94,17 +93,23 @@ const kept = (effect: Effect.Effect<unknown, SqlError>): Effect.Effect<never> =>
   Effect.forever(Effect.andThen(Effect.ignoreCause(effect), Effect.sleep(pause)))
 
 /**
- * Holds the lock of the node and listens on its channel, on a connection of its own. The connection must stay idle: a server that runs a
- * statement does not notice that its client is gone.
+ * Holds the lock of the node and listens on the channel of all nodes, on a connection of its own. The connection must stay idle: a server
+ * that runs a statement does not notice that its client is gone.
  */
-const living = (sql: PgClient, node: string, changes: Changes, held: Latch.Latch): Effect.Effect<unknown, SqlError> =>
+const living = (
+  sql: PgClient,
+  node: string,
+  channel: Channel,
+  changes: Changes,
+  held: Latch.Latch
+): Effect.Effect<unknown, SqlError> =>
   Effect.scoped(
     Effect.gen(function* () {
       const connection = yield* PgConnection.make(sql.config)
       yield* connection.query(`SELECT pg_advisory_lock_shared(${lockClass}, hashtext('${node}'))`)
-      const queue = yield* connection.listen(channelOf(node))
+      const told = yield* channel.listen(connection)
       yield* held.open
-      return yield* Effect.forever(Effect.map(Queue.take(queue), ({ payload }) => changes.changed(payload)))
+      return yield* channel.heard(told, changes)
     })
   )
 
@@ -114,9 +119,11 @@ export const layer = (options: Options): Layer.Layer<TaskStore | Journal, never,
       const sql = yield* PgClient
       const node = prefix + crypto.randomUUID()
       const changes = new Changes()
-      const store = yield* Store.make(dialectOf(sql, node), changes, { look, others: Effect.succeed(true) }, options)
+      const channel = yield* Channel.make(sql, node)
+      const dialect = dialectOf(sql, node, channel.tell)
+      const store = yield* Store.make(dialect, changes, { look, others: Effect.succeed(true) }, options)
       const held = Latch.makeUnsafe(false)
-      yield* Effect.forkScoped(kept(living(sql, node, changes, held)))
+      yield* Effect.forkScoped(kept(living(sql, node, channel, changes, held)))
       // A node without a lock counts as gone, and other nodes run its tasks beside it.
       yield* Effect.timeoutOrElse(held.await, { duration: patience, orElse: () => Effect.die(unheld) })
       return store

@@ -1,13 +1,16 @@
 /**
  * Fibers of this process that wait for a change of a task.
  *
- * A waiter looks at the task, and looks again after each change: one that this process made, one of a hint, or one that the poll
- * of the store has seen by the version of the row.
+ * A waiter looks at the task, and looks again after each change: one that this process made, one that another process told of, or one that
+ * the poll of the store has seen by the version of the row.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
+
+/** What other processes are told instead of an id: a task became due that any of them may claim. */
+export const someTask = "*"
 
 interface Watched {
   changed: Deferred.Deferred<void>

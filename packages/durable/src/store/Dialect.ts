@@ -36,6 +36,6 @@ export interface Dialect {
   /** Ends the running transaction when it is idle for so long, in milliseconds: a node that was frozen in it keeps no locks. */
   readonly bounded: (millis: number) => Effect.Effect<unknown, SqlError>
   readonly sight: Effect.Effect<Sight, SqlError>
-  /** Tells the node of a task that the task has changed. May be lost: each node looks itself, later. */
-  readonly hint: (node: string, task: string) => Effect.Effect<void, SqlError>
+  /** Tells other processes that a task has changed, after the commit. May be lost: each process looks itself, later. */
+  readonly tell: (task: string) => void
 }

@@ -151,14 +151,14 @@ class SqlJournal {
   }
 
   private ask(lease: Lease, entry: Entry, bytes: number): Effect.Effect<boolean, SqlError> {
-    const { changes, statements, together } = this.tables
+    const { statements, together } = this.tables
     const asked = Effect.gen({ self: this }, function* () {
       yield* this.tables.query(statements.lockHeld, [lease.task, lease.epoch])
       const recorded = yield* this.insert(lease, entry, bytes)
       if (recorded) yield* this.tables.query(statements.asked, [lease.task])
       return recorded
     })
-    return Effect.tap(together(asked), () => Effect.sync(() => changes.changed(lease.task)))
+    return Effect.tap(together(asked), () => Effect.sync(() => this.tables.changed(lease.task)))
   }
 
   /** What is recorded under the key already; undefined where nothing is, or the lease is not valid. */
@@ -238,7 +238,7 @@ class SqlJournal {
   ): Effect.Effect<void, Lost | SqlError> {
     return Effect.flatMap(this.tables.query(statement, params), (rows) => {
       if (rows.length === 0) return this.refuse(lease)
-      return Effect.sync(() => this.tables.changes.changed(lease.task))
+      return Effect.sync(() => this.tables.changed(lease.task))
     })
   }
 
@@ -263,7 +263,8 @@ class SqlJournal {
     return Effect.map(patient<boolean, Lost>(together(parked)), (isDue) => {
       this.sizes.delete(task)
       changes.changed(task)
-      if (isDue) changes.woken()
+      if (wake === undefined) this.tables.handedOver()
+      else if (isDue) changes.woken()
     })
   }
 
@@ -281,7 +282,7 @@ class SqlJournal {
     const { kept, keptBytes, limits, statements } = this.tables
     return Effect.gen({ self: this }, function* () {
       const late = yield* this.tables.query<TaskRow>(statements.late, [maxSwept])
-      for (const row of late) if (yield* this.tables.expire(row)) yield* this.tables.hint(row)
+      for (const row of late) yield* this.tables.expire(row)
       const old = yield* this.forget(statements.forget, [limits.keptAfterEnd, maxSwept])
       const excess = yield* this.forget(statements.forgetExcess, [kept, keptBytes, maxSwept])
       yield* this.tables.query(statements.forgetEnded, [])

@@ -90,8 +90,9 @@ const answer = (tables: Tables, id: string, owner: string, answers: Answers) => 
   return Effect.flatMap(tables.patient<Taken, LimitReached>(tables.together(taken)), (taken) => {
     if (taken === undefined) return Effect.succeedNone
     const { keys, row } = taken
+    if (keys.length > 0) tables.changed(row.id)
     if (keys.length > 0 && row.node === null) tables.changes.woken()
-    return Effect.as(keys.length > 0 ? tables.hint(row) : Effect.void, Option.some(keys))
+    return Effect.succeedSome(keys)
   })
 }
 
@@ -100,7 +101,7 @@ const cancel = (tables: Tables, id: string, owner: string, message = "Cancelled 
     Effect.gen(function* () {
       const row = yield* tables.own(id, owner)
       if (row === undefined) return Option.none()
-      if (row.outcome === null && (yield* tables.end(id, { _tag: "Cancelled" }, message))) yield* tables.hint(row)
+      if (row.outcome === null) yield* tables.end(id, { _tag: "Cancelled" }, message)
       return yield* got(tables, id, owner)
     })
   )

@@ -9,7 +9,7 @@ import { defaultLimits, type Limits } from "@effect-mcp/tasks/TaskStore"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import type { Changes } from "./Changes.ts"
+import { type Changes, someTask } from "./Changes.ts"
 import type { Dialect } from "./Dialect.ts"
 import { type EntryRow, type TaskRow, taskOf } from "./Rows.ts"
 import * as Statements from "./Statements.ts"
@@ -128,7 +128,7 @@ export class Tables {
     return Effect.map(
       this.query<{ readonly id: string }>(this.statements.end, [jsonOf(outcome), message ?? null, id]),
       (ended) => {
-        if (ended.length > 0) this.changes.changed(id)
+        if (ended.length > 0) this.changed(id)
         return ended.length > 0
       }
     )
@@ -148,10 +148,15 @@ export class Tables {
     )
   }
 
-  /** Tells the node that runs a task of its change, where that is another one. */
-  hint({ id, node }: TaskRow): Effect.Effect<void> {
-    const { dialect } = this
+  /** A task has changed in a way that its run or its readers see: those of other processes, too. */
+  changed(id: string): void {
     this.changes.changed(id)
-    return node === null || node === dialect.node ? Effect.void : Effect.ignore(dialect.hint(node, id))
+    this.dialect.tell(id)
+  }
+
+  /** A task has become due that this process does not continue itself. */
+  handedOver(): void {
+    this.changes.woken()
+    this.dialect.tell(someTask)
   }
 }
