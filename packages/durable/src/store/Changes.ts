@@ -1,7 +1,7 @@
 /**
  * Fibers of this process that wait for a change of a task.
  *
- * A waiter looks at the task, and looks again after each change: one that this process made, one that another process told of, or one that
+ * A waiter looks at the task, and looks again after each change: one that this process made, one that another process announced, or one that
  * the poll of the store has seen by the version of the row.
  */
 import * as Deferred from "effect/Deferred"
