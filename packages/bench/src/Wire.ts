@@ -74,6 +74,11 @@ const asTask = (name: string, input: object, era: Era): Request => {
   const request = call(name, input, era === "2025" ? undefined : withTasks)
   return era === "2025" ? { ...request, params: { ...request.params, task: {} } } : request
 }
+/** Creates, and fetches the result, which waits for the end (2025). */
+const resultOfTask: NonNullable<Kind["next"]> = ({ result }, request) => {
+  const made = result?.task?.taskId
+  return made === undefined ? undefined : ofTask("tasks/result", made, request)
+}
 /** Creates, reads, and in 2025 fetches the result; in 2026 it comes with the task, which is read until it has ended. */
 const afterTask: NonNullable<Kind["next"]> = ({ result }, request) => {
   const made = result?.task?.taskId
@@ -83,6 +88,10 @@ const afterTask: NonNullable<Kind["next"]> = ({ result }, request) => {
   if (!isModern) return ofTask("tasks/result", result.taskId, request)
   return result.status === "working" ? ofTask("tasks/get", result.taskId, request) : undefined
 }
+const small = (era: Era, left: number): Request => ({
+  method: era === "2025" ? "ping" : "resources/list",
+  params: { left }
+})
 const mebibyte = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_".repeat((1 << 20) / 64)
 /** Notifications per `flood`. */
 export const floods = 1000
@@ -127,6 +136,21 @@ export const kinds = makeKinds({
     next: afterTask,
     fault: ({ result }, i) =>
       says((result?.result ?? result)?.content?.[0]?.text ?? "", `hello ${i}`) ? undefined : "another text"
+  },
+  /** As a task whose state is not read (2025). */
+  awaited: {
+    build: (i, era) => asTask("report", { text: `hello ${i}` }, era),
+    next: resultOfTask,
+    fault: (answer, i) => (says(text(answer), `hello ${i}`) ? undefined : "another text")
+  },
+  /** As many requests as `task`, of the smallest kind: what it costs to read and to answer them. 2026 has no ping, but lists kept as text. */
+  floor: {
+    build: (_i, era) => small(era, era === "2025" ? 2 : 1),
+    next: (_answer, { method, params }) => {
+      const { left = 0 }: { readonly left?: number } = params
+      return left > 0 ? { method, params: { ...params, left: left - 1 } } : undefined
+    },
+    fault: ({ result }) => (result === undefined ? "no result" : undefined)
   },
   /** Tasks that stay open. */
   hold: {

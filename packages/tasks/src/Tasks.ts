@@ -50,7 +50,7 @@ export const layerStore = (
         })
       )
       const lists = registrationLayer(MiddlewareRegistry, (registry, _services: Context.Context<never>) =>
-        registry.register(Visible.middleware(tools), { method: "tools/list" })
+        registry.register(Visible.middleware(tools), { method: "tools/list", when: () => tools.mayNeedTask() })
       )
       return Layer.mergeAll(calls, lists, Methods.layer(service), CoreMethods.layer(service))
     })

@@ -82,8 +82,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a caller that keeps many tasks loses some whose end it has not read",
     file: "packages/tasks/src/store/Kept.ts",
-    from: 'first(own?.read) ?? "full"',
-    to: 'first(own?.read) ?? first(own?.unread) ?? "full"',
+    from: 'own?.read.first ?? "full"',
+    to: 'own?.read.first ?? own?.unread.first ?? "full"',
     test
   },
   {
@@ -145,8 +145,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "the end of a waiting tasks/result is not read",
     file: "packages/tasks/src/server/CoreMethods.ts",
-    from: "found(Effect.map(store.get(taskId, caller), Option.filter(isEnded)))",
-    to: "found(Stream.runHead(Stream.filter(store.changes(taskId, caller), isEnded)))",
+    from: "found(Effect.map(store.get(taskId, owner), Option.filter(isEnded)))",
+    to: "found(Stream.runHead(Stream.filter(store.changes(taskId, owner), isEnded)))",
     test: "packages/tasks/test/server/CoreMethods.test.ts"
   },
   {

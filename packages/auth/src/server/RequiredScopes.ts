@@ -125,6 +125,7 @@ const tools = (registry: Tools, annotation: Annotation, auth: Auth["Service"], r
   find: (name, principal) => registry.find(name, principal),
   call: (params) => registry.call(params),
   taskTools: () => registry.taskTools(),
+  mayNeedTask: () => registry.mayNeedTask(),
   mayBeTask: (name) => registry.mayBeTask(name),
   register: (entry) => {
     registered()

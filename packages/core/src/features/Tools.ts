@@ -97,6 +97,8 @@ export class ToolRegistry extends Context.Service<
     readonly taskTools: () => ReadonlyArray<string>
     /** Whether a registered tool has that name whose calls may become tasks. */
     readonly mayBeTask: (name: string) => boolean
+    /** Whether lists may have a tool that runs only as a task: a registered one does, or a source is mounted. */
+    readonly mayNeedTask: () => boolean
     /**
      * Adds all tools of a source; `prefix` comes before their names. Of two with one name the server's own tool answers, else the source
      * that was mounted first. Without prefixes the lists of several sources are read to find the name.

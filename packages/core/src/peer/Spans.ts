@@ -164,7 +164,7 @@ export const server = <A, E, R>(
 export interface TaskRun {
   readonly tool: string
   /** Not the id itself where it is a right. */
-  readonly id: string
+  readonly id: () => string
   readonly revision: string
   /** From 1; grows with each run that recorded nothing new. */
   readonly attempt: number
@@ -188,7 +188,7 @@ export const taskRun = <A, E, R>(effect: Effect.Effect<A, E, R>, run: TaskRun): 
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": tool.slice(0, longest),
       "mcp.protocol.version": revision,
-      "mcp.task.id": id,
+      "mcp.task.id": id(),
       "mcp.task.attempt": attempt
     }
     const links = span === undefined ? [] : [{ span, attributes: {} }]

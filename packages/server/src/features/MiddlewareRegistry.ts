@@ -72,17 +72,26 @@ const around =
     )
   }
 
+const none: ReadonlyArray<Entry> = []
+
 /** Whether a request has middleware; what lies around which method is computed once per change of the registry. */
 const wraps = (registry: Registry<Entry, never>): MiddlewareSet["wraps"] => {
   let version = -1
   let byMethod = new Map<string | undefined, ReadonlyArray<Entry>>()
-  const applies = ({ when }: Entry, request: Request): boolean => when === undefined || when(request)
+  const applies = (entries: ReadonlyArray<Entry>, request: Request): boolean => {
+    for (const { when } of entries) if (when === undefined || when(request)) return true
+    return false
+  }
   return (method, request) => {
     if (registry.isEmpty) return false
-    if (version !== registry.version) byMethod = Map.groupBy(registry.entries, (entry) => entry.method)
+    if (version !== registry.version) {
+      const all = Map.groupBy(registry.entries, (entry) => entry.method)
+      const ofAll = all.get(undefined) ?? none
+      for (const [method, entries] of all) if (method !== undefined) all.set(method, [...ofAll, ...entries])
+      byMethod = all
+    }
     version = registry.version
-    const some = (entries: ReadonlyArray<Entry> | undefined) => entries?.some((entry) => applies(entry, request))
-    return some(byMethod.get(undefined)) === true || some(byMethod.get(method)) === true
+    return applies(byMethod.get(method) ?? byMethod.get(undefined) ?? none, request)
   }
 }
 

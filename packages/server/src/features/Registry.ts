@@ -55,8 +55,13 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   get sources(): ReadonlyArray<Source> {
     return [...this.mounted]
   }
+  private listed: ReadonlyArray<Entry> = []
+  private listedOf = -1
+  /** The same array until the registry changes. */
   get entries(): ReadonlyArray<Entry> {
-    return Array.from(this.slots.values(), (slot) => slot.entry)
+    if (this.listedOf !== this.version) this.listed = Array.from(this.slots.values(), (slot) => slot.entry)
+    this.listedOf = this.version
+    return this.listed
   }
   private readonly views = new Map<string, ReadonlyArray<Entry>>()
   private viewed = -1

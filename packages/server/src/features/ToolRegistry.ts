@@ -92,6 +92,17 @@ export const make = (
       annotated.set(entry, params)
       return params
     }
+    let needsTask = false
+    let needsTaskOf = -1
+    // Asked for each list, and the same until the registry changes.
+    const mayNeedTask = (): boolean => {
+      if (needsTaskOf !== registry.version) {
+        const needs = ({ tool }: ToolEntry) => tool.execution?.taskSupport === "required"
+        needsTask = registry.sources.length > 0 || registry.entries.some(needs)
+        needsTaskOf = registry.version
+      }
+      return needsTask
+    }
     const tools: ToolSet = {
       list: (request) => request.withCaller(visibleTo),
       call,
@@ -108,6 +119,7 @@ export const make = (
         call: (params) => call(params),
         taskTools: () => registry.entries.flatMap((entry) => (mayBeTask(entry) ? [entry.tool.name] : [])),
         mayBeTask: (name) => mayBeTask(registry.get(name)),
+        mayNeedTask,
         mount: (source, options) =>
           registry.mount(options?.prefix === undefined ? source : prefixed(source, options.prefix))
       })

@@ -26,19 +26,16 @@ export interface Facts extends Pick<
 }
 
 /** The facts of the running request, with the caller that middleware gave it. No header and no token is among them. */
-export const facts: Effect.Effect<Facts, never, RequestContext | Principal> = Effect.map(
-  Effect.all([RequestContext, Principal]),
-  ([{ clientCapabilities, clientInfo, id, meta, method, revision, sessionId }, principal]) => ({
-    clientCapabilities,
-    clientInfo,
-    id,
-    meta,
-    method,
-    revision,
-    sessionId,
-    principal
-  })
+export const facts: Effect.Effect<Facts, never, RequestContext | Principal> = Effect.contextWith(
+  (context: Context.Context<RequestContext | Principal>) => Effect.succeed(factsOf(context))
 )
+
+/** `facts`, of the services of a request. */
+export const factsOf = (context: Context.Context<RequestContext | Principal>): Facts => {
+  const { clientCapabilities, clientInfo, id, meta, method, revision, sessionId } = Context.get(context, RequestContext)
+  const principal = Context.get(context, Principal)
+  return { clientCapabilities, clientInfo, id, meta, method, revision, sessionId, principal }
+}
 
 /** Where what leaves goes, and what is still known of the wire. */
 export interface Sinks {

@@ -375,6 +375,27 @@ describe("mounted sources", () => {
     })
   )
 
+  it.effect(
+    "may have a tool that runs only as a task; without one a list has it only while such a tool is registered",
+    () =>
+      Effect.gen(function* () {
+        const { add, context } = yield* open
+        const { mayNeedTask } = Context.get(context, Tools.ToolRegistry)
+        const only = (name: string, task: "optional" | "required") =>
+          Tools.layer(Tool.make(name, { description: "", task }), () => Effect.succeed(name))
+        yield* add(only("either", "optional"))
+        assert.isFalse(mayNeedTask())
+        const required = yield* add(only("only", "required"))
+        assert.isTrue(mayNeedTask())
+        yield* required.close
+        assert.isFalse(mayNeedTask())
+        const mounted = yield* add(mount((yield* source("a")).source))
+        assert.isTrue(mayNeedTask())
+        yield* mounted.close
+        assert.isFalse(mayNeedTask())
+      })
+  )
+
   it.effect("answer in the place of an own tool that the caller cannot see", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open

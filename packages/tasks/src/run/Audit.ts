@@ -11,7 +11,6 @@ import * as Effect from "effect/Effect"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as References from "effect/References"
-import * as Stream from "effect/Stream"
 import type { Outcome } from "../model/Task.ts"
 import { type Claimed, Journal, type Lease } from "../store/Journal.ts"
 import { TaskStore } from "../store/TaskStore.ts"
@@ -39,17 +38,23 @@ export const make = (
     const run = Effect.runSyncWith(context)
     const least = Context.get(context, References.MinimumLogLevel)
     // Not in the fiber of a request: what a handler logs there is sent to its client.
-    const line = (level: "Info" | "Debug", message: string, { id, more, owner }: Facts) =>
-      Effect.sync(() => {
-        // What is not logged is not put together.
-        if (!LogLevel.isGreaterThanOrEqualTo(level, least)) return
-        const annotations = {
-          ...(id === undefined ? undefined : { "mcp.task.id": excerpt(id) }),
-          ...(owner === undefined ? undefined : { "mcp.task.owner": nameOf(owner) }),
-          ...more
-        }
-        run(Effect.annotateLogs(Effect.logWithLevel(level)(message), annotations))
-      })
+    const isLogged = {
+      Info: LogLevel.isGreaterThanOrEqualTo("Info", least),
+      Debug: LogLevel.isGreaterThanOrEqualTo("Debug", least)
+    }
+    // What is not logged is not put together.
+    if (!isLogged.Info) return { store, journal }
+    const line = (level: "Info" | "Debug", message: string, { id, more, owner }: Facts): Effect.Effect<void> =>
+      !isLogged[level]
+        ? Effect.void
+        : Effect.sync(() => {
+            const annotations = {
+              ...(id === undefined ? undefined : { "mcp.task.id": excerpt(id) }),
+              ...(owner === undefined ? undefined : { "mcp.task.owner": nameOf(owner) }),
+              ...more
+            }
+            run(Effect.annotateLogs(Effect.logWithLevel(level)(message), annotations))
+          })
     const refused = (why: string, facts: Facts) => line("Info", `A task was refused: ${why}`, facts)
     /** The owners of the tasks that run here, as long as their runs hold the lease: one that is lost may end without a word. */
     const owners = new WeakMap<Lease, string>()
@@ -88,7 +93,7 @@ export const make = (
         answer: (id, owner, answers) => used("A task was answered", id, owner)(store.answer(id, owner, answers)),
         cancel: (id, owner, message) =>
           used("A task was cancelled", id, owner, "Info")(store.cancel(id, owner, message)),
-        changes: (id, owner) => Stream.suspend(() => store.changes(id, owner))
+        changes: (id, owner) => store.changes(id, owner)
       }),
       journal: Journal.of({
         ...journal,

@@ -119,16 +119,16 @@ const outcomeOf = (exit: Exit.Exit<JsonObject, McpError>): Outcome => {
   return { _tag: "Error", code, message, ...(data === undefined ? undefined : { data }) }
 }
 
-const settle = Effect.fnUntraced(function* (
+const settle = (
   journal: Journal["Service"],
   lease: Lease,
   exit: Exit.Exit<JsonObject, McpError>
-): Effect.fn.Return<void> {
-  if (Exit.isFailure(exit) && Cause.hasDies(exit.cause)) {
-    yield* Effect.logError(`The handler of the task ${lease.task} died`, exit.cause)
-  }
-  yield* Effect.ignore(journal.settle(lease, outcomeOf(exit)))
-})
+): Effect.Effect<void> => {
+  const settled = Effect.ignore(journal.settle(lease, outcomeOf(exit)))
+  return Exit.isFailure(exit) && Cause.hasDies(exit.cause)
+    ? Effect.andThen(Effect.logError(`The handler of the task ${lease.task} died`, exit.cause), settled)
+    : settled
+}
 
 /** A store that fails is logged: what it was asked for is asked again, here or by another node. */
 const logged = <A>(effect: Effect.Effect<A>): Effect.Effect<A | void> =>
@@ -138,22 +138,7 @@ const logged = <A>(effect: Effect.Effect<A>): Effect.Effect<A | void> =>
       : Effect.andThen(Effect.logWarning("The store of tasks failed", cause), Effect.sleep(retryInterval))
   )
 
-/** Runs the handler until it ends, waits, or loses its lease; the last two interrupt it. */
-const supervise = (journal: Journal["Service"], run: Run, { drain, observer }: Options): Effect.Effect<void> =>
-  Effect.uninterruptibleMask((restore) => {
-    const { attempt, lease } = run
-    const handler = observed(attempt, lease.task, observer, () => run.end)
-    return Effect.flatMap(
-      Effect.forkDetach(restore(attempt.waits.watched(handler)), { startImmediately: true }),
-      (fiber) => {
-        const done = fiber.pollUnsafe()
-        // Nothing has to be watched, and nothing can have come between.
-        return done === undefined ? watch(journal, run, fiber, drain, restore) : settle(journal, lease, done)
-      }
-    )
-  })
-
-/** Until the handler ends, waits, or loses its lease. `restore`: as interruptible as the supervisor. */
+/** Until the handler ends, waits, or loses its lease; the last two interrupt it. `restore`: as interruptible as the supervisor. */
 const watch = Effect.fnUntraced(function* (
   journal: Journal["Service"],
   run: Run,
@@ -307,8 +292,14 @@ export const make = Effect.fnUntraced(function* (
         if (runs.get(lease.task) === run) runs.delete(lease.task)
         options.changed()
       })
-      const supervised = logged(supervise(journal, run, options))
-      const fiber = runFork(Effect.ensuring(supervised, forgotten))
+      const handler = runFork(attempt.waits.watched(observed(attempt, lease.task, options.observer, () => run.end)))
+      const done = handler.pollUnsafe()
+      // A handler that has ended has not to be watched, and nothing can have come between.
+      const supervised =
+        done === undefined
+          ? Effect.uninterruptibleMask((restore) => watch(journal, run, handler, options.drain, restore))
+          : Effect.uninterruptible(settle(journal, lease, done))
+      const fiber = runFork(Effect.ensuring(logged(supervised), forgotten))
       fibers.add(fiber)
       return fiber
     })

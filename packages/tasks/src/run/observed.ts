@@ -19,7 +19,7 @@ export const observed = (
     tool,
     attempt,
     end,
-    id: shownId(id, principal),
+    id: () => shownId(id, principal),
     revision: revision.version,
     creator: client.trace
   })

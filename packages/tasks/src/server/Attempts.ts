@@ -27,12 +27,12 @@ export interface Executing {
   readonly middleware: Middleware.MiddlewareRegistry["Service"]
 }
 
-/** The result of a tool, as it is stored. Only a tool gives it: nothing that encodes lies inside of the creation. */
-const stored = (result: Effect.Success<Middleware.Next>): Effect.Effect<JsonObject> =>
-  isEncodedResult(result) ? Effect.die(new Error("A task cannot end with an encoded result")) : Effect.succeed(result)
-
-/** Fails for a result that is longer than a task may keep. */
-const fitting = (result: JsonObject, most: number): Effect.Effect<JsonObject, McpError.McpError> => {
+/** The result of a tool, as it is stored. Only a tool gives it: nothing that encodes lies inside of the creation. Fails for one that is longer than a task may keep. */
+const stored = (
+  result: Effect.Success<Middleware.Next>,
+  most: number
+): Effect.Effect<JsonObject, McpError.McpError> => {
+  if (isEncodedResult(result)) return Effect.die(new Error("A task cannot end with an encoded result"))
   const bytes = bytesOf(result)
   return bytes <= most
     ? Effect.succeed(result)
@@ -71,19 +71,16 @@ export const attemptOf = (
     Effect.sync(() =>
       Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause) ? undefined : routes.silence(lease.task)
     )
-  const changed = Effect.suspend(() => {
-    const unmet = input.unmet()
-    if (unmet.length === 0) return Effect.void
-    return Effect.logWarning(
-      `The task ${lease.task} recorded what its handler did not come to again: ${unmet.join(", ")}`
-    )
+  const unlike = (unmet: ReadonlyArray<string>) =>
+    Effect.logWarning(`The task ${lease.task} recorded what its handler did not come to again: ${unmet.join(", ")}`)
+  const ended = Effect.matchEffect(handler, {
+    onFailure: (error) => Effect.fail(fittingError(error, resultBytes)),
+    onSuccess: (result) => {
+      const unmet = input.unmet()
+      const kept = stored(result, resultBytes)
+      return unmet.length === 0 ? kept : Effect.andThen(unlike(unmet), kept)
+    }
   })
-  const ended = handler.pipe(
-    Effect.flatMap(stored),
-    Effect.tap(() => changed),
-    Effect.mapError((error) => fittingError(error, resultBytes)),
-    Effect.flatMap((result) => fitting(result, resultBytes))
-  )
   return { handler: Effect.onExit(ended, over), waits: input.waits, questions: input.waits, about }
 }
 

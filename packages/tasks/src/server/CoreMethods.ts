@@ -1,10 +1,12 @@
 /** The methods of 2025-11-25, over the tasks of their caller (basic/utilities/tasks). */
 import * as Extensions from "@effect-mcp/core/Extensions"
 import type { Caller, ExtensionRegistry } from "@effect-mcp/core/Extensions"
-import { RequestContext } from "@effect-mcp/core/RequestContext"
+import { ClientInput } from "@effect-mcp/core/ClientInput"
+import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { TaskCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -13,7 +15,7 @@ import { CoreTasks } from "../extension/CoreTasks.ts"
 import type { Task } from "../model/Task.ts"
 import * as Wire2025 from "../model/Wire2025.ts"
 import * as Outlet from "./Outlet.ts"
-import { anonymous, owner } from "./Owner.ts"
+import { anonymous, owner, ownerOf } from "./Owner.ts"
 import { found, inRevision, type Service, unknownTask } from "./Service.ts"
 
 /** Tasks of one page of a list. */
@@ -23,46 +25,59 @@ interface Named {
   readonly taskId: string
 }
 
-const get = Effect.fnUntraced(function* ({ routes, store }: Service, { taskId }: Named) {
-  const caller = yield* owner(store)
-  const task = yield* found(store.get(taskId, caller))
-  const session = yield* Outlet.ofSession
-  // A client that has come back in another session need not call `tasks/result` to be asked.
-  if (task.questions.size > 0 && session) yield* routes.join(task, caller, session, undefined, Effect.void)
-  return Wire2025.write(task)
-})
+const get = ({ routes, store }: Service, { taskId }: Named) =>
+  Effect.contextWith((context: Context.Context<RequestServices>) => {
+    const owner = ownerOf(store, context)
+    return Effect.flatMap(found(store.get(taskId, owner)), (task) => {
+      const wire = Wire2025.write(task)
+      if (task.questions.size === 0) return Effect.succeed(wire)
+      const session = Outlet.ofSession(Context.get(context, RequestContext))
+      if (session === undefined) return Effect.succeed(wire)
+      // A client that has come back in another session need not call `tasks/result` to be asked.
+      const joined = Effect.andThen(
+        routes.join(task, owner, session),
+        Effect.sync(() => routes.begin(taskId))
+      )
+      return Effect.as(joined, wire)
+    })
+  })
 
 const isEnded = ({ outcome }: Task): boolean => outcome !== undefined
 
 /** Exactly what the original request would have been answered with, and the task that it belongs to. */
-const answerOf = Effect.fnUntraced(function* ({ id, outcome }: Task) {
-  if (outcome === undefined) return yield* unknownTask
-  if (outcome._tag === "Cancelled") return yield* McpError.interrupted("The task was cancelled")
+const answerOf = (
+  { id, outcome }: Task,
+  { revision }: RequestContext["Service"]
+): Effect.Effect<JsonObject, McpError.McpError> => {
+  if (outcome === undefined) return unknownTask
+  if (outcome._tag === "Cancelled") return McpError.interrupted("The task was cancelled")
   if (outcome._tag === "Error") {
     const { code, data, message } = outcome
-    return yield* new McpError.McpError({ code, message, ...(data === undefined ? undefined : { data }) })
+    return new McpError.McpError({ code, message, ...(data === undefined ? undefined : { data }) })
   }
-  const { revision } = yield* RequestContext
-  const { _meta, ...result }: JsonObject = yield* inRevision(outcome.result, revision)
-  return { ...result, _meta: { ...(typeof _meta === "object" ? _meta : undefined), ...Wire2025.related(id) } }
-})
+  return Effect.mapEager(inRevision(outcome.result, revision), ({ _meta, ...result }) => ({
+    ...result,
+    _meta: { ...(typeof _meta === "object" ? _meta : undefined), ...Wire2025.related(id) }
+  }))
+}
 
-const result = Effect.fnUntraced(function* ({ routes, store, waits }: Service, { taskId }: Named) {
-  const caller = yield* owner(store)
-  const task = yield* found(store.get(taskId, caller))
-  if (isEnded(task)) return yield* answerOf(task)
-  // Read once more at its end: from then on the store knows that its caller has seen it.
-  const ended = Effect.andThen(
-    Stream.runDrain(store.changes(taskId, caller)),
-    found(Effect.map(store.get(taskId, caller), Option.filter(isEnded)))
-  )
-  const { sessionId } = yield* RequestContext
-  const waiter = caller === anonymous ? `${anonymous} ${sessionId}` : caller
-  return yield* Effect.flatMap(
-    waits.hold(waiter, routes.during(task, caller, yield* Outlet.ofRequest, ended)),
-    answerOf
-  )
-})
+const result = ({ routes, store, waits }: Service, { taskId }: Named) =>
+  Effect.contextWith((context: Context.Context<RequestServices>) => {
+    const owner = ownerOf(store, context)
+    const request = Context.get(context, RequestContext)
+    return Effect.flatMap(found(store.get(taskId, owner)), (task) => {
+      if (isEnded(task)) return answerOf(task, request)
+      // Read once more at its end: from then on the store knows that its caller has seen it.
+      const ended = Effect.andThen(
+        Stream.runDrain(store.changes(taskId, owner)),
+        found(Effect.map(store.get(taskId, owner), Option.filter(isEnded)))
+      )
+      const waiter = owner === anonymous ? `${anonymous} ${request.sessionId}` : owner
+      const outlet = Outlet.ofRequest(request, Context.get(context, ClientInput))
+      const wait = waits.hold(waiter, routes.during(task, owner, outlet, ended))
+      return Effect.flatMap(wait, (task) => answerOf(task, request))
+    })
+  })
 
 const list = ({ store }: Service, { cursor }: { readonly cursor?: string }) =>
   Effect.gen(function* () {

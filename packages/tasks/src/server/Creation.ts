@@ -18,6 +18,7 @@ import type { CallToolParams } from "@effect-mcp/protocol/model/Tool"
 import * as Detached from "@effect-mcp/server/Detached"
 import * as Replay from "@effect-mcp/server/internal/Replay"
 import type * as Middleware from "@effect-mcp/server/Middleware"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -34,7 +35,7 @@ import type { Waits } from "../run/Waits.ts"
 import { attemptOf, execution, type Executing } from "./Attempts.ts"
 import { onBegin } from "./Begin.ts"
 import * as Outlet from "./Outlet.ts"
-import { owner } from "./Owner.ts"
+import { ownerOf } from "./Owner.ts"
 import type { Service } from "./Service.ts"
 import { endedWithin } from "./Shortcut.ts"
 
@@ -64,8 +65,8 @@ export interface Generation {
   /** How long the task is kept, in milliseconds. */
   readonly ttl: number
   readonly answer: (task: Task) => EncodedResult
-  /** Lets messages of the task leave in the session of its request, where it has one. */
-  readonly join: (task: Task, owner: string) => Effect.Effect<void, never, RequestServices>
+  /** Lets messages of the task leave in the session of its request, where it has one; false where it has none. */
+  readonly join: (task: Task, owner: string, request: RequestContext["Service"]) => Effect.Effect<boolean>
 }
 
 /** Cancels a task that no client knows, unless it has ended. */
@@ -81,34 +82,42 @@ const abandoned = ({ store }: Service, id: string, owner: string): Effect.Effect
  * answered, by its cancel or by middleware, the task is cancelled: its client does not know its id. `waits`: other ones than those of the
  * questions decide when the run is parked.
  */
-const begun = Effect.fnUntraced(function* (
+const begun = (
   service: Service,
   { arguments: input = {}, name }: CallToolParams,
   handler: Next,
   before: Recorded,
   { join, ttl }: Generation,
   waits?: Waits
-): Effect.fn.Return<Begun, McpError.McpError, RequestServices> {
-  const { pollInterval, store, supervisor } = service
-  const facts = ClientFacts.kept(yield* Detached.facts, service.claims)
-  const caller = yield* owner(store)
-  const { traceparent: trace } = TraceContext.entries(yield* Effect.context()) ?? {}
-  const client = { facts, before, trace: typeof trace === "string" ? trace : undefined }
-  const row = ClientFacts.write(client)
-  const task = { owner: caller, tool: name, input: { name, arguments: input }, client: row, ttl, pollInterval }
-  const made = yield* Effect.mapError(store.create(task, supervisor.node), ({ message }) =>
-    McpError.limitExceeded(message)
+): Effect.Effect<Begun, McpError.McpError, RequestServices> =>
+  Effect.uninterruptible(
+    Effect.contextWith((context: Context.Context<RequestServices>) => {
+      const { pollInterval, routes, store, supervisor } = service
+      const facts = ClientFacts.kept(Detached.factsOf(context), service.claims)
+      const owner = ownerOf(store, context)
+      const { traceparent: trace } = TraceContext.entries(context) ?? {}
+      const client = { facts, before, trace: typeof trace === "string" ? trace : undefined }
+      const row = ClientFacts.write(client)
+      const asked = { owner, tool: name, input: { name, arguments: input }, client: row, ttl, pollInterval }
+      const started = ({ lease, task }: Effect.Success<ReturnType<typeof store.create>>) => {
+        const about = { tool: name, owner, createdAt: task.createdAt, attempt: 1, client }
+        const attempt = attemptOf(service, lease, about, [], handler)
+        return Effect.flatMap(join(task, owner, Context.get(context, RequestContext)), (joined) => {
+          // The task may not speak before its client knows it.
+          const known = joined ? routes.beginSoon(task.id) : Effect.void
+          const answered = Scope.addFinalizerExit(Context.get(context, Scope.Scope), ({ _tag }) =>
+            _tag === "Success" ? known : Effect.andThen(known, abandoned(service, task.id, owner))
+          )
+          const run = supervisor.run(lease, waits === undefined ? attempt : { ...attempt, waits })
+          return Effect.as(Effect.andThen(answered, run), { task, owner })
+        })
+      }
+      const created = Effect.mapError(store.create(asked, supervisor.node), ({ message }) =>
+        McpError.limitExceeded(message)
+      )
+      return Effect.flatMap(created, started)
+    })
   )
-  const { createdAt, id } = made.task
-  yield* Scope.addFinalizerExit(yield* Scope.Scope, ({ _tag }) =>
-    _tag === "Success" ? Effect.void : abandoned(service, id, caller)
-  )
-  yield* join(made.task, caller)
-  const about = { tool: name, owner: caller, createdAt, attempt: 1, client }
-  const attempt = attemptOf(service, made.lease, about, [], handler)
-  yield* supervisor.run(made.lease, waits === undefined ? attempt : { ...attempt, waits })
-  return { task: made.task, owner: caller }
-}, Effect.uninterruptible)
 
 interface Begun {
   readonly task: Task
@@ -127,7 +136,7 @@ export const created = (
 export const extension = ({ ttl }: Service): Generation => ({
   ttl,
   answer: (task) => EncodedResult.of(TasksExtension, resultType, Wire2026.created(task)),
-  join: () => Effect.void
+  join: () => Effect.succeed(false)
 })
 
 /** The shortest time to live that a client gets, in milliseconds. */
@@ -137,24 +146,13 @@ const minTtl = 1000
 export const core = ({ maxTtl, routes, ttl }: Service, asked: number | null | undefined): Generation => ({
   ttl: asked === undefined ? ttl : Math.min(Math.max(asked ?? maxTtl, minTtl), maxTtl),
   answer: (task) => EncodedResult.core("complete", { task: Wire2025.write(task) }),
-  join: (task, owner) => joinSession(routes, task, owner)
-})
-
-const joinSession = Effect.fnUntraced(function* (
-  routes: Service["routes"],
-  task: Task,
-  owner: string
-): Effect.fn.Return<void, never, RequestServices> {
-  const session = yield* Outlet.ofSession
-  if (session === undefined) return
-  const { progressToken } = (yield* RequestContext).meta
-  // The task may not speak before its client knows it.
-  const answered = yield* Deferred.make<void>()
-  // In a fiber of its own: the one that closes the scope still writes the answer.
-  const answering = Effect.forkDetach(Deferred.succeed(answered, undefined))
-  yield* Scope.addFinalizer(yield* Scope.Scope, answering)
-  const token = JsonRpc.isId(progressToken) ? progressToken : undefined
-  yield* routes.join(task, owner, session, token, Deferred.await(answered))
+  join: (task, owner, request) => {
+    const session = Outlet.ofSession(request)
+    if (session === undefined) return Effect.succeed(false)
+    const { progressToken } = request.meta
+    const token = JsonRpc.isId(progressToken) ? progressToken : undefined
+    return Effect.as(routes.join(task, owner, session, token), true)
+  }
 })
 
 /** The request until its handler begins the task: undefined then, after its finalizers have run. */
@@ -174,7 +172,9 @@ const untilBegun = (next: Next): Effect.Effect<Answer | undefined, McpError.McpE
 /** What a call of 2025-11-25 asks for with `task`. */
 export const taskOf = (params: object): Effect.Effect<Requested | undefined, McpError.McpError> =>
   "task" in params
-    ? Effect.mapError(decodeRequested(params.task), ({ message }) => McpError.invalidParams(`Invalid task: ${message}`))
+    ? Effect.mapErrorEager(decodeRequested(params.task), ({ message }) =>
+        McpError.invalidParams(`Invalid task: ${message}`)
+      )
     : Effect.undefined
 
 const Requested = Schema.Struct({ ttl: Schema.optionalKey(Schema.NullOr(Schema.Finite)) })
@@ -232,32 +232,29 @@ export const mayBeTask =
   (request: Middleware.Request): boolean =>
     request.method === "tools/call" && ("task" in request.params || tools.mayBeTask(request.params.name))
 
-const call = Effect.fnUntraced(function* (
+const call = (
   service: Service,
   executing: Executing,
   params: CallToolParams,
   next: Next
-): Effect.fn.Return<Answer, McpError.McpError, RequestServices> {
-  const entry = executing.tools.find(params.name, yield* Principal)
-  // The server of a mounted tool decides.
-  if (entry === undefined) return yield* next
-  const support = entry.tool.execution?.taskSupport ?? "forbidden"
-  // Not `next`: it keeps the request for as long as the task runs.
-  const handler = execution(executing, params)
-  const context = yield* RequestContext
-  const { clientCapabilities, revision } = context
-  if (Extension.isIn(CoreTasks, revision)) return yield* coreCall(service, params, support, next, handler)
-  if (support === "forbidden") return yield* next
-  return Extension.settingsIn(TasksExtension, revision, clientCapabilities) !== undefined
-    ? yield* extensionCall(
-        service,
-        params,
-        support === "required" ? { ...entry, taskAfter: undefined } : entry,
-        next,
-        handler
-      )
-    : yield* support === "optional" ? next : taskRequired(params.name, context)
-})
+): Effect.Effect<Answer, McpError.McpError, RequestServices> =>
+  Effect.contextWith((services: Context.Context<RequestServices>) => {
+    const entry = executing.tools.find(params.name, Context.get(services, Principal))
+    // The server of a mounted tool decides.
+    if (entry === undefined) return next
+    const support = entry.tool.execution?.taskSupport ?? "forbidden"
+    // Not `next`: it keeps the request for as long as the task runs.
+    const handler = execution(executing, params)
+    const context = Context.get(services, RequestContext)
+    const { clientCapabilities, revision } = context
+    if (Extension.isIn(CoreTasks, revision)) return coreCall(service, params, support, next, handler)
+    if (support === "forbidden") return next
+    if (Extension.settingsIn(TasksExtension, revision, clientCapabilities) === undefined) {
+      return support === "optional" ? next : taskRequired(params.name, context)
+    }
+    const when = support === "required" ? { ...entry, taskAfter: undefined } : entry
+    return extensionCall(service, params, when, next, handler)
+  })
 
 /** The middleware around calls of tools. */
 export const middleware =

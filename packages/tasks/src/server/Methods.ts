@@ -4,13 +4,14 @@ import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { TasksExtension } from "../extension/TasksExtension.ts"
 import type { Answer } from "../model/Task.ts"
-import { owner } from "./Owner.ts"
+import { owner, ownerOf } from "./Owner.ts"
 import { detailed, found, type Service } from "./Service.ts"
 
 /** How many tasks one subscription follows; of more the first are granted. */
@@ -22,11 +23,12 @@ const ofCaller = <A, E>(
   use: (owner: string) => Effect.Effect<Option.Option<A>, E>
 ): Effect.Effect<A, E | McpError.McpError, RequestServices> => found(Effect.flatMap(owner(store), use))
 
-const get = Effect.fnUntraced(function* ({ store }: Service, { taskId }: { readonly taskId: string }) {
-  const task = yield* ofCaller(store, (owner) => store.get(taskId, owner))
-  const { revision } = yield* RequestContext
-  return yield* detailed(task, revision)
-})
+const get = ({ store }: Service, { taskId }: { readonly taskId: string }) =>
+  Effect.contextWith((context: Context.Context<RequestServices>) =>
+    Effect.flatMap(found(store.get(taskId, ownerOf(store, context))), (task) =>
+      detailed(task, Context.get(context, RequestContext).revision)
+    )
+  )
 
 const update = (
   { store }: Service,

@@ -7,6 +7,7 @@
  */
 import { callerKey, Principal } from "@effect-mcp/core/Principal"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { TaskStore } from "../store/TaskStore.ts"
 
@@ -23,13 +24,17 @@ const connectionKey = (connection: object): string => {
 /** The owner of all tasks of callers that have no name. */
 export const anonymous = "anonymous"
 
-/** The owner of the tasks that the running request makes and may use in a store. */
-export const owner = ({
-  outlives
-}: Pick<TaskStore["Service"], "outlives">): Effect.Effect<string, never, RequestContext | Principal> =>
-  Effect.map(Effect.all([RequestContext, Principal]), ([{ http, outbound }, principal]) => {
-    const caller = callerKey(principal)
-    if (caller !== undefined) return `principal ${caller}`
-    const { connection } = outbound
-    return !outlives && http === undefined && connection !== undefined ? connectionKey(connection) : anonymous
-  })
+type Store = Pick<TaskStore["Service"], "outlives">
+
+/** The owner of the tasks that a request makes and may use in a store. */
+export const ownerOf = ({ outlives }: Store, context: Context.Context<RequestContext | Principal>): string => {
+  const caller = callerKey(Context.get(context, Principal))
+  if (caller !== undefined) return `principal ${caller}`
+  const { http, outbound } = Context.get(context, RequestContext)
+  const { connection } = outbound
+  return !outlives && http === undefined && connection !== undefined ? connectionKey(connection) : anonymous
+}
+
+/** `ownerOf` of the running request. */
+export const owner = (store: Store): Effect.Effect<string, never, RequestContext | Principal> =>
+  Effect.contextWith((context: Context.Context<RequestContext | Principal>) => Effect.succeed(ownerOf(store, context)))

@@ -5,6 +5,7 @@
  * one of them. It is asked again, with a new id, only when what it went on is gone. Notifications go the same way, or nowhere.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
+import { exitOf, start } from "@effect-mcp/core/internal/eager"
 import type { AskError } from "@effect-mcp/core/ClientInput"
 import * as Progress from "@effect-mcp/core/Progress"
 import type { Connection } from "@effect-mcp/core/RequestContext"
@@ -12,6 +13,7 @@ import type { Id, Params } from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -76,12 +78,19 @@ interface Options {
   readonly over: (routes: TaskRoutes, session: Connection | undefined) => void
 }
 
+/** Whether two states of a task are one to its client: the rest of a task does not change. */
+const isSame = (a: Wire2025.WireTask, b: Wire2025.WireTask): boolean =>
+  a.status === b.status && a.statusMessage === b.statusMessage && a.lastUpdatedAt === b.lastUpdatedAt
+
 /** What leaves for one task. */
 class TaskRoutes {
   private readonly id: string
   private readonly owner: string
   private readonly options: Options
-  private readonly answered: Effect.Effect<void>
+  /** Whether the client knows the task, and may be told of it. */
+  private isKnown = false
+  /** Completes when it does; made where progress waits for it. */
+  private known: Deferred.Deferred<void> | undefined = undefined
   private readonly expiresAt: number
   private report: Report | undefined = undefined
   /** The open `tasks/result`, oldest first. */
@@ -91,26 +100,33 @@ class TaskRoutes {
   /** Completes when there is another route, and is replaced. */
   private changed = Deferred.makeUnsafe<void>()
   private readonly asks = new Map<string, Fiber.Fiber<void>>()
-  private readonly follower: Fiber.Fiber<void> | undefined = undefined
+  private follower: Fiber.Fiber<void> | undefined = undefined
   /** What the client was told last. */
-  private told: string
+  private told: Wire2025.WireTask
   ended = false
   private silent = false
 
-  constructor(task: Task, owner: string, answered: Effect.Effect<void>, options: Options) {
+  constructor(task: Task, owner: string, options: Options) {
     this.id = task.id
     this.owner = owner
     this.options = options
-    this.answered = answered
     this.expiresAt = task.createdAt + task.ttl
-    this.told = JSON.stringify(Wire2025.write(task))
-    const states = Stream.runForEach(options.store.changes(task.id, owner), (task) => this.reached(task))
-    this.follower = options.fork(
+    this.told = Wire2025.write(task)
+  }
+
+  /** The client knows the task: from now on it is told of its states, and asked. */
+  begin(): void {
+    if (this.isKnown || this.ended) return
+    this.release()
+    const { fork, store } = this.options
+    const states = Stream.runForEach(store.changes(this.id, this.owner), (task) => this.reached(task))
+    const follower = fork(
       Effect.ensuring(
-        Effect.andThen(answered, states),
+        states,
         Effect.sync(() => this.end())
       )
     )
+    if (!this.ended) this.follower = follower
   }
 
   // ---- routes
@@ -173,6 +189,12 @@ class TaskRoutes {
     if (this.waits.length === 0 && this.session === undefined) this.end()
   }
 
+  /** Progress waits no longer. */
+  private release(): void {
+    this.isKnown = true
+    if (this.known !== undefined) Deferred.doneUnsafe(this.known, Effect.void)
+  }
+
   /** From now on no progress is sent. */
   silence(): void {
     this.silent = true
@@ -182,6 +204,7 @@ class TaskRoutes {
   end(): void {
     if (this.ended) return
     this.ended = true
+    this.release()
     this.options.over(this, this.connection)
     for (const ask of this.asks.values()) ask.interruptUnsafe(undefined, closed)
     this.asks.clear()
@@ -252,13 +275,14 @@ class TaskRoutes {
   private tell(task: Task): Effect.Effect<void> {
     return Effect.suspend(() => {
       const wire = Wire2025.write(task)
-      const text = JSON.stringify(wire)
       const outlet = this.route?.outlet
-      if (outlet === undefined || text === this.told) return Effect.void
-      this.told = text
+      if (outlet === undefined || isSame(wire, this.told)) return Effect.void
+      this.told = wire
       const { method } = CoreTasks.notifications.status
       const send = Effect.sync(() => outlet.notify(method, wire))
-      return Effect.asVoid(Effect.timeoutOption(Effect.andThen(outlet.ready, send), statusPatience))
+      // Nearly always there is room: then no time is watched.
+      const sent = start(Effect.andThen(outlet.ready, send), Context.empty())
+      return exitOf(sent) ?? Effect.asVoid(Effect.timeoutOption(sent, statusPatience))
     })
   }
 
@@ -281,7 +305,12 @@ class TaskRoutes {
     })
     const sent: Report = (progress, options) =>
       Effect.suspend(() => (outlet() === undefined ? Effect.void : report(progress, options)))
-    this.report = (progress, options) => Effect.andThen(this.answered, sent(progress, options))
+    this.report = (progress, options) =>
+      Effect.suspend(() =>
+        this.isKnown
+          ? sent(progress, options)
+          : Effect.andThen(Deferred.await((this.known ??= Deferred.makeUnsafe())), sent(progress, options))
+      )
   }
 
   /** Progress of the handler. */
@@ -294,6 +323,8 @@ class TaskRoutes {
 export class Routes {
   private readonly options: Omit<Options, "over">
   private readonly byTask = new Map<string, TaskRoutes>()
+  /** Tasks whose client knows them soon. */
+  private answered: Array<string> = []
   /** The tasks whose messages leave on the stream of a session. */
   private readonly bySession = new WeakMap<Connection, Set<TaskRoutes>>()
 
@@ -310,32 +341,26 @@ export class Routes {
       return new Routes({ store, clock, fork: (effect) => Fiber.runIn(runFork(effect), scope) })
     })
 
-  private of(task: Task, owner: string, answered: Effect.Effect<void>): TaskRoutes {
+  private of(task: Task, owner: string): TaskRoutes {
     const known = this.byTask.get(task.id)
     if (known !== undefined) return known
     const over: Options["over"] = (routes, session) => {
       if (session !== undefined) this.bySession.get(session)?.delete(routes)
       if (this.byTask.get(task.id) === routes) this.byTask.delete(task.id)
     }
-    const made = new TaskRoutes(task, owner, answered, { ...this.options, over })
-    if (!made.ended) this.byTask.set(task.id, made)
+    const made = new TaskRoutes(task, owner, { ...this.options, over })
+    this.byTask.set(task.id, made)
     return made
   }
 
   /**
-   * Sends what belongs to the task on the stream of a session, once `answered` completes and while the session lives. `token`: that of the
-   * progress of the request that made the task.
+   * Sends what belongs to the task on the stream of a session while the session lives, from `begin` on. `token`: that of the progress of the
+   * request that made the task.
    */
-  join(
-    task: Task,
-    owner: string,
-    outlet: Outlet,
-    token: Id | undefined,
-    answered: Effect.Effect<void>
-  ): Effect.Effect<void> {
+  join(task: Task, owner: string, outlet: Outlet, token?: Id): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { connection } = outlet
-      const routes = this.of(task, owner, answered)
+      const routes = this.of(task, owner)
       if (token !== undefined) routes.useToken(token, outlet)
       const { connection: before } = routes
       if (connection === undefined || !routes.join(outlet)) return Effect.void
@@ -343,6 +368,27 @@ export class Routes {
       return this.leaveAfter(connection, routes)
     })
   }
+
+  /** The client knows the task. */
+  begin(id: string): void {
+    this.byTask.get(id)?.begin()
+  }
+
+  /**
+   * As `begin`, once the fiber that runs has written its answer. Tasks that are answered in one turn begin together: what they say leaves in
+   * one write, where it was one for each.
+   */
+  beginSoon(id: string): Effect.Effect<void> {
+    return Effect.suspend(() =>
+      this.answered.push(id) === 1 ? Effect.asVoid(Effect.forkDetach(this.beginAnswered)) : Effect.void
+    )
+  }
+
+  private readonly beginAnswered = Effect.sync(() => {
+    const { answered } = this
+    this.answered = []
+    for (const id of answered) this.begin(id)
+  })
 
   /** Sends progress of the handler of a task. */
   report(id: string, ...report: Parameters<Report>): Effect.Effect<void> {
@@ -367,7 +413,12 @@ export class Routes {
   /** Runs the wait for the end of a task, on whose stream the task may ask. */
   during<A, E, R>(task: Task, owner: string, outlet: Outlet, wait: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     return Effect.acquireUseRelease(
-      Effect.sync(() => this.of(task, owner, Effect.void).open(outlet)),
+      Effect.sync(() => {
+        const routes = this.of(task, owner)
+        const close = routes.open(outlet)
+        routes.begin()
+        return close
+      }),
       () => wait,
       (close, exit) => Effect.sync(() => (Exit.isSuccess(exit) ? this.ended(task.id) : close()))
     )

@@ -48,7 +48,7 @@ const canonical = Codecs.coder(verbatim(ToolModel.CallToolResult))
 
 /** The result of a tool as it was stored. */
 export const canonicalResult = (result: JsonObject): Effect.Effect<CallToolResult, McpError.McpError> =>
-  Effect.mapError(canonical.decode(result), (message) =>
+  Effect.mapErrorEager(canonical.decode(result), (message) =>
     McpError.internalError(`The stored result of the task is malformed: ${message}`)
   )
 
@@ -59,14 +59,15 @@ export const inRevision = (result: JsonObject, revision: Revision): Effect.Effec
     McpError.internalError(`The result of the task cannot be encoded in revision ${revision.version}: ${message}`)
   const encode = (result: CallToolResult) =>
     codec === undefined ? Effect.succeed(result) : Codecs.coders(codec).result.encode(result)
-  const encoded = (result: CallToolResult) => Effect.mapError(encode(result), failed)
-  return Effect.flatMap(canonicalResult(result), encoded).pipe(
-    Effect.filterOrFail(isJsonObject, () => failed("it is no object"))
-  )
+  const encoded = (result: CallToolResult) =>
+    Effect.flatMapEager(Effect.mapErrorEager(encode(result), failed), (wire) =>
+      isJsonObject(wire) ? Effect.succeed(wire) : Effect.fail(failed("it is no object"))
+    )
+  return Effect.flatMapEager(canonicalResult(result), encoded)
 }
 
 /** A task as its reader gets it in 2026-07-28: its result is that of the call in the reader's revision. */
 export const detailed = (task: Task, revision: Revision): Effect.Effect<Wire2026.DetailedTask, McpError.McpError> =>
   task.outcome?._tag === "Result"
-    ? Effect.map(inRevision(task.outcome.result, revision), (result) => Wire2026.write(task, result))
+    ? Effect.mapEager(inRevision(task.outcome.result, revision), (result) => Wire2026.write(task, result))
     : Effect.succeed(Wire2026.write(task))

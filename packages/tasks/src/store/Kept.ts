@@ -5,6 +5,7 @@
  * the memory is full for others: a caller that floods the memory neither pushes out tasks of others nor keeps them from new ones.
  */
 import type { Outcome } from "../model/Task.ts"
+import { InOrder } from "./InOrder.ts"
 import { bytesOf, type Row } from "./Row.ts"
 
 /** The part of the room that one caller may fill. */
@@ -12,9 +13,9 @@ const share = 1 / 2
 
 /** The tasks of one owner, in the order of their ends. */
 class Holding {
-  readonly unread = new Set<Row>()
+  readonly unread = new InOrder<Row>()
   /** Those whose end the owner has seen. */
-  readonly read = new Set<Row>()
+  readonly read = new InOrder<Row>()
   bytes = 0
 
   get count(): number {
@@ -107,7 +108,7 @@ export class Kept {
 
   private toForget(owner: string): "nothing" | "full" | Row {
     const own = this.holdings.get(owner)
-    const ofOwn = (): "full" | Row => first(own?.read) ?? "full"
+    const ofOwn = (): "full" | Row => own?.read.first ?? "full"
     if (own !== undefined && this.load(own) >= share) return ofOwn()
     if (this.load(this.all) < 1) return "nothing"
     const { largest } = this
@@ -117,6 +118,4 @@ export class Kept {
 }
 
 /** The task that a caller loses first. */
-const firstOf = (holding: Holding | undefined): Row | undefined => first(holding?.read) ?? first(holding?.unread)
-
-const first = (rows: ReadonlySet<Row> | undefined): Row | undefined => rows?.values().next().value
+const firstOf = (holding: Holding | undefined): Row | undefined => holding?.read.first ?? holding?.unread.first

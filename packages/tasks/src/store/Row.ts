@@ -34,8 +34,20 @@ export const keep = (row: Row, entry: Entry): void => {
 
 const encoder = new TextEncoder()
 
+/** The longest text whose characters are looked at one by one. */
+const shortText = 512
+
 /** The length of a value as JSON, in bytes of UTF-8: what the limits of a store count. */
-export const bytesOf = (value: unknown): number => encoder.encode(JSON.stringify(value) ?? "").byteLength
+export const bytesOf = (value: unknown): number => {
+  const text = JSON.stringify(value) ?? ""
+  return text.length <= shortText && isAscii(text) ? text.length : encoder.encode(text).byteLength
+}
+
+/** Such a text is as long in UTF-8: most are short, and an encoder makes an array for each. */
+const isAscii = (text: string): boolean => {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false
+  return true
+}
 
 /** Whether one more entry, or an answer, fits into the journal of a task. */
 export const hasRoom = (
@@ -71,20 +83,23 @@ export const lostOf = ({ task }: Lease, row: Row | undefined): Lost => {
   return new Lost({ task, reason: outcome._tag === "Error" && outcome.code === Expired ? "expired" : "ended" })
 }
 
-/** Random bytes for many ids: a call of the generator costs as much for one as for all of them. */
-const random = new Uint8Array(32 * 64)
-let used = random.length
+/** Ids that are made at once: a call of the generator costs as much for one as for all of them. */
+const batch = 64
+/** The bytes of an id, of which base64url makes 44 characters without a remainder. 43 of them are 258 bits. */
+const random = new Uint8Array(33 * batch)
+let texts = ""
+let used = batch
 
-const randomBytes = (): Uint8Array => {
-  if (used === random.length) {
-    crypto.getRandomValues(random)
+const randomText = (): string => {
+  if (used === batch) {
+    texts = Base64Url.encode(crypto.getRandomValues(random))
     used = 0
   }
-  return random.subarray(used, (used += 32))
+  return texts.slice(44 * used, 44 * used++ + 43)
 }
 
 /**
- * The id of a new task, 256 random bits in base64url: to an anonymous caller it is the right to use the task. It begins with a letter, since
+ * The id of a new task, at least 256 random bits in base64url: to an anonymous caller it is the right to use the task. It begins with a letter, since
  * an id that begins with "-" is a flag on a command line.
  */
-export const newId = (): string => `t${Base64Url.encode(randomBytes())}`
+export const newId = (): string => `t${randomText()}`

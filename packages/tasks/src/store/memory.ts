@@ -200,8 +200,13 @@ class Memory {
       if (last === "first") return Effect.sync(() => this.next(id, owner))
       return Effect.map(Deferred.await(last.changed), () => this.next(id, owner))
     })
-    // A change of its lease alone does not change the task.
-    return Stream.changesWith(states, (a, b) => a === b)
+    return Stream.suspend(() => {
+      const task = this.find(id, owner)?.task
+      // Most tasks have ended when they are followed: one state is no work.
+      if (task?.outcome !== undefined) return Stream.succeed(task)
+      // A change of its lease alone does not change the task.
+      return Stream.changesWith(states, (a, b) => a === b)
+    })
   }
 
   private next(id: string, owner: string): readonly [Task, Row | undefined] | undefined {

@@ -34,8 +34,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "the answer to the call waits for its handler",
     creation,
-    "  yield* supervisor.run(made.lease, waits === undefined ? attempt : { ...attempt, waits })\n",
-    '    const run = yield* supervisor.run(made.lease, attempt)\n    if (name === "slow") yield* Effect.interruptible(Fiber.await(run))\n',
+    "Effect.as(Effect.andThen(answered, run), {",
+    'Effect.as(Effect.andThen(answered, Effect.flatMap(run, (fiber) => name === "slow" ? Effect.interruptible(Fiber.await(fiber)) : Effect.void)), {',
     methods,
     "tasks.create.at-once"
   ),
@@ -69,16 +69,16 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "all tasks have one id",
     source("store/Row"),
-    "random.subarray(used, (used += 32))",
-    "random.subarray(0, 32)",
+    "texts.slice(44 * used, 44 * used++ + 43)",
+    "texts.slice(0, 43 + 0 * used++)",
     methods,
     "tasks.id.unique"
   ),
   row(
     "an id has 64 random bits",
     source("store/Row"),
-    "random.subarray(used, (used += 32))",
-    "random.subarray(used, (used += 8))",
+    "texts.slice(44 * used, 44 * used++ + 43)",
+    "texts.slice(44 * used, 44 * used++ + 11)",
     methods,
     "tasks.security.id-entropy"
   ),
@@ -112,8 +112,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "a result has no content",
     core,
-    "return { ...result, _meta:",
-    "return { ...result, content: [], _meta:",
+    "    ...result,\n    _meta:",
+    "    ...result,\n    content: [],\n    _meta:",
     methods,
     "tasks.result.exact",
     "tasks.result.terminal",
@@ -122,8 +122,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "a result does not say which task it is of",
     core,
-    ", ...Wire2025.related(id) } }",
-    " } }",
+    ", ...Wire2025.related(id) }",
+    " }",
     methods,
     "tasks.related.in-result",
     "tasks.related.key"
@@ -139,8 +139,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "tasks/result answers while the task runs",
     core,
-    "  if (isEnded(task)) return yield* answerOf(task)\n",
-    "  if (task.id !== caller) return yield* answerOf(task)\n",
+    "if (isEnded(task)) return answerOf(task, request)",
+    "if (task.id !== owner) return answerOf(task, request)",
     methods,
     "tasks.result.blocks"
   ),
@@ -367,17 +367,17 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "tasks/get is answered by a stream",
     core,
-    "  const session = yield* Outlet.ofSession\n",
-    '  const session = yield* Outlet.ofSession\n    ;(yield* RequestContext).outbound.notify("notifications/progress", {})\n',
+    "const wire = Wire2025.write(task)",
+    'const wire = Wire2025.write(task)\n      Context.get(context, RequestContext).outbound.notify("notifications/progress", {})',
     routes,
     "tasks.http.get-not-streamed",
     "tasks.http.transport-rules"
   ),
   row(
     "a task speaks before its client knows it",
-    creation,
-    "const answering = Effect.forkDetach(Deferred.succeed(answered, undefined))",
-    "const answering = Deferred.succeed(answered, undefined)",
+    routing,
+    "Effect.asVoid(Effect.forkDetach(this.beginAnswered))",
+    "this.beginAnswered",
     routes
   ),
   row(

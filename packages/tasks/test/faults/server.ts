@@ -43,8 +43,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "A call that was cancelled leaves its task to its time to live",
     file: "packages/tasks/src/server/Creation.ts",
-    from: '_tag === "Success" ? Effect.void : abandoned(service, id, caller)',
-    to: "_tag === undefined ? abandoned(service, id, caller) : Effect.void",
+    from: '_tag === "Success" ? known : Effect.andThen(known, abandoned(service, task.id, owner))',
+    to: "_tag === undefined ? Effect.andThen(known, abandoned(service, task.id, owner)) : known",
     test: "packages/tasks/test/server/Shortcut.test.ts"
   },
   {
@@ -109,8 +109,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "A client gets a task before the store has it for good",
     file: "packages/tasks/src/server/Creation.ts",
-    from: "store.create(task, supervisor.node), (",
-    to: "Effect.raceFirst(store.create(task, supervisor.node), Effect.succeed({ lease: { task: 'x', epoch: 1 }, task: { ...task, id: 'x', createdAt: 0, updatedAt: 0, message: undefined, questions: new Map(), outcome: undefined } })), (",
+    from: "store.create(asked, supervisor.node), (",
+    to: "Effect.raceFirst(store.create(asked, supervisor.node), Effect.succeed({ lease: { task: 'x', epoch: 1 }, task: { ...asked, id: 'x', createdAt: 0, updatedAt: 0, message: undefined, questions: new Map(), outcome: undefined } })), (",
     test: creation,
     ids: ["tasks-extension.creation.consistent"]
   },
@@ -157,16 +157,16 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "The id of a task has 64 random bits",
     file: "packages/tasks/src/store/Row.ts",
-    from: "random.subarray(used, (used += 32))",
-    to: "random.subarray(used, (used += 8))",
+    from: "texts.slice(44 * used, 44 * used++ + 43)",
+    to: "texts.slice(44 * used, 44 * used++ + 11)",
     test: creation,
     ids: ["tasks-extension.security.unguessable"]
   },
   {
     name: "A call becomes a task wherever the revision has tasks",
     file: "packages/tasks/src/server/Creation.ts",
-    from: "Extension.settingsIn(TasksExtension, revision, clientCapabilities) !== undefined",
-    to: "Extension.isIn(TasksExtension, revision)",
+    from: "Extension.settingsIn(TasksExtension, revision, clientCapabilities) === undefined",
+    to: "!Extension.isIn(TasksExtension, revision)",
     test: creation,
     ids: ["tasks-extension.declared.per-request"]
   },
@@ -336,8 +336,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "A task sends a log message",
     file: "packages/tasks/src/server/Creation.ts",
-    from: "yield* supervisor.run(",
-    to: ';(yield* RequestContext).outbound.connection?.notify("notifications/message", { level: "error", data: "lost" })\n    yield* supervisor.run(',
+    from: "const run = supervisor.run(",
+    to: 'Context.get(context, RequestContext).outbound.connection?.notify("notifications/message", { level: "error", data: "lost" })\n          const run = supervisor.run(',
     test: methods,
     ids: ["tasks-extension.listen.no-progress"]
   },

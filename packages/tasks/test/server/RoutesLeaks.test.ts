@@ -24,7 +24,10 @@ const make = Effect.gen(function* () {
   const wire = { notify: () => {}, ready: Effect.void, isRead: () => true, left: Effect.never }
   const connection: Connection = { ...wire, scope, read: Effect.void, input, rootsChanges: undefined }
   const outlet: Outlet = { ...wire, input, connection }
-  const join = routes.join(task, owner, outlet, "token", Effect.void)
+  const join = Effect.andThen(
+    routes.join(task, owner, outlet, "token"),
+    Effect.sync(() => routes.begin(task.id))
+  )
   return { store, routes, task, scope, outlet, join }
 })
 
@@ -72,8 +75,8 @@ it.effect("The routes of a task that joins a session after its end are not kept"
       { owner, tool: "wait", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 },
       "node"
     )
-    yield* routes.join(task, owner, outlet, undefined, Effect.void)
-    yield* routes.join(late, owner, outlet, undefined, Effect.void)
+    yield* routes.join(task, owner, outlet)
+    yield* routes.join(late, owner, outlet)
     assert.strictEqual(routes.size, 0)
   })
 )
