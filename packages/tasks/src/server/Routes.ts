@@ -87,7 +87,7 @@ class TaskRoutes {
   private readonly id: string
   private readonly owner: string
   private readonly options: Options
-  /** Whether the client knows the task, and may be told of it. */
+  /** Whether the client knows the task. Before that nothing is sent for it. */
   private isKnown = false
   /** Completes when it does; made where progress waits for it. */
   private known: Deferred.Deferred<void> | undefined = undefined
@@ -114,7 +114,7 @@ class TaskRoutes {
     this.told = Wire2025.write(task)
   }
 
-  /** The client knows the task: from now on it is told of its states, and asked. */
+  /** The client knows the task: from now on notifications of its states, and its questions, are sent. */
   begin(): void {
     if (this.isKnown || this.ended) return
     this.release()

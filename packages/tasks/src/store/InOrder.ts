@@ -1,7 +1,7 @@
 /**
  * Values in the order in which they were added, of which the first is asked for again and again.
  *
- * A Set looks for its first value from its beginning on, past all that was deleted there; this one goes on from the value before. With
+ * A Set looks for its first value from its beginning on, past all that was deleted there; this one begins at the value before. With
  * thousands of ended tasks it was a tenth of what a new one cost (`bench/NOTES.md`).
  */
 export class InOrder<A> {
