@@ -151,7 +151,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a question stays with a session that no client reads",
-    file: "packages/tasks/src/server/Routes.ts",
+    file: "packages/tasks/src/server/TaskRoutes.ts",
     from: "(session.isRead || !outlet.isRead())",
     to: "(session.isRead || outlet.isRead())",
     test: "packages/tasks/test/server/Routes.test.ts"

@@ -24,6 +24,18 @@ const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
 const mayBeTask = (entry: ToolEntry | undefined): boolean =>
   (entry?.tool.execution?.taskSupport ?? "forbidden") !== "forbidden"
 
+/** Called for each list, and the same until the registry changes. */
+const mayNeedTask = (registry: Registry<ToolEntry, ToolSource>): (() => boolean) => {
+  let version = -1
+  let known = false
+  const needs = ({ tool }: ToolEntry): boolean => tool.execution?.taskSupport === "required"
+  return () => {
+    if (version !== registry.version) known = registry.sources.length > 0 || registry.entries.some(needs)
+    version = registry.version
+    return known
+  }
+}
+
 /** The error for a name that is not registered, or not visible to the caller. */
 export const unknownTool = (name: string): McpError.McpError => McpError.invalidParams(`Unknown tool: ${excerpt(name)}`)
 
@@ -92,17 +104,6 @@ export const make = (
       annotated.set(entry, params)
       return params
     }
-    let needsTask = false
-    let needsTaskOf = -1
-    // Asked for each list, and the same until the registry changes.
-    const mayNeedTask = (): boolean => {
-      if (needsTaskOf !== registry.version) {
-        const needs = ({ tool }: ToolEntry) => tool.execution?.taskSupport === "required"
-        needsTask = registry.sources.length > 0 || registry.entries.some(needs)
-        needsTaskOf = registry.version
-      }
-      return needsTask
-    }
     const tools: ToolSet = {
       list: (request) => request.withCaller(visibleTo),
       call,
@@ -119,7 +120,7 @@ export const make = (
         call: (params) => call(params),
         taskTools: () => registry.entries.flatMap((entry) => (mayBeTask(entry) ? [entry.tool.name] : [])),
         mayBeTask: (name) => mayBeTask(registry.get(name)),
-        mayNeedTask,
+        mayNeedTask: mayNeedTask(registry),
         mount: (source, options) =>
           registry.mount(options?.prefix === undefined ? source : prefixed(source, options.prefix))
       })

@@ -171,6 +171,19 @@ const watch = Effect.fnUntraced(function* (
   else if (end.reason === drained) yield* Effect.ignore(journal.park(lease))
 })
 
+/** Records how a handler ends. One that has ended already has not to be watched: nothing can have come between. */
+const supervised = (
+  journal: Journal["Service"],
+  run: Run,
+  fiber: Fiber.Fiber<JsonObject, McpError>,
+  drainTime: number
+): Effect.Effect<void> => {
+  const done = fiber.pollUnsafe()
+  return done === undefined
+    ? Effect.uninterruptibleMask((restore) => watch(journal, run, fiber, drainTime, restore))
+    : Effect.uninterruptible(settle(journal, run.lease, done))
+}
+
 /** Finalizers see that the handler will run again. */
 const suspended = Context.merge(Replay.suspension, CancelReason.annotation(parked))
 
@@ -293,13 +306,7 @@ export const make = Effect.fnUntraced(function* (
         options.changed()
       })
       const handler = runFork(attempt.waits.watched(observed(attempt, lease.task, options.observer, () => run.end)))
-      const done = handler.pollUnsafe()
-      // A handler that has ended has not to be watched, and nothing can have come between.
-      const supervised =
-        done === undefined
-          ? Effect.uninterruptibleMask((restore) => watch(journal, run, handler, options.drain, restore))
-          : Effect.uninterruptible(settle(journal, lease, done))
-      const fiber = runFork(Effect.ensuring(logged(supervised), forgotten))
+      const fiber = runFork(Effect.ensuring(logged(supervised(journal, run, handler, options.drain)), forgotten))
       fibers.add(fiber)
       return fiber
     })

@@ -202,9 +202,8 @@ class Memory {
     })
     return Stream.suspend(() => {
       const task = this.find(id, owner)?.task
-      // Most tasks have ended when they are followed: one state is no work.
       if (task?.outcome !== undefined) return Stream.succeed(task)
-      // A change of its lease alone does not change the task.
+      // Most have ended when they are followed. A change of its lease alone does not change a task.
       return Stream.changesWith(states, (a, b) => a === b)
     })
   }

@@ -18,6 +18,7 @@ const wire = source("model/Wire2025")
 const core = source("server/CoreMethods")
 const creation = source("server/Creation")
 const routing = source("server/Routes")
+const ofTask = source("server/TaskRoutes")
 const service = source("server/Service")
 const memory = source("store/memory")
 
@@ -300,7 +301,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   // ---- what a task sends
   row(
     "a question does not say of which task it is",
-    routing,
+    ofTask,
     ", ...Wire2025.related(taskId) }",
     " }",
     routes,
@@ -309,7 +310,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   ),
   row(
     "a question names another task",
-    routing,
+    ofTask,
     "...Wire2025.related(taskId) }",
     '...Wire2025.related("other") }',
     routes,
@@ -334,7 +335,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   ),
   row(
     "progress has another token",
-    routing,
+    ofTask,
     "      token,\n",
     '      token: "other",\n',
     routes,
@@ -342,7 +343,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   ),
   row(
     "a handler that ends late goes on to report",
-    routing,
+    ofTask,
     "if (this.ended || this.silent || clock",
     "if (this.ended || clock",
     routes,
@@ -350,7 +351,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   ),
   row(
     "progress goes on after the time to live",
-    routing,
+    ofTask,
     "clock.currentTimeMillisUnsafe() >= this.expiresAt",
     "clock.currentTimeMillisUnsafe() < 0",
     routes,
@@ -358,7 +359,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   ),
   row(
     "a status has the metadata of its task",
-    routing,
+    ofTask,
     "outlet.notify(method, wire)",
     "outlet.notify(method, relatedTo(this.id, { ...wire }))",
     routes,
@@ -382,14 +383,14 @@ export const coreFaults: ReadonlyArray<Fault> = [
   ),
   row(
     "a question stays on a stream that its client has left",
-    routing,
+    ofTask,
     "Effect.raceFirst(Deferred.await(route.closed), this.lost(route))",
     "Deferred.await(route.closed)",
     routes
   ),
   row(
     "a question is sent to a session that reads nothing",
-    routing,
+    ofTask,
     "this.session?.isRead === true ? this.session",
     "this.session !== undefined ? this.session",
     routes

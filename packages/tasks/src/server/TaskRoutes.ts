@@ -1,0 +1,318 @@
+/**
+ * What leaves in sessions for one task: its questions, notifications of its status, and its progress.
+ *
+ * See `Routes` for the order of the routes.
+ */
+import * as CancelReason from "@effect-mcp/core/CancelReason"
+import { exitOf, start } from "@effect-mcp/core/internal/eager"
+import type { AskError } from "@effect-mcp/core/ClientInput"
+import * as Progress from "@effect-mcp/core/Progress"
+import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { Id, Params } from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import { CoreTasks } from "../extension/CoreTasks.ts"
+import type { Answer, Question, Task } from "../model/Task.ts"
+import * as Wire2025 from "../model/Wire2025.ts"
+import type { TaskStore } from "../store/TaskStore.ts"
+import type { Outlet } from "./Outlet.ts"
+
+/** How long the client, and its user, may take to answer a question of a task. */
+const askTimeout: Duration.Input = "7 days"
+/** How long a notification of a new status waits for room. */
+const statusPatience: Duration.Input = "1 second"
+
+const closed = CancelReason.annotation("The task does not wait for the answer any more")
+
+/** An outlet that is open. */
+class Route {
+  readonly outlet: Outlet
+  /** Completes when it is closed. */
+  readonly closed = Deferred.makeUnsafe<void>()
+
+  constructor(outlet: Outlet) {
+    this.outlet = outlet
+  }
+
+  get isRead(): boolean {
+    return this.outlet.isRead()
+  }
+}
+
+/** The answer that a question got; undefined where its outlet is gone. */
+const answerOf = (exit: Exit.Exit<unknown, AskError | McpError.McpError>): Answer | undefined => {
+  if (Exit.isSuccess(exit)) return { _tag: "Result", result: isJsonObject(exit.value) ? exit.value : {} }
+  const error = exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
+  if (error === undefined || error._tag === "Closed" || error._tag === "CapabilityMissing") return undefined
+  if (error._tag === "Declined") return { _tag: "Error", code: McpError.UserRejected, message: error.message }
+  // A client of this project answers so when it ends while the question is open.
+  if (error._tag === "McpError" && error.code === McpError.Interrupted) return undefined
+  if (error._tag === "Timeout") return { _tag: "Error", code: McpError.Interrupted, message: error.message }
+  const { code, data, message } = error
+  return { _tag: "Error", code, message, ...(data === undefined ? undefined : { data }) }
+}
+
+/** Params with the task that their message belongs to. */
+const relatedTo = (taskId: string, params: JsonObject): Params => ({
+  ...params,
+  _meta: { ...(isJsonObject(params["_meta"]) ? params["_meta"] : undefined), ...Wire2025.related(taskId) }
+})
+
+export type Report = Progress.Progress["Service"]["report"]
+
+export interface Options {
+  readonly store: TaskStore["Service"]
+  readonly clock: Clock.Clock
+  readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  /** Called once, when nothing is sent for the task any more. */
+  readonly over: (routes: TaskRoutes, session: Connection | undefined) => void
+}
+
+/** Whether two states of a task are one to its client: the rest of a task does not change. */
+const isSame = (a: Wire2025.WireTask, b: Wire2025.WireTask): boolean =>
+  a.status === b.status && a.statusMessage === b.statusMessage && a.lastUpdatedAt === b.lastUpdatedAt
+
+/** What leaves for one task. */
+export class TaskRoutes {
+  private readonly id: string
+  private readonly owner: string
+  private readonly options: Options
+  /** Whether the client knows the task. Before that nothing is sent for it. */
+  private isKnown = false
+  /** Completes when it does; made where progress waits for it. */
+  private known: Deferred.Deferred<void> | undefined = undefined
+  private readonly expiresAt: number
+  private report: Report | undefined = undefined
+  /** The open `tasks/result`, oldest first. */
+  private readonly waits: Array<Route> = []
+  /** The session that made the task. */
+  private session: Route | undefined = undefined
+  /** Completes when there is another route, and is replaced. */
+  private changed = Deferred.makeUnsafe<void>()
+  private readonly asks = new Map<string, Fiber.Fiber<void>>()
+  private follower: Fiber.Fiber<void> | undefined = undefined
+  /** What the client was told last. */
+  private told: Wire2025.WireTask
+  ended = false
+  private silent = false
+
+  constructor(task: Task, owner: string, options: Options) {
+    this.id = task.id
+    this.owner = owner
+    this.options = options
+    this.expiresAt = task.createdAt + task.ttl
+    this.told = Wire2025.write(task)
+  }
+
+  /** The client knows the task: from now on notifications of its states, and its questions, are sent. */
+  begin(): void {
+    if (this.isKnown || this.ended) return
+    this.release()
+    const { fork, store } = this.options
+    const states = Stream.runForEach(store.changes(this.id, this.owner), (task) => this.reached(task))
+    const follower = fork(
+      Effect.ensuring(
+        states,
+        Effect.sync(() => this.end())
+      )
+    )
+    if (!this.ended) this.follower = follower
+  }
+
+  // ---- routes
+
+  /** The route of a new message; undefined where no client reads. A request whose client has gone may be resumed by it. */
+  private get route(): Route | undefined {
+    const read = this.waits.findLast(({ isRead }) => isRead)
+    return read ?? (this.session?.isRead === true ? this.session : this.waits.at(-1))
+  }
+
+  private wake(): void {
+    const { changed } = this
+    this.changed = Deferred.makeUnsafe()
+    Deferred.doneUnsafe(changed, Effect.void)
+  }
+
+  /** Adds the request that waits for the result; gives what takes it away. */
+  open(outlet: Outlet): () => void {
+    const route = new Route(outlet)
+    this.waits.push(route)
+    this.wake()
+    return () => {
+      this.close(route)
+      this.endIfUnused()
+    }
+  }
+
+  get connection(): Connection | undefined {
+    return this.session?.outlet.connection
+  }
+
+  /** Sends on the stream of a session where there is none yet, or none that a client reads while one reads this. */
+  join(outlet: Outlet): boolean {
+    const { session } = this
+    if (this.ended || (session !== undefined && (session.isRead || !outlet.isRead()))) return false
+    this.session = new Route(outlet)
+    if (session !== undefined) Deferred.doneUnsafe(session.closed, Effect.void)
+    this.wake()
+    return true
+  }
+
+  /** The session has ended. */
+  leave(connection: Connection): void {
+    const { session } = this
+    if (session === undefined || session.outlet.connection !== connection) return
+    this.session = undefined
+    Deferred.doneUnsafe(session.closed, Effect.void)
+    this.endIfUnused()
+  }
+
+  private close(route: Route): void {
+    const index = this.waits.indexOf(route)
+    if (index >= 0) this.waits.splice(index, 1)
+    if (this.session === route) this.session = undefined
+    Deferred.doneUnsafe(route.closed, Effect.void)
+    this.wake()
+  }
+
+  private endIfUnused(): void {
+    if (this.waits.length === 0 && this.session === undefined) this.end()
+  }
+
+  /** Progress waits no longer. */
+  private release(): void {
+    this.isKnown = true
+    if (this.known !== undefined) Deferred.doneUnsafe(this.known, Effect.void)
+  }
+
+  /** From now on no progress is sent. */
+  silence(): void {
+    this.silent = true
+  }
+
+  /** From now on nothing is sent: the task has ended, or no client is there. */
+  end(): void {
+    if (this.ended) return
+    this.ended = true
+    this.release()
+    this.options.over(this, this.connection)
+    for (const ask of this.asks.values()) ask.interruptUnsafe(undefined, closed)
+    this.asks.clear()
+    this.follower?.interruptUnsafe()
+  }
+
+  // ---- questions
+
+  private reached(task: Task): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      for (const [key, question] of task.questions) {
+        if (!this.asks.has(key)) this.asks.set(key, this.options.fork(this.ask(key, question)))
+      }
+      for (const [key, ask] of this.asks) {
+        if (task.questions.has(key)) continue
+        this.asks.delete(key)
+        ask.interruptUnsafe(undefined, closed)
+      }
+      return this.tell(task)
+    })
+  }
+
+  /** Waits until there is another route, or the stream of the session is read. */
+  private get moved(): Effect.Effect<void> {
+    const read = this.session?.outlet.connection?.read ?? Effect.never
+    return Effect.raceFirst(Deferred.await(this.changed), read)
+  }
+
+  /** Waits until no client reads a route while one reads another. A client that comes back to the route has its questions. */
+  private lost(route: Route): Effect.Effect<void> {
+    const elsewhere: Effect.Effect<void> = Effect.suspend(() => {
+      if (route.isRead) return this.lost(route)
+      return this.route === route ? Effect.andThen(this.moved, elsewhere) : Effect.void
+    })
+    return Effect.andThen(route.outlet.left, elsewhere)
+  }
+
+  private ask(key: string, question: Question): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { route } = this
+      const again = Effect.suspend(() => this.ask(key, question))
+      if (route === undefined) return Effect.andThen(this.moved, again)
+      const { method, params } = question
+      const asked = route.outlet.input.askOwn(
+        { method, params: relatedTo(this.id, params), decode: Effect.succeed },
+        { timeout: askTimeout }
+      )
+      const answered = Effect.map(Effect.exit(asked), (exit) => answerOf(exit) ?? "closed")
+      const gone = Effect.raceFirst(Deferred.await(route.closed), this.lost(route))
+      return Effect.flatMap(Effect.raceFirst(answered, Effect.as(gone, "gone" as const)), (answer) => {
+        if (answer === "closed") this.close(route)
+        return typeof answer === "string" ? again : this.answer(key, answer)
+      })
+    })
+  }
+
+  private answer(key: string, answer: Answer): Effect.Effect<void> {
+    const { id, options, owner } = this
+    const record = (answer: Answer) => options.store.answer(id, owner, { [key]: answer })
+    const tooLong = ({ message }: { readonly message: string }) =>
+      Effect.ignore(record({ _tag: "Error", code: McpError.LimitExceeded, message }))
+    return Effect.asVoid(Effect.catch(record(answer), tooLong))
+  }
+
+  // ---- notifications
+
+  /** Tells the client that the status has changed, where it reads. */
+  private tell(task: Task): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const wire = Wire2025.write(task)
+      const outlet = this.route?.outlet
+      if (outlet === undefined || isSame(wire, this.told)) return Effect.void
+      this.told = wire
+      const { method } = CoreTasks.notifications.status
+      const send = Effect.sync(() => outlet.notify(method, wire))
+      // Nearly always there is room: then no time is watched.
+      const sent = start(Effect.andThen(outlet.ready, send), Context.empty())
+      return exitOf(sent) ?? Effect.asVoid(Effect.timeoutOption(sent, statusPatience))
+    })
+  }
+
+  /** Where progress leaves: on routes of the session of its token alone. */
+  private progressOutlet({ connection }: Outlet): Outlet | undefined {
+    const { clock } = this.options
+    if (this.ended || this.silent || clock.currentTimeMillisUnsafe() >= this.expiresAt) return undefined
+    const own = [...(this.session === undefined ? [] : [this.session]), ...this.waits]
+    return own.findLast(({ isRead, outlet }) => isRead && outlet.connection === connection)?.outlet
+  }
+
+  /** Sends progress with the token of the request that made the task. */
+  useToken(token: Id, session: Outlet): void {
+    const outlet = () => this.progressOutlet(session)
+    const { report } = Progress.make({
+      token,
+      writable: () => false,
+      ready: Effect.suspend(() => outlet()?.ready ?? Effect.void),
+      send: (event) => outlet()?.notify("notifications/progress", relatedTo(this.id, { ...event }))
+    })
+    const sent: Report = (progress, options) =>
+      Effect.suspend(() => (outlet() === undefined ? Effect.void : report(progress, options)))
+    this.report = (progress, options) =>
+      Effect.suspend(() =>
+        this.isKnown
+          ? sent(progress, options)
+          : Effect.andThen(Deferred.await((this.known ??= Deferred.makeUnsafe())), sent(progress, options))
+      )
+  }
+
+  /** Progress of the handler. */
+  progress(...report: Parameters<Report>): Effect.Effect<void> {
+    return this.report?.(...report) ?? Effect.void
+  }
+}
