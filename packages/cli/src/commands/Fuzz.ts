@@ -63,7 +63,12 @@ const clientFlags = {
     "scenario",
     "NAME",
     "What the client is told to do, in MCP_CONFORMANCE_SCENARIO. Default tools_call"
-  ).pipe(Flag.withDefault("tools_call"))
+  ).pipe(Flag.withDefault("tools_call")),
+  stdio: Flag.Boolean("stdio").pipe(
+    Flag.withDescription("Give the client the command of a server to start, instead of a URL"),
+    Flag.withDefault(false),
+    Flag.withoutNegation
+  )
 }
 
 /** What `--time` and `--jobs` mean. */
@@ -159,6 +164,10 @@ export const fuzzClient = Command.make(
     {
       command: "effect-mcp fuzz-client -- node client.js",
       description: "node client.js URL lists the tools of each server, calls add_numbers, and ends with exit code 0"
+    },
+    {
+      command: "effect-mcp fuzz-client --stdio -- node client.js",
+      description: "node client.js COMMAND ARGS... starts the server, and speaks with it over stdin and stdout"
     }
   ])
 )

@@ -162,24 +162,32 @@ const save = Effect.fnUntraced(function* (folder: string, recordings: ReadonlyAr
 
 const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Union([Report.Recording, FuzzClient.Recording])))
 
+/** How a client is started. */
+interface Convention {
+  readonly scenario: string | undefined
+  /** Whether it starts its servers itself. */
+  readonly stdio: boolean
+}
+
 /** A client that is a program, with a port of this machine for the servers that it is offered. */
 const withClient = <A>(
   { name, words = [] }: Target,
   settings: Settings,
-  scenario: string | undefined,
+  { scenario, stdio }: Convention,
   use: (target: FuzzClient.ClientTarget) => Effect.Effect<A, Fuzz.TargetError>
-): Effect.Effect<A, Endings.Failure, ChildProcessSpawner> =>
+): Effect.Effect<A, Endings.Failure, ChildProcessSpawner | FileSystem.FileSystem> =>
   Effect.gen(function* () {
     const [command, ...args] = words
     if (command === undefined || /^https?:\/\//i.test(command))
       return yield* Endings.usage(`${name} is no client: name the command that starts it after --`)
     const { cwd, env } = settings
-    const { layer } = yield* Effect.promise(() => import("./Port.ts"))
-    return yield* FuzzClient.command({ command, args, env, cwd, scenario }).pipe(
-      Effect.flatMap((target) => Effect.mapError(use(target), unreachable)),
-      Effect.scoped,
-      Effect.provide(layer)
-    )
+    const Port = yield* Effect.promise(() => import("./Port.ts"))
+    const options = { command, args, env, cwd, scenario }
+    const using = <R>(target: Effect.Effect<FuzzClient.ClientTarget, Fuzz.TargetError, R>) =>
+      Effect.scoped(Effect.mapError(Effect.flatMap(target, use), unreachable))
+    return yield* stdio
+      ? Effect.provide(using(FuzzClient.stdioCommand(options)), Port.layerSocket)
+      : Effect.provide(using(FuzzClient.command(options)), Port.layer)
   })
 
 /** The separator of two servers. */
@@ -222,19 +230,20 @@ export const diff = Effect.fnUntraced(function* (
 export const fuzzClient = Effect.fnUntraced(function* (
   client: Target,
   settings: Settings,
-  flags: SearchFlags & { readonly scenario: string }
+  flags: SearchFlags & { readonly scenario: string; readonly stdio: boolean }
 ) {
   const output = yield* Output
   const limits = yield* limitsOf(flags)
   yield* output.live(`Seeing what ${safeLine(client.name)} does with a right server`)
   const options = { ...limits, revisions: revisionsOf(settings), patience: patienceOf(settings) }
-  const report = yield* withClient(client, settings, flags.scenario, (target) => FuzzClient.run(target, options)).pipe(
+  const report = yield* withClient(client, settings, flags, (target) => FuzzClient.run(target, options)).pipe(
     Effect.ensuring(output.live(undefined))
   )
   const recordings = report.findings.map(({ detail, key, script }) => ({
     key,
     detail,
     scenario: flags.scenario,
+    ...(flags.stdio ? { transport: "stdio" } : undefined),
     server: script
   }))
   return yield* conclude(report, recordings, settings, flags)
@@ -253,9 +262,14 @@ export const replay = Effect.fnUntraced(function* (server: Target, settings: Set
     Endings.usage(`${file} is no recording of effect-mcp fuzz --save: ${message}`)
   )
   const options = { patience: patienceOf(settings) }
-  const played: Effect.Effect<Replayed, Endings.Failure, ChildProcessSpawner | Output> =
+  const played: Effect.Effect<Replayed, Endings.Failure, ChildProcessSpawner | FileSystem.FileSystem | Output> =
     "server" in recording
-      ? withClient(server, settings, recording.scenario, (target) => FuzzClient.replay(target, recording, options))
+      ? withClient(
+          server,
+          settings,
+          { scenario: recording.scenario, stdio: recording.transport === "stdio" },
+          (target) => FuzzClient.replay(target, recording, options)
+        )
       : Effect.flatMap(open(server, settings), (target) =>
           Effect.mapError(Fuzz.replay(target, recording, options), unreachable)
         )

@@ -1,19 +1,20 @@
 /** A port of this machine that is free. A module of its own: only what serves over HTTP loads it. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { createServer } from "node:http"
 import { code, Failure } from "../terminal/Exit.ts"
+
+const cannot = ({ message }: { readonly message: string }) =>
+  Layer.effectContext(Effect.fail(new Failure({ code: code.usage, message: `Cannot listen on 127.0.0.1: ${message}` })))
+
+/** Listens on 127.0.0.1 only, as `layer` does, for connections of any protocol. */
+export const layerSocket = NodeSocketServer.layer({ port: 0, host: "127.0.0.1" }).pipe(Layer.catch(cannot))
 
 /** Listens on 127.0.0.1 only. */
 export const layer = NodeHttpServer.layer(createServer, {
   port: 0,
   host: "127.0.0.1",
   disablePreemptiveShutdown: true
-}).pipe(
-  Layer.catch(({ message }) =>
-    Layer.effectContext(
-      Effect.fail(new Failure({ code: code.usage, message: `Cannot listen on 127.0.0.1: ${message}` }))
-    )
-  )
-)
+}).pipe(Layer.catch(cannot))

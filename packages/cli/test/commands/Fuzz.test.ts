@@ -81,13 +81,17 @@ describe("effect-mcp fuzz", () => {
   })
 })
 
-const client = ["--", process.execPath, fileURLToPath(new URL("../support/clientMutant.ts", import.meta.url))]
+const programOf = (file: string) => ["--", process.execPath, fileURLToPath(new URL(`../support/${file}`, import.meta.url))]
+const client = programOf("clientMutant.ts")
 
 describe("effect-mcp fuzz-client", () => {
-  it.live("finds the fault of a client that is a program, and replay plays it again", () =>
+  it.live.each([
+    ["that is given a URL", client, []],
+    ["that is given a command", programOf("stdioMutant.ts"), ["--stdio"]]
+  ] as const)("finds the fault of a program %s, and replay plays it again", ([, client, how]) =>
     Effect.gen(function* () {
       const dir = yield* folder
-      const wanted = ["--only", "client-id-unique", "--runs", "4", "--save", dir]
+      const wanted = ["--only", "client-id-unique", "--runs", "4", "--save", dir, ...how]
       const { code, stdout } = yield* run(["fuzz-client", ...quick, ...wanted, ...client])
       assert.strictEqual(code, 1, stdout)
       assert.include(stdout, "MUST  client-id-unique  (2025-11-25)")

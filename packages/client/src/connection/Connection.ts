@@ -172,7 +172,10 @@ const makePeer = Effect.fnUntraced(function* (
   const traced = TraceContext.isTraced(context) ? Effect.runForkWith(context) : undefined
   const announce = ServerMessages.announcer(options)
   const revision = () => opening.negotiated?.revision ?? Revision.latestStateful
-  const isMute = () => opening.negotiated?.revision.era === "stateless"
+  // A client that speaks no older revision answers none of its requests at any time.
+  const speaksOlder = Negotiation.allowed(options.revisions).length > 0
+  const isMute = () =>
+    opening.negotiated === undefined ? !speaksOlder : opening.negotiated.revision.era === "stateless"
   return yield* PeerModule.make(
     ServerMessages.withoutUnanswerable(transport, isMute, options.dropped),
     {

@@ -157,4 +157,18 @@ describe("a server of 2026-07-28", () => {
       assert.deepStrictEqual(Modern.methods(server), ["initialize"])
     })
   )
+
+  it.effect(
+    "is answered nothing by a client of its era alone, not even a ping before the answer to the probe",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* legacy((_, { peer }) =>
+          Effect.as(Effect.forkChild(peer.request("ping"), { startImmediately: true }), Modern.discovered())
+        )
+        const client = yield* McpClient.connect(server.transport, { revisions: ["2026-07-28"] })
+        yield* client.ping
+        assert.deepStrictEqual(Modern.methods(server), ["server/discover", "server/discover"])
+      }),
+    verifies("stdio.client.no-responses")
+  )
 })

@@ -45,7 +45,7 @@ const model = Sampling.layer(() =>
 const user = Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: { name: "fuzz" } }) })
 
 /** Lists everything, and takes one of each. */
-const tour = Effect.gen(function* () {
+export const tour = Effect.gen(function* () {
   const client = yield* McpClient.McpClient
   const tools = yield* Stream.runCollect(client.listTools)
   if (tools.some(({ name }) => name === "add_numbers")) yield* client.callToolByName("add_numbers", { a: 1, b: 2 })
@@ -53,13 +53,16 @@ const tour = Effect.gen(function* () {
   for (const { name } of yield* Stream.runCollect(client.listPrompts)) yield* client.getPromptByName(name, {})
 })
 
+/** What the client answers questions with, and no log. */
+export const quiet = Layer.mergeAll(user, model, Logger.layer([]))
+
 export const ours = (between?: Between) =>
   FuzzClient.client("our client", ({ fetch, revision, url }) => {
     const client = McpClient.layerHttp({ url, revisions: [revision] })
     const http = between === undefined ? fetch : through(between, fetch)
     return tour.pipe(
-      Effect.provide(Layer.provide(client, [FetchHttpClient.layer, user, model])),
+      Effect.provide(Layer.provide(client, [FetchHttpClient.layer, quiet])),
       Effect.provideService(FetchHttpClient.Fetch, http),
-      Effect.provide(Logger.layer([]))
+      Effect.provide(quiet)
     )
   })

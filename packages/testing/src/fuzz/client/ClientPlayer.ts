@@ -5,7 +5,9 @@ import type { Seen } from "../Search.ts"
 import type { TargetError } from "../target/Target.ts"
 import type { Ending } from "./model/ClientModel.ts"
 import { ClientJudge, type ClientObservation, type ClientRule } from "./model/ClientRule.ts"
-import type { ClientTarget } from "./ClientTarget.ts"
+import type { ClientTarget, Offered } from "./ClientTarget.ts"
+import { HttpDouble } from "./HttpDouble.ts"
+import { lines } from "./LineDouble.ts"
 import { ServerDouble } from "./ServerDouble.ts"
 import type { ServerScript } from "./model/ServerScript.ts"
 
@@ -42,12 +44,17 @@ export const playServer = (
     }
     const double = new ServerDouble({
       script,
+      transport: target.transport,
       observe,
       now: () => clock.currentTimeMillisUnsafe() - start,
       patience: Math.min(patience / 4, longestAnswer)
     })
     const judge = new ClientJudge(rules, double.model)
-    const ended = yield* Effect.timeoutOption(target.run(double.handle, script.revision), patience)
+    const offered: Offered = {
+      answer: new HttpDouble(double).handle,
+      start: (process) => lines(double, process)
+    }
+    const ended = yield* Effect.timeoutOption(target.run(offered, script.revision), patience)
     const ending = ended._tag === "Some" ? ended.value : hung
     observe({ _tag: "Ended", ending })
     isOver = true

@@ -18,14 +18,15 @@ import { chosen, confirmations, type Limits, type Outcome, searchSubject, type S
 import { TargetError } from "../target/Target.ts"
 
 export { clientRules as rules } from "./rules/clientRules.ts"
-export { client, command, type ClientTarget, type Given } from "./ClientTarget.ts"
+export { client, stdioClient, type ClientTarget, type Given, type GivenCommand } from "./ClientTarget.ts"
+export { command, stdioCommand, type CommandOptions } from "./clientCommand.ts"
 export { playServer as play } from "./ClientPlayer.ts"
 export { right, ServerScript } from "./model/ServerScript.ts"
 export type { ClientRule } from "./model/ClientRule.ts"
 export { confirmations } from "../Search.ts"
 
 export interface Options extends Limits {
-  /** Default: every revision of Streamable HTTP that the client speaks. */
+  /** Default: every revision that the client speaks, over HTTP from Streamable HTTP on. */
   readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
   /** Rules of a user, beside those of the specification. */
   readonly rules?: ReadonlyArray<ClientRule> | undefined
@@ -41,6 +42,8 @@ export const Recording = Schema.Struct({
   detail: Schema.String,
   /** What the client was told to do, where it is a program. Default `tools_call`. */
   scenario: Schema.optionalKey(Schema.String),
+  /** How the client reached the server. Default `http`. */
+  transport: Schema.optionalKey(Schema.Literal("stdio")),
   /** The server that shows it. */
   server: ServerScript
 })
@@ -61,7 +64,7 @@ const survey = (target: ClientTarget, revision: Revision.Version, patience: numb
     const script = right(revision)
     const played = yield* playServer(target, script, { rules: [], patience })
     const streamed =
-      played.ending.kind === "done"
+      played.ending.kind === "done" || target.transport === "stdio"
         ? played
         : yield* playServer(target, { ...script, streams: true }, { rules: [], patience })
     return { revision, played: streamed }
@@ -74,19 +77,21 @@ const nothingDone = (
   new TargetError({
     message: `${target.name} cannot do its work with a right server: ${all
       .map(({ played, revision }) => `in ${revision} it ${played.ending.how}`)
-      .join("; ")}. Give a client that takes the URL as its last argument and ends with exit code 0`
+      .join("; ")}. Give a client that takes ${
+      target.transport === "stdio" ? "the command of the server as its last arguments" : "the URL as its last argument"
+    } and ends with exit code 0`
   })
 
 /** Searches a client for faults. Fails where it cannot do its work with a right server. */
 export const run = (target: ClientTarget, options: Options = {}): Effect.Effect<ClientReport, TargetError> =>
   Effect.gen(function* () {
     const { patience = 10_000, revisions = Revision.all } = options
-    const possible = revisions.filter(isStreamable)
+    const possible = target.transport === "stdio" ? revisions : revisions.filter(isStreamable)
     const all = yield* Effect.forEach(possible, ({ version }) => survey(target, version, patience))
     const spoken = all.filter(({ played }) => played.ending.kind === "done" && played.methods.size > 0)
     if (spoken.length === 0) return yield* nothingDone(target, all)
     const rules = chosen([...clientRules, ...(options.rules ?? [])], options.only)
-    const generators = spoken.map(({ played, revision }) => servers(revision, played.methods))
+    const generators = spoken.map(({ played, revision }) => servers(revision, played.methods, target.transport))
     const usual = Math.max(...spoken.map(({ played }) => played.milliseconds))
     const subject: Subject<ServerScript> = {
       name: target.name,

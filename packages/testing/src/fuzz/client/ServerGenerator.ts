@@ -40,6 +40,34 @@ const texts: ReadonlyArray<Act> = [
   text(`: ${"x".repeat(100_000)}\n\n`)
 ]
 
+/** What servers write to stdout beside messages. */
+const written: ReadonlyArray<Act> = [
+  text("\n"),
+  text("\r\n"),
+  text("Listening on stdio\n"),
+  text("\u001b[32mready\u001b[0m\n"),
+  text("{\n"),
+  text("[]\n"),
+  text("7\n"),
+  text('{"jsonrpc":"2.0","method":"notifications/fuzz"}\r\n'),
+  text(`${"x".repeat(100_000)}\n`)
+]
+
+const exit: Act = { _tag: "Cut", resumable: false }
+
+const logs: ReadonlyArray<Act> = [
+  { _tag: "Log", text: "Error: fuzz\n" },
+  { _tag: "Log", text: "x".repeat(200_000) }
+]
+
+const lingering: ReadonlyArray<Fault> = [false, true].map((signals) => ({
+  on: "shutdown",
+  act: { _tag: "Linger", signals }
+}))
+
+/** Only over HTTP. */
+const isOfHttp = ({ _tag }: Act): boolean => _tag === "Status" || _tag === "Expire"
+
 const form: Schema.Json = { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
 const messages: Schema.Json = [{ role: "user", content: { type: "text", text: "fuzz" } }]
 const tool: Schema.Json = { name: "t", inputSchema: { type: "object" } }
@@ -81,6 +109,8 @@ const results: ReadonlyArray<Act> = [
   { _tag: "Id", id: "wrong" },
   { _tag: "Id", id: null },
   { _tag: "Twice" },
+  { _tag: "Pieces", count: 2 },
+  { _tag: "Pieces", count: 7 },
   { _tag: "Never" },
   { _tag: "Late", milliseconds: 60 },
   { _tag: "Status", status: 500, type: "text/plain", body: "fuzz" },
@@ -90,11 +120,11 @@ const results: ReadonlyArray<Act> = [
   { _tag: "Status", status: 200, type: "application/json", body: "" },
   { _tag: "Status", status: 202, type: "application/json", body: "" },
   { _tag: "Status", status: 429, type: "text/plain", body: "" },
-  { _tag: "Cut", resumable: false }
+  exit
 ]
 
 /** Only where the revision has them. */
-const dated = (revision: Version): ReadonlyArray<readonly [on: string | undefined, Act]> =>
+const dated = (revision: Version, overHttp: boolean): ReadonlyArray<readonly [on: string | undefined, Act]> =>
   revision >= "2026"
     ? [
         [
@@ -136,8 +166,12 @@ const dated = (revision: Version): ReadonlyArray<readonly [on: string | undefine
         [undefined, { _tag: "Error", error: { code: -32_022, message: "x", data: { supported: ["1999-01-01"] } } }]
       ]
     : [
-        [undefined, { _tag: "Expire" }],
-        [undefined, { _tag: "Cut", resumable: true, retry: 150 }],
+        ...(overHttp
+          ? ([
+              [undefined, { _tag: "Expire" }],
+              [undefined, { _tag: "Cut", resumable: true, retry: 150 }]
+            ] as const)
+          : []),
         ["initialize", { _tag: "Merge", members: { protocolVersion: "1999-01-01" } }],
         ["initialize", { _tag: "Merge", members: { protocolVersion: "9999-12-31" } }],
         ["initialize", { _tag: "Merge", members: { protocolVersion: 7 } }],
@@ -162,7 +196,12 @@ const wrongTools: ReadonlyArray<ReadonlyArray<Schema.Json>> = [
 ]
 
 /** Servers for a client that makes these requests. */
-export const servers = (revision: Version, methods: ReadonlySet<string>): Arbitrary.Arbitrary<ServerScript> => {
+export const servers = (
+  revision: Version,
+  methods: ReadonlySet<string>,
+  transport: "http" | "stdio"
+): Arbitrary.Arbitrary<ServerScript> => {
+  const overHttp = transport === "http"
   const known = [...methods].filter((method) => method !== "subscriptions/listen")
   const later = known.filter((method) => method !== "initialize" && method !== "server/discover")
   const at = later.length === 0 ? known : later
@@ -176,7 +215,7 @@ export const servers = (revision: Version, methods: ReadonlySet<string>): Arbitr
       act
     }))
   const endless: Act = { _tag: "Merge", members: { nextCursor: "again" } }
-  const special = dated(revision).map(([on, act]) =>
+  const special = dated(revision, overHttp).map(([on, act]) =>
     Arbitrary.map(on === undefined ? oneOf(...at) : oneOf(on), (on): Fault => ({
       on,
       ...(act._tag === "Merge" ? undefined : { nth: 0 }),
@@ -186,13 +225,19 @@ export const servers = (revision: Version, methods: ReadonlySet<string>): Arbitr
   const faults = choose(
     fault(place, oneOf(...tells)),
     fault(place, oneOf(...asks)),
-    fault(place, oneOf(...texts)),
-    fault(place, oneOf(...results)),
+    fault(place, oneOf(...(overHttp ? texts : written))),
+    fault(place, oneOf(...results.filter((act) => overHttp || !isOfHttp(act)))),
+    ...(overHttp ? [] : [oneOf(...lingering), fault(place, oneOf(...logs, exit))]),
     choose(...special),
     ...(lists.length === 0 ? [] : [Arbitrary.map(oneOf(...lists), (on): Fault => ({ on, act: endless }))])
   )
   const pages = oneOf<ReadonlyArray<string>>([], [], ["2"], ["a b+c%20/=", "é"], ["", "x"])
-  const shape = Arbitrary.all([oneOf(false, true), oneOf(true, true, false), pages, oneOf(...wrongTools)])
+  const shape = Arbitrary.all([
+    overHttp ? oneOf(false, true) : oneOf(false),
+    overHttp ? oneOf(true, true, false) : oneOf(false),
+    pages,
+    overHttp ? oneOf(...wrongTools) : oneOf<ReadonlyArray<Schema.Json>>([])
+  ])
   const none = Arbitrary.Constant<ReadonlyArray<Fault>>([])
   const one = Arbitrary.map(faults, (fault): ReadonlyArray<Fault> => [fault])
   const several = choose<ReadonlyArray<Fault>>(none, one, one, one, Arbitrary.all([faults, faults]))

@@ -7,8 +7,9 @@ import type { Fault } from "./ServerScript.ts"
 
 export type Headers = { readonly [name: string]: string }
 
-/** One HTTP request of the client. */
+/** One HTTP request of the client, or a line that it has written. */
 export interface Sent {
+  /** Over stdio: `LINE`. */
   readonly method: string
   readonly path: string
   /** Names are lower-case. */
@@ -56,6 +57,20 @@ export interface CutStream {
   resumed: boolean
 }
 
+/** A process of the server that a client over stdio has started. */
+export interface ServerProcess {
+  /** Whether its stdin ended. */
+  inputEnded: boolean
+  /** The signals that it received, in order. */
+  readonly signals: Array<string>
+  /** Whether a signal came before the end of stdin. */
+  signalFirst: boolean
+  /** Whether it stays when its stdin ends, and when SIGTERM comes. */
+  readonly lingers: { readonly input: boolean; readonly signals: boolean }
+  /** `exited`: as a server does; `broke`: in the middle of a request; `killed`: it had no say in it. */
+  state: "runs" | "exited" | "broke" | "killed"
+}
+
 /** How a client ended. */
 export interface Ending {
   /** `done`: it did what it wanted; `failed`: it says that it did not; `crashed`: it broke; `hung`: it did not end at all. */
@@ -66,6 +81,7 @@ export interface Ending {
 export class ClientModel {
   readonly revision: Version
   readonly stateless: boolean
+  readonly transport: "http" | "stdio"
   readonly faults: ReadonlyArray<Fault>
   readonly asked: Array<ClientRequest> = []
   readonly questions: Array<Question> = []
@@ -74,6 +90,7 @@ export class ClientModel {
   readonly cursors = new Set<string>()
   readonly rounds: Array<Round> = []
   readonly cuts: Array<CutStream> = []
+  readonly processes: Array<ServerProcess> = []
   /** Tools that a client must not call. */
   readonly forbidden = new Set<string>()
   session: string | undefined
@@ -92,8 +109,9 @@ export class ClientModel {
   pages = 0
   endless = false
 
-  constructor(revision: Version, faults: ReadonlyArray<Fault>) {
+  constructor(revision: Version, faults: ReadonlyArray<Fault>, transport: "http" | "stdio") {
     this.revision = revision
+    this.transport = transport
     this.stateless = revision >= "2026"
     this.faults = faults
     if (this.stateless) this.phase = "ready"

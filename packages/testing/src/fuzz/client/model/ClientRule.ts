@@ -6,7 +6,7 @@ import type { ClientRequest, ClientModel, CutStream, Ending, Question, Sent } fr
 
 /** What is observed, by the name that rules use. */
 export interface ClientObservations {
-  /** Any HTTP request. `json`: its body; undefined where that is no JSON. */
+  /** Any HTTP request, or any line. `json`: its body; undefined where that is no JSON. */
   readonly Sent: { readonly sent: Sent; readonly json: unknown }
   /** A message that is none, or no JSON. */
   readonly Invalid: { readonly text: string; readonly reason: string }
@@ -54,7 +54,9 @@ export class ClientJudge {
   private readonly model: ClientModel
 
   constructor(rules: ReadonlyArray<ClientRule>, model: ClientModel) {
-    this.rules = rules.filter((rule) => holdsIn(rule, model.revision))
+    this.rules = rules.filter(
+      (rule) => holdsIn(rule, model.revision) && (rule.transport ?? model.transport) === model.transport
+    )
     this.model = model
   }
 

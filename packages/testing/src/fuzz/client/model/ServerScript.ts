@@ -16,7 +16,7 @@ const Act = Schema.Union([
     /** Default: a fresh string. */
     id: Schema.optionalKey(Schema.Json)
   }),
-  /** Writes this into the stream of events before the response, as it is. */
+  /** Writes this before the response, as it is, into the stream of events or to stdout. */
   Schema.TaggedStruct("Text", { text: Schema.String }),
   /** Another result; null means one that is null. */
   Schema.TaggedStruct("Result", { result: Schema.Json }),
@@ -30,9 +30,15 @@ const Act = Schema.Union([
   Schema.TaggedStruct("Late", { milliseconds: Schema.Int }),
   /** The response has a text of this many characters. */
   Schema.TaggedStruct("Huge", { characters: Schema.Int }),
+  /** Writes the response in so many pieces, with a pause behind each. */
+  Schema.TaggedStruct("Pieces", { count: Schema.Int }),
+  /** Writes this to stderr before the response. Over stdio only. */
+  Schema.TaggedStruct("Log", { text: Schema.String }),
+  /** The server stays when its stdin ends; with `signals` also when SIGTERM comes. Over stdio only. */
+  Schema.TaggedStruct("Linger", { signals: Schema.Boolean }),
   /** Another HTTP status and body. */
   Schema.TaggedStruct("Status", { status: Schema.Int, type: Schema.String, body: Schema.String }),
-  /** Closes the connection before the response; behind an event id it can be resumed. */
+  /** Closes the connection before the response; behind an event id it can be resumed. Over stdio the server exits. */
   Schema.TaggedStruct("Cut", { resumable: Schema.Boolean, retry: Schema.optionalKey(Schema.Int) }),
   /** Forgets the session: this request and all later ones of the session get status 404. */
   Schema.TaggedStruct("Expire", {})
@@ -40,7 +46,7 @@ const Act = Schema.Union([
 export type Act = typeof Act.Type
 
 export const Fault = Schema.Struct({
-  /** The method of the request. */
+  /** The method of the request; `shutdown` where stdin ends. */
   on: Schema.String,
   /** Which request of that method, from 0. Default: every one. */
   nth: Schema.optionalKey(Schema.Int),
@@ -82,6 +88,7 @@ export const isHarmless = ({ act }: Fault): boolean => {
     case "Tell":
     case "Ask":
     case "Text":
+    case "Pieces":
       return true
     case "Late":
       return act.milliseconds <= 100

@@ -206,6 +206,7 @@ export const answers: ReadonlyArray<ClientRule> = [
     section: "basic/transports/streamable-http#sending-messages",
     text: "A client never posts a response.",
     since: "2026-07-28",
+    transport: "http",
     on: {
       Replied: ({ error, result }) => violated(`The response ${show(result ?? error)} is posted`),
       Requested: () => "pass"

@@ -5,5 +5,13 @@ import { endings } from "./endings.ts"
 import { http } from "./http.ts"
 import { messages } from "./messages.ts"
 import { stateless } from "./stateless.ts"
+import { stdio } from "./stdio.ts"
 
-export const clientRules: ReadonlyArray<ClientRule> = [...messages, ...answers, ...http, ...stateless, ...endings]
+export const clientRules: ReadonlyArray<ClientRule> = [
+  ...messages,
+  ...answers,
+  ...http,
+  ...stdio,
+  ...stateless,
+  ...endings
+]

@@ -18,7 +18,7 @@ const about = ({ act, on }: Fault): string => {
 const only = (faults: ReadonlyArray<Fault>): Fault | undefined => (faults.length === 1 ? faults[0] : undefined)
 
 /** The client does what it wanted, whatever these faults are. */
-const survives =
+export const survives =
   (concerns: (fault: Fault) => boolean) =>
   ({ ending: { how, kind } }: Ended, { faults }: ClientModel) => {
     const fault = only(faults)
@@ -37,6 +37,7 @@ export const endings: ReadonlyArray<ClientRule> = [
     section: "basic/transports#sending-messages-to-the-server",
     text: "A client understands a JSON answer as well as a stream of events.",
     since: "2025-03-26",
+    transport: "http",
     on: {
       Ended: ({ ending: { how, kind } }, { faults }) =>
         faults.length > 0

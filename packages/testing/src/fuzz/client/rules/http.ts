@@ -29,7 +29,7 @@ const versionHeader = (check: (given: string | undefined, model: ClientModel) =>
     isLater(json, model) ? check(headers["mcp-protocol-version"], model) : undefined
 })
 
-export const http: ReadonlyArray<ClientRule> = [
+const rules: ReadonlyArray<ClientRule> = [
   {
     name: "client-post-accept",
     level: "MUST",
@@ -193,3 +193,5 @@ export const http: ReadonlyArray<ClientRule> = [
     }
   }
 ]
+
+export const http = rules.map((rule): ClientRule => ({ ...rule, transport: "http" }))

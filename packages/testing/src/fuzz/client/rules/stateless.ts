@@ -69,6 +69,7 @@ export const stateless: ReadonlyArray<ClientRule> = [
     section: `${page}#standard-request-headers`,
     text: "A request carries `Mcp-Method`, and `Mcp-Name` where it names a tool, a prompt or a resource.",
     since,
+    transport: "http",
     on: requested(mirrors)
   },
   {
@@ -78,6 +79,7 @@ export const stateless: ReadonlyArray<ClientRule> = [
     section: `${page}#protocol-version-header`,
     text: "Every POST carries `MCP-Protocol-Version`.",
     since,
+    transport: "http",
     on: requested(({ method, sent: { headers } }) =>
       headers["mcp-protocol-version"] === undefined ? violated(`${method} does not`) : "pass"
     )
@@ -89,6 +91,7 @@ export const stateless: ReadonlyArray<ClientRule> = [
     section: `${page}#protocol-version-header`,
     text: "The version header is the version that `_meta` declares.",
     since,
+    transport: "http",
     on: requested(({ params, sent: { headers } }) => {
       const [header, body] = [headers["mcp-protocol-version"], at(params, "_meta", Meta.protocolVersion)]
       if (header === undefined || body === undefined) return undefined
@@ -151,6 +154,7 @@ export const stateless: ReadonlyArray<ClientRule> = [
     section: "server/tools#x-mcp-header",
     text: "A tool with an invalid annotation of a header is missing from the list that a client gives.",
     since,
+    transport: "http",
     on: requested(({ method, params }, { forbidden }) =>
       method !== "tools/call" || forbidden.size === 0
         ? undefined
@@ -166,6 +170,7 @@ export const stateless: ReadonlyArray<ClientRule> = [
     section: "basic#ref-resolution",
     text: "A `$ref` to the network is never fetched by itself.",
     since,
+    transport: "http",
     on: {
       Sent: ({ sent: { method, path } }) =>
         path.endsWith("/fuzz-schema.json") ? violated(`${method} ${path}`) : undefined

@@ -1,0 +1,116 @@
+/** A misbehaving server over stdio: one process of it, as the relay sees it that the client has started. */
+import type { Sent, ServerProcess } from "./model/ClientModel.ts"
+import type { Outlet, ServerDouble } from "./ServerDouble.ts"
+
+/** What the server lets its process do. */
+export interface Process {
+  /** Writes to stdout. */
+  readonly write: (bytes: Uint8Array) => void
+  /** Writes to stderr. */
+  readonly log: (text: string) => void
+  readonly exit: (code: number) => void
+}
+
+/** What happens to the process. */
+export type ProcessEvent =
+  | { readonly _tag: "Input"; readonly text: string }
+  | { readonly _tag: "InputEnded" }
+  | { readonly _tag: "Signal"; readonly signal: string }
+  | { readonly _tag: "Gone" }
+
+/** Takes what happens to one process. */
+export type Receiver = (event: ProcessEvent) => void
+
+/** The longest line that is kept, in characters. */
+const longestLine = 16 * 1024 * 1024
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+class LineDouble {
+  private readonly server: ServerDouble
+  private readonly process: Process
+  private readonly seen: ServerProcess
+  private readonly outlet: Outlet
+  private open = ""
+
+  constructor(server: ServerDouble, process: Process) {
+    this.server = server
+    this.process = process
+    const acts = server.actsOn("shutdown").filter((act) => act._tag === "Linger")
+    const lingers = { input: acts.length > 0, signals: acts.some(({ signals }) => signals) }
+    this.seen = { inputEnded: false, signals: [], signalFirst: false, lingers, state: "runs" }
+    server.model.processes.push(this.seen)
+    this.outlet = {
+      frame: (text) => `${text}\n`,
+      write: process.write,
+      log: process.log,
+      cut: () => this.end("broke", 1)
+    }
+  }
+
+  private end(state: ServerProcess["state"], code: number): void {
+    if (this.seen.state !== "runs") return
+    this.seen.state = state
+    this.process.exit(code)
+  }
+
+  readonly receive: Receiver = (event) => {
+    const { seen, server } = this
+    switch (event._tag) {
+      case "Input":
+        return this.feed(event.text)
+      case "InputEnded":
+        server.note("client", "(end of input)")
+        seen.inputEnded = true
+        return seen.lingers.input ? undefined : this.end("exited", 0)
+      case "Signal":
+        server.note("client", `(${event.signal})`)
+        seen.signals.push(event.signal)
+        seen.signalFirst ||= !seen.inputEnded
+        return seen.lingers.signals ? undefined : this.end("exited", 0)
+      case "Gone":
+        if (seen.state !== "runs") return
+        server.note("client", "(killed)")
+        seen.signalFirst ||= !seen.inputEnded
+        seen.state = "killed"
+    }
+  }
+
+  private feed(text: string): void {
+    const lines = (this.open + text).split("\n")
+    this.open = (lines.pop() ?? "").slice(0, longestLine)
+    for (const line of lines) if (line.trim() !== "") this.take(line.replace(/\r$/, ""))
+  }
+
+  private take(body: string): void {
+    const { server } = this
+    const { observe, now } = server.options
+    const sent: Sent = { method: "LINE", path: "", headers: {}, body, at: now() }
+    const json = parse(body)
+    server.note("client", body)
+    observe({ _tag: "Sent", sent, json })
+    if (json === undefined) return
+    const isBatch = Array.isArray(json) && server.script.revision === "2025-03-26"
+    for (const message of isBatch ? json : [json]) this.message(message, sent)
+  }
+
+  private message(message: unknown, sent: Sent): void {
+    const { server } = this
+    const heard = server.hear(message, sent)
+    if (heard._tag !== "Asked") return
+    const { asked } = heard
+    if (server.model.stateless && asked.method === "subscriptions/listen") return
+    const acts = server.actsOn(asked.method)
+    const text = JSON.stringify(server.answer(asked, acts))
+    void server.perform(acts, asked, text, this.outlet)
+  }
+}
+
+/** What a server does in a process that the client has started. */
+export const lines = (server: ServerDouble, process: Process): Receiver => new LineDouble(server, process).receive

@@ -1,0 +1,143 @@
+/** A client that is a program, started for each conversation. */
+import { inheritedEnvironment } from "@effect-mcp/client/Stdio"
+import type { Version } from "@effect-mcp/protocol/Revision"
+import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
+import * as HttpEffect from "effect/http/HttpEffect"
+import * as HttpServer from "effect/http/HttpServer"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as ChildProcess from "effect/process/ChildProcess"
+import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
+import type * as Scope from "effect/Scope"
+import type * as SocketServer from "effect/socket/SocketServer"
+import { TargetError } from "../target/Target.ts"
+import { type ClientTarget, done, settled } from "./ClientTarget.ts"
+import type { Handler } from "./HttpDouble.ts"
+import type { Ending } from "./model/ClientModel.ts"
+import { listen } from "./relay.ts"
+
+export interface CommandOptions {
+  readonly command: string
+  /** What reaches the server is added at the end. */
+  readonly args?: ReadonlyArray<string> | undefined
+  readonly env?: { readonly [name: string]: string } | undefined
+  readonly cwd?: string | undefined
+  /** What the client is told to do. Default `tools_call`: it lists tools and calls `add_numbers`. */
+  readonly scenario?: string | undefined
+}
+
+/** Signals that only a program's own fault sends. */
+const signals = /SIG(?:SEGV|ABRT|BUS|ILL|FPE|TRAP)/
+
+const endingOf = (code: number): Ending =>
+  code === 0
+    ? done
+    : code > 128 && code !== 130 && code !== 137 && code !== 143
+      ? { kind: "crashed", how: `ended with code ${code}` }
+      : { kind: "failed", how: `ended with code ${code}` }
+
+/** Runs the client once, with these arguments behind its own. */
+type Start = (
+  words: ReadonlyArray<string>,
+  revision: Version,
+  env?: { readonly [name: string]: string }
+) => Effect.Effect<Ending, TargetError>
+
+const nameOf = ({ args = [], command }: CommandOptions): string => [command, ...args].join(" ")
+
+const starting = (options: CommandOptions): Effect.Effect<Start, never, ChildProcessSpawner> =>
+  Effect.map(ChildProcessSpawner, (spawner): Start => {
+    const { args = [], command, cwd, env, scenario = "tools_call" } = options
+    const cannot = ({ message }: { readonly message: string }) =>
+      new TargetError({ message: `Cannot start ${nameOf(options)}: ${message}` })
+    return (words, revision, more) => {
+      const child = ChildProcess.make(command, [...args, ...words], {
+        env: {
+          ...inheritedEnvironment(),
+          MCP_CONFORMANCE_SCENARIO: scenario,
+          MCP_CONFORMANCE_PROTOCOL_VERSION: revision,
+          ...more,
+          ...env
+        },
+        ...(cwd === undefined ? undefined : { cwd }),
+        stdin: "ignore",
+        stdout: "ignore",
+        stderr: "ignore",
+        killSignal: "SIGKILL"
+      })
+      const ended = Effect.flatMap(Effect.mapError(spawner.spawn(child), cannot), ({ exitCode }) =>
+        Effect.match(exitCode, {
+          onSuccess: endingOf,
+          onFailure: ({ message }): Ending =>
+            signals.test(message) ? { kind: "crashed", how: message } : { kind: "failed", how: message }
+        })
+      )
+      return Effect.scoped(ended)
+    }
+  })
+
+/**
+ * A client that is a program and keeps the convention of the official conformance suite: the URL is its last argument, and
+ * `MCP_CONFORMANCE_SCENARIO` and `MCP_CONFORMANCE_PROTOCOL_VERSION` say what to do in which revision. It is started for each conversation.
+ */
+export const command = (
+  options: CommandOptions
+): Effect.Effect<ClientTarget, never, ChildProcessSpawner | HttpServer.HttpServer | Scope.Scope> =>
+  Effect.gen(function* () {
+    const start = yield* starting(options)
+    const { address } = yield* HttpServer.HttpServer
+    const port = address._tag === "UnixPathAddress" ? 0 : address.port
+    const handlers = new Map<string, Handler>()
+    // Each conversation has a path of its own.
+    const app = Effect.gen(function* () {
+      const { url } = yield* HttpServerRequest.HttpServerRequest
+      const handler = handlers.get(url.split("/")[1] ?? "")
+      return handler === undefined
+        ? HttpServerResponse.empty({ status: 404 })
+        : yield* HttpEffect.fromWebHandler(handler)
+    })
+    yield* Effect.forkScoped(HttpServer.serveEffect(app))
+    let next = 0
+    return {
+      name: nameOf(options),
+      transport: "http",
+      run: ({ answer }, revision) =>
+        Effect.suspend(() => {
+          const path = `${++next}`
+          handlers.set(path, answer)
+          return Effect.ensuring(
+            start([`http://127.0.0.1:${port}/${path}/mcp`], revision),
+            Effect.sync(() => handlers.delete(path))
+          )
+        })
+    }
+  })
+
+/**
+ * A client that is a program and starts its server over stdio. The command of the server is its last arguments, and in
+ * `MCP_SERVER_COMMAND` as a JSON array; `MCP_CONFORMANCE_SCENARIO` and `MCP_CONFORMANCE_PROTOCOL_VERSION` are those of `command`.
+ */
+export const stdioCommand = (
+  options: CommandOptions
+): Effect.Effect<
+  ClientTarget,
+  TargetError,
+  ChildProcessSpawner | FileSystem.FileSystem | SocketServer.SocketServer | Scope.Scope
+> =>
+  Effect.gen(function* () {
+    const start = yield* starting(options)
+    const { offer } = yield* listen
+    return {
+      name: nameOf(options),
+      transport: "stdio",
+      run: ({ start: serve }, revision) =>
+        Effect.gen(function* () {
+          const startable = yield* offer(serve)
+          const words = [startable.command, ...startable.args]
+          const ending = yield* start(words, revision, { MCP_SERVER_COMMAND: JSON.stringify(words) })
+          yield* settled(startable)
+          return ending
+        }).pipe(Effect.scoped)
+    }
+  })

@@ -1,0 +1,187 @@
+/**
+ * Programs that a client can start as a stdio server. Each relays what happens to it to this process, where the misbehaving server is, over
+ * a socket of this machine.
+ */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Base64 from "effect/encoding/Base64"
+import * as Latch from "effect/Latch"
+import * as Queue from "effect/Queue"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import * as Socket from "effect/socket/Socket"
+import * as SocketServer from "effect/socket/SocketServer"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { TargetError } from "../target/Target.ts"
+import type { Process, ProcessEvent, Receiver } from "./LineDouble.ts"
+
+/** A line of JSON for each thing that happens, and for each thing to do. It needs no package. */
+const program = `
+import { connect } from "node:net"
+const [port, key] = process.argv.slice(2)
+const socket = connect(Number(port), "127.0.0.1")
+const tell = (event) => socket.write(JSON.stringify(event) + "\\n")
+tell({ key })
+process.stdin.on("data", (chunk) => tell({ input: chunk.toString("base64") }))
+process.stdin.on("end", () => tell({ ended: true }))
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => tell({ signal }))
+for (const stream of [process.stdin, process.stdout, process.stderr]) stream.on("error", () => {})
+let parts = []
+const act = ({ exit, err, out }) => {
+  if (out !== undefined) process.stdout.write(Buffer.from(out, "base64"))
+  if (err !== undefined) process.stderr.write(err)
+  if (exit !== undefined) process.stdout.write("", () => process.exit(exit))
+}
+socket.setEncoding("utf8")
+socket.on("data", (text) => {
+  const [first, ...others] = text.split("\\n")
+  parts.push(first)
+  for (const next of others) {
+    act(JSON.parse(parts.join("")))
+    parts = [next]
+  }
+})
+socket.on("error", () => process.exit(1))
+socket.on("close", () => process.exit(0))
+`
+
+/** A command line. */
+export interface CommandLine {
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+}
+
+/** A program that the client may start, as often as it likes. */
+export interface Startable extends CommandLine {
+  /** Once no process of it is left. */
+  readonly ended: Effect.Effect<void>
+}
+
+export interface Relay {
+  /** A program that is the server of one conversation, while the scope is open. */
+  readonly offer: (start: (process: Process) => Receiver) => Effect.Effect<Startable, never, Scope.Scope>
+}
+
+/** Texts of pieces that may end within a character. */
+const decoding = () => {
+  const decoder = new TextDecoder()
+  return (base64: unknown): string => {
+    const read = Base64.decode(String(base64))
+    return Result.isSuccess(read) ? decoder.decode(read.success, { stream: true }) : ""
+  }
+}
+
+const eventOf = (line: string, decoded: (base64: unknown) => string): ProcessEvent | undefined => {
+  const said: unknown = JSON.parse(line)
+  if (!isJsonObject(said)) return undefined
+  if (said["input"] !== undefined) return { _tag: "Input", text: decoded(said["input"]) }
+  if (said["signal"] !== undefined) return { _tag: "Signal", signal: String(said["signal"]) }
+  return said["ended"] === true ? { _tag: "InputEnded" } : undefined
+}
+
+class Offer {
+  readonly start: (process: Process) => Receiver
+  readonly none = Latch.makeUnsafe(true)
+  /** Whether the conversation is over. */
+  isOver = false
+  private readonly running = new Set<Process>()
+
+  constructor(start: (process: Process) => Receiver) {
+    this.start = start
+  }
+
+  begin(process: Process): void {
+    this.running.add(process)
+    this.none.closeUnsafe()
+  }
+
+  end(process: Process): void {
+    this.running.delete(process)
+    if (this.running.size === 0) this.none.openUnsafe()
+  }
+
+  /** No process outlives the conversation. */
+  close(): void {
+    this.isOver = true
+    for (const { exit } of this.running) exit(0)
+  }
+}
+
+/** Serves one relay until it is gone. */
+const serve = (offers: ReadonlyMap<string, Offer>, socket: Socket.Socket) =>
+  Effect.gen(function* () {
+    const pull = yield* Socket.readerString(socket)
+    const writer = yield* socket.writer
+    const orders = yield* Queue.unbounded<object>()
+    const order = (order: object): void => void Queue.offerUnsafe(orders, order)
+    const process: Process = {
+      write: (bytes) => order({ out: Base64.encode(bytes) }),
+      log: (err) => order({ err }),
+      exit: (exit) => order({ exit })
+    }
+    yield* Effect.forkScoped(
+      Effect.forever(Effect.flatMap(Queue.take(orders), (order) => writer.write(`${JSON.stringify(order)}\n`)))
+    )
+    let open = ""
+    let receive: Receiver | undefined
+    let offer: Offer | undefined
+    const decoded = decoding()
+    const take = (line: string): void => {
+      const event = eventOf(line, decoded)
+      if (event !== undefined) return receive?.(event)
+      offer = offers.get(String(JSON.parse(line).key))
+      offer?.begin(process)
+      receive = offer?.start(process)
+    }
+    const read = Effect.map(pull, (texts) => {
+      const lines = (open + texts.join("")).split("\n")
+      open = lines.pop() ?? ""
+      lines.forEach(take)
+    })
+    const gone = Effect.sync(() => {
+      if (offer?.isOver === false) receive?.({ _tag: "Gone" })
+      offer?.end(process)
+    })
+    return yield* Effect.ensuring(Effect.forever(read), gone)
+  }).pipe(Effect.scoped, Effect.ignore)
+
+/** Listens for relays while the scope is open. */
+export const listen: Effect.Effect<
+  Relay,
+  TargetError,
+  FileSystem.FileSystem | SocketServer.SocketServer | Scope.Scope
+> = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  const { address, run } = yield* SocketServer.SocketServer
+  const failed = ({ message }: { readonly message: string }) =>
+    new TargetError({ message: `Cannot write a program for the client to start: ${message}` })
+  const folder = yield* Effect.mapError(fs.makeTempDirectoryScoped({ prefix: "effect-mcp-" }), failed)
+  const file = `${folder}/server.mjs`
+  yield* Effect.mapError(fs.writeFileString(file, program), failed)
+  const offers = new Map<string, Offer>()
+  yield* Effect.forkScoped(run((socket) => serve(offers, socket)))
+  const port = address._tag === "UnixPathAddress" ? 0 : address.port
+  let next = 0
+  return {
+    offer: (start) =>
+      Effect.map(
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            const [key, offer] = [`${++next}`, new Offer(start)]
+            offers.set(key, offer)
+            return { key, offer }
+          }),
+          ({ key, offer }) =>
+            Effect.sync(() => {
+              offers.delete(key)
+              offer.close()
+            })
+        ),
+        ({ key, offer }) => ({
+          command: process.execPath,
+          args: [file, `${port}`, key],
+          ended: offer.none.await
+        })
+      )
+  }
+})
