@@ -81,7 +81,11 @@ describe("effect-mcp fuzz", () => {
   })
 })
 
-const programOf = (file: string) => ["--", process.execPath, fileURLToPath(new URL(`../support/${file}`, import.meta.url))]
+const programOf = (file: string) => [
+  "--",
+  process.execPath,
+  fileURLToPath(new URL(`../support/${file}`, import.meta.url))
+]
 const client = programOf("clientMutant.ts")
 
 describe("effect-mcp fuzz-client", () => {
