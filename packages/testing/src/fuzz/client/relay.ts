@@ -75,7 +75,7 @@ const eventOf = (line: string, decoded: (base64: unknown) => string): ProcessEve
   const said: unknown = JSON.parse(line)
   if (!isJsonObject(said)) return undefined
   if (said["input"] !== undefined) return { _tag: "Input", text: decoded(said["input"]) }
-  if (said["signal"] !== undefined) return { _tag: "Signal", signal: String(said["signal"]) }
+  if (typeof said["signal"] === "string") return { _tag: "Signal", signal: said["signal"] }
   return said["ended"] === true ? { _tag: "InputEnded" } : undefined
 }
 
