@@ -1,19 +1,33 @@
 /**
  * The rules of the house that a program can check; part of `npm run lint`.
  *
- * Owns: one-way rooms, no circles of modules, listed exports that exist, banned names, plain words in comments and
- * titles of tests, no counting of scheduler turns, no lists of methods. Style, types and sizes are for oxlint, oxfmt and tsc.
+ * Owns: one-way rooms, no circles of modules, few loose modules, tests in the room of their module, listed exports that exist, banned
+ * names, plain words and short sentences in comments, documents and titles of tests, no counting of scheduler turns, no tests of time, no
+ * lists of methods. Style, types and sizes are for oxlint, oxfmt and tsc.
  * `house.json` holds the findings that are still allowed, per file and rule. The list may only shrink:
  * `node scripts/house.ts --tighten` writes the smaller counts.
  */
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs"
-import { dirname, join, relative, resolve } from "node:path"
+import { basename, dirname, join, relative, resolve } from "node:path"
 import { parseSync, Visitor } from "oxc-parser"
 import type { Argument, Expression } from "oxc-parser"
 
 const root = resolve(import.meta.dirname, "..")
 
-export type Rule = "rooms" | "modules" | "exports" | "names" | "comments" | "titles" | "turns" | "methods"
+export type Rule =
+  | "rooms"
+  | "modules"
+  | "loose"
+  | "mirror"
+  | "exports"
+  | "names"
+  | "comments"
+  | "titles"
+  | "documents"
+  | "sentences"
+  | "turns"
+  | "time"
+  | "methods"
 
 /** A rule that is broken: the file from the root of the workspace, the line, and what to do. */
 export interface Finding {
@@ -136,7 +150,7 @@ const arrowsOf = (modules: ReadonlyArray<Module>, nodeOf: (file: string) => stri
 
 /** Rooms and modules that import each other, in the sources of one package. */
 export const oneWay = (modules: ReadonlyArray<Module>): ReadonlyArray<Finding> => {
-  const found = (rule: Rule, nodeOf: (file: string) => string) =>
+  const found = (rule: "rooms" | "modules", nodeOf: (file: string) => string) =>
     circles(arrowsOf(modules, nodeOf)).map((circle) => ({
       rule,
       file: circle[0] ?? "",
@@ -145,6 +159,37 @@ export const oneWay = (modules: ReadonlyArray<Module>): ReadonlyArray<Finding> =
     }))
   return [...found("rooms", roomOf), ...found("modules", (file) => file)]
 }
+
+/** The most modules at the root of a published package, beside its index. */
+const mostLoose = 5
+
+export const looseModules = (modules: ReadonlyArray<Module>): ReadonlyArray<Finding> => {
+  const found = modules.map(({ file }) => file).filter((file) => dirname(file).endsWith("/src"))
+  const [first, ...others] = found.filter((file) => !file.endsWith("/index.ts"))
+  if (first === undefined || others.length < mostLoose) return []
+  const text = `${others.length + 1} modules lie in no room, at most ${mostLoose} may; make a folder of those that answer one question`
+  return [{ rule: "loose", file: first, line: 1, text }]
+}
+
+/** A test that is named after a module lies in its room; tests of time and memory have a folder of their own. */
+export const mirrored = (
+  sources: ReadonlyArray<Module>,
+  tests: ReadonlyArray<Pick<Module, "file">>
+): ReadonlyArray<Finding> =>
+  tests.flatMap(({ file }) => {
+    const [, root = "", folder = "", name = ""] =
+      /^(packages\/[^/]+\/)test\/(.*?)([A-Z]\w*)\.[\w.]*test\.ts$/.exec(file) ?? []
+    const rooms = sources.map((source) => source.file).filter((source) => basename(source) === `${name}.ts`)
+    if (rooms.length === 0 || folder === "perf/" || rooms.includes(`${root}src/${folder}${name}.ts`)) return []
+    return [
+      {
+        rule: "mirror",
+        file,
+        line: 1,
+        text: `The test of ${rooms.join(" or ")} lies in another room; move or rename it`
+      }
+    ]
+  })
 
 /** Names that meant several things; the glossary of ARCHITECTURE.md has the words to use. */
 const banned = new Set([
@@ -173,7 +218,7 @@ export const names = ({ exported, file, text }: Module): ReadonlyArray<Finding> 
 
 /** Words that stand for a program as if it were a person, and phrases that have to be decoded. */
 const riddles =
-  /\b(?:who|whoever|whom|nobody|somebody|someone|anybody|everybody)\b|\bTold of\b|\bof ours\b|\bnothing of it\b|\bas it came\b|\bin words\b|\bcomes to\b|\bgoes on\b/i
+  /\b(?:who|whoever|whom|nobody|somebody|someone|something|anybody|anyone|everybody|everyone)\b|\bTold of\b|\bof ours\b|\bnothing of it\b|\bas it came\b|\bin words\b|\bcomes to\b|\bgoes on\b/i
 
 const plain =
   (rule: "comments" | "titles") =>
@@ -196,6 +241,40 @@ const plain =
 export const comments = plain("comments")
 export const titles = plain("titles")
 
+/** What a document says outside of code, with its lines. */
+const prose = (text: string): string =>
+  text
+    .replace(/^( *)(`{3,})[\s\S]*?^\1\2$/gm, (block) => block.replace(/[^\n]/g, " "))
+    .replace(/`[^`\n]*`/g, (code) => " ".repeat(code.length))
+
+export const documents = (file: string, text: string): ReadonlyArray<Finding> =>
+  [...prose(text).matchAll(new RegExp(riddles, "gi"))].map(({ 0: word, index }) => ({
+    rule: "documents",
+    file,
+    line: lineOf(text, index),
+    text: `"${word}" in a document; name the part of the code or of the specification`
+  }))
+
+/** The most words of a sentence; a colon and a semicolon end one, and code is one word. */
+const mostWords = 25
+
+export const sentences = ({ comments, file, text, titles }: Module): ReadonlyArray<Finding> =>
+  [...comments, ...titles].flatMap(({ start, value }) =>
+    value
+      .replace(/^ *\* *```[\s\S]*?```/gm, "")
+      .replace(/^\s*\*+ ?/gm, "")
+      // Paragraphs, rows of lists and tables, drawings.
+      .split(/\n\s*(?=\n|[-|] )|\n.*[\u2500-\u257f\u25ba\u25c4].*/)
+      .flatMap((paragraph) => paragraph.replace(/`[^`]*`/g, "code").split(/[.:;!?]\s+|\s@\w+/))
+      .flatMap((sentence) => {
+        const words = sentence.split(/\s+/).filter((word) => /\w/.test(word))
+        if (words.length <= mostWords) return []
+        const begin = words.slice(0, 4).join(" ")
+        const long = `A sentence of ${words.length} words ("${begin} ..."); at most ${mostWords}: say it in two`
+        return [{ rule: "sentences" as const, file, line: lineOf(text, start), text: long }]
+      })
+  )
+
 const turnCounts = /Effect\.(?:repeat|replicateEffect)\(\s*Effect\.yieldNow|yieldNow[^\n]*times:/g
 
 export const turns = ({ file, text }: Module): ReadonlyArray<Finding> =>
@@ -205,6 +284,19 @@ export const turns = ({ file, text }: Module): ReadonlyArray<Finding> =>
     line: lineOf(text, index),
     text: "A fixed number of scheduler turns; wait for a latch, a queue, an idle peer or `quiesce` of @effect-mcp/testing"
   }))
+
+const clocks = /performance\.now|memoryUsage/g
+
+/** Time and memory in tests: a busy machine fails them. Files beside tests may measure for those of `test/perf`. */
+export const time = ({ file, text }: Module): ReadonlyArray<Finding> =>
+  !file.endsWith(".test.ts") || file.includes("/test/perf/")
+    ? []
+    : [...text.matchAll(clocks)].map(({ 0: clock, index }) => ({
+        rule: "time",
+        file,
+        line: lineOf(text, index),
+        text: `${clock} in a test; assert steps or an order, or move the test to test/perf`
+      }))
 
 /** Methods that have a fact in common are the column of a table, which is typed by all methods. */
 const tableOfMethods = "packages/protocol/src/model/MethodInfo.ts"
@@ -285,16 +377,30 @@ const ofPackage = (directory: string): ReadonlyArray<Finding> => {
   const manifest: Manifest = JSON.parse(readFileSync(join(root, file), "utf8"))
   return [
     ...oneWay(sources),
+    ...(manifest.private === true ? [] : looseModules(sources)),
+    ...mirrored(sources, tests),
     ...exportsOf(file, manifest, (path) => existsSync(join(root, path))),
     ...sources.flatMap(names),
     ...sources.flatMap(methods),
-    ...[...sources, ...tests].flatMap((module) => [...comments(module), ...titles(module), ...turns(module)])
+    ...tests.flatMap(time),
+    ...[...sources, ...tests].flatMap((module) => [
+      ...comments(module),
+      ...titles(module),
+      ...sentences(module),
+      ...turns(module)
+    ])
   ]
 }
 
 const main = (tighten: boolean): void => {
   const list = join(root, "scripts/house.json")
-  const findings = globSync("packages/*", { cwd: root }).toSorted().flatMap(ofPackage)
+  const written = ["*.md", ".changeset/*.md", "packages/*/{README,AGENTS}.md", "packages/*/{docs,pages}/**/*.md"]
+  const findings = [
+    ...globSync("packages/*", { cwd: root }).toSorted().flatMap(ofPackage),
+    ...globSync(written, { cwd: root })
+      .toSorted()
+      .flatMap((file) => documents(file, readFileSync(join(root, file), "utf8")))
+  ]
   const allowed: Allowed = JSON.parse(readFileSync(list, "utf8"))
   const broken = beyond(findings, allowed)
   for (const { file, line, rule, text } of broken) console.log(`${file}:${line} ${rule}: ${text}`)

@@ -82,7 +82,7 @@ export const told = <A extends object>({ child, log }: Answering): Promise<A> =>
     })
   })
 
-/** Says something over IPC and waits for what is said next. */
+/** Sends a message over IPC and waits for the next one. */
 export const ask = <A extends object>(process: Answering, question: object): Promise<A> => {
   const answer = told<A>(process)
   process.child.send(question)

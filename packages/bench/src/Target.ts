@@ -1,4 +1,4 @@
-/** Something that answers requests, and the load that keeps a number of them in flight. */
+/** A server or a function that answers requests, and the load that keeps a number of them in flight. */
 import type { Kinds } from "./Wire.ts"
 
 export interface Limit {

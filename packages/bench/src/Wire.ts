@@ -48,7 +48,7 @@ interface Kind {
   readonly build: (i: number, era: Era) => Request
   /** The request that comes after an answer, where one load is several requests; undefined after the last. */
   readonly next?: (answer: Message, request: Request) => Request | undefined
-  /** What is wrong with the answer, if something is. */
+  /** What is wrong with the answer; undefined for a right one. */
   readonly fault: (answer: Message, i: number, before: ReadonlyArray<Message>) => string | undefined
 }
 

@@ -43,7 +43,7 @@ NodeRuntime.runMain(
     teardown: (exit, onExit) => {
       const interrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
       const ended = Exit.isSuccess(exit) && typeof exit.value === "number" ? exit.value : code.connection
-      // Ends the process even if something still holds it open.
+      // Ends the process even if a handle still holds it open.
       onExit(interrupted ? atSignal() : ended)
       process.exit(code.ok)
     }

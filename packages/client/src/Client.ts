@@ -88,7 +88,7 @@ export interface Options {
   /** Pings the server, and closes the connection when it does not answer. Default off. */
   readonly keepAlive?: KeepAlive | undefined
   /**
-   * What happens when the connection is lost: it is opened again when a request needs it (a child process is started again), requests
+   * What happens when the connection is lost. It is opened again when a request needs it; a child process is started again. Requests
    * that are safe to repeat are sent again, and subscriptions are renewed. `false`: none of this. Default: see `Policy`.
    */
   readonly reconnect?: Backoff.Policy | false | undefined

@@ -1,7 +1,7 @@
 /**
  * Judges what a suite wrote down, more strictly than the suite does.
  *
- * A scenario passes when nothing failed, nothing was warned of, and something beside the shape of the messages was found right: some
+ * A scenario passes when nothing failed, nothing was warned of, and a check beside the shape of the messages passed: some
  * scenarios have nothing to complain of when nothing happens at all.
  */
 import { Schema } from "effect"

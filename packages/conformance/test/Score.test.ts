@@ -14,7 +14,7 @@ const scenario = (name: string, ...statuses: ReadonlyArray<string>): readonly [s
 describe("a scenario", () => {
   const passes = (...statuses: ReadonlyArray<string>) => Score.problemOf(scenario("x", ...statuses)[1]) === undefined
 
-  it("passes when something was right, and nothing wrong or warned of", () => {
+  it("passes with a right check, and none wrong or warned of", () => {
     assert.isTrue(passes("SUCCESS", "INFO", "SKIPPED"))
     assert.isFalse(passes("SUCCESS", "FAILURE"))
     assert.isFalse(passes("SUCCESS", "WARNING"))

@@ -74,9 +74,9 @@ const page = (path: `/${string}`, access: Parameters<typeof Access.refusalOf>[1]
   )
 
 /**
- * The page at `path`, and its admin endpoint at `{path}/api`, for this machine only: `token` sees and interrupts, `readOnlyToken` sees. Give
- * it `Admin.layerHistory()`, which the server is given, too, for a timeline that begins before the page was opened, and the server
- * `Telemetry.layer()` for rates and durations. Serve it with `McpServer.serveHttp`, which ends open pages at a shutdown.
+ * The page at `path`, and its admin endpoint at `{path}/api`, for this machine only: `token` sees and interrupts, `readOnlyToken` sees. For
+ * a timeline that begins before the page was opened, give the page and the server `Admin.layerHistory()`. For rates and durations, give
+ * the server `Telemetry.layer()`. Serve it with `McpServer.serveHttp`, which ends open pages at a shutdown.
  *
  * @example
  * ```ts

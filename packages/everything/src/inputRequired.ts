@@ -140,7 +140,7 @@ const logging = Tools.layer(
   })
 )
 
-/** Offers something for a moment, one caller after the other: its name is taken meanwhile. */
+/** Offers a feature for a moment, one caller after the other: its name is taken meanwhile. */
 const briefly = <R>(feature: Layer.Layer<never, never, R>): Effect.Effect<void, never, R> =>
   oneAtATime.withPermit(Effect.asVoid(Effect.scoped(Layer.build(Layer.fresh(feature)))))
 const oneAtATime = Semaphore.makeUnsafe(1)

@@ -1,6 +1,6 @@
 /**
- * Calls with progress and questions over a wire that is cut at random: what the client can come back for ends as if nothing had
- * happened, everything else ends with a typed error, nothing hangs, and nothing runs twice.
+ * Calls with progress and questions over a wire that is cut at random: what the client can come back for ends as without a
+ * cut, every other call ends with a typed error. No call hangs or runs twice.
  * A failure names its seed.
  */
 import { NodeHttpServer } from "@effect/platform-node"

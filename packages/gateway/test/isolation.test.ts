@@ -162,7 +162,7 @@ describe.each(both)("requests that come alone, before $version", (upstream) => {
   )
 
   test(
-    "do not share one with another principal's, or with those that declare something else",
+    "do not share one with another principal's, or with those of other declarations",
     upstream,
     Effect.gen(function* () {
       const of = (subject: string): Principal.Principal["Service"] => ({ subject, scopes: [], claims: {} })

@@ -2,8 +2,8 @@
  * What the tests prove: the ids that they cite, and how that stands against the ledger.
  *
  * Pure. Owns the rules of counting: a requirement is proven in a revision when a test that ran this revision cites it and
- * all such tests pass. A test runs the revisions that its title names. A title that names none counts only where the code
- * is the same in all revisions of the requirement (`sameInAll`), or where the requirement has one revision.
+ * all such tests pass. A test runs the revisions that its title names. A title that names none counts where the requirement has one
+ * revision, and where the code is the same in all of them (`sameInAll`).
  */
 import * as Rec from "effect/Record"
 import { type Area, areas, isRequirementId, ledger, type RequirementId } from "./Ledger.ts"
@@ -69,7 +69,7 @@ export interface Standing {
   readonly others: ReadonlyArray<Entry>
 }
 
-/** Whether a test says something about a requirement in a revision: its title names it, or need not. */
+/** Whether a test counts for a requirement in a revision: its title names it, or need not. */
 export const provesIn = (test: Test, requirement: Requirement, revision: Revision): boolean => {
   const named = every.filter((known) => test.title.includes(known))
   if (named.length > 0) return named.includes(revision)

@@ -46,6 +46,54 @@ describe("The rules of the house", () => {
     assert.deepStrictEqual(lines(House.comments(module("A.ts", text))), ["comments packages/a/src/A.ts:3"])
   })
 
+  it("report a person in a document, outside of its code", () => {
+    const text = ["For a client.", "```ts", "// who", "```", "`who` is a name.", "For anyone who asks."].join("\n")
+    const found = [6, 6].map((line) => `documents README.md:${line}`)
+    assert.deepStrictEqual(lines(House.documents("README.md", text)), found)
+  })
+
+  it("report a sentence of more than 25 words in a comment, and count code, lists and drawings as they read", () => {
+    const words = (count: number) => Array.from({ length: count }, () => "word").join(" ")
+    const comment = (text: string) => lines(House.sentences(module("A.ts", `/**\n * ${text}\n */`)))
+    assert.deepStrictEqual(comment(`${words(26)}.`), ["sentences packages/a/src/A.ts:1"])
+    for (const text of [
+      `${words(25)}. ${words(25)}: ${words(25)}; ${words(25)}`,
+      `${words(24)} \`${words(9)}\``,
+      `${words(20)}\n * - ${words(20)}\n * - ${words(20)}`,
+      `${words(20)}\n *\n * ${words(20)}`,
+      `\`\`\`ts\n * ${words(40)}\n * \`\`\``
+    ]) {
+      assert.deepStrictEqual(comment(text), [], text)
+    }
+  })
+
+  it("report more than five modules beside the index that lie in no room", () => {
+    const root = ["A.ts", "B.ts", "C.ts", "D.ts", "E.ts", "index.ts", "room/F.ts"].map((file) => module(file, ""))
+    assert.deepStrictEqual(House.looseModules(root), [])
+    assert.deepStrictEqual(lines(House.looseModules([...root, module("G.ts", "")])), ["loose packages/a/src/A.ts:1"])
+  })
+
+  it("report a test that is named after a module and lies in another room", () => {
+    const sources = ["room/A.ts", "other/A.ts", "B.ts"].map((file) => module(file, ""))
+    const tests = ["room/A.test.ts", "A.model.test.ts", "perf/A.test.ts", "B.test.ts", "room/B.test.ts", "any.test.ts"]
+    const found = House.mirrored(
+      sources,
+      tests.map((file) => ({ file: `packages/a/test/${file}` }))
+    )
+    assert.deepStrictEqual(lines(found), [
+      "mirror packages/a/test/A.model.test.ts:1",
+      "mirror packages/a/test/room/B.test.ts:1"
+    ])
+  })
+
+  it("report time and memory in a test, unless it lies in the folder for those", () => {
+    const clock = ["performance", "now"].join(".")
+    const found = ["A.test.ts", "perf/A.test.ts", "support/clock.ts"].flatMap((file) =>
+      House.time(House.parse(`packages/a/test/${file}`, `const began = ${clock}()`))
+    )
+    assert.deepStrictEqual(lines(found), ["time packages/a/test/A.test.ts:1"])
+  })
+
   it("report a list of methods outside of the table of methods", () => {
     const text = `const asking = new Set(["tools/call", "prompts/get"])\nconst one = ["tools/list", "name"]\n`
     assert.deepStrictEqual(lines(House.methods(module("A.ts", text))), ["methods packages/a/src/A.ts:1"])

@@ -1,8 +1,8 @@
 /**
  * Calls of tools that outlive their request, at a server: a feature like any.
  *
- * A tool says by `task` that a call may or must become a task. Its handler does not change: as a task it runs in the scope of the server,
- * its progress is the message of the task, and its questions are answered by requests of their own.
+ * A tool says by `task` that a call may or must become a task. Its handler does not change: as a task it runs in the scope of the server.
+ * Its progress is the message of the task, and its questions are answered by requests of their own.
  */
 import { registrationLayer } from "@effect-mcp/core/internal/registration"
 import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"

@@ -104,7 +104,7 @@ export const everyone = Layer.mergeAll(
 // --- what should happen ---
 
 export interface Expected {
-  /** What it gives, unless something fails. */
+  /** What it gives, unless a step fails. */
   readonly value: unknown
   /** What it may fail with: of siblings that fail, any may be the first. */
   readonly failures: ReadonlySet<string>

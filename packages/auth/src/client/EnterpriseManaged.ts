@@ -3,7 +3,7 @@
  * the organization's identity provider replaces the login at each authorization server.
  *
  * Two requests: the identity provider exchanges the identity assertion for an ID-JAG, a grant for one authorization server and one
- * resource (RFC 8693), and that authorization server exchanges the ID-JAG for an access token (RFC 7523).
+ * resource (RFC 8693). That authorization server exchanges the ID-JAG for an access token (RFC 7523).
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"

@@ -1,8 +1,8 @@
 /**
  * Authorization of an MCP server as users import it: an OAuth 2.1 resource server as layers (spec: basic/authorization).
  *
- * `Auth.layer` names the resource and its issuers, `Auth.protect` guards an endpoint and serves the metadata that lead clients to the
- * authorization server, `Auth.requires` demands scopes for tools, resources and prompts, and `Auth.caller` is the caller of a handler.
+ * `Auth.layer` names the resource and its issuers. `Auth.protect` guards an endpoint and serves the metadata that lead clients to the
+ * authorization server. `Auth.requires` demands scopes for tools, resources and prompts; `Auth.caller` is the caller of a handler.
  *
  * @example
  * ```ts

@@ -2,7 +2,7 @@
  * The authenticated caller of a handler, with the scopes that the handler demands.
  *
  * Owns the service `Auth`, by which this is a matter of types: code that uses the caller requires `Auth`, and only a layer that authenticates
- * provides it. A request that lacks something fails before it has an effect, and its HTTP response becomes a challenge. Over HTTP with SSE,
+ * provides it. A request without it fails before it has an effect, and its HTTP response becomes a challenge. Over HTTP with SSE,
  * and on a stream that has begun, the error names what is needed instead.
  */
 import * as Principal from "@effect-mcp/core/Principal"

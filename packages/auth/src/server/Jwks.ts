@@ -1,7 +1,7 @@
 /**
  * The public keys of authorization servers (RFC 7517): fetched when first needed, kept, and fetched again for an unknown key id (rotation).
  *
- * Owns how often they are fetched: all waiting tokens share one fetch, tokens with made-up key ids cause at most one per cool-down, and while
+ * Owns how often they are fetched: all waiting tokens share one fetch, and tokens with made-up key ids cause at most one per cool-down. While
  * the authorization server is down the last keys are used for a bounded time.
  */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"

@@ -318,7 +318,7 @@ export const requires =
             )
           )
         }
-        // Middleware costs every request something.
+        // Middleware costs time of every request.
         if (covers.length === 0 && !hide) return Context.empty()
         const { register } = yield* MiddlewareRegistry
         const demanded = admitted(auth, scopes)

@@ -1,7 +1,7 @@
 /**
  * Random histories of the tokens of one server, against a model of its authorization servers: tokens expire and are revoked, refreshes
- * are answered by proxies, registrations are forgotten, the server moves to another issuer, and several fibers of several processes ask
- * at once for different scopes.
+ * are answered by proxies, registrations are forgotten, the server moves to another issuer. Several fibers of several processes ask at
+ * once for different scopes.
  *
  * What must hold in each: a refresh token is used once and shown to its issuer alone; one attempt runs at a time; no expired token is
  * sent; nothing is refused twice for want of scopes; the user is asked only where a refresh cannot help.

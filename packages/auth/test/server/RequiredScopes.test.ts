@@ -204,7 +204,7 @@ describe("RequiredScopes", () => {
     })
   )
 
-  it.effect("tells a batch of which something was done what was done", () =>
+  it.effect("tells which parts of a batch were done, where some were", () =>
     Effect.gen(function* () {
       const { bearer, ran, send } = yield* serveAt("2026-07-28")()
       const poor = yield* bearer()

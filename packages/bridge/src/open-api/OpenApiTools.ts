@@ -152,8 +152,8 @@ const withoutRedirects = (client: HttpClient.HttpClient): HttpClient.HttpClient 
  * the body, are the arguments of one object, validated by the schemas of the document. JSON of an answer is the text, and the structured
  * content where it is an object; a status that is not 2xx is a result with `isError` and the begin of what the API said.
  *
- * Fails with `InvalidDocument` for a document that is not of 3.1, too large, or refers to others, and for a chosen operation that cannot be
- * called.
+ * Fails with `InvalidDocument` for a document that is not of 3.1, too large, or refers to others. The same holds for a chosen operation
+ * that cannot be called.
  *
  * @example
  * ```ts

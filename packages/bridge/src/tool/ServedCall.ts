@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
-/** How a tool is described, where the program says something else. */
+/** How a tool is described, in place of what its call says. */
 export interface Description {
   readonly name?: string | undefined
   readonly description?: string | undefined

@@ -10,7 +10,7 @@ import { Output } from "../terminal/Output.ts"
 import type { Binary } from "../render/Content.ts"
 import { exact, size } from "../render/Text.ts"
 
-/** The bytes, or exit code 3: the server said base64 and sent something else. */
+/** The bytes, or exit code 3: the server said base64 and sent another text. */
 const decode = ({ base64 }: Binary): Effect.Effect<Uint8Array, Failure> =>
   Effect.mapError(
     Effect.fromResult(Base64.decode(base64)),

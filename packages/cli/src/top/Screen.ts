@@ -1,5 +1,5 @@
 /**
- * The live view on a terminal: redrawn in place whenever something changes, with one line selected, which keys steer.
+ * The live view on a terminal: redrawn in place after each change, with one line selected, which keys steer.
  *
  * Owns the alternate screen, and gives the terminal back however it ends.
  */

@@ -5,7 +5,7 @@ import type * as Terminal from "effect/Terminal"
 import { plain } from "../terminal/Style.ts"
 import { type Filter, type Line, lines } from "./Tree.ts"
 
-/** What is typed before something is done. */
+/** What is typed before an action. */
 export interface Prompt {
   readonly asks: "interrupt" | "level" | "drain"
   readonly text: string
@@ -71,7 +71,7 @@ const confirmed = (state: State, { asks, text }: Prompt): Action => {
   return line.request === undefined ? undefined : { interrupt: line.request.key, reason: typed }
 }
 
-/** A key while something is typed. */
+/** A key while a text is typed. */
 const typed = (state: State, prompt: Prompt, { input, key }: Terminal.UserInput): Step => {
   if (key.name === "escape") return [{ ...state, prompt: undefined }, undefined]
   if (key.name === "backspace") return [{ ...state, prompt: { ...prompt, text: prompt.text.slice(0, -1) } }, undefined]

@@ -101,7 +101,7 @@ const requestLine = (request: RequestRow, now: number, { cyan, dim, green, yello
   return parts.filter((part) => part !== "").join("  ")
 }
 
-/** The tree; sessions without requests that match are left out where something is filtered. */
+/** The tree; sessions without requests that match are left out under a filter. */
 export const lines = (snapshot: Snapshot, filter: Filter, style: Style): ReadonlyArray<Line> => {
   const { sessions, time } = snapshot
   const shown = matching(snapshot, filter)

@@ -1,8 +1,8 @@
 /**
  * URL elicitations, which the user completes outside of the protocol (spec 2025-11-25: client/elicitation, URL mode).
  *
- * Owns the open ids, and ignores completions of any other. A request that is refused until URLs are visited (-32042) is sent once more,
- * after the user has accepted each of them and the server has announced their completion.
+ * Owns the open ids, and ignores completions of any other. A request that is refused until URLs are visited (-32042) is sent once more.
+ * Before that the user has accepted each of them, and the server has announced their completion.
  */
 import type { Elicitation } from "@effect-mcp/core/Elicitation"
 import * as McpError from "@effect-mcp/protocol/McpError"

@@ -1,6 +1,6 @@
 /**
  * The client as the side that runs tasks (spec 2025-11-25: basic/utilities/tasks): a question that the server asks as a task is answered in
- * the background, and the server reads, cancels and fetches it by requests of its own.
+ * the background. The server reads, cancels and fetches it by requests of its own.
  *
  * A client without a receiver ignores the wish, and answers within the request, as it does in all other revisions.
  */

@@ -199,8 +199,8 @@ const report = (
 /**
  * A transport over HTTP with SSE, for as long as the scope. Waits for the server to name the URI for POSTs.
  *
- * Fails with a `TransportError`: reason `Open` for an invalid URL or a server that names no URI of the same origin, `Status` for a
- * refused GET, `Read` for a broken stream (spec 2024-11-05: basic/transports, HTTP with SSE).
+ * Fails with a `TransportError` (spec 2024-11-05: basic/transports, HTTP with SSE). Its reason is `Status` for a refused GET, and
+ * `Read` for a broken stream; `Open` for an invalid URL, or a server that names no URI of the same origin.
  *
  * @example
  * ```ts

@@ -21,7 +21,7 @@ export interface Server {
   /** The GETs of the session's own stream: what they say was read last. */
   readonly listens: Queue.Queue<string | undefined>
   readonly deleted: ReadonlyArray<string | undefined>
-  /** Says something on the session's own stream, with an id or without; or ends it. */
+  /** Sends an event on the session's own stream, with an id or without; or ends it. */
   readonly say: (method: string, id?: string) => void
   readonly cut: () => void
   /** Requests without an answer, and bodies that neither side has ended. */

@@ -10,7 +10,7 @@ import * as Scripted from "./scripted.ts"
 export interface Opened extends Scripted.Scripted {
   /** The wire breaks. */
   readonly cut: (error?: TransportError) => void
-  /** Puts something in front of what arrives at the client. */
+  /** Puts a step in front of what arrives at the client. */
   readonly inject: (inbound: Inbound) => void
   /** Whether the client has let it go. */
   readonly released: () => boolean

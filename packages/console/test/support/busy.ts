@@ -1,4 +1,4 @@
-/** A server with something of everything in it, and its page. */
+/** A server with a request of every kind, and its page. */
 import { NodeHttpServer } from "@effect/platform-node"
 import { Elicitation, Memory, Progress, Tool, Tools } from "@effect-mcp/core"
 import { McpClient } from "@effect-mcp/client"

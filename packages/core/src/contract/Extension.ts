@@ -231,8 +231,8 @@ export interface Definition<
 }
 
 /**
- * Describes an extension. `id` has a prefix in reverse DNS notation. Throws for an id without one, for a method or subscription that MCP
- * has or that is named twice, and for a key of `_meta` without a prefix.
+ * Describes an extension. `id` has a prefix in reverse DNS notation. Throws for an id or a key of `_meta` without one,
+ * and for a method or subscription that MCP has or that is named twice.
  *
  * @example
  * ```ts

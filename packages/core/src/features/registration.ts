@@ -1,5 +1,5 @@
 /**
- * A layer that registers something for as long as it lives, and captures the services that its handlers need.
+ * A layer that registers a feature for as long as it lives, and captures the services that its handlers need.
  *
  * `Tools.layer`, `Resources.layer`, `Prompts.layer` and middleware are made of it.
  */

@@ -206,7 +206,8 @@ export const taskRun = <A, E, R>(effect: Effect.Effect<A, E, R>, run: TaskRun): 
 
 /**
  * Runs the sending of a message, and the wait for its answer, in a span of kind `client`. Its parent is the span that the `_meta` of the
- * message names, as that of a program may, unless the current span is of the same trace: then the message was received and is passed on.
+ * message names, as a program may set it. Where the current span is of the same trace, the message was received and is passed on: then
+ * the current span is the parent.
  */
 export const client = <A, E, R>(
   message: Message,

@@ -76,8 +76,8 @@ export const declared = <CS>(
 
 /**
  * Asks the client a question of an extension: a request in a session, a part of the result in 2026-07-28, where code before it runs again
- * (see `Once`). Fails with `CapabilityMissing` where the client did not declare the extension, with the question's declared failure, with
- * `Declined` for the error code -1, and with the `McpError` that the client sent.
+ * (see `Once`). Fails with `CapabilityMissing` where the client did not declare the extension, and with `Declined` for the error code -1.
+ * Any other error of the client is the question's declared failure or an `McpError`.
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 /**
  * Fibers of this process that wait for a change of a task.
  *
- * A waiter looks at the task, and looks again after each change: one that this process made, one that another process announced, or one that
- * the poll of the store has seen by the version of the row.
+ * A waiter looks at the task, and looks again after each change. This process made it, another process announced it, or the poll of the store
+ * has seen it by the version of the row.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /**
- * The tests of the package tasks, where each store in memory is one on the workflow engine. Those that are left out say something of claims,
+ * The tests of the package tasks, where each store in memory is one on the workflow engine. Those that are left out are about claims,
  * or that a handler starts within the request that makes its task.
  */
 import * as Layer from "effect/Layer"
@@ -41,7 +41,6 @@ vi.mock(import("@effect/vitest"), async (original) => {
 })
 
 await import("../../../tasks/test/store/memory.test.ts")
-await import("../../../tasks/test/run/Audit.test.ts")
 await import("../../../tasks/test/run/Resuming.test.ts")
 await import("../../../tasks/test/server/Closing.test.ts")
 await import("../../../tasks/test/server/CoreMethods.test.ts")

@@ -1,8 +1,8 @@
 /**
  * The files of one folder, as the rest of the example sees them: by relative path, and never a step outside.
  *
- * Owns reading, listing and renaming. What does not exist, lies outside, is ignored or is a link all fails the same way, so that an
- * answer never tells which it was.
+ * Owns reading, listing and renaming. What does not exist, lies outside, is ignored or is a link fails in the same way:
+ * an answer never tells which it was.
  */
 import * as Names from "@effect-mcp/core/folder/Names"
 import * as Tree from "@effect-mcp/core/folder/Tree"

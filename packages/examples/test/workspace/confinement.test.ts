@@ -55,7 +55,7 @@ const Piece = Schema.Tuple([
 const hostile = Arbitrary.map(Arbitrary.array(Arbitrary.schema(Piece), { maxLength: 8 }), (pieces) =>
   pieces.map((piece) => piece.join("")).join("")
 )
-/** Paths of what is really there: most name something, and many of them something outside. */
+/** Paths to real files: most name a file, and many of them one outside. */
 const near = Arbitrary.map(
   Arbitrary.array(
     Arbitrary.schema(Schema.Literals(["a.txt", "b", "c.txt", "link", "secret.txt", "up", "outside", "folder", ".."])),

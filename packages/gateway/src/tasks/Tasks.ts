@@ -1,6 +1,6 @@
 /**
  * Tasks through the gateway: a task of the upstream server becomes one of the gateway's own where its caller can have tasks, of either
- * generation, and is followed to its end where the caller cannot.
+ * generation. For any other caller it is followed to its end.
  *
  * Owns which call becomes what. The gateway's task has its own id and owner; its handler is the call that follows the upstream task.
  */

@@ -28,7 +28,7 @@ export interface DirectoryStore {
   /** Moves those of the sessions that are still those of the one node to the other; gives their ids. */
   readonly inherit: (from: NodeId, to: NodeId, ids: ReadonlyArray<string>) => Stored<ReadonlyArray<string>>
   readonly open: (node: NodeId, id: string, record: string) => Stored<void>
-  /** The entry of a session, which is that of this node from now on where the lease of its node has ended and its record may be taken. */
+  /** The entry of a session. It is that of this node from now on where the lease of its node has ended and its record may be taken. */
   readonly claim: (node: NodeId, id: string, mayTake?: (record: string) => boolean) => Stored<Entry | undefined>
   /** Replaces the record, where the session is that of this node. */
   readonly save: (node: NodeId, id: string, record: string) => Stored<void>

@@ -63,7 +63,7 @@ export class AskingLine {
   private writer: FrameWriter | undefined = undefined
   /** Requests that wait for the connection. */
   private waiting: Array<(writer: FrameWriter) => void> = []
-  /** Whether the other node has said something since the last probe. */
+  /** Whether a frame of the other node has arrived since the last probe. */
   private heard = true
 
   constructor(address: { readonly host: string; readonly port: number }, options: Options) {

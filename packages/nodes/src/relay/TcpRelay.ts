@@ -1,6 +1,6 @@
 /**
- * The relay between processes: each node listens at an address of its own, where only nodes that know the shared secret get an answer, and
- * has one connection to each node that it asks.
+ * The relay between processes: each node listens at an address of its own, where only nodes that know the shared secret get an answer.
+ * It has one connection to each node that it asks.
  */
 import { Fibers } from "@effect-mcp/core/internal/Fibers"
 import { NodesUnavailable, RelayError, type RelayEndpoint } from "@effect-mcp/server/Nodes"

@@ -138,7 +138,7 @@ describe("A relay between processes", () => {
     })
   )
 
-  it.live("answers no stranger: neither one with another secret, nor one that says something else", () =>
+  it.live("answers no stranger: neither one with another secret, nor one with other first bytes", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const seen: Array<RelayedRequest> = []

@@ -1,6 +1,6 @@
 /**
- * An audit trail of servers: the actor, method, time and outcome of every request, question, notification and refusal, in a chain of
- * hashes that shows whether a line was changed, left out or put in.
+ * An audit trail of servers: the actor, method, time and outcome of every request, question, notification and refusal. A chain of
+ * hashes shows whether a line was changed, left out or put in.
  */
 import * as ClientObserver from "@effect-mcp/client/ClientObserver"
 import { type Observers, service } from "@effect-mcp/server/Observer"

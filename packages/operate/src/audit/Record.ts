@@ -21,8 +21,9 @@ export type Outcome = "answered" | "asked" | "tool_failed" | "failed" | "refused
 /** One event. */
 export interface Entry {
   /**
-   * `request`, `notification`, `question`, `refusal` (an HTTP request that was not let in), `session.opened`, `session.closed`, those of
-   * clients (`client.request`, `client.question`, `client.opened`, `client.closed`, `client.reconnected`), those of the trail itself (`audit.opened`, `audit.closed`, `audit.dropped`), or a name of one's own with a dot in it.
+   * Of a server: `request`, `notification`, `question`, `refusal` (an HTTP request that was not let in), `session.opened`,
+   * `session.closed`. Of a client: `client.request`, `client.question`, `client.opened`, `client.closed`, `client.reconnected`. Of the
+   * trail itself: `audit.opened`, `audit.closed`, `audit.dropped`. Of the program: a name with a dot in it.
    */
   readonly event: string
   readonly actor?: Actor | undefined

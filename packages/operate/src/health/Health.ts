@@ -2,7 +2,7 @@
  * Whether servers live, and whether they are ready for requests: for probes of a platform over HTTP, and in the answers to `ping`.
  *
  * Owns the checks, the state of draining, and the count of servers that are built. Refuses to tell why a check failed: that is logged,
- * since anyone may ask.
+ * since any caller may ask.
  */
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import { interrupted } from "@effect-mcp/protocol/McpError"

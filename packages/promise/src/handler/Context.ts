@@ -58,7 +58,7 @@ export type Jsonified<A> = A extends string | number | boolean | null | undefine
  *
  * In 2026-07-28 there is no connection to ask over: `ask`, `sample` and `roots` end the round, and the client sends the request again
  * with the answer. Then the handler runs again from its start, where the known answers are given at once. So code before a question runs
- * once per round (put effects that matter into `once`), and code behind a question that has no answer yet does not run, `catch` and
+ * once per round: put effects that matter into `once`. Code behind a question that has no answer yet does not run, `catch` and
  * `finally` included: the promise of such a question never settles, and `signal` aborts.
  */
 export interface HandlerContext {

@@ -1,8 +1,8 @@
 /**
  * The two combinators of the model: `struct` and `verbatim`.
  *
- * A model schema names the known fields. Every codec of a revision applies `verbatim`: it checks a value and passes on the same object,
- * so unknown fields, the order of keys and the identity survive decoding and encoding, and nothing is copied.
+ * A model schema names the known fields. Every codec of a revision applies `verbatim`: it checks a value and passes on the same object.
+ * So unknown fields, the order of keys and the identity survive decoding and encoding, without a copy.
  *
  * *Gotcha*: a model schema used alone is an ordinary `Schema.Struct`, which strips unknown keys; wrap it in `verbatim` to keep them.
  */

@@ -5,8 +5,8 @@
  * (`WireSchema` owns the form of values), decode with `codec` and never with the schema itself. Objects stay open:
  * a field that the schema does not have is accepted and dropped. Refuses roots that MCP cannot carry.
  *
- * *Gotcha* JSON Schema counts characters as code points and Effect as UTF-16 units, so a `minLength` above 1 is advertised as
- * half of it (except in elicitation forms), and neither custom filters nor the bounds of safe integers are advertised: the decoder
+ * *Gotcha*: JSON Schema counts characters as code points and Effect as UTF-16 units. So a `minLength` above 1 is advertised as
+ * half of it, except in elicitation forms. Neither custom filters nor the bounds of safe integers are advertised: the decoder
  * has the last word.
  */
 import * as Result from "effect/Result"
@@ -73,7 +73,7 @@ export const fromSchema = (schema: Schema.Constraint): JsonObject => {
   const defs = mapValues(definitions, tidy)
   const name = definitionName(root)
   if (name === undefined) return withDefs(root, defs)
-  // MCP wants the root itself, not a reference to it; the definition stays only where something else refers to it.
+  // MCP wants the root itself, not a reference to it; the definition stays only where another reference needs it.
   const { [name]: named, ...others } = defs
   const { $ref, ...notes } = root
   const recursive = JSON.stringify([named, others]).includes(JSON.stringify($ref))

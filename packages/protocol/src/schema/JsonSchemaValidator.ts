@@ -1,13 +1,13 @@
 /**
  * Validates unknown JSON against a JSON Schema of a peer or a user: 2020-12, or draft-07 where `$schema` names it.
  *
- * Owns the checks around `@cfworker/json-schema`, which interprets schemas (no `eval`, so it runs in Workers) and passes the official
- * test suite for both drafts except for `$dynamicRef`, formats (it always asserts them) and a case of nested `$id`. Therefore
+ * Owns the checks around `@cfworker/json-schema`, which interprets schemas: it needs no `eval`, so it runs in Workers. It passes the
+ * official test suite for both drafts except for `$dynamicRef`, formats (it always asserts them) and a case of nested `$id`. Therefore
  * a schema is first rebuilt from the keywords of its draft: formats are left out unless asked for; `$dynamicRef` becomes `$ref`, which
  * is the same as long as there is one schema resource; a malformed keyword is found now and not when a value arrives.
  * Ajv knows `$dynamicRef`, but compiles with `new Function`.
  *
- * Refuses, as `UnsupportedSchema`: other dialects, references that lead outside the document (nothing is ever fetched), references
+ * Refuses, as `UnsupportedSchema`: other dialects, references that lead outside the document (nothing is ever fetched); references
  * that return to themselves without descending into the value, `$dynamicRef` across several `$id`s, and excessive size or depth.
  * Bounded: value depth, and reference steps in proportion to the value's size (a small recursive schema can otherwise take
  * exponential time). *Gotcha*: a `pattern` is a JavaScript expression and can be slow by itself: a schema of an untrusted

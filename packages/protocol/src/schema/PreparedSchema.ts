@@ -1,6 +1,6 @@
 /**
- * A foreign JSON Schema made ready for the interpreter: copied (the interpreter marks what it reads), reduced to the keywords of its
- * draft, and checked for everything that would otherwise fail, or never end, while a value is validated.
+ * A foreign JSON Schema made ready for the interpreter: copied (the interpreter marks what it reads) and reduced to the keywords of its
+ * draft. It is checked for everything that would otherwise fail, or never end, while a value is validated.
  */
 import { dereference } from "@cfworker/json-schema"
 import * as Schema from "effect/Schema"

@@ -33,7 +33,7 @@ const codecs = [
 /** What a field may be by mistake. */
 const wrong: ReadonlyArray<unknown> = [undefined, null, 0, "text", true, [], {}, { type: "text" }, [{ type: "image" }]]
 
-/** Every value that differs from this one by one field: missing, or something else; `depth` levels deep. */
+/** Every value that differs from this one by one field: missing, or another value; `depth` levels deep. */
 const damaged = (value: unknown, depth = 3): ReadonlyArray<unknown> => {
   if (typeof value !== "object" || value === null || depth === 0) return wrong
   if (Array.isArray(value)) return value.flatMap((item, i) => damaged(item, depth - 1).map((d) => value.with(i, d)))

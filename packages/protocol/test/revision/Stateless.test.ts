@@ -129,7 +129,7 @@ describe("the revision 2026-07-28", () => {
     }
   })
 
-  it("asks for something, or for another try", verifies("mrtr.result.not-empty"), () => {
+  it("has questions, or asks for another try", verifies("mrtr.result.not-empty"), () => {
     assert.isTrue(survives(inputRequired, { resultType: "input_required", requestState: "" }))
     assert.isTrue(survives(inputRequired, { resultType: "input_required", inputRequests: {} }))
     assert.isTrue(isRefused(inputRequired, { resultType: "input_required" }))

@@ -1,6 +1,6 @@
 /**
- * Bundles a server over stdio and a client over HTTP by the bundlers that users have, runs the bundles where no package can be found,
- * and weighs them: minified and compressed by gzip, in KiB.
+ * Bundles a server over stdio and a client over HTTP by the bundlers that users have. Runs the bundles where no package can be found, and
+ * weighs them: minified and compressed by gzip, in KiB.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import * as path from "node:path"

@@ -1,8 +1,8 @@
 /**
  * The extensions of a server: which methods, notifications and subscriptions they add, and what is declared of them to a caller.
  *
- * Owns the names: in each revision an id and a method belong to one extension for as long as its layer lives, and in all of them a
- * notification of clients and a kind of subscription.
+ * Owns the names: in each revision an id and a method belong to one extension for as long as its layer lives. A notification of
+ * clients and a kind of subscription do so in all revisions together.
  */
 import {
   type Caller,

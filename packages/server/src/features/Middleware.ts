@@ -266,8 +266,8 @@ export interface ProvideOptions {
  * Makes a service for each request: the user, the tenant, a transaction. Provide the layer to the features that need it; their handlers
  * require the tag like any service, and a server whose features were not given it does not compile.
  *
- * `make` runs with the services of the request, after all middleware, at most once per request (per round, where a request asks its client
- * in rounds), before the handler. What it acquires is released when the request ends. An `McpError` is the answer; those of
+ * `make` runs with the services of the request, after all middleware and before the handler. It runs at most once per request: per round,
+ * where a request asks its client in rounds. What it acquires is released when the request ends. An `McpError` is the answer; those of
  * `McpError.unauthorized` and `forbidden` are 401 and 403 over HTTP. One such service may need another: provide that layer to this one.
  *
  * Handlers of tools, prompts, resources, lists, completions and extensions have it, and middleware, where their layers were given it: each

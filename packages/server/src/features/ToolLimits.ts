@@ -1,6 +1,6 @@
 /**
  * How long a tool may run and how large its result may be. A call beyond a limit gets a result with `isError` that names the tool and
- * the limit, so that the model learns why it has no answer.
+ * the limit: the model learns why it has no answer.
  */
 import { exitOf, start } from "@effect-mcp/core/internal/eager"
 import type { Limits, ToolEntry } from "@effect-mcp/core/Tools"

@@ -32,7 +32,7 @@ export interface Options extends Endpoint.Options {
   /** The path of the endpoint; others are answered by 404. Default: every path that reaches the listener. */
   readonly path?: string | undefined
   /**
-   * The user of a request, where something before the listener authenticated it. It is called at once, and must not throw. Default:
+   * The user of a request, where code before the listener authenticated it. It is called at once, and must not throw. Default:
    * `anonymous`.
    */
   readonly principal?: ((request: IncomingMessage) => Principal["Service"] | undefined) | undefined
@@ -82,7 +82,7 @@ const readOf = (request: IncomingMessage, limit: number): Body.Read | undefined 
 
 type Answer = HttpServerResponse.HttpServerResponse
 
-/** Writes a response that is no stream, unless something before the listener has answered already. */
+/** Writes a response that is no stream, unless code before the listener has answered already. */
 const write = (response: ServerResponse, { body, headers, status }: Answer): void => {
   if (response.headersSent) return
   response.writeHead(status, headers)

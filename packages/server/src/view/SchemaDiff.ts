@@ -79,7 +79,7 @@ const property = (owner: string, name: string, before: Shape, after: Shape, sent
   const has = Object.hasOwn(after.properties, name)
   const had = Object.hasOwn(before.properties, name)
   if (had && !has) return [changed(`${owner} ${sent ? "takes" : "gives"} no ${quoted} any more`, true)]
-  // Where the schema said something of other properties, the new one may say something else.
+  // A rule of the old schema for other properties may differ in the new one.
   const clashes = has && !had && !isOpen(before) && !(sent && isRefusing(before))
   const [was, is] = [before.required.has(name), after.required.has(name)]
   const changes: Array<Change> = []

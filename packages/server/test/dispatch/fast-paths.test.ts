@@ -34,7 +34,7 @@ const said: ReadonlyArray<Ends> = [
   Effect.fail(new Tools.ToolFailure({ message: "no" })),
   Effect.die("no")
 ]
-/** The same end in other ways: the first is done already, the others take a step, wait, use what a request has, or leave something. */
+/** The same end in other ways: the first is done already, the others take a step, wait, use what a request has, or leave a finalizer. */
 const ways: ReadonlyArray<(end: Ends) => Ends> = [
   (end) => end,
   (end) => Effect.suspend(() => end),

@@ -128,7 +128,7 @@ describe("a host that knows its caller", () => {
   )
 })
 
-describe("a host that does something before it hands a request on", () => {
+describe("a host that runs a step before it hands a request on", () => {
   it.live("is told when it has read the body itself, which costs no place among those at work", () =>
     Effect.gen(function* () {
       const parsing: Handler = (request, _, next) => void request.on("end", () => setImmediate(next)).resume()

@@ -134,7 +134,7 @@ class Model {
 
 describe("The memory store of events in random histories", () => {
   it.effect.prop(
-    "Each stream is kept whole behind its limit or not at all, no more is dropped than has to be, and all room is free in the end",
+    "Each stream is kept whole behind its limit or not at all; no more is dropped than has to be, and all room is free in the end",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 }) },
     ({ script }) =>
       Effect.gen(function* () {

@@ -1,8 +1,8 @@
 /**
  * The tasks that run in this process: a fiber each, owned by the server.
  *
- * A task ends by its handler, or is interrupted with a reason: the client cancelled it, its time to live is over, another node has taken it
- * over, its lease could not be renewed, or the server stops. One that only waits is parked: interrupted, and claimed again when it is due.
+ * A task ends by its handler, or is interrupted with a reason: the client cancelled it, its time to live is over, another node has taken it;
+ * its lease could not be renewed, or the server stops. One that only waits is parked: interrupted, and claimed again when it is due.
  * Its finalizers run in each case.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"

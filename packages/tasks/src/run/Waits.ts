@@ -1,7 +1,7 @@
 /**
  * What a run of a task waits for, so that a run which only waits can be parked: a row of its store instead of fibers.
  *
- * A run only waits where no step of it runs, a question or a sleep is open, and none of its fibers did anything for 30 seconds. Work that is
+ * A run only waits where a question or a sleep is open, no step runs, and its fibers were idle for 30 seconds. Work that is
  * longer without a sign belongs into a step.
  */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
@@ -20,7 +20,7 @@ const look = 10_000
 const looks = 3
 
 /**
- * Notes on the run of a fiber that it does something: Effect asks the scheduler before each operation.
+ * Notes on the run of a fiber that it is busy: Effect asks the scheduler before each operation.
  *
  * All runs share it: with a scheduler each, a run would have contexts of its own, which cost as much as the rest of a short task.
  */
@@ -106,7 +106,7 @@ export class Waits {
     })
   }
 
-  /** A fiber of the run does something. */
+  /** A fiber of the run is busy. */
   note(): void {
     this.isActive = true
   }

@@ -1,8 +1,8 @@
 /**
  * Where messages of tasks leave in sessions (2025-11-25: basic/utilities/tasks).
  *
- * A question goes to the newest open `tasks/result` of its task, else to the stream of the session that made the task, else it waits for
- * one of them. It is asked again, with a new id, only when what it went on is gone. Notifications go the same way, or nowhere.
+ * A question goes to the newest open `tasks/result` of its task, else to the stream of the session that made the task. Without either it
+ * waits for one of them. It is asked again, with a new id, only when what it went on is gone. Notifications go the same way, or nowhere.
  */
 import type { Connection } from "@effect-mcp/core/RequestContext"
 import type { Id } from "@effect-mcp/protocol/JsonRpc"

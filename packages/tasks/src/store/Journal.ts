@@ -42,7 +42,7 @@ export interface Claimed {
   readonly task: Task
   readonly input: NewTask
   readonly entries: ReadonlyArray<Entry>
-  /** How often it was claimed since it last recorded something new or gave its lease up, this claim included. */
+  /** How often it was claimed since it last made a record or gave its lease up, this claim included. */
   readonly attempts: number
 }
 

@@ -1,8 +1,8 @@
 /**
  * The tasks of a memory that have ended: which are kept, which are forgotten for another, and when there is no room.
  *
- * Until its time to live is over, a task is forgotten only where its caller has read its end, or by the caller that keeps the most where
- * the memory is full for others: a caller that floods the memory neither pushes out tasks of others nor keeps them from new ones.
+ * Until its time to live is over, a task is forgotten only where its caller has read its end. Where the memory is full for others, the caller
+ * that keeps the most loses one: a caller that floods the memory neither pushes out tasks of others nor keeps them from new ones.
  */
 import type { Outcome } from "../model/Task.ts"
 import { InOrder } from "./InOrder.ts"

@@ -135,7 +135,7 @@ describe("a call with `taskAfter`", () => {
 })
 
 describe.each(["2025-11-25", "2026-07-28"] as const)("a call of %s that is not answered by its task", (version) => {
-  /** A server whose middleware does something after the task was made, and a client that calls by a task. */
+  /** A server whose middleware runs a step after the task was made, and a client that calls by a task. */
   const after = Effect.fnUntraced(function* (then: Effect.Effect<never, McpError.McpError>) {
     const ended = yield* Deferred.make<void>()
     const wait = tool("wait", "optional", () => Effect.ensuring(Effect.never, Deferred.succeed(ended, undefined)))

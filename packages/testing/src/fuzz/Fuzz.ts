@@ -1,6 +1,6 @@
 /**
- * Property tests of any MCP server: conversations are generated from a model of the specification and from what the server offers,
- * everything that comes back is held against rules that cite the specification, and what breaks one is shrunk to the shortest conversation.
+ * Property tests of any MCP server: conversations are generated from a model of the specification and from what the server offers.
+ * All messages of the server are held against rules that cite the specification; what breaks one is shrunk to the shortest conversation.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"

@@ -52,8 +52,8 @@ export interface RunOptions {
 }
 
 /**
- * Runs an application once. The outcome says whether something is wrong: a check fails, a program fails though its connection was not cut, a
- * program dies, the run has no end, or a fiber of a handler is left.
+ * Runs an application once. The outcome has a failure where a check fails, a program dies, the run has no end, or a fiber of a
+ * handler is left; also where a program fails though its connection was not cut.
  *
  * @example
  * ```ts

@@ -44,7 +44,7 @@ export const acquired = (name: string): Effect.Effect<void, never, Ledger> =>
 export const released = (name: string): Effect.Effect<void, never, Ledger> =>
   Effect.flatMap(Ledger, (ledger) => ledger.released(name))
 
-/** Says that something happened that must not happen twice in a run. */
+/** Notes an event that must not happen twice in a run. */
 export const happened = (name: string): Effect.Effect<void, never, Ledger> =>
   Effect.flatMap(Ledger, (ledger) => ledger.happened(name))
 

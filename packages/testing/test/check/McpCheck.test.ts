@@ -48,7 +48,7 @@ describe("McpCheck.interpreters", () => {
     })
   )
 
-  it.effect("lets typed failures pass: of the handler, of the user, of a client that lacks something", () =>
+  it.effect("lets typed failures pass: of the handler, of the user, of a client that lacks a capability", () =>
     Effect.gen(function* () {
       const failing = [
         [Effect.andThen(ask("a"), Effect.fail(new Tools.ToolFailure({ message: "no" }))), user],

@@ -10,7 +10,7 @@ export interface Faults {
   readonly sameId?: boolean
   /** Sends `tools/list` before `initialize` is answered. */
   readonly hurries?: boolean
-  /** Asks for something first. */
+  /** Sends another request first. */
   readonly skipsInitialize?: boolean
   /** Works on whatever version the server chooses. */
   readonly takesAnyVersion?: boolean

@@ -174,7 +174,7 @@ export class ResumeStream {
 
   /**
    * Keeps the session's standalone stream open for as long as the server gives one. Ends with `Gone` when the session has ended. `missed`
-   * is called for every connection that does not resume the one before it, `begun` once the stream is open or will not be for now.
+   * is called for every connection that does not resume the one before it; `begun` once the stream is open or will not be for now.
    */
   standalone(
     deliver: (message: Decoded) => Effect.Effect<void>,

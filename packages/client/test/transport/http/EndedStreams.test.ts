@@ -7,7 +7,7 @@ import { Clock, Effect } from "effect"
 import * as Sleeps from "./support/clock.ts"
 import * as Fake from "../../support/fake.ts"
 
-/** Streams that end once they have said something; `lasting` says how long each of them was open, in milliseconds. */
+/** Streams that end after their first event; `lasting` says how long each of them was open, in milliseconds. */
 const scene = Effect.fnUntraced(function* (event: string, lasting: (at: number) => number, options?: Options) {
   const { clock, wake } = yield* Sleeps.make
   let now = 0

@@ -51,7 +51,7 @@ const watching = Effect.fnUntraced(function* (version: (typeof sessions)[number]
 const updated = { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "a:b" } }
 
 describe.each(sessions)("the stream of a session of %s", (version) => {
-  it.live("that is opened anew may have missed something: watchers and listeners are told", () =>
+  it.live("that is opened anew may have missed events: watchers and listeners are told", () =>
     Effect.gen(function* () {
       const { changed, get, leave, next, server } = yield* watching(version)
       yield* get.event({ data: updated })

@@ -174,7 +174,7 @@ describe("the stream of a request", () => {
       yield* wake(about(1000))
       yield* (yield* server.take("GET")).destroy
       yield* wake(about(2000))
-      // A connection that says something is a success.
+      // A connection with an event is a success.
       const good = yield* server.take("GET")
       yield* good.stream()
       yield* good.write("retry: 1500\n\n")

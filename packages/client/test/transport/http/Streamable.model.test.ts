@@ -1,6 +1,6 @@
 /**
  * A wire of Streamable HTTP over random histories, held against a model: handshakes, calls of both eras, answers in each form, streams
- * that end or break, listeners, cancellations and lost sessions, each more than once on the same wire.
+ * that end or break, listeners, cancellations and lost sessions. Each happens more than once on the same wire.
  *
  * Every request ends once; what leaves carries the session it belongs to; what is over leaves nothing behind.
  */
@@ -186,7 +186,7 @@ class Run {
     if (handshaken) yield* this.posted("notifications/roots/list_changed", session, version)
   })
 
-  /** The session's own stream says something, with an id or without, and ends then unless it `stays`. */
+  /** The session's own stream has an event, with an id or without, and ends then unless it `stays`. */
   readonly hear = Effect.fnUntraced(function* (this: Run, stays: boolean, identified: boolean) {
     const { model, server } = this
     const id = identified ? `g:${model.id}` : undefined

@@ -22,7 +22,7 @@ export interface HttpSessions {
   readonly create: (http: HttpRequest, id: JsonRpc.Id | undefined) => Effect.Effect<Opened | ErrorResponse>
   /**
    * The session that the request names, which counts as a use of it. The error response is 400 without an id and for a version that is
-   * not served, and 404 for a session that is not open, or that belongs to another principal.
+   * not served; 404 for a session that is not open, or that belongs to another principal.
    */
   readonly find: (http: HttpRequest, id?: JsonRpc.Id) => Opened | ErrorResponse
   /** Ends a session: from now on it is not found. Requests of it that run are answered by the reason. */

@@ -1,6 +1,6 @@
 /**
  * Random histories of sessions over HTTP against a model of what each client may expect: which sessions are there, what a request is
- * answered by, which events a client has in the end, and that nothing is left once all have ended.
+ * answered by, which events a client has in the end. Nothing is left once all have ended.
  */
 import * as Progress from "@effect-mcp/core/Progress"
 import { EventStore, makeMemory } from "@effect-mcp/server/EventStore"

@@ -53,8 +53,8 @@ export const acknowledged = "notifications/subscriptions/acknowledged"
 /** Whose conversation it is. */
 export interface Options {
   /**
-   * Whether a client that is not the fuzzer speaks: it may know more of the server than the model does, and several clients with the same
-   * ids may speak at once where there are no sessions. Default false.
+   * Whether a client that is not the fuzzer speaks: it may know more of the server than the model does. Where there are no
+   * sessions, several clients with the same ids may speak at once. Default false.
    */
   readonly observed?: boolean | undefined
 }
