@@ -45,6 +45,15 @@ const joined = Effect.fnUntraced(function* (network: Nodes.Network, node: number
   return { endpoint, server: own, ...Context.get(context, Node), end: Scope.close(scope, Exit.void) }
 })
 
+/** A session whose node has ended. */
+const orphaned = Effect.fnUntraced(function* (options: Parameters<typeof openSession>[2] = {}) {
+  const network = new Nodes.Network()
+  const first = yield* joined(network, 1)
+  const session = yield* openSession(yield* first.endpoint(), "2025-11-25", options)
+  yield* first.end
+  return { network, session }
+})
+
 /** Ends the lease of the node that holds a session, which does not learn of it before its next renewal. */
 const expire = Effect.fnUntraced(function* (network: Nodes.Network, id: string) {
   const { directory } = yield* joined(network, 9)
@@ -83,10 +92,7 @@ describe("An endpoint beside another one of its node", () => {
 describe("A session whose node is gone", () => {
   it.live("is opened once by a node, though the client leaves whose request it is opened for", () =>
     Effect.gen(function* () {
-      const network = new Nodes.Network()
-      const first = yield* joined(network, 1)
-      const session = yield* openSession(yield* first.endpoint())
-      yield* first.end
+      const { network, session } = yield* orphaned()
       const second = yield* joined(network, 2)
       const began = yield* Deferred.make<void>()
       const goOn = yield* Deferred.make<void>()
@@ -122,10 +128,7 @@ describe("A session whose node is gone", () => {
 
   it.live("gets 503 from a node that could not open it, and none that it was closed", () =>
     Effect.gen(function* () {
-      const network = new Nodes.Network()
-      const first = yield* joined(network, 1)
-      const session = yield* openSession(yield* first.endpoint())
-      yield* first.end
+      const { network, session } = yield* orphaned()
       const second = yield* joined(network, 2)
       let fails = true
       const failing: Server = {
@@ -143,10 +146,7 @@ describe("A session whose node is gone", () => {
 
   it.live("is left to another node by one that has no room for it", () =>
     Effect.gen(function* () {
-      const network = new Nodes.Network()
-      const first = yield* joined(network, 1)
-      const session = yield* openSession(yield* first.endpoint())
-      yield* first.end
+      const { network, session } = yield* orphaned()
       const full = yield* (yield* joined(network, 2)).endpoint({ sessions: { capacity: 0 } })
       const third = yield* (yield* joined(network, 3)).endpoint()
       const sent = { headers: headersOf(session), body: which }
@@ -157,10 +157,7 @@ describe("A session whose node is gone", () => {
 
   it.live("is left to the node where its own user asks, by one that is asked by another user", () =>
     Effect.gen(function* () {
-      const network = new Nodes.Network()
-      const first = yield* joined(network, 1)
-      const session = yield* openSession(yield* first.endpoint(), "2025-11-25", { headers: { "x-user": "ada" } })
-      yield* first.end
+      const { network, session } = yield* orphaned({ headers: { "x-user": "ada" } })
       const second = yield* (yield* joined(network, 2)).endpoint()
       const third = yield* (yield* joined(network, 3)).endpoint()
       const sent = (user: string) => ({ headers: { ...headersOf(session), "x-user": user }, body: which })

@@ -1,23 +1,14 @@
 /** What the directory does where its store is slow, or away for a while. */
-import { NodesUnavailable, type SessionRecord } from "@effect-mcp/server/Nodes"
+import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Logger, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { Directory } from "../../src/directory/Directory.ts"
 import { Network } from "../../src/memory/Network.ts"
 import type { DirectoryStore } from "../../src/directory/DirectoryStore.ts"
+import { record } from "../support/record.ts"
 
 const times = { lease: 1200, grace: 300, kept: 600_000 }
-
-const record: SessionRecord = {
-  server: "test",
-  owner: "",
-  version: "2025-11-25",
-  clientInfo: { name: "client", version: "1" },
-  clientCapabilities: {},
-  logLevel: undefined,
-  subscriptions: []
-}
 
 const away = Effect.fail(new NodesUnavailable({ message: "The store is away" }))
 

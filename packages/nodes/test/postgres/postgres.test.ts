@@ -1,24 +1,15 @@
 /** What a lease survives on Postgres. */
 import { Nodes } from "@effect-mcp/nodes"
-import { Nodes as Node, type SessionRecord } from "@effect-mcp/server/Nodes"
+import { Nodes as Node } from "@effect-mcp/server/Nodes"
 import { needs } from "@effect-mcp/spec/skip"
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net"
 import { databaseOf, databases, postgresUrl } from "../support/networks.ts"
+import { record } from "../support/record.ts"
 
 const postgres = databases.find(({ name }) => name === "postgres")!
-
-const record: SessionRecord = {
-  server: "test",
-  owner: "",
-  version: "2025-11-25",
-  clientInfo: { name: "client", version: "1" },
-  clientCapabilities: {},
-  logLevel: undefined,
-  subscriptions: []
-}
 
 /** A node whose program uses the same pool. */
 const join = (database: Layer.Layer<PgClient.PgClient>) =>

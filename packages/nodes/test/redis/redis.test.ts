@@ -1,24 +1,15 @@
 /** How long the keys of a Redis live. */
 import { Nodes } from "@effect-mcp/nodes"
-import { Nodes as Node, type SessionRecord } from "@effect-mcp/server/Nodes"
+import { Nodes as Node } from "@effect-mcp/server/Nodes"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Layer, Scope } from "effect"
 import { inspect } from "node:util"
 import { createClient } from "redis"
 import { databases, redisUrl } from "../support/networks.ts"
+import { record } from "../support/record.ts"
 
 const redis = databases.find(({ name }) => name === "redis")!
-
-const record: SessionRecord = {
-  server: "test",
-  owner: "",
-  version: "2025-11-25",
-  clientInfo: { name: "client", version: "1" },
-  clientCapabilities: {},
-  logLevel: undefined,
-  subscriptions: []
-}
 
 /** A node that ends with the scope. */
 const join = (prefix: string, options: Nodes.Options = {}) =>

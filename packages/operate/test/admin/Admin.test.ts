@@ -1,14 +1,12 @@
-import { NodeHttpServer } from "@effect/platform-node"
-import { Memory, Resources, Tool, Tools } from "@effect-mcp/core"
+import { Resources, Tool, Tools } from "@effect-mcp/core"
 import { Admin, Audit } from "@effect-mcp/operate"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { McpServer } from "@effect-mcp/server"
-import { McpClient } from "@effect-mcp/client"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer, Logger, Redacted, Schema } from "effect"
-import { HttpRouter, HttpServer } from "effect/http"
-import { createServer } from "node:http"
+import { Deferred, Effect, Fiber, Layer, Logger, Redacted, Schema } from "effect"
+import { HttpRouter } from "effect/http"
 import { ask, type Asked, bearer, post, readOnly, token } from "../support/admin.ts"
+import { clientOf, initialize, listener, portOf } from "../support/served.ts"
 
 /** A tool that hangs, and says that it has begun. */
 const Hang = Tool.make("hang", { description: "Hangs", input: { secret: Schema.String } })
@@ -31,22 +29,12 @@ const start = Effect.gen(function* () {
       disableListenLog: true
     }).pipe(
       Layer.provideMerge(McpServer.layer({ name: "test", version: "1", features })),
-      Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+      Layer.provideMerge(listener),
       Layer.provide(Logger.layer([]))
     )
   )
-  const { address } = Context.get(context, HttpServer.HttpServer)
-  const port = address._tag === "UnixPathAddress" ? 0 : address.port
-  const { connect } = Context.get(context, McpServer.McpServer)
-  const client = (revision: Revision.Version) =>
-    Effect.gen(function* () {
-      const [near, far] = yield* Memory.pair()
-      yield* connect(far, { kind: "memory" })
-      return yield* McpClient.open(Effect.succeed(near), {
-        revisions: [revision],
-        clientInfo: { name: "stuck", version: "1" }
-      })
-    })
+  const port = portOf(context)
+  const client = (revision: Revision.Version) => clientOf(context, revision, "stuck")
   return { port, client, began, interrupted }
 })
 
@@ -121,20 +109,12 @@ describe("the admin endpoint", () => {
       const context = yield* Layer.build(
         McpServer.serveHttp(routes, { disableLogger: true, disableListenLog: true }).pipe(
           Layer.provide(server),
-          Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+          Layer.provideMerge(listener),
           Layer.provide(Logger.layer([]))
         )
       )
-      const { address } = Context.get(context, HttpServer.HttpServer)
-      const port = address._tag === "UnixPathAddress" ? 0 : address.port
-      const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } }
-      const { headers } = yield* Effect.promise(() =>
-        fetch(`http://127.0.0.1:${port}/mcp`, {
-          method: "POST",
-          headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
-          body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })
-        })
-      )
+      const port = portOf(context)
+      const { headers } = yield* initialize(port)
       const id = headers.get("mcp-session-id")
       assert.isString(id)
       const { text } = yield* ask(port)
@@ -154,12 +134,11 @@ describe("the admin endpoint", () => {
           }).pipe(
             Layer.provide(McpServer.layer({ name: "test", version: "1", features: Layer.empty })),
             Layer.provide(Layer.provide(Audit.layer(), Audit.layerArray(lines))),
-            Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+            Layer.provideMerge(listener),
             Layer.provide(Logger.layer([]))
           )
         )
-        const { address } = Context.get(context, HttpServer.HttpServer)
-        yield* interrupt(address._tag === "UnixPathAddress" ? 0 : address.port, { key: "7", reason: "It hangs" })
+        yield* interrupt(portOf(context), { key: "7", reason: "It hangs" })
       }).pipe(Effect.scoped)
       const noted = lines.map((line) => JSON.parse(line)).find(({ event }) => event === "admin.interrupt")
       assert.deepInclude(noted, { target: "7", outcome: "failed", details: { reason: "It hangs" } })

@@ -1,4 +1,3 @@
-import { NodeHttpServer } from "@effect/platform-node"
 import { Tool, Tools } from "@effect-mcp/core"
 import { Admin, Telemetry } from "@effect-mcp/operate"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -6,8 +5,8 @@ import { McpServer } from "@effect-mcp/server"
 import { McpClient } from "@effect-mcp/client"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Metric, Redacted, Schema, Scope, Stream } from "effect"
-import { FetchHttpClient, HttpClient, HttpServer } from "effect/http"
-import { createServer } from "node:http"
+import { FetchHttpClient, HttpClient } from "effect/http"
+import { listener, portOf } from "../support/served.ts"
 
 const token = "token-of-the-operator"
 
@@ -27,7 +26,7 @@ const start = Effect.fnUntraced(function* (scope: Scope.Scope) {
       McpServer.serveHttp(routes, { disableLogger: true, disableListenLog: true }).pipe(
         Layer.provide(Layer.provide(McpServer.layer({ name: "test", version: "1", features }), observed)),
         Layer.provide(observed),
-        Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+        Layer.provideMerge(listener),
         Layer.provide(Logger.layer([])),
         // The metrics of other tests are others.
         Layer.provide(Layer.succeed(Metric.MetricRegistry, new Map()))
@@ -35,8 +34,7 @@ const start = Effect.fnUntraced(function* (scope: Scope.Scope) {
     ),
     scope
   )
-  const { address } = Context.get(context, HttpServer.HttpServer)
-  const url = `http://127.0.0.1:${address._tag === "UnixPathAddress" ? 0 : address.port}`
+  const url = `http://127.0.0.1:${portOf(context)}`
   return { began, url }
 })
 

@@ -1,15 +1,12 @@
-import { NodeHttpServer } from "@effect/platform-node"
-import { McpClient } from "@effect-mcp/client"
-import { Memory, Tool, Tools } from "@effect-mcp/core"
+import { Tool, Tools } from "@effect-mcp/core"
 import type { Nodes } from "@effect-mcp/nodes"
 import { Admin } from "@effect-mcp/operate"
 import { McpServer } from "@effect-mcp/server"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer, Logger, Redacted, Schema, Scope } from "effect"
-import { HttpServer } from "effect/http"
-import { createServer } from "node:http"
+import { Deferred, Effect, Fiber, Layer, Logger, Redacted, Schema, Scope } from "effect"
 import { networks } from "../../../nodes/test/support/networks.ts"
 import { ask, post, token } from "../support/admin.ts"
+import { clientOf, listener, portOf } from "../support/served.ts"
 
 const Hang = Tool.make("hang", { description: "Hangs" })
 
@@ -25,22 +22,13 @@ const startNode = Effect.fnUntraced(function* (shared: Layer.Layer<Nodes.Service
       }).pipe(
         Layer.provideMerge(McpServer.layer({ name: "test", version: "1", features })),
         Layer.provide(shared),
-        Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+        Layer.provideMerge(listener),
         Layer.provide(Logger.layer([]))
       )
     )
   )
-  const { address } = Context.get(context, HttpServer.HttpServer)
-  const { connect } = Context.get(context, McpServer.McpServer)
-  const client = Effect.gen(function* () {
-    const [near, far] = yield* Memory.pair()
-    yield* connect(far, { kind: "memory" })
-    return yield* McpClient.open(Effect.succeed(near), {
-      revisions: ["2025-11-25"],
-      clientInfo: { name: "test", version: "1" }
-    })
-  })
-  return { port: address._tag === "UnixPathAddress" ? 0 : address.port, client, began }
+  const client = clientOf(context, "2025-11-25")
+  return { port: portOf(context), client, began }
 })
 
 const snapshot = (port: number) =>

@@ -1,15 +1,12 @@
-import { NodeHttpServer } from "@effect/platform-node"
-import { McpClient } from "@effect-mcp/client"
-import { Log, Memory, Tool, Tools } from "@effect-mcp/core"
+import { Log, Tool, Tools } from "@effect-mcp/core"
 import { Admin, Audit, Health } from "@effect-mcp/operate"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { McpServer } from "@effect-mcp/server"
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer, Logger, Redacted, Schema, Stream } from "effect"
-import { HttpServer } from "effect/http"
-import { createServer } from "node:http"
+import { Deferred, Effect, Fiber, Layer, Logger, Redacted, Schema, Stream } from "effect"
 import { ask, bearer, post, readOnly, token } from "../support/admin.ts"
+import { clientOf, initialize, listener, portOf, send } from "../support/served.ts"
 
 const Hang = Tool.make("hang", { description: "Hangs", input: { secret: Schema.String } })
 const Reveal = Tool.make("reveal", { description: "Gives a secret", output: { password: Schema.String } })
@@ -40,63 +37,31 @@ const start = Effect.fnUntraced(function* ({ admin = {}, more }: Options = {}) {
       Layer.provideMerge(server),
       Layer.provide(Health.layer()),
       Layer.provide(more ?? Layer.empty),
-      Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+      Layer.provideMerge(listener),
       Layer.provide(Logger.layer([]))
     )
   )
-  const { address } = Context.get(context, HttpServer.HttpServer)
-  const port = address._tag === "UnixPathAddress" ? 0 : address.port
-  const { connect } = Context.get(context, McpServer.McpServer)
-  const client = (revision: Revision.Version) =>
-    Effect.gen(function* () {
-      const [near, far] = yield* Memory.pair()
-      yield* connect(far, { kind: "memory" })
-      return yield* McpClient.open(Effect.succeed(near), {
-        revisions: [revision],
-        clientInfo: { name: "test", version: "1" }
-      })
-    })
+  const port = portOf(context)
+  const client = (revision: Revision.Version) => clientOf(context, revision)
   const snapshot = Effect.map(ask(port), ({ text }) => Schema.decodeUnknownSync(Admin.Snapshot)(JSON.parse(text)))
   return { port, client, began, go, snapshot }
 })
 
-const initialize = (port: number) =>
-  Effect.promise(() =>
-    fetch(`http://127.0.0.1:${port}/mcp`, {
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
-      body: JSON.stringify({
-        jsonrpc: "2.0",
-        id: 1,
-        method: "initialize",
-        params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } }
-      })
-    })
-  )
-
 const modern = (port: number) =>
-  Effect.promise(() =>
-    fetch(`http://127.0.0.1:${port}/mcp`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        "mcp-protocol-version": "2026-07-28",
-        "mcp-method": "server/discover"
-      },
-      body: JSON.stringify({
-        jsonrpc: "2.0",
-        id: 1,
-        method: "server/discover",
-        params: {
-          _meta: {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": { name: "c", version: "1" },
-            "io.modelcontextprotocol/clientCapabilities": {}
-          }
+  send(
+    port,
+    {
+      id: 1,
+      method: "server/discover",
+      params: {
+        _meta: {
+          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientInfo": { name: "c", version: "1" },
+          "io.modelcontextprotocol/clientCapabilities": {}
         }
-      })
-    })
+      }
+    },
+    { "mcp-protocol-version": "2026-07-28", "mcp-method": "server/discover" }
   )
 
 const ready = (port: number) => Effect.map(ask(port, { path: "/readyz", headers: {} }), ({ status }) => status)
@@ -196,6 +161,12 @@ describe("the log level of a session", () => {
   )
 })
 
+/** Sends a message in the session that the headers of its handshake name, and reads the whole answer. */
+const inSession = (port: number, headers: Headers, message: object) =>
+  Effect.flatMap(send(port, message, { "mcp-session-id": headers.get("mcp-session-id") ?? "" }), (response) =>
+    Effect.promise(() => response.text())
+  )
+
 const messages = (port: number, session: string) =>
   Effect.map(ask(port, { path: `/admin/messages?session=${session}` }), ({ text }) => JSON.parse(text).messages)
 
@@ -271,22 +242,8 @@ describe("the messages of a session", () => {
       const id = (yield* snapshot).sessions[0]?.id ?? ""
       yield* messages(port, id)
       for (const method of ["app/login", "notifications/app/login", "prompts/get"]) {
-        yield* Effect.promise(() =>
-          fetch(`http://127.0.0.1:${port}/mcp`, {
-            method: "POST",
-            headers: {
-              "content-type": "application/json",
-              accept: "application/json, text/event-stream",
-              "mcp-session-id": headers.get("mcp-session-id") ?? ""
-            },
-            body: JSON.stringify({
-              jsonrpc: "2.0",
-              ...(method.startsWith("notifications/") ? undefined : { id: 7 }),
-              method,
-              params: { name: "swordfish" }
-            })
-          }).then((response) => response.text())
-        )
+        const id = method.startsWith("notifications/") ? undefined : { id: 7 }
+        yield* inSession(port, headers, { ...id, method, params: { name: "swordfish" } })
       }
       const shown: ReadonlyArray<any> = yield* messages(port, id)
       assert.deepStrictEqual(
@@ -306,17 +263,7 @@ describe("the messages of a session", () => {
       const { headers } = yield* initialize(port)
       const id = (yield* snapshot).sessions[0]?.id ?? ""
       yield* messages(port, id)
-      yield* Effect.promise(() =>
-        fetch(`http://127.0.0.1:${port}/mcp`, {
-          method: "POST",
-          headers: {
-            "content-type": "application/json",
-            accept: "application/json, text/event-stream",
-            "mcp-session-id": headers.get("mcp-session-id") ?? ""
-          },
-          body: JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/list" })
-        }).then((response) => response.text())
-      )
+      yield* inSession(port, headers, { id: 7, method: "tools/list" })
       const shown: ReadonlyArray<any> = yield* messages(port, id)
       assert.deepStrictEqual(
         shown.map(({ id, kind, method }) => [id, kind, method]),

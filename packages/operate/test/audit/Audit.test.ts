@@ -1,4 +1,4 @@
-import { NodeFileSystem, NodeHttpServer } from "@effect/platform-node"
+import { NodeFileSystem } from "@effect/platform-node"
 import { Resources, Sampling, Tool, Tools } from "@effect-mcp/core"
 import { Audit } from "@effect-mcp/operate"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -6,11 +6,10 @@ import { McpServer, Observer } from "@effect-mcp/server"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, FileSystem, Latch, Layer, Logger, Redacted, Schema, Scope, Stream } from "effect"
-import { HttpServer } from "effect/http"
+import { Effect, Exit, Fiber, FileSystem, Latch, Layer, Logger, Redacted, Schema, Scope, Stream } from "effect"
 import { systemError } from "effect/PlatformError"
 import { createHash } from "node:crypto"
-import { createServer } from "node:http"
+import { listener, portOf } from "../support/served.ts"
 
 const Login = Tool.make("login", { description: "Logs in", input: { user: Schema.String, password: Schema.String } })
 const Fails = Tool.make("fails", { description: "Fails" })
@@ -419,14 +418,9 @@ describe("over HTTP", () => {
         McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" }), {
           disableLogger: true,
           disableListenLog: true
-        }).pipe(
-          Layer.provide(server),
-          Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
-          Layer.provide(Logger.layer([]))
-        )
+        }).pipe(Layer.provide(server), Layer.provideMerge(listener), Layer.provide(Logger.layer([])))
       ).pipe(Scope.provide(scope))
-      const { address } = Context.get(context, HttpServer.HttpServer)
-      const url = `http://127.0.0.1:${address._tag === "UnixPathAddress" ? 0 : address.port}/mcp`
+      const url = `http://127.0.0.1:${portOf(context)}/mcp`
       const { status } = yield* Effect.promise(() =>
         fetch(url, { method: "POST", headers: { origin: "https://evil.example", "content-type": "application/json" } })
       )

@@ -1,4 +1,3 @@
-import { NodeHttpServer } from "@effect/platform-node"
 import { McpClient } from "@effect-mcp/client"
 import { Tool, Tools } from "@effect-mcp/core"
 import { Health } from "@effect-mcp/operate"
@@ -7,8 +6,8 @@ import { McpServer } from "@effect-mcp/server"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
-import { FetchHttpClient, HttpClient, HttpServer } from "effect/http"
-import { createServer } from "node:http"
+import { FetchHttpClient, HttpClient, type HttpServer } from "effect/http"
+import { listener, portOf } from "../support/served.ts"
 
 const features = Tools.layer(Tool.make("hello", { description: "Greets" }), () => Effect.succeed("Hello"))
 const server = McpServer.layer({ name: "test", version: "1", features })
@@ -20,14 +19,13 @@ const serve = <E>(checks: Layer.Layer<never, E, Health.Health>, tools = features
   return McpServer.serveHttp(routes, { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provide(server),
     Layer.provideMerge(Health.layer({ cache: 0 })),
-    Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+    Layer.provideMerge(listener),
     Layer.provide(silent)
   )
 }
 
 const place = (context: Context.Context<HttpServer.HttpServer>): string => {
-  const { address } = Context.get(context, HttpServer.HttpServer)
-  return `http://127.0.0.1:${address._tag === "UnixPathAddress" ? 0 : address.port}`
+  return `http://127.0.0.1:${portOf(context)}`
 }
 
 const get = Effect.fnUntraced(function* (context: Context.Context<HttpServer.HttpServer>, path: string) {

@@ -1,5 +1,4 @@
 /** A client, a gateway and a server as three services, whose spans and metrics reach one collector on loopback. */
-import { NodeHttpServer } from "@effect/platform-node"
 import { McpClient } from "@effect-mcp/client"
 import * as Http from "@effect-mcp/client/Http"
 import { Elicitation, Tool, Tools } from "@effect-mcp/core"
@@ -9,11 +8,12 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import { McpServer } from "@effect-mcp/server"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Metric, Schema, Scope } from "effect"
-import { FetchHttpClient, HttpServer } from "effect/http"
+import { FetchHttpClient } from "effect/http"
 import { Otlp } from "effect/observability"
 import { readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { listener, portOf } from "../support/served.ts"
 
 interface OtlpSpan {
   readonly traceId: string
@@ -85,13 +85,12 @@ const serve = (server: Layer.Layer<McpServer.McpServer>, telemetry: Layer.Layer<
     Layer.build(
       McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" }), { disableLogger: true, disableListenLog: true }).pipe(
         Layer.provide(Layer.provide(server, Telemetry.layer())),
-        Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+        Layer.provideMerge(listener),
         Layer.provide(telemetry)
       )
     ),
     (context) => {
-      const { address } = Context.get(context, HttpServer.HttpServer)
-      return `http://127.0.0.1:${address._tag === "UnixPathAddress" ? 0 : address.port}/mcp`
+      return `http://127.0.0.1:${portOf(context)}/mcp`
     }
   )
 

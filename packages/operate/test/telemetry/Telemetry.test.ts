@@ -1,4 +1,3 @@
-import { NodeHttpServer } from "@effect/platform-node"
 import { McpClient } from "@effect-mcp/client"
 import { Memory, Peer, Prompt, Prompts, Sampling, Tool, Tools } from "@effect-mcp/core"
 import { Telemetry } from "@effect-mcp/operate"
@@ -8,9 +7,9 @@ import * as McpTest from "@effect-mcp/testing/McpTest"
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Logger, Metric, Schema, Scope, Tracer } from "effect"
-import { FetchHttpClient, HttpServer } from "effect/http"
+import { FetchHttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
-import { createServer } from "node:http"
+import { listener, portOf } from "../support/served.ts"
 
 const Slow = Tool.make("slow", { description: "Takes three seconds" })
 const Fails = Tool.make("fails", { description: "Fails" })
@@ -245,12 +244,11 @@ describe("over HTTP", () => {
             disableListenLog: true
           }).pipe(
             Layer.provide(Layer.provide(server, Telemetry.layer())),
-            Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+            Layer.provideMerge(listener),
             Layer.provide(Logger.layer([]))
           )
         )
-        const { address } = Context.get(context, HttpServer.HttpServer)
-        const url = `http://127.0.0.1:${address._tag === "UnixPathAddress" ? 0 : address.port}/mcp`
+        const url = `http://127.0.0.1:${portOf(context)}/mcp`
         const client = McpClient.layerHttp({ url, revisions: ["2025-11-25"] })
         const { callToolByName } = Context.get(
           yield* Layer.build(Layer.provide(client, FetchHttpClient.layer)),
