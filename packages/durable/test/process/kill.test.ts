@@ -5,7 +5,7 @@ import { Durable } from "@effect-mcp/durable"
 import { Effect, type Layer, type Scope } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { clientOf, missing, schema } from "../support/postgres.ts"
-import { call, ended, type Process, start } from "../support/process.ts"
+import { answeredElsewhere, call, ended, type Process, start } from "../support/process.ts"
 import { file } from "../support/sqlite.ts"
 
 interface Kind {
@@ -136,19 +136,7 @@ for (const { client, kind, missing, place } of kinds) {
     it.live("that waits for an answer is answered in another process, after its own was killed", () =>
       Effect.gen(function* () {
         const where = yield* place
-        const a = yield* start(kind, where)
-        const taskId = yield* call(a, { count: 2, millis: 1, ask: true })
-        yield* a.line("recorded 0")
-        yield* a
-          .request("tasks/get", { taskId })
-          .pipe(Effect.repeat({ until: ({ status }) => status === "input_required" }))
-        yield* a.signal("SIGKILL")
-        yield* a.exited
-        const b = yield* start(kind, where)
-        const sure = { action: "accept", content: { ok: true } }
-        yield* b.request("tasks/update", { taskId, inputResponses: { sure } })
-        yield* b.line("done")
-        const task = yield* ended(b, taskId)
+        const { a, b, task } = yield* answeredElsewhere(kind, where)
         assert.deepStrictEqual(task["result"]?.structuredContent, { values: ["0", "true", "1"] })
         assert.strictEqual(bodies(a, b).length, 2)
       })

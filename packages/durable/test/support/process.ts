@@ -87,3 +87,20 @@ export const ended = (server: Process, taskId: string): Effect.Effect<Seen> =>
   server
     .request("tasks/get", { taskId })
     .pipe(Effect.repeat({ until: ({ status }) => endings.includes(status), schedule: Schedule.spaced("10 millis") }))
+
+/** Runs a task that asks, kills its process while it waits, and gives the answer to the next process: both of them, and the task's end. */
+export const answeredElsewhere = Effect.fnUntraced(function* (kind: string, place: string) {
+  const a = yield* start(kind, place)
+  const taskId = yield* call(a, { count: 2, millis: 1, ask: true })
+  yield* a.line("recorded 0")
+  yield* a
+    .request("tasks/get", { taskId })
+    .pipe(Effect.repeat({ until: ({ status }) => status === "input_required", schedule: Schedule.spaced("10 millis") }))
+  yield* a.signal("SIGKILL")
+  yield* a.exited
+  const b = yield* start(kind, place)
+  const sure = { action: "accept", content: { ok: true } }
+  yield* b.request("tasks/update", { taskId, inputResponses: { sure } })
+  yield* b.line("done")
+  return { a, b, task: yield* ended(b, taskId) }
+})
