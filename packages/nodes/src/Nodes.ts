@@ -39,7 +39,7 @@ export const layerMemory = (network: Network, options: Options = {}): Layer.Laye
 
 /**
  * A node of those that share a Postgres, by `@effect/sql-pg`. It makes its tables (`mcp_node`, `mcp_session`, `mcp_event`, `mcp_reply`,
- * `mcp_secret`), and has two connections beside its pool: one for its lease, one where it waits for hints. Nodes reach each other over TCP, at `advertise` and
+ * `mcp_secret`, `mcp_rate`), and has two connections beside its pool: one for its lease, one where it waits for hints. Nodes reach each other over TCP, at `advertise` and
  * `port`: keep that network private, since bodies are not encrypted. Fails where the database does not answer at the start.
  *
  * @example

@@ -1,6 +1,7 @@
 /** The services of a node, of what its kind of network has. */
 import type { EventStore } from "@effect-mcp/server/EventStore"
 import { type Bus, Nodes, type NodesUnavailable } from "@effect-mcp/server/Nodes"
+import { RateLimitStore } from "@effect-mcp/server/RateLimitStore"
 import { ReplayGuard } from "@effect-mcp/server/ReplayGuard"
 import * as StateSeal from "@effect-mcp/server/StateSeal"
 import * as Context from "effect/Context"
@@ -12,6 +13,7 @@ import type * as Scope from "effect/Scope"
 import { Directory } from "./directory/Directory.ts"
 import type { DirectoryStore, Times } from "./directory/DirectoryStore.ts"
 import type { NodeRelay } from "./relay/NodeRelay.ts"
+import { Outage } from "./directory/Outage.ts"
 import { makeSharedReplies, type ReplyStore } from "./directory/SharedReplies.ts"
 
 export interface Options {
@@ -22,6 +24,12 @@ export interface Options {
   readonly lease?: Duration.Input | undefined
   /** How long the sessions of a node that is gone are kept for clients that come back. Default 30 minutes. */
   readonly keep?: Duration.Input | undefined
+  /**
+   * Whether the nodes count together for `rateLimit` of the server: a caller with a name or an address has one budget, wherever its requests
+   * arrive. Each node then writes to the database after each twentieth of a second's budget of a caller, and no request waits for that.
+   * Default false: each node allows the whole budget.
+   */
+  readonly sharedRateLimits?: boolean | undefined
 }
 
 export const timesOf = ({ keep = "30 minutes", lease = "1500 millis" }: Options): Times => {
@@ -39,8 +47,16 @@ export interface Network {
   readonly bus: Bus
   readonly events: EventStore["Service"]
   readonly replies: ReplyStore
+  /** Undefined where each node counts for itself. */
+  readonly rates: RateLimitStore["Service"] | undefined
   /** 32 bytes that the nodes share. */
   readonly key: Uint8Array
+}
+
+const sharedRates = (rates: Network["rates"]): Context.Context<never> => {
+  if (rates === undefined) return Context.empty()
+  const outage = new Outage("The store of rate limits")
+  return Context.make(RateLimitStore, { settle: (uses) => outage.noted(rates.settle(uses)) })
 }
 
 export type Services = Nodes | ReplayGuard | StateSeal.StateSeal
@@ -49,10 +65,11 @@ export const layerOf = <R>(
   network: Effect.Effect<Network, NodesUnavailable, R>
 ): Layer.Layer<Services, NodesUnavailable, Exclude<R, Scope.Scope>> =>
   Layer.unwrap(
-    Effect.map(network, ({ address, bus, events, key, relay, replies, store, times }) => {
+    Effect.map(network, ({ address, bus, events, key, rates, relay, replies, store, times }) => {
       const node = Effect.map(Directory.make({ store, times, address, relay }), (directory) =>
         Context.make(Nodes, { directory, relay, bus, events }).pipe(
-          Context.add(ReplayGuard, makeSharedReplies(replies, directory))
+          Context.add(ReplayGuard, makeSharedReplies(replies, directory)),
+          Context.merge(sharedRates(rates))
         )
       )
       return Layer.merge(Layer.effectContext(node), StateSeal.layer([{ id: "nodes", key: Redacted.make(key) }]))

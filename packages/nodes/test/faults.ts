@@ -7,6 +7,7 @@ const death = "packages/nodes/test/death.test.ts"
 const relay = "packages/nodes/test/relay/TcpRelay.test.ts"
 const endpoints = "packages/nodes/test/endpoints.test.ts"
 const laws = "packages/nodes/test/laws.test.ts"
+const rates = "packages/nodes/test/rates.test.ts"
 const sessions = "packages/nodes/test/sessions.test.ts"
 const remote = "packages/server/src/http/session/RemoteSessions.ts"
 
@@ -339,5 +340,19 @@ export const faults: ReadonlyArray<Fault> = [
     from: "this.failures++ === 0",
     to: "this.failures++ >= 0",
     test: directory
+  },
+  {
+    name: "A bucket on Postgres is full again with each use",
+    file: "packages/nodes/src/postgres/rates.ts",
+    from: "least(2 * EXCLUDED.rate, mcp_rate.tokens",
+    to: "least(2 * EXCLUDED.rate, 2 * EXCLUDED.rate",
+    test: rates
+  },
+  {
+    name: "A bucket on Redis holds more than twice its rate",
+    file: "packages/nodes/src/redis/scripts.ts",
+    from: "tokens = math.min(tokens, known[1]",
+    to: "tokens = math.max(tokens, known[1]",
+    test: rates
   }
 ]

@@ -1,6 +1,7 @@
 export * as McpServer from "./McpServer.ts"
 export * as Middleware from "./features/Middleware.ts"
 export * as RateLimit from "./features/RateLimit.ts"
+export * as RateLimitStore from "./features/RateLimitStore.ts"
 export * as Nodes from "./session/Nodes.ts"
 export * as EventStore from "./session/EventStore.ts"
 export * as StateSeal from "./mrtr/StateSeal.ts"

@@ -2,6 +2,7 @@
 import { type RelayEndpoint, RelayError } from "@effect-mcp/server/Nodes"
 import type { EventStore } from "@effect-mcp/server/EventStore"
 import { makeMemory } from "@effect-mcp/server/EventStore"
+import { makeMemory as makeRates, type RateLimitStore } from "@effect-mcp/server/RateLimitStore"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -28,6 +29,7 @@ export class Network {
   readonly events: EventStore["Service"] = makeMemory()
   readonly members = new Map<string, Member>()
   readonly replies = new Map<string, Reply>()
+  readonly rates: RateLimitStore["Service"] = makeRates()
   readonly key: Uint8Array = crypto.getRandomValues(new Uint8Array(32))
   private joined = 0
   private readonly leases = new Map<NodeId, number>()

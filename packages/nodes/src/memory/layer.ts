@@ -122,6 +122,7 @@ export const layer = (network: Network, options: Options) =>
         bus: busOf(network, member),
         events: network.events,
         replies: repliesOf(network),
+        rates: options.sharedRateLimits === true ? network.rates : undefined,
         key: network.key
       }
     })

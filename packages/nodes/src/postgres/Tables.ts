@@ -23,6 +23,10 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
     "CREATE TABLE mcp_reply (jti text PRIMARY KEY, node text NOT NULL, expires timestamptz NOT NULL, reply text)",
     "CREATE INDEX mcp_reply_expires ON mcp_reply (expires)",
     "CREATE TABLE mcp_secret (name text PRIMARY KEY, value text NOT NULL)"
+  ],
+  [
+    `CREATE UNLOGGED TABLE mcp_rate (bucket text PRIMARY KEY, tokens double precision NOT NULL, rate double precision NOT NULL,
+      at timestamptz NOT NULL)`
   ]
 ]
 

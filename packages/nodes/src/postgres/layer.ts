@@ -9,6 +9,7 @@ import { Topics } from "../events/Topics.ts"
 import { layerOf, type Options, timesOf } from "../layerOf.ts"
 import * as TcpRelay from "../relay/TcpRelay.ts"
 import { LeaseConnection } from "./LeaseConnection.ts"
+import { ratesIn } from "./rates.ts"
 import { directoryOf, eventsIn, query, repliesIn, unavailable } from "./stores.ts"
 import { migrate, secret } from "./Tables.ts"
 
@@ -70,6 +71,7 @@ export const layer = (options: PostgresOptions) =>
         store: directoryOf(run, ofLease.run, times),
         events: eventsIn(sql),
         replies: repliesIn(sql),
+        rates: options.sharedRateLimits === true ? yield* ratesIn(run) : undefined,
         key: Buffer.from(secrets.key, "hex")
       }
     })

@@ -5,6 +5,7 @@ import { createClient } from "redis"
 import { Topics } from "../events/Topics.ts"
 import { layerOf, type Options, timesOf } from "../layerOf.ts"
 import * as TcpRelay from "../relay/TcpRelay.ts"
+import { ratesIn } from "./rates.ts"
 import { type Client, command, directoryOf, eventsIn, repliesIn } from "./stores.ts"
 
 export interface RedisOptions extends Options, TcpRelay.Options {
@@ -87,6 +88,7 @@ export const layer = ({ prefix = "mcp:", url, ...options }: RedisOptions) =>
         store: directoryOf(redis, prefix, times),
         events: eventsIn(redis, prefix, times),
         replies: repliesIn(redis, prefix),
+        rates: options.sharedRateLimits === true ? ratesIn(redis, prefix) : undefined,
         key: Buffer.from(key, "hex")
       }
     })

@@ -54,3 +54,22 @@ local noted = redis.call('GET', KEYS[1])
 if noted then return noted end
 redis.call('SET', KEYS[1], ARGV[1], 'PXAT', ARGV[2])
 return 'first'`
+
+/** Takes what was used from buckets; gives the tokens that each has then. `KEYS`: the buckets. `ARGV`: of each its rate, and what was used. */
+export const settle = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local left = {}
+for at, key in ipairs(KEYS) do
+  local rate = tonumber(ARGV[2 * at - 1])
+  local known = redis.call('HMGET', key, 'tokens', 'at')
+  local tokens = 2 * rate
+  if known[1] then
+    tokens = math.min(tokens, known[1] + rate * math.max(0, now - known[2]) / 1000)
+  end
+  tokens = tokens - ARGV[2 * at]
+  redis.call('HSET', key, 'tokens', tostring(tokens), 'at', string.format('%d', now))
+  redis.call('PEXPIRE', key, string.format('%d', math.ceil((2 * rate - tokens) / rate * 1000) + 1000))
+  left[at] = tostring(tokens)
+end
+return left`

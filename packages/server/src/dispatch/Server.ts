@@ -22,6 +22,7 @@ import type * as Caching from "../features/Caching.ts"
 import * as Features from "../features/Features.ts"
 import { defaultPageSize } from "../features/Pagination.ts"
 import * as RateLimit from "../features/RateLimit.ts"
+import { RateLimitStore } from "../features/RateLimitStore.ts"
 import { warmUpScopes } from "../internal/warmUpScopes.ts"
 import * as Limits from "../Limits.ts"
 import * as InputRounds from "../mrtr/InputRounds.ts"
@@ -181,7 +182,8 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const listeners = new Set<ChangeNotifier>()
   const sessions = new Set<Session>()
   const logging = Logging.make(options.logging ?? {}, clock)
-  const rateLimit = new RateLimit.RateLimit(options.rateLimit ?? RateLimit.defaults, clock)
+  const settling = yield* settlingOf(options.name, clock)
+  const rateLimit = new RateLimit.RateLimit(options.rateLimit ?? RateLimit.defaults, clock, settling)
   const { askTimeout = "10 minutes", caching = {}, onInitialize, pageSize = defaultPageSize } = options
   const { extensions, instructions, name } = options
   const methods = Methods.make({ features, info, limits, listeners, pageSize })
@@ -262,6 +264,15 @@ const drainOf = (
   const isBusy = () => [...waiting].some(({ isSubscription }) => !isSubscription)
   return new Drain({ sessions, isBusy, begins: () => observer?.drains?.(), fork })
 }
+
+/** Undefined where each node counts for itself. */
+const settlingOf = Effect.fnUntraced(function* (server: string, clock: Clock.Clock) {
+  const store = Option.getOrUndefined(yield* Effect.serviceOption(RateLimitStore))
+  if (store === undefined) return undefined
+  // Loaded where it is used: a server of one node starts without it.
+  const { Settling } = yield* Effect.promise(() => import("../features/Settling.ts"))
+  return yield* Settling.make(store, server, clock)
+})
 
 /** The other nodes, which learn of updates from now on. */
 const sharedWith = Effect.fnUntraced(function* ({ resources }: Features.Features, name: string) {

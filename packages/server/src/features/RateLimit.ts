@@ -2,7 +2,8 @@
  * Limits how often each caller may send a request (spec: security considerations of tools and of completion). On by default.
  *
  * A caller is a principal by issuer and subject, else the address that the endpoint knows, else a session. A request over the limit
- * fails with -31429; its `data.retryAfterMs` says when to send it again. How many requests run at once is bounded by `Limits`.
+ * fails with -31429; its `data.retryAfterMs` says when to send it again. How many requests run at once is bounded by `Limits`. Several nodes
+ * count together where they have a `RateLimitStore`.
  */
 import * as Principal from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -10,6 +11,7 @@ import type * as Method from "@effect-mcp/protocol/Method"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type * as Clock from "effect/Clock"
 import { type Buckets, TokenBucket } from "../internal/TokenBucket.ts"
+import type { Settling } from "./Settling.ts"
 
 /**
  * Requests per second and caller, by method, those of extensions included; twice as many may come in one burst. Methods left out are not
@@ -81,10 +83,13 @@ export class RateLimit {
   private readonly clock: Clock.Clock
   private readonly named = new Map<string, Buckets>()
   private sweepAt = callersKept
+  private readonly settling: Settling | undefined
 
-  constructor(options: Options | false, clock: Clock.Clock) {
+  /** `settling`: of callers with a name or an address, where several nodes share the limits. */
+  constructor(options: Options | false, clock: Clock.Clock, settling?: Settling) {
     this.isOff = options === false
     this.clock = clock
+    this.settling = settling
     for (const [method, perSecond] of Object.entries(options === false ? {} : options)) {
       this.rules.set(method, perSecond === undefined ? undefined : this.rule(method, perSecond))
     }
@@ -116,7 +121,10 @@ export class RateLimit {
     const buckets = name === undefined ? (account.buckets ??= []) : this.bucketsOf(name, now)
     const index = resumed ? rule.index + 1 : rule.index
     const perSecond = resumed ? rule.perSecond * roundsPerRequest : rule.perSecond
-    const bucket = (buckets[index] ??= new TokenBucket(perSecond, now))
+    const bucket = (buckets[index] ??=
+      name === undefined || this.settling === undefined
+        ? new TokenBucket(perSecond, now)
+        : this.settling.bucket(rule.method, resumed, name, perSecond, now))
     return bucket.take(now) ? undefined : excess(rule, resumed, perSecond, bucket.wait(now))
   }
 

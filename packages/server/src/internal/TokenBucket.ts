@@ -7,7 +7,7 @@
 export class TokenBucket {
   private tokens: number
   private at: number
-  private readonly perSecond: number
+  protected readonly perSecond: number
 
   constructor(perSecond: number, now: number) {
     this.perSecond = perSecond
@@ -20,6 +20,12 @@ export class TokenBucket {
     this.tokens = Math.min(2 * this.perSecond, this.tokens + (Math.max(0, now - this.at) / 1000) * this.perSecond)
     this.at = now
     return this.tokens
+  }
+
+  /** Says how many tokens there are. */
+  set(tokens: number, now: number): void {
+    this.tokens = Math.min(2 * this.perSecond, tokens)
+    this.at = now
   }
 
   /** Takes a token, if there is one. */

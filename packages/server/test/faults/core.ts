@@ -7,6 +7,7 @@ const middleware = "packages/server/src/features/Middleware.ts"
 const middlewareTest = "packages/server/test/features/middleware.test.ts"
 const rateLimit = "packages/server/src/features/RateLimit.ts"
 const rateLimitTest = "packages/server/test/features/rate-limit.test.ts"
+const rateLimitStoreTest = "packages/server/test/features/rate-limit-store.test.ts"
 const toolLimits = "packages/server/src/features/ToolLimits.ts"
 const toolLimitsTest = "packages/server/test/features/tool-limits.test.ts"
 const sessions = "packages/server/src/http/session/SessionTable.ts"
@@ -296,6 +297,27 @@ export const coreFaults: ReadonlyArray<Fault> = [
     from: "resumed ? rule.index + 1 : rule.index",
     to: "rule.index",
     test: rateLimitTest
+  },
+  {
+    name: "a node keeps to itself what its callers used",
+    file: "packages/server/src/features/Settling.ts",
+    from: "used: this.used, perSecond",
+    to: "used: 0, perSecond",
+    test: rateLimitStoreTest
+  },
+  {
+    name: "a node does not limit by what callers used at others",
+    file: "packages/server/src/features/Settling.ts",
+    from: "if (level !== undefined) this.set(level - this.used, now)",
+    to: "if (level === Infinity) this.set(level - this.used, now)",
+    test: rateLimitStoreTest
+  },
+  {
+    name: "what a node could not tell of its callers is forgotten",
+    file: "packages/server/src/features/Settling.ts",
+    from: "for (const bucket of buckets) bucket.end(0)",
+    to: "for (const [at, bucket] of buckets.entries()) bucket.end(uses[at]?.used ?? 0)",
+    test: rateLimitStoreTest
   },
   {
     name: "there is no rate limit unless one is asked for",

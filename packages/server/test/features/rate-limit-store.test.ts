@@ -1,0 +1,99 @@
+/** Rate limits that several nodes share: what they admit together. */
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import { NodesUnavailable } from "@effect-mcp/server/Nodes"
+import { makeMemory, RateLimitStore } from "@effect-mcp/server/RateLimitStore"
+import { quiesce } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { connect, everyVersion, serve } from "../support/raw.ts"
+
+const features = Tools.layer(Tool.make("a", { description: "" }), () => Effect.succeed(""))
+const ann = { principal: { subject: "ann", scopes: [], claims: { iss: "https://a.example" } } }
+
+/** Clients of one caller, each at a node of its own. */
+const nodes = (count: number, version: string, perSecond: number, store: RateLimitStore["Service"] | undefined) =>
+  Effect.forEach(Array.from({ length: count }), () => {
+    const served = serve({ features, rateLimit: { "tools/call": perSecond } })
+    const server = store === undefined ? served : Effect.provideService(served, RateLimitStore, store)
+    return Effect.flatMap(server, (server) => connect(server, { version, ...ann }))
+  })
+
+type Client = Effect.Success<ReturnType<typeof nodes>>[number]
+
+/** How many of so many calls are admitted. */
+const admitted = Effect.fnUntraced(function* (client: Client, calls: number) {
+  let count = 0
+  for (let call = 0; call < calls; call++) {
+    const exit = yield* Effect.exit(client.call("a"))
+    if (exit._tag === "Success") count++
+  }
+  yield* quiesce
+  return count
+})
+
+describe("Nodes that share their rate limits", () => {
+  for (const version of everyVersion()) {
+    it.effect(`admit the calls of a caller that one of them would, and one part more for each (${version})`, () =>
+      Effect.gen(function* () {
+        const [a, b, c] = yield* nodes(3, version, 20, makeMemory())
+        assert.strictEqual(yield* admitted(a!, 100), 40)
+        yield* TestClock.adjust("20 millis")
+        // Each learns with its first call what the others have used.
+        for (const client of [b!, c!]) {
+          assert.strictEqual(yield* admitted(client, 1), 1)
+          yield* TestClock.adjust("20 millis")
+          assert.strictEqual(yield* admitted(client, 100), 0)
+        }
+        yield* TestClock.adjust("1 hour")
+        assert.strictEqual(yield* admitted(c!, 100), 40)
+      })
+    )
+  }
+
+  it.effect.prop(
+    "admit a second's budget in a second, wherever the calls come",
+    { turns: Schema.Array(Schema.Literals([0, 1, 2])).check(Schema.isMinLength(50), Schema.isMaxLength(80)) },
+    ({ turns }) =>
+      Effect.gen(function* () {
+        const clients = yield* nodes(3, "2025-11-25", 20, makeMemory())
+        let count = 0
+        // 20 calls in each 20 ms: fifty times what is allowed.
+        for (const turn of turns) {
+          count += yield* admitted(clients[turn]!, 20)
+          yield* TestClock.adjust("20 millis")
+        }
+        const allowed = 40 + (20 * turns.length * 20) / 1000
+        // Of the first calls at a node, before it hears of the others, there are 20 each; later calls pay for them.
+        assert.isAtMost(count, allowed + 2 * 20)
+        yield* TestClock.adjust("10 seconds")
+        assert.isAtMost(yield* admitted(clients[0]!, 100), 40)
+      }),
+    { arbitrary: { runs: 10 } }
+  )
+
+  it.effect("limit by what each has counted where the store does not answer, and tell it later", () =>
+    Effect.gen(function* () {
+      const store = makeMemory()
+      let isAway = true
+      let told = 0
+      const away = new NodesUnavailable({ message: "The store is away" })
+      const [a, b] = yield* nodes(2, "2025-11-25", 20, {
+        settle: (uses) => {
+          if (isAway) return Effect.fail(away)
+          for (const { used } of uses) told += used
+          return store.settle(uses)
+        }
+      })
+      assert.strictEqual(yield* admitted(a!, 100), 40)
+      assert.strictEqual(yield* admitted(b!, 100), 40)
+      isAway = false
+      yield* TestClock.adjust("1 second")
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(told, 80)
+      // The bucket owes 40 since a second, of which 20 have come back; the first to tell learns that with its next call.
+      assert.isAtMost(yield* admitted(a!, 100), 1)
+    })
+  )
+})
