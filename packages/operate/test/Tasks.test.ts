@@ -193,6 +193,27 @@ describe("metrics of tasks", () => {
     }).pipe(Effect.provide(Telemetry.layer()), Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
+  it.effect("count those that no process runs, by state, as the store has them when metrics are exported", () =>
+    Effect.gen(function* () {
+      const parked = (state: string) => gauge("mcp.server.parked_tasks", { "mcp.task.state": state })
+      const { server } = yield* start
+      const client = yield* connect(server, ada)
+      yield* client.call("asks")
+      yield* client.call("sleeps")
+      const cancelled = yield* client.call("sleeps")
+      yield* quiesce
+      assert.strictEqual(yield* parked("sleeping"), 0)
+      // Long enough to be parked.
+      yield* TestClock.adjust("2 minutes")
+      assert.deepStrictEqual([yield* parked("asking"), yield* parked("sleeping"), yield* parked("pending")], [1, 2, 0])
+      assert.strictEqual(yield* gauge("mcp.server.active_tasks", { "mcp.task.state": "sleeping" }), 0)
+      yield* client.cancel(cancelled["taskId"])
+      assert.strictEqual(yield* parked("sleeping"), 2, "the store is not read again at once")
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(yield* parked("sleeping"), 1)
+    }).pipe(Effect.provide(Telemetry.layer()), Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+
   it.effect("are entries of an audit trail, without the id of a task that is a right", () => {
     const lines: Array<string> = []
     const trail = Layer.provide(

@@ -3,6 +3,27 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "the bytes of event streams are not counted",
+    file: "packages/server/src/http/response/SseBody.ts",
+    from: 'if (text !== "") this.written?.(text)',
+    to: "",
+    test: "packages/operate/test/Streams.test.ts"
+  },
+  {
+    name: "an event store that lags behind is not seen",
+    file: "packages/operate/src/telemetry/ServerMetrics.ts",
+    from: "counts.unkept += session.unkept ?? 0",
+    to: "",
+    test: "packages/operate/test/Streams.test.ts"
+  },
+  {
+    name: "the figures of parked tasks stay those of the first export",
+    file: "packages/operate/src/telemetry/TaskMetrics.ts",
+    from: "now - this.looked >= fresh",
+    to: "this.looked === -Infinity",
+    test: "packages/operate/test/Tasks.test.ts"
+  },
+  {
     name: "each follower of the changes reads for itself",
     file: "packages/operate/src/admin/changes.ts",
     from: 'Stream.share({ capacity: 1, strategy: "sliding", replay: 1 })',

@@ -59,4 +59,9 @@ export class WatchedSink implements Sink {
     const { below } = this
     return below.backlog === undefined ? undefined : () => below.backlog?.() ?? 0
   }
+
+  get unkept(): (() => number) | undefined {
+    const { below } = this
+    return below.unkept === undefined ? undefined : () => below.unkept?.() ?? 0
+  }
 }

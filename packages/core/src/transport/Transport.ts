@@ -115,6 +115,8 @@ export interface Sink {
   readonly left?: Effect.Effect<void> | undefined
   /** Bytes that wait to be written, for views. Default: not known. */
   readonly backlog?: (() => number) | undefined
+  /** Bytes that were sent and that the store of events has not kept yet, for views. Default: there is no such store. */
+  readonly unkept?: (() => number) | undefined
 }
 
 /** Bytes of a transport since it was opened; `sent` counts the characters of messages, which are the bytes of ASCII. */

@@ -8,6 +8,7 @@ import {
   type Lease,
   Lost,
   type Parked,
+  type ParkedCounts,
   type RecordInTransaction,
   type Wake
 } from "@effect-mcp/tasks/Journal"
@@ -277,6 +278,16 @@ class SqlJournal {
     )
   }
 
+  get parkedCounts(): Effect.Effect<ParkedCounts, SqlError> {
+    type Row = { readonly state: keyof ParkedCounts; readonly count: number }
+    return Effect.map(this.tables.query<Row>(this.tables.statements.parkedCounts, []), (rows) => ({
+      asking: 0,
+      sleeping: 0,
+      pending: 0,
+      ...Object.fromEntries(rows.map(({ count, state }) => [state, Number(count)]))
+    }))
+  }
+
   /** Ends what is late, forgets what is old or too much, in parts: no statement takes long. */
   get sweep(): Effect.Effect<number, SqlError> {
     const { kept, keptBytes, limits, statements } = this.tables
@@ -328,6 +339,7 @@ export const make = (tables: Tables): Journal["Service"] => {
     settle: (lease, outcome, message) => patient<void, Lost>(journal.settle(lease, outcome, message)),
     // A view is read again.
     parked: (max) => Effect.orDie(journal.parked(max)),
+    parkedCounts: Effect.orDie(journal.parkedCounts),
     lost: (lease) => journal.lost(lease),
     sweep: Effect.orDie(journal.sweep)
   }

@@ -34,6 +34,11 @@ const reading = ({ now, text }: Dialect) => {
     parked: text(
       `SELECT *, 0 AS late FROM mcp_task WHERE outcome IS NULL AND node IS NULL AND expires > ${now} ORDER BY created, id LIMIT ${integer}`
     ),
+    parkedCounts: text(
+      `SELECT CASE WHEN due <= ${now} THEN 'pending' WHEN open > 0 THEN 'asking' ELSE 'sleeping' END AS state,
+        CAST(count(*) AS integer) AS count
+       FROM mcp_task WHERE outcome IS NULL AND node IS NULL AND expires > ${now} GROUP BY 1`
+    ),
     /** epoch, key, id */
     watch: text(
       `SELECT t.version, CASE WHEN ${held(now, "t.")} THEN 1 ELSE 0 END AS held, e.answer

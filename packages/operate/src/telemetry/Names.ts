@@ -42,11 +42,13 @@ export const serverMetrics = {
   subscriptions: gauge("mcp.server.active_subscriptions", "{subscription}", "Subscriptions that are open"),
   questions: gauge("mcp.server.open_questions", "{question}", "Questions that wait for answers of clients"),
   backlog: gauge("mcp.server.backlog", "By", "Bytes that wait until clients read them"),
+  unkept: gauge("mcp.server.event_store.lag", "By", "Bytes of events that the event store has not kept yet"),
   task: seconds("mcp.server.task.duration", "Time from the creation of a task to its end"),
   taskRun: seconds("mcp.server.task.run.duration", "How long runs of tasks took"),
   tasksCreated: counter("mcp.server.task.created", "{task}", "Tasks that were created"),
   taskRetries: counter("mcp.server.task.retries", "{run}", "Runs after one that recorded nothing new"),
   tasks: gauge("mcp.server.active_tasks", "{task}", "Tasks that run in this process, by state"),
+  tasksParked: gauge("mcp.server.parked_tasks", "{task}", "Tasks of the store that no process runs, by state"),
   taskQuestions: gauge("mcp.server.task.open_questions", "{question}", "Questions of them that wait for answers")
 } as const
 

@@ -45,7 +45,7 @@ const reasonsOfStatus: Readonly<Record<number, string>> = {
 
 /** What is open at servers now. */
 const count = (servers: Iterable<Observed>) => {
-  const counts = { sessions: 0, active: 0, pending: 0, subscriptions: 0, questions: 0, backlog: 0 }
+  const counts = { sessions: 0, active: 0, pending: 0, subscriptions: 0, questions: 0, backlog: 0, unkept: 0 }
   const add = ({ isSubscription, state }: { readonly isSubscription: boolean; readonly state: string }): void => {
     if (isSubscription) counts.subscriptions++
     else if (state === "pending") counts.pending++
@@ -57,6 +57,7 @@ const count = (servers: Iterable<Observed>) => {
       for (const request of session.peer.open()) add(request)
       counts.questions += session.peer.outstanding()
       counts.backlog += session.backlog ?? 0
+      counts.unkept += session.unkept ?? 0
       if (session.hasSubscriptions) counts.subscriptions += session.subscriptions.size
     }
     for (const request of stateless) add(request)
@@ -87,6 +88,7 @@ const gauges = (servers: ReadonlySet<Observed>, closed: Carried, context: Contex
       gauge(serverMetrics.subscriptions, ({ subscriptions }) => subscriptions),
       gauge(serverMetrics.questions, ({ questions }) => questions),
       gauge(serverMetrics.backlog, ({ backlog }) => backlog),
+      gauge(serverMetrics.unkept, ({ unkept }) => unkept),
       io("receive", "received"),
       io("transmit", "sent")
     ],
@@ -100,8 +102,9 @@ export const make = ({ maxSeries = 2000, targets = true }: Options): Effect.Effe
     const servers = new Set<Observed>()
     const closed: Carried = { received: 0, sent: 0 }
     yield* gauges(servers, closed, context)
-    yield* TaskMetrics.gauges(servers, context)
-    return observer({ context, clock: yield* Clock.Clock, targets, limit: new SeriesLimit(maxSeries), servers, closed })
+    const clock = yield* Clock.Clock
+    yield* TaskMetrics.gauges(servers, clock, context)
+    return observer({ context, clock, targets, limit: new SeriesLimit(maxSeries), servers, closed })
   })
 
 interface Parts {

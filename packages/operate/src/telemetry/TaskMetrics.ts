@@ -1,18 +1,68 @@
-/** The metrics of tasks. Those that are parked run nowhere: no gauge counts them, and views show them. */
+/** The metrics of tasks: of those that run in this process, and of those of its store that no process runs. */
 import { errorTypeOf } from "@effect-mcp/core/internal/Spans"
+import type { ParkedCounts } from "@effect-mcp/server/internal/TaskSource"
 import type { Observed, Observer } from "@effect-mcp/server/Observer"
+import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import { serverMetrics, value } from "./Names.ts"
 import { read } from "./read.ts"
 import { Series, type SeriesLimit } from "./Series.ts"
 
 const states = ["running", "asking", "sleeping"] as const
+const parkedStates = ["asking", "sleeping", "pending"] as const
+
+/** How long the counts of a store are used, in milliseconds: an exporter reads several series of them. */
+const fresh = 5000
+
+/**
+ * The counts of parked tasks. A gauge cannot wait for a store, so a read starts the next look at it: the figure of a store that answers
+ * later is that of the read before.
+ */
+class ParkedTasks {
+  private counts: ParkedCounts = { asking: 0, sleeping: 0, pending: 0 }
+  private looked = -Infinity
+  private looking = false
+  private readonly servers: ReadonlySet<Observed>
+  private readonly clock: Clock.Clock
+  private readonly fork: (effect: Effect.Effect<void>) => void
+
+  constructor(servers: ReadonlySet<Observed>, clock: Clock.Clock, fork: ParkedTasks["fork"]) {
+    this.servers = servers
+    this.clock = clock
+    this.fork = fork
+  }
+
+  count(state: keyof ParkedCounts): number {
+    const now = this.clock.currentTimeMillisUnsafe()
+    if (!this.looking && now - this.looked >= fresh) {
+      this.looking = true
+      this.looked = now
+      this.fork(this.look)
+    }
+    return this.counts[state]
+  }
+
+  /** A store that fails leaves the figures as they are. */
+  private get look(): Effect.Effect<void> {
+    const sources = Array.from(this.servers, ({ tasks }) => [...tasks.all]).flat()
+    return Effect.forEach(sources, ({ parked }) => parked).pipe(
+      Effect.map((all) => {
+        const sum = (state: keyof ParkedCounts) => all.reduce((sum, counts) => sum + counts[state], 0)
+        this.counts = { asking: sum("asking"), sleeping: sum("sleeping"), pending: sum("pending") }
+      }),
+      Effect.ignoreCause,
+      Effect.ensuring(Effect.sync(() => (this.looking = false)))
+    )
+  }
+}
 
 /** Registers the gauges for as long as the scope. */
 export const gauges = (
   servers: ReadonlySet<Observed>,
+  clock: Clock.Clock,
   context: Context.Context<never>
 ): Effect.Effect<void, never, Scope.Scope> => {
   const count = (of: (typeof states)[number] | "questions") => (): { readonly value: number } => {
@@ -20,13 +70,18 @@ export const gauges = (
     for (const server of servers) for (const source of server.tasks.all) tasks += source.count()[of]
     return { value: tasks }
   }
-  return Effect.all(
-    [
-      ...states.map((state) => read(value(serverMetrics.tasks, { "mcp.task.state": state }), context, count(state))),
-      read(value(serverMetrics.taskQuestions), context, count("questions"))
-    ],
-    { discard: true }
-  )
+  return Effect.gen(function* () {
+    const fork = yield* FiberSet.makeRuntime<never, void>()
+    const parked = new ParkedTasks(servers, clock, fork)
+    for (const state of states) {
+      yield* read(value(serverMetrics.tasks, { "mcp.task.state": state }), context, count(state))
+    }
+    for (const state of parkedStates) {
+      const metric = value(serverMetrics.tasksParked, { "mcp.task.state": state })
+      yield* read(metric, context, () => ({ value: parked.count(state) }))
+    }
+    yield* read(value(serverMetrics.taskQuestions), context, count("questions"))
+  })
 }
 
 /** Names of tools are the server's own. */

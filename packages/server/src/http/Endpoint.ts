@@ -344,7 +344,7 @@ export const make = Effect.fnUntraced(function* (
   }
   yield* server.drain.endBy(endpoint.end)
   const { observer } = server
-  if (observer === undefined) return endpoint
+  if (observer?.refused === undefined && observer?.carried === undefined) return endpoint
   const { observedEndpoint } = yield* Effect.promise(() => import("./observedEndpoint.ts"))
   return { admission, exchanges, end: endpoint.end, ...observedEndpoint(endpoint, observer) }
 })

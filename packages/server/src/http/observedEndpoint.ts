@@ -3,10 +3,12 @@ import { exitOf } from "@effect-mcp/core/internal/eager"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import { byteLengthOf } from "../internal/bytesOf.ts"
 import type { Observer } from "../view/Observer.ts"
 import type { Read } from "./request/Body.ts"
 import type { HttpExchange } from "./request/HttpExchange.ts"
 import type { HttpRequest } from "./request/HttpRequest.ts"
+import { SseHttpBody } from "./response/SseResponse.ts"
 import { sessionIdHeader } from "./session/HttpSessions.ts"
 
 /** Statuses of the endpoint itself; 400 and 404 without a session may be the answers of a server, too. */
@@ -27,6 +29,14 @@ export const observedEndpoint = (endpoint: Answering, observer: Observer): Answe
     const { address, method, principal } = http
     observer.refused?.({ status, method, principal, address })
   }
+  /** Events are counted as they are written. */
+  const carry = (received: number, { body }: HttpServerResponse): void => {
+    const { carried } = observer
+    if (carried === undefined) return
+    if (body instanceof SseHttpBody) body.sse.written = (text) => carried(0, byteLengthOf(text))
+    // Not the length of its bytes, which are made of its text when they are read.
+    carried(received, body._tag === "Uint8Array" ? body.contentLength : 0)
+  }
   const then = (answer: Answer, f: (response: HttpServerResponse) => void): Answer => {
     const exit = exitOf(answer)
     if (exit === undefined) return Effect.tap(answer, (response) => Effect.sync(() => f(response)))
@@ -42,10 +52,12 @@ export const observedEndpoint = (endpoint: Answering, observer: Observer): Answe
     post: (http, body, exchange) =>
       then(endpoint.post(http, body, exchange), (response) => {
         look(http, response)
-        observer.carried?.(typeof body === "string" ? 0 : body.length, lengthOf(response))
+        carry(typeof body === "string" ? 0 : body.length, response)
       }),
-    other: (http, exchange) => then(endpoint.other(http, exchange), (response) => look(http, response))
+    other: (http, exchange) =>
+      then(endpoint.other(http, exchange), (response) => {
+        look(http, response)
+        carry(0, response)
+      })
   }
 }
-
-const lengthOf = ({ body }: HttpServerResponse): number => (body._tag === "Uint8Array" ? body.body.length : 0)

@@ -42,11 +42,16 @@ export interface TaskCounts {
   readonly questions: number
 }
 
+/** Tasks of the store that no process runs. */
+export type ParkedCounts = Readonly<Record<"asking" | "sleeping" | "pending", number>>
+
 export interface TaskSource {
   /** The oldest first. */
   readonly list: Effect.Effect<ReadonlyArray<OpenTask>>
   /** Those that run in this process, by state: for gauges, which cannot wait. */
   readonly count: () => TaskCounts
+  /** Those that no process runs, of the whole store. */
+  readonly parked: Effect.Effect<ParkedCounts>
   /** Ends a task, whose client is told the reason; false where it has ended. */
   readonly cancel: (id: string, reason: string) => Effect.Effect<boolean>
 }

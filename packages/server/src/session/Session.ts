@@ -138,6 +138,11 @@ export class Session implements Subscriber {
     return this.peer.sink.backlog?.()
   }
 
+  /** Bytes that were sent to its client and that the event store has not kept yet, for views; undefined where there is no store. */
+  get unkept(): number | undefined {
+    return this.peer.sink.unkept?.()
+  }
+
   /** Runs an effect in a fiber of the session. */
   fork(effect: Effect.Effect<void>): void {
     Fiber.runIn(this.runFork(effect), this.scope)

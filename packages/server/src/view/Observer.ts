@@ -103,7 +103,7 @@ export interface Observer {
   /** Called when an operator begins to drain the server. */
   readonly drains?: () => void
   readonly refused?: (refusal: RefusedRequest) => void
-  /** Called with the bytes of each body of HTTP; event streams are not counted. */
+  /** Called with the bytes of each body of HTTP, and of each write of an event stream. */
   readonly carried?: (received: number, sent: number) => void
   /** Runs when the server is built; what it acquires lives as long as the server. */
   readonly serves?: (observed: Observed) => Effect.Effect<void, never, Scope.Scope>

@@ -254,9 +254,16 @@ const list = Effect.fnUntraced(function* (model: Model, { owner, size }: Extract
   } while (cursor !== undefined)
   const expected = model.tasks.flatMap((task) => (task.owner === owner ? [task.id] : []))
   yield* check(ids.toSorted().join() === expected.toSorted().join(), "A list has all tasks of its owner, once", ids)
-  const parked = (yield* (yield* Journal).parked(100)).map(({ task }) => task.id)
+  const journal = yield* Journal
+  const parked = (yield* journal.parked(100)).map(({ task }) => task.id)
   const waiting = model.tasks.flatMap(({ held, id, outcome }) => (held || outcome !== undefined ? [] : [id]))
   yield* check(parked.toSorted().join() === waiting.toSorted().join(), "Parked are the tasks that no node runs", parked)
+  const { asking, pending, sleeping } = yield* journal.parkedCounts
+  yield* check(asking + pending + sleeping === parked.length, "The counts of parked tasks are those of their list", {
+    asking,
+    pending,
+    sleeping
+  })
 })
 
 const agrees = (task: Known, seen: Task): boolean =>

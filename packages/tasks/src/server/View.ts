@@ -46,6 +46,7 @@ export const sourceOf = ({
       const questions = tasks.reduce((sum, { asking }) => sum + asking.length, 0)
       return { running: of("running"), asking: of("asking"), sleeping: of("sleeping"), questions }
     },
+    parked: journal.parkedCounts,
     cancel: (id, reason) =>
       Effect.gen(function* () {
         const owner =

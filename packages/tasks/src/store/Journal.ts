@@ -82,6 +82,15 @@ export interface Parked {
   readonly due: number | undefined
 }
 
+/** How many tasks are parked. */
+export interface ParkedCounts {
+  /** They wait for answers of their clients. */
+  readonly asking: number
+  readonly sleeping: number
+  /** They are due, and no node has claimed them yet. */
+  readonly pending: number
+}
+
 /** What a server gives an engine. */
 export interface Server {
   /** Leases a task to this node; see `take` of the journal. */
@@ -136,6 +145,8 @@ export class Journal extends Context.Service<
     readonly settle: (lease: Lease, outcome: Outcome, message?: string) => Effect.Effect<void, Lost>
     /** At most `max` tasks that have not ended and are leased to no node, oldest first; for views. */
     readonly parked: (max: number) => Effect.Effect<ReadonlyArray<Parked>>
+    /** How many of them there are, all of the store; for gauges. */
+    readonly parkedCounts: Effect.Effect<ParkedCounts>
     /** Waits until the lease is lost. */
     readonly lost: (lease: Lease) => Effect.Effect<Lost>
     /** Ends tasks that are past their ttl, forgets those that ended long ago; gives how many of both. */

@@ -47,6 +47,8 @@ export const keepAliveTimer = (every: Duration.Input, clock: Clock.Clock, fork: 
 export class SseBody {
   /** Written before anything of the source; empty once it was. */
   prefix = ""
+  /** Called with what is written, where that is observed. */
+  written: ((text: string) => void) | undefined = undefined
   private readonly source: EventSource
   /** Written at the end; once it is set, the source keeps the rest for another body. */
   private suffix: string | undefined = undefined
@@ -99,6 +101,7 @@ export class SseBody {
     const text = this.prefix + source.take(this) + (suffix ?? "")
     this.prefix = ""
     this.done = suffix !== undefined || (source.ended && source.isEmpty)
+    if (text !== "") this.written?.(text)
     return text === "" && this.done ? undefined : text
   }
 

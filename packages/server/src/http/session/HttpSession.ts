@@ -276,6 +276,11 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
     return this.getStream?.backlog ?? 0
   }
 
+  /** Of all its streams. */
+  unkept(): number {
+    return this.streams?.log?.unkept ?? 0
+  }
+
   send(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, _lane: Transport.Lane, relatedTo?: JsonRpc.Id): void {
     for (const one of JsonRpc.isBatch(message) ? message : [message]) {
       const response = relatedTo === undefined ? undefined : this.responses?.get(relatedTo)

@@ -53,6 +53,11 @@ export class SessionLog {
     this.runFork = runFork
   }
 
+  /** Bytes that the store has not kept yet. */
+  get unkept(): number {
+    return this.behind
+  }
+
   // ---- for streams
 
   /** The log of one stream. */
