@@ -284,7 +284,7 @@ class SqlJournal {
       asking: 0,
       sleeping: 0,
       pending: 0,
-      ...Object.fromEntries(rows.map(({ count, state }) => [state, Number(count)]))
+      ...Object.fromEntries(rows.map(({ count, state }) => [state, count]))
     }))
   }
 

@@ -2,7 +2,7 @@
 import * as Base64Url from "effect/encoding/Base64Url"
 import type * as Deferred from "effect/Deferred"
 import { Expired, type NewTask, type Task } from "../model/Task.ts"
-import { type Entry, type Lease, Lost } from "./Journal.ts"
+import { type Entry, type Lease, Lost, type Parked, type ParkedCounts } from "./Journal.ts"
 import type { Limits } from "./TaskStore.ts"
 
 /** A task with what its owner does not see. */
@@ -103,3 +103,13 @@ const randomText = (): string => {
  * an id that begins with "-" is a flag on a command line.
  */
 export const newId = (): string => `t${randomText()}`
+
+/** The counts of all parked tasks of a store. */
+export const countsOf = (parked: ReadonlyArray<Parked>, now: number): ParkedCounts => {
+  const counts = { asking: 0, sleeping: 0, pending: 0 }
+  for (const { due, task } of parked) {
+    if (due !== undefined && due <= now) counts.pending++
+    else counts[task.questions.size > 0 ? "asking" : "sleeping"]++
+  }
+  return counts
+}

@@ -13,17 +13,8 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { type Answer, expiredAfter, type NewTask, type Outcome, type Question, type Task } from "../model/Task.ts"
 import { Kept, type KeptOptions } from "./Kept.ts"
-import { bytesOf, hasRoom, keep, lostOf, newId, newTask, none, type Row } from "./Row.ts"
-import {
-  type Claimed,
-  type Entry,
-  Journal,
-  JournalFull,
-  type Lease,
-  type Lost,
-  type ParkedCounts,
-  type Wake
-} from "./Journal.ts"
+import { bytesOf, countsOf, hasRoom, keep, lostOf, newId, newTask, none, type Row } from "./Row.ts"
+import { type Claimed, type Entry, Journal, JournalFull, type Lease, type Lost, type Wake } from "./Journal.ts"
 import { type Answers, defaultLimits, LimitReached, type Limits, TaskStore, UnknownCursor } from "./TaskStore.ts"
 
 const noRoom = "The tasks of this caller that have ended leave no room: read how they ended, or wait until they expire"
@@ -345,17 +336,6 @@ class Memory {
     })
   }
 
-  get parkedCounts(): Effect.Effect<ParkedCounts> {
-    return Effect.map(this.parked(Infinity), (parked) => {
-      const counts = { asking: 0, sleeping: 0, pending: 0 }
-      for (const { due, task } of parked) {
-        if (due !== undefined && due <= this.now) counts.pending++
-        else counts[task.questions.size > 0 ? "asking" : "sleeping"]++
-      }
-      return counts
-    })
-  }
-
   settle(lease: Lease, outcome: Outcome, message?: string): Effect.Effect<void, Lost> {
     return this.under(lease, (row) => Effect.sync(() => this.end(row, outcome, message)))
   }
@@ -412,7 +392,7 @@ export const layer = (options: Options = {}): Layer.Layer<TaskStore | Journal> =
           park: (lease, wake) => memory.park(lease, wake),
           settle: (lease, outcome, message) => memory.settle(lease, outcome, message),
           parked: (max) => memory.parked(max),
-          parkedCounts: memory.parkedCounts,
+          parkedCounts: Effect.map(memory.parked(Infinity), (all) => countsOf(all, clock.currentTimeMillisUnsafe())),
           lost: (lease) => memory.lost(lease),
           sweep: memory.sweep
         })

@@ -276,7 +276,6 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
     return this.getStream?.backlog ?? 0
   }
 
-  /** Of all its streams. */
   unkept(): number {
     return this.streams?.log?.unkept ?? 0
   }
