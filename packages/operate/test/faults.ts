@@ -7,14 +7,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/server/src/http/response/SseBody.ts",
     from: 'if (text !== "") this.written?.(text)',
     to: "",
-    test: "packages/operate/test/Streams.test.ts"
+    test: "packages/operate/test/telemetry/Streams.test.ts"
   },
   {
     name: "an event store that lags behind is not seen",
     file: "packages/operate/src/telemetry/ServerMetrics.ts",
     from: "counts.unkept += session.unkept ?? 0",
     to: "",
-    test: "packages/operate/test/Streams.test.ts"
+    test: "packages/operate/test/telemetry/Streams.test.ts"
   },
   {
     name: "the figures of parked tasks stay those of the first export",
@@ -28,7 +28,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/operate/src/admin/changes.ts",
     from: 'Stream.share({ capacity: 1, strategy: "sliding", replay: 1 })',
     to: "Effect.succeed",
-    test: "packages/operate/test/changes.test.ts"
+    test: "packages/operate/test/admin/changes.test.ts"
   },
   {
     name: "every name that a client sends is a series",
