@@ -312,7 +312,6 @@ class Memory {
     )
   }
 
-  /** Says when a parked task is due. */
   private wakeUp(row: Row, at: number): void {
     row.wakeAt = at
     if (at <= this.now) this.woken.openUnsafe()
