@@ -8,7 +8,15 @@ export const groups: ReadonlyArray<{ readonly title: string; readonly pages: Rea
   { title: "Several servers", pages: ["several-clients", "agents", "gateway"] },
   {
     title: "Help",
-    pages: ["commands", "troubleshooting", "migrating", "migrating-from-effect-ai", "revisions", "performance"]
+    pages: [
+      "commands",
+      "troubleshooting",
+      "migrating",
+      "migrating-from-effect-ai",
+      "revisions",
+      "performance",
+      "compared"
+    ]
   }
 ]
 

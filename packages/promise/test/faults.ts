@@ -40,8 +40,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a refused token is an anonymous caller",
     file: "packages/promise/src/server/http.ts",
-    from: "if (user === undefined) return",
-    to: "if (user === null) return",
+    from: "if (user === undefined) {",
+    to: "if (user === null) {",
     test: "packages/promise/test/http.test.ts"
   },
   {

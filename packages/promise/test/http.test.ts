@@ -127,6 +127,13 @@ describe.each(Object.entries(ways))("Over %s", (_, serve) => {
         refused.headers.get("www-authenticate"),
         `Bearer error="invalid_token", resource_metadata="${resourceMetadata}"`
       )
+      const unknown = { error: "invalid_token", error_description: "The token is not known: get one from the operator" }
+      assert.deepStrictEqual(await refused.json(), unknown)
+      const anonymous = await fetch(url, { method: "POST" })
+      assert.deepStrictEqual(await anonymous.json(), {
+        error: "unauthorized",
+        error_description: "A token is needed: Authorization: Bearer TOKEN"
+      })
     }
   )
 

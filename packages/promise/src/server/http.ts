@@ -19,7 +19,15 @@ const bearer = (headers: Headers): string | undefined =>
 /** The outcome of authentication: a principal, or the status and headers of a refusal. */
 type Outcome =
   | { readonly principal: Principal }
-  | { readonly status: number; readonly headers: { readonly [name: string]: string } }
+  | { readonly status: number; readonly headers: { readonly [name: string]: string }; readonly body?: string }
+
+/** What a refusal says, in the form of OAuth errors (RFC 6749, 5.2). */
+const refusal = (token: string | undefined): string =>
+  JSON.stringify(
+    token === undefined
+      ? { error: "unauthorized", error_description: "A token is needed: Authorization: Bearer TOKEN" }
+      : { error: "invalid_token", error_description: "The token is not known: get one from the operator" }
+  )
 
 const challenge = (token: string | undefined, { resourceMetadata }: Auth): string => {
   const params = [
@@ -33,7 +41,10 @@ const authenticate = async (auth: Auth, request: AuthRequest, failed: (error: un
   try {
     const token = bearer(request.headers)
     const user = await auth.verify(token, request)
-    if (user === undefined) return { status: 401, headers: { "www-authenticate": challenge(token, auth) } }
+    if (user === undefined) {
+      const headers = { "www-authenticate": challenge(token, auth), "content-type": "application/json" }
+      return { status: 401, headers, body: refusal(token) }
+    }
     const { claims = {}, scopes = [], subject } = user
     return { principal: { subject, scopes, claims } }
   } catch (error) {
@@ -70,7 +81,7 @@ export const listener = (
     const { method = "", url = "" } = request
     void authenticate(auth, { method, url, headers: headersOf(request) }, failed).then((outcome) => {
       if (response.headersSent) return
-      if (!("principal" in outcome)) return void response.writeHead(outcome.status, outcome.headers).end()
+      if (!("principal" in outcome)) return void response.writeHead(outcome.status, outcome.headers).end(outcome.body)
       principals.set(request, outcome.principal)
       return built.listener(request, response)
     })
@@ -92,7 +103,7 @@ export const fetchHandler = (
     const outcome = await authenticate(auth, request, failed)
     return "principal" in outcome
       ? handler(request, Context.make(PrincipalService, outcome.principal))
-      : new Response(null, outcome)
+      : new Response(outcome.body ?? null, outcome)
   }
   return { handler: admitted, dispose }
 }
