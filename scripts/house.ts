@@ -1,8 +1,8 @@
 /**
  * The rules of the house that a program can check; part of `npm run lint`.
  *
- * Owns: one-way rooms, no circles of modules, few loose modules, tests in the room of their module, listed exports that exist, banned
- * names, plain words and short sentences in comments, documents and titles of tests, no counting of scheduler turns, no tests of time, no
+ * Owns: one-way rooms, no circles of modules, few loose modules, tests in the room of their module, listed exports that exist, docstrings
+ * of public values, banned names, plain words and short sentences in comments, documents and titles of tests, no counting of scheduler turns, no tests of time, no
  * lists of methods. Style, types and sizes are for oxlint, oxfmt and tsc.
  * `house.json` holds the findings that are still allowed, per file and rule. The list may only shrink:
  * `node scripts/house.ts --tighten` writes the smaller counts.
@@ -20,6 +20,7 @@ export type Rule =
   | "loose"
   | "mirror"
   | "exports"
+  | "docstrings"
   | "names"
   | "comments"
   | "titles"
@@ -46,6 +47,8 @@ export interface Module {
   readonly comments: ReadonlyArray<{ readonly value: string; readonly start: number }>
   readonly exported: ReadonlyArray<{ readonly name: string; readonly start: number }>
   readonly titles: ReadonlyArray<{ readonly value: string; readonly start: number }>
+  /** The values that are declared and exported without a docstring. */
+  readonly undocumented: ReadonlyArray<{ readonly name: string; readonly start: number }>
   /** The arrays that hold two or more names of methods. */
   readonly methodLists: ReadonlyArray<{ readonly value: string; readonly start: number }>
 }
@@ -68,9 +71,37 @@ const textOf = (title: Argument | undefined): string | undefined => {
   return title?.type === "TemplateLiteral" ? title.quasis.map(({ value }) => value.raw).join(" ") : undefined
 }
 
+/** The exported values without a docstring; that of an overload is for all of them. */
+const undocumentedOf = ({ comments, program }: ReturnType<typeof parseSync>, text: string): Module["undocumented"] => {
+  const found = new Map<string, number>()
+  const documented = new Set<string>()
+  for (const node of program.body) {
+    if (node.type !== "ExportNamedDeclaration" || node.declaration === null) continue
+    const { declaration, start } = node
+    const names =
+      declaration.type === "VariableDeclaration"
+        ? declaration.declarations.flatMap(({ id }) => (id.type === "Identifier" ? [id.name] : []))
+        : declaration.type === "FunctionDeclaration" ||
+            declaration.type === "TSDeclareFunction" ||
+            declaration.type === "ClassDeclaration"
+          ? [declaration.id?.name ?? "default"]
+          : []
+    const hasDocs = comments.some(
+      ({ end, type, value }) =>
+        type === "Block" && value.startsWith("*") && end <= start && /^\s*(?:\/\/.*\s*)*$/.test(text.slice(end, start))
+    )
+    for (const name of names) {
+      if (hasDocs) documented.add(name)
+      else if (!found.has(name)) found.set(name, start)
+    }
+  }
+  return [...found].flatMap(([name, start]) => (documented.has(name) ? [] : [{ name, start }]))
+}
+
 /** A module from its text; `file` is its path from the root of the workspace. */
 export const parse = (file: string, text: string): Module => {
-  const { comments, module, program } = parseSync(file, text)
+  const parsed = parseSync(file, text)
+  const { comments, module, program } = parsed
   const titles: Array<{ readonly value: string; readonly start: number }> = []
   const methodLists: Array<{ readonly value: string; readonly start: number }> = []
   new Visitor({
@@ -102,6 +133,7 @@ export const parse = (file: string, text: string): Module => {
     file,
     text,
     titles,
+    undocumented: undocumentedOf(parsed, text),
     methodLists,
     comments,
     exported,
@@ -339,6 +371,30 @@ export const exportsOf = (
   })
 }
 
+/** Public values without a docstring; a program has no users of its modules. */
+export const docstrings = (
+  directory: string,
+  { exports, private: isPrivate, publishConfig }: Manifest,
+  modules: ReadonlyArray<Module>
+): ReadonlyArray<Finding> => {
+  if (isPrivate === true || Object.keys(publishConfig?.exports ?? {}).join() === "./package.json") return []
+  const isPublic = new Set(
+    Object.entries(exports ?? {}).flatMap(([name, target]) =>
+      target === null || name.startsWith("./internal/") ? [] : [join(directory, target)]
+    )
+  )
+  return modules
+    .filter(({ file }) => isPublic.has(file))
+    .flatMap(({ file, text, undocumented }) =>
+      undocumented.map(({ name, start }) => ({
+        rule: "docstrings" as const,
+        file,
+        line: lineOf(text, start),
+        text: `${name} is public and has no docstring; say shape, units, default and errors`
+      }))
+    )
+}
+
 /** How many findings are still allowed, by file and rule. */
 export type Allowed = Readonly<Record<string, Readonly<Partial<Record<Rule, number>>>>>
 
@@ -380,6 +436,7 @@ const ofPackage = (directory: string): ReadonlyArray<Finding> => {
     ...(manifest.private === true ? [] : looseModules(sources)),
     ...mirrored(sources, tests),
     ...exportsOf(file, manifest, (path) => existsSync(join(root, path))),
+    ...docstrings(directory, manifest, sources),
     ...sources.flatMap(names),
     ...sources.flatMap(methods),
     ...tests.flatMap(time),

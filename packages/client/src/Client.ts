@@ -358,4 +358,5 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
   readonly awaitClosed: Effect.Effect<void, TransportError>
 }
 
+/** The service of a client of one server. */
 export class McpClient extends Context.Service<McpClient, Client>()("@effect-mcp/client/McpClient") {}

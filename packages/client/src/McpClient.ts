@@ -157,19 +157,22 @@ export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient,
     { ...options, revisions: options.revisions ?? Negotiation.stateful }
   )
 
-/** The server's tools, as the service that a server's own registry provides. The next three are the same of other features. */
+/** The tools of the client's server, as the service that a server's own registry provides. */
 export const layerTools: Layer.Layer<Tools, never, McpClient> = Layer.effect(
   Tools,
   Effect.map(McpClient, Sources.tools)
 )
+/** The resources of the client's server, as the service that a server's own registry provides. */
 export const layerResources: Layer.Layer<Resources, never, McpClient> = Layer.effect(
   Resources,
   Effect.map(McpClient, Sources.resources)
 )
+/** The prompts of the client's server, as the service that a server's own registry provides. */
 export const layerPrompts: Layer.Layer<Prompts, never, McpClient> = Layer.effect(
   Prompts,
   Effect.map(McpClient, Sources.prompts)
 )
+/** The completions of the client's server, as the service that a server's own registry provides. */
 export const layerCompletions: Layer.Layer<Completions, never, McpClient> = Layer.effect(
   Completions,
   Effect.map(McpClient, Sources.completions)

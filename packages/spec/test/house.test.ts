@@ -86,6 +86,26 @@ describe("The rules of the house", () => {
     ])
   })
 
+  it("report a public value without a docstring, neither an overload nor an internal one", () => {
+    const text = [
+      "/** A module. */",
+      'import "b"',
+      "/** Documented. */",
+      "export const a = 1",
+      "export const b = 2",
+      "/** Two ways. */",
+      "export function c(x: string): void",
+      "export function c(x: number): void",
+      "export function c(): void {}",
+      "export type T = string"
+    ].join("\n")
+    const modules = [module("A.ts", text), module("B.ts", "export const hidden = 1")]
+    const manifest = { exports: { "./A": "./src/A.ts", "./internal/B": "./src/B.ts" } }
+    const found = House.docstrings("packages/a", manifest, modules)
+    assert.deepStrictEqual(lines(found), ["docstrings packages/a/src/A.ts:5"])
+    assert.deepStrictEqual(House.docstrings("packages/a", { ...manifest, private: true }, modules), [])
+  })
+
   it("report time and memory in a test, unless it lies in the folder for those", () => {
     const clock = ["performance", "now"].join(".")
     const found = ["A.test.ts", "perf/A.test.ts", "support/clock.ts"].flatMap((file) =>

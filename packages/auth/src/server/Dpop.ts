@@ -101,6 +101,7 @@ const makeNonces = (lifetime: number) => {
   })
 }
 
+/** Checks proofs of possession (RFC 9449); `skew` is how far clocks may differ, in seconds. */
 export const make = (options: Options, skew: number): Dpop => {
   const algorithms = options.algorithms ?? defaultAlgorithms
   const maxAge = Duration.toSeconds(options.maxAge ?? "60 seconds")

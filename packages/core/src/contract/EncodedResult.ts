@@ -40,4 +40,5 @@ export class EncodedResult {
   }
 }
 
+/** Whether it is an encoded result. */
 export const isEncodedResult = (u: unknown): u is EncodedResult => u instanceof EncodedResult

@@ -57,6 +57,7 @@ interface State extends Options {
 
 const ended = McpError.invalidParams("The call that asked is not in progress any more: start it again")
 
+/** The calls of a gateway; those that run are interrupted when the scope closes. */
 export const make = (options: Options): Effect.Effect<UpstreamCalls, never, Scope.Scope> =>
   Effect.map(Scope.Scope, (scope) => {
     const state: State = { ...options, scope, calls: new Map(), waiting: new Map() }

@@ -43,6 +43,7 @@ interface Check {
   readonly run: Effect.Effect<unknown, unknown>
 }
 
+/** The service that knows whether a process is ready to serve. */
 export class Health extends Context.Service<
   Health,
   {

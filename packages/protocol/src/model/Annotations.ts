@@ -4,6 +4,7 @@
 import * as Schema from "effect/Schema"
 import { struct } from "./Shape.ts"
 
+/** The author of a message of a prompt or of sampling, and a reader of content. */
 export const Role = Schema.Literals(["user", "assistant"])
 export type Role = typeof Role.Type
 

@@ -6,6 +6,7 @@ import { nameFields } from "./Icon.ts"
 import { metaFields, requestFields } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
+/** The prompt whose argument is completed. */
 export const PromptReference = struct("PromptReference", { type: Schema.Literal("ref/prompt"), ...nameFields })
 export type PromptReference = typeof PromptReference.Type
 
@@ -16,6 +17,7 @@ export const ResourceTemplateReference = struct("ResourceTemplateReference", {
 })
 export type ResourceTemplateReference = typeof ResourceTemplateReference.Type
 
+/** The prompt or resource template whose argument is completed. */
 export const Reference = Schema.Union([PromptReference, ResourceTemplateReference])
 export type Reference = typeof Reference.Type
 

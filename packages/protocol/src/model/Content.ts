@@ -12,6 +12,7 @@ export { Annotations, BlobResourceContents, ResourceContents, Role, TextResource
 
 const annotated = { annotations: Schema.optionalKey(Annotations), ...metaFields }
 
+/** A text. */
 export const TextContent = struct("TextContent", { type: Schema.Literal("text"), text: Schema.String, ...annotated })
 export type TextContent = typeof TextContent.Type
 
@@ -45,6 +46,7 @@ export const EmbeddedResource = struct("EmbeddedResource", {
 })
 export type EmbeddedResource = typeof EmbeddedResource.Type
 
+/** Content of a result or of a prompt's message. */
 export const ContentBlock = Schema.Union([TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource])
 export type ContentBlock = typeof ContentBlock.Type
 

@@ -10,6 +10,7 @@ import { struct } from "./Shape.ts"
 const described = { title: Schema.optionalKey(Schema.String), description: Schema.optionalKey(Schema.String) }
 const Choice = Schema.Struct({ const: Schema.String, title: Schema.String })
 
+/** A field of a form for text; `format` and the lengths restrict it. */
 export const StringSchema = struct("StringSchema", {
   type: Schema.Literal("string"),
   ...described,
@@ -20,6 +21,7 @@ export const StringSchema = struct("StringSchema", {
 })
 export type StringSchema = typeof StringSchema.Type
 
+/** A field of a form for a number or an integer. */
 export const NumberSchema = struct("NumberSchema", {
   type: Schema.Literals(["number", "integer"]),
   ...described,
@@ -29,6 +31,7 @@ export const NumberSchema = struct("NumberSchema", {
 })
 export type NumberSchema = typeof NumberSchema.Type
 
+/** A field of a form for yes or no. */
 export const BooleanSchema = struct("BooleanSchema", {
   type: Schema.Literal("boolean"),
   ...described,
@@ -89,6 +92,7 @@ export const PrimitiveSchema = Schema.Union([
 ])
 export type PrimitiveSchema = typeof PrimitiveSchema.Type
 
+/** The fields of a form, by name. */
 export const RequestedSchema = struct("RequestedSchema", {
   $schema: Schema.optionalKey(Schema.String),
   type: Schema.Literal("object"),
@@ -97,6 +101,7 @@ export const RequestedSchema = struct("RequestedSchema", {
 })
 export type RequestedSchema = typeof RequestedSchema.Type
 
+/** The params of a question by form. */
 export const ElicitFormParams = struct("ElicitFormParams", {
   ...requestFields,
   mode: Schema.optionalKey(Schema.Literal("form")),
@@ -115,9 +120,11 @@ export const ElicitUrlParams = struct("ElicitUrlParams", {
 })
 export type ElicitUrlParams = typeof ElicitUrlParams.Type
 
+/** The params of `elicitation/create`: a form or a URL. */
 export const ElicitParams = Schema.Union([ElicitUrlParams, ElicitFormParams])
 export type ElicitParams = typeof ElicitParams.Type
 
+/** The value of a field that the user filled in. */
 export const ElicitValue = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Array(Schema.String)])
 export type ElicitValue = typeof ElicitValue.Type
 

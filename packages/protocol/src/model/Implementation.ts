@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import { iconFields, nameFields } from "./Icon.ts"
 import { struct } from "./Shape.ts"
 
+/** How a client or a server names itself. */
 export const Implementation = struct("Implementation", {
   ...nameFields,
   ...iconFields,

@@ -17,6 +17,7 @@ export const severity = (level: LoggingLevel): number => levels.indexOf(level)
 export const isAtLeast = (level: LoggingLevel, threshold: LoggingLevel): boolean =>
   severity(level) >= severity(threshold)
 
+/** The params of `logging/setLevel`. */
 export const SetLevelParams = struct("SetLevelParams", { ...requestFields, level: LoggingLevel })
 export type SetLevelParams = typeof SetLevelParams.Type
 

@@ -8,10 +8,13 @@ import { isJsonObject, JsonObject, struct } from "./Shape.ts"
 export const Meta = JsonObject
 export type Meta = typeof Meta.Type
 
-/** Keys of `_meta` since 2026-07-28: the declaration of a request. */
+/** The key of `_meta` with the revision of a request (2026-07-28). */
 export const protocolVersion = "io.modelcontextprotocol/protocolVersion"
+/** The key of `_meta` with the name of the client (2026-07-28). */
 export const clientInfo = "io.modelcontextprotocol/clientInfo"
+/** The key of `_meta` with the capabilities of the client (2026-07-28). */
 export const clientCapabilities = "io.modelcontextprotocol/clientCapabilities"
+/** The key of `_meta` with the log level of a request (2026-07-28). */
 export const logLevel = "io.modelcontextprotocol/logLevel"
 /** The key of the server's implementation in results, since 2026-07-28. */
 export const serverInfo = "io.modelcontextprotocol/serverInfo"
@@ -19,9 +22,11 @@ export const serverInfo = "io.modelcontextprotocol/serverInfo"
 export const subscriptionId = "io.modelcontextprotocol/subscriptionId"
 /** The key of the task that a message belongs to, in 2025-11-25. */
 export const relatedTask = "io.modelcontextprotocol/related-task"
-/** Keys of OpenTelemetry: W3C Trace Context and W3C Baggage. */
+/** The key of `_meta` with the trace and the span of the sender (W3C Trace Context). */
 export const traceparent = "traceparent"
+/** The key of `_meta` with the state of a trace (W3C Trace Context). */
 export const tracestate = "tracestate"
+/** The key of `_meta` with the baggage of a trace (W3C Baggage). */
 export const baggage = "baggage"
 
 const label = "[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
@@ -86,11 +91,15 @@ export const inputFields = {
   requestState: Schema.optionalKey(Schema.String)
 }
 
+/** The params of a request that has none of its own. */
 export const RequestParams = struct("RequestParams", requestFields)
 export type RequestParams = typeof RequestParams.Type
+/** The params of a notification that has none of its own. */
 export const NotificationParams = struct("NotificationParams", metaFields)
 export type NotificationParams = typeof NotificationParams.Type
+/** The params of a list: the cursor of its page, none for the first. */
 export const PaginatedParams = struct("PaginatedParams", { ...requestFields, cursor: Schema.optionalKey(Cursor) })
 export type PaginatedParams = typeof PaginatedParams.Type
+/** A result that says only that the request succeeded. */
 export const EmptyResult = struct("EmptyResult", metaFields)
 export type EmptyResult = typeof EmptyResult.Type

@@ -70,6 +70,7 @@ export interface ServerNotificationInfo {
   readonly stale?: ReadonlyArray<keyof Method.ClientRequests>
 }
 
+/** The requests of clients, by method. */
 export const clientRequests: { readonly [M in keyof Method.ClientRequests]: ClientRequestInfo } = {
   initialize: {},
   ping: { readOnly: true },
@@ -88,6 +89,7 @@ export const clientRequests: { readonly [M in keyof Method.ClientRequests]: Clie
   "tools/list": { capability: "tools", paginated: true, cacheable: true, readOnly: true }
 }
 
+/** The requests of servers, by method. */
 export const serverRequests: { readonly [M in keyof Method.ServerRequests]: ServerRequestInfo } = {
   ping: {},
   "roots/list": { capability: "roots", sameForAll: true },
@@ -95,6 +97,7 @@ export const serverRequests: { readonly [M in keyof Method.ServerRequests]: Serv
   "elicitation/create": { capability: "elicitation" }
 }
 
+/** The notifications of clients, by method. */
 export const clientNotifications: { readonly [M in keyof Method.ClientNotifications]: ClientNotificationInfo } = {
   "notifications/cancelled": { ofRequest: true },
   "notifications/progress": { ofRequest: true },
@@ -102,6 +105,7 @@ export const clientNotifications: { readonly [M in keyof Method.ClientNotificati
   "notifications/roots/list_changed": { capability: "roots.listChanged" }
 }
 
+/** The notifications of servers, by method. */
 export const serverNotifications: { readonly [M in keyof Method.ServerNotifications]: ServerNotificationInfo } = {
   "notifications/cancelled": {},
   "notifications/progress": {},

@@ -7,6 +7,7 @@ import { iconFields, nameFields } from "./Icon.ts"
 import { cacheFields, inputFields, metaFields, pageFields, requestFields } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
+/** An argument of a prompt; its value is text. */
 export const PromptArgument = struct("PromptArgument", {
   ...nameFields,
   description: Schema.optionalKey(Schema.String),
@@ -14,6 +15,7 @@ export const PromptArgument = struct("PromptArgument", {
 })
 export type PromptArgument = typeof PromptArgument.Type
 
+/** A prompt as `prompts/list` describes it. */
 export const Prompt = struct("Prompt", {
   ...nameFields,
   ...iconFields,
@@ -23,9 +25,11 @@ export const Prompt = struct("Prompt", {
 })
 export type Prompt = typeof Prompt.Type
 
+/** A message of a prompt, for the model. */
 export const PromptMessage = struct("PromptMessage", { role: Role, content: ContentBlock })
 export type PromptMessage = typeof PromptMessage.Type
 
+/** A page of prompts. */
 export const ListPromptsResult = struct("ListPromptsResult", {
   ...pageFields,
   ...cacheFields,
@@ -33,6 +37,7 @@ export const ListPromptsResult = struct("ListPromptsResult", {
 })
 export type ListPromptsResult = typeof ListPromptsResult.Type
 
+/** The params of `prompts/get`. */
 export const GetPromptParams = struct("GetPromptParams", {
   ...requestFields,
   ...inputFields,
@@ -41,6 +46,7 @@ export const GetPromptParams = struct("GetPromptParams", {
 })
 export type GetPromptParams = typeof GetPromptParams.Type
 
+/** The messages of a prompt. */
 export const GetPromptResult = struct("GetPromptResult", {
   ...metaFields,
   description: Schema.optionalKey(Schema.String),

@@ -29,6 +29,7 @@ export type Resource = typeof Resource.Type
 export const ResourceTemplate = struct("ResourceTemplate", { uriTemplate: Schema.String, ...described })
 export type ResourceTemplate = typeof ResourceTemplate.Type
 
+/** A page of resources. */
 export const ListResourcesResult = struct("ListResourcesResult", {
   ...pageFields,
   ...cacheFields,
@@ -36,6 +37,7 @@ export const ListResourcesResult = struct("ListResourcesResult", {
 })
 export type ListResourcesResult = typeof ListResourcesResult.Type
 
+/** A page of resource templates. */
 export const ListResourceTemplatesResult = struct("ListResourceTemplatesResult", {
   ...pageFields,
   ...cacheFields,
@@ -43,6 +45,7 @@ export const ListResourceTemplatesResult = struct("ListResourceTemplatesResult",
 })
 export type ListResourceTemplatesResult = typeof ListResourceTemplatesResult.Type
 
+/** The params of `resources/read`. */
 export const ReadResourceParams = struct("ReadResourceParams", {
   ...requestFields,
   ...inputFields,
@@ -50,6 +53,7 @@ export const ReadResourceParams = struct("ReadResourceParams", {
 })
 export type ReadResourceParams = typeof ReadResourceParams.Type
 
+/** The contents of a resource. */
 export const ReadResourceResult = struct("ReadResourceResult", {
   ...metaFields,
   ...cacheFields,

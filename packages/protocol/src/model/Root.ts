@@ -9,5 +9,6 @@ import { struct } from "./Shape.ts"
 export const Root = struct("Root", { uri: Schema.String, name: Schema.optionalKey(Schema.String), ...metaFields })
 export type Root = typeof Root.Type
 
+/** The folders that a client offers. */
 export const ListRootsResult = struct("ListRootsResult", { ...metaFields, roots: Schema.Array(Root) })
 export type ListRootsResult = typeof ListRootsResult.Type

@@ -7,6 +7,7 @@ import { metaFields, requestFields } from "./Meta.ts"
 import { JsonObject, struct } from "./Shape.ts"
 import { Tool } from "./Tool.ts"
 
+/** Content of a message of sampling. */
 export const SamplingContent = Schema.Union([
   TextContent,
   ImageContent,
@@ -18,9 +19,11 @@ export type SamplingContent = typeof SamplingContent.Type
 
 const message = { role: Role, content: Schema.Union([SamplingContent, Schema.Array(SamplingContent)]), ...metaFields }
 
+/** A message that the model of the client reads. */
 export const SamplingMessage = struct("SamplingMessage", message)
 export type SamplingMessage = typeof SamplingMessage.Type
 
+/** A part of the name of a model that the server prefers. */
 export const ModelHint = struct("ModelHint", { name: Schema.optionalKey(Schema.String) })
 export type ModelHint = typeof ModelHint.Type
 
@@ -33,11 +36,13 @@ export const ModelPreferences = struct("ModelPreferences", {
 })
 export type ModelPreferences = typeof ModelPreferences.Type
 
+/** Whether the model may or must use tools. */
 export const ToolChoice = struct("ToolChoice", {
   mode: Schema.optionalKey(Schema.Literals(["auto", "required", "none"]))
 })
 export type ToolChoice = typeof ToolChoice.Type
 
+/** The params of `sampling/createMessage`. */
 export const CreateMessageParams = struct("CreateMessageParams", {
   ...requestFields,
   messages: Schema.Array(SamplingMessage),

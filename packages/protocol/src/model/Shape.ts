@@ -17,6 +17,7 @@ import { lazy } from "../internal/lazy.ts"
 import * as SchemaBypass from "../internal/SchemaBypass.ts"
 
 export type JsonObject = Json.JsonObject
+/** Whether it is an object of JSON: no array, and not null. */
 export const isJsonObject = Json.isJsonObject
 
 /** Any JSON object, unread: one type test, however large it is. */

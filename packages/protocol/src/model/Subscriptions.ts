@@ -14,6 +14,7 @@ export const SubscriptionFilter = struct("SubscriptionFilter", {
 })
 export type SubscriptionFilter = typeof SubscriptionFilter.Type
 
+/** The params of `subscriptions/listen` (2026-07-28). */
 export const ListenParams = struct("ListenParams", { ...requestFields, notifications: SubscriptionFilter })
 export type ListenParams = typeof ListenParams.Type
 

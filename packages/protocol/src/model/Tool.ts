@@ -29,6 +29,7 @@ export const InputSchema = Schema.StructWithRest(Schema.Struct({ type: Schema.Li
 ])
 export type InputSchema = typeof InputSchema.Type
 
+/** A tool as `tools/list` describes it. */
 export const Tool = struct("Tool", {
   ...nameFields,
   ...iconFields,
@@ -41,9 +42,11 @@ export const Tool = struct("Tool", {
 })
 export type Tool = typeof Tool.Type
 
+/** A page of tools. */
 export const ListToolsResult = struct("ListToolsResult", { ...pageFields, ...cacheFields, tools: Schema.Array(Tool) })
 export type ListToolsResult = typeof ListToolsResult.Type
 
+/** The params of `tools/call`. */
 export const CallToolParams = struct("CallToolParams", {
   ...requestFields,
   ...inputFields,

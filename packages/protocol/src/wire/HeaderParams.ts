@@ -7,6 +7,7 @@
 import { excerpt } from "../Excerpt.ts"
 import { isJsonObject, type JsonObject } from "../model/Shape.ts"
 
+/** The property of a schema that names the header of an argument (spec 2026-07-28: basic/transports). */
 export const annotation = "x-mcp-header"
 
 /** An argument and its header. `name` comes after `Mcp-Param-`; `path` leads to the argument through nested objects. */

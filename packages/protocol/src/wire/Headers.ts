@@ -13,8 +13,11 @@ import { protocolVersion } from "../model/Meta.ts"
 import * as MethodInfo from "../model/MethodInfo.ts"
 import { isJsonObject } from "../model/Shape.ts"
 
+/** The header with the revision of a request over HTTP. */
 export const version = "mcp-protocol-version"
+/** The header that repeats the method of a request (2026-07-28). */
 export const method = "mcp-method"
+/** The header that repeats the name or URI of a request (2026-07-28). */
 export const name = "mcp-name"
 /** The prefix of the headers of arguments. */
 export const paramPrefix = "mcp-param-"

@@ -69,17 +69,24 @@ export class RawResult {
   }
 }
 
+/** Whether it is an id of MCP: a text or an integer, never null. */
 export const isId = (u: unknown): u is Id => typeof u === "string" || Number.isSafeInteger(u)
+/** Whether a message is a request: it has a method and an id. */
 export const isRequest = (m: Message): m is Request => "method" in m && "id" in m
+/** Whether a message is a notification: it has a method and no id. */
 export const isNotification = (m: Message): m is Notification => "method" in m && !("id" in m)
+/** Whether a message is a response: a result or an error. */
 export const isResponse = (m: Message): m is Response => !("method" in m)
 /** Whether it is a batch (2025-03-26), and not one message. */
 export const isBatch = <M extends Message>(m: M | ReadonlyArray<M>): m is ReadonlyArray<M> => Array.isArray(m)
 
+/** A request, without `params` where they are undefined. */
 export const request = (id: Id, method: string, params?: Params): Request =>
   params === undefined ? { jsonrpc: "2.0", id, method } : { jsonrpc: "2.0", id, method, params }
+/** A notification, without `params` where they are undefined. */
 export const notification = (method: string, params?: Params): Notification =>
   params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params }
+/** A response with a result. */
 export const success = (id: Id, result: unknown): Success => ({ jsonrpc: "2.0", id, result })
 /** `undefined` leaves the id out (2025-11-25 and later), `null` writes it (before). */
 export const failure = (id: Id | null | undefined, error: ErrorObject): Failure => {
@@ -117,6 +124,7 @@ export const classify = (u: unknown): Message | Invalid => {
 }
 /* oxlint-enable typescript/no-unsafe-type-assertion */
 
+/** Whether a text was no message. */
 export const isInvalid = (m: Message | Invalid): m is Invalid => m instanceof Invalid
 
 /** One line of JSON, without the newline. Throws where a value has no JSON form. */

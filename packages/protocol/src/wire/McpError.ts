@@ -8,10 +8,15 @@ import type { ClientCapabilities } from "../model/Capabilities.ts"
 import { excerpt } from "../Excerpt.ts"
 import { type HttpRefusal, httpRefusal } from "./JsonRpc.ts"
 
+/** The code of a text that is not JSON. */
 export const ParseError = -32700
+/** The code of a message that is no request, or is not allowed now. */
 export const InvalidRequest = -32600
+/** The code of a method that the other side does not have. */
 export const MethodNotFound = -32601
+/** The code of params that do not fit the method. */
 export const InvalidParams = -32602
+/** The code of a failure that the caller did not cause. */
 export const InternalError = -32603
 /** Resource not found, in every revision before 2026-07-28 (there it is `InvalidParams`). */
 export const ResourceNotFound = -32002
@@ -80,16 +85,22 @@ const refusal = (
 const make = (code: number, message: string, data?: unknown): McpError =>
   new McpError(data === undefined ? { code, message } : { code, message, data })
 
+/** The error -32700. */
 export const parseError = (message = "Parse error: this is not JSON"): McpError => make(ParseError, message)
+/** The error -32600. */
 export const invalidRequest = (message: string, data?: unknown): McpError => make(InvalidRequest, message, data)
+/** The error -32601, with an excerpt of the method. */
 export const methodNotFound = (method: string): McpError => make(MethodNotFound, `Method not found: ${excerpt(method)}`)
 /** The method needs a session, and the endpoint has none. */
 export const sessionRequired = (method: string): McpError =>
   make(MethodNotFound, `${excerpt(method)} needs a session, and this endpoint has none (sessions: false)`)
+/** The error -32602. */
 export const invalidParams = (message: string, data?: unknown): McpError => make(InvalidParams, message, data)
 /** Without details: the reason of an internal failure is logged and never sent. */
 export const internalError = (message = "Internal error"): McpError => make(InternalError, message)
+/** The error of a request beyond a limit of this side. */
 export const limitExceeded = (message: string, data?: unknown): McpError => make(LimitExceeded, message, data)
+/** The error of a request that this side has interrupted; `reason` is its message. */
 export const interrupted = (reason: string): McpError => make(Interrupted, reason)
 /** 2026-07-28: the client did not declare these capabilities. */
 export const missingClientCapability = (requiredCapabilities: ClientCapabilities): McpError =>

@@ -59,6 +59,7 @@ interface Budget {
   dropped: number
 }
 
+/** The budgets and levels of log messages, by the clock. */
 export const make = (options: Options, clock: Clock.Clock): Logging => {
   const { level: fallback = "info", perSecond = 100, redact } = options
   const budgets = new WeakMap<object, Budget>()

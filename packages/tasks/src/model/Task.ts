@@ -66,6 +66,7 @@ export interface NewTask {
 
 export type State = "working" | "input_required" | "done"
 
+/** The state of a task: it follows from its outcome and its open questions. */
 export const stateOf = ({ outcome, questions }: Task): State =>
   outcome !== undefined ? "done" : questions.size > 0 ? "input_required" : "working"
 

@@ -46,6 +46,7 @@ export interface Limits {
   readonly keptAfterEnd: number
 }
 
+/** The limits of a store that is given none. */
 export const defaultLimits: Limits = {
   perOwner: 64,
   total: 10_000,

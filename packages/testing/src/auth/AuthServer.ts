@@ -38,6 +38,7 @@ export interface Issued {
   readonly type?: string
 }
 
+/** The service of an authorization server in the process of the test. */
 export class AuthServer extends Context.Service<
   AuthServer,
   {
