@@ -21,6 +21,7 @@ export interface Use {
   readonly perSecond: number
 }
 
+/** What all nodes of a server have used of its rate limits; fails with `NodesUnavailable` where the store does not answer. */
 export class RateLimitStore extends Context.Service<
   RateLimitStore,
   {
