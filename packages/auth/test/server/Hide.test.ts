@@ -60,6 +60,7 @@ const mounted = Layer.effectDiscard(
       read: ({ uri }) =>
         uri === "///mounted-resource" ? Effect.succeed({ contents: [{ uri, text: "psst" }] }) : undefined,
       watch: () => Stream.never,
+      matches: Resources.templateMatches,
       changes
     }
     yield* resources.mount(source, { prefix: "file:" })

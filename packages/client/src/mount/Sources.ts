@@ -9,7 +9,7 @@ import type { Completer, Completions } from "@effect-mcp/core/Completions"
 import { Progress } from "@effect-mcp/core/Progress"
 import type { PromptSource } from "@effect-mcp/core/Prompts"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
-import type { ResourceSource } from "@effect-mcp/core/Resources"
+import { type ResourceSource, templateMatches } from "@effect-mcp/core/Resources"
 import type { ToolSource } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Reference } from "@effect-mcp/protocol/model/Completion"
@@ -135,6 +135,7 @@ export const resources = (client: Service): ResourceSource => ({
     client.serverCapabilities.resources?.subscribe === true
       ? Stream.catchCause(Stream.drop(client.watchResource(uri), 1), () => Stream.empty)
       : undefined,
+  matches: templateMatches,
   ...(completes(client) && {
     completerOf: (uri: string, variable: string) => completer(client, { type: "ref/resource", uri }, variable)
   }),

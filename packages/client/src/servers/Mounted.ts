@@ -6,7 +6,7 @@
  */
 import type { Suggestions } from "@effect-mcp/core/Completions"
 import { PromptRegistry, type PromptSource } from "@effect-mcp/core/Prompts"
-import { notFound, ResourceRegistry, type ResourceSource } from "@effect-mcp/core/Resources"
+import { notFound, ResourceRegistry, type ResourceSource, templateMatches } from "@effect-mcp/core/Resources"
 import { ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
@@ -84,6 +84,7 @@ const resourcesOf = (server: Supervised, patience: Duration.Input): ResourceSour
     read: (params) => Effect.flatMap(source, ({ read }) => read(params) ?? notFound(params.uri)),
     // Watched again each time that the server is back.
     watch: (uri) => changesOf(server, (client) => Sources.resources(client).watch(uri) ?? Stream.empty),
+    matches: templateMatches,
     completerOf: (template, variable) => (value, others) =>
       Effect.flatMap(source, ({ completerOf }) => {
         const completer = completerOf?.(template, variable)

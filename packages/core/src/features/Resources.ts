@@ -56,10 +56,18 @@ export interface ResourceSource {
   ) => Effect.Effect<Model.ReadResourceResult, McpError.McpError, RequestServices> | undefined
   /** Updates of one resource, shared by all callers; `undefined` when it cannot be subscribed to. Runs while it has subscribers. */
   readonly watch: (uri: string) => Stream.Stream<unknown> | undefined
+  /** Whether one of its templates matches a URI, where several sources offer it; see `templateMatches`. */
+  readonly matches: (uriTemplate: string, uri: string) => boolean
   /** The completer of a variable of one of its templates; `undefined` where there is none. */
   readonly completerOf?: (uriTemplate: string, variable: string) => Completer<QueryServices> | undefined
   /** One event whenever the lists may answer differently. */
   readonly changes: Stream.Stream<void>
+}
+
+/** Whether a URI template (RFC 6570) matches a URI; no text that is no template does. The `matches` of a source that only passes templates on. */
+export const templateMatches = (uriTemplate: string, uri: string): boolean => {
+  const template = UriTemplate.parse(uriTemplate)
+  return Result.isSuccess(template) && UriTemplate.match(template.success, uri) !== undefined
 }
 
 /** The resources that a program reads, wherever they are. */
@@ -89,6 +97,8 @@ export interface ResourceEntry {
 /** A template as a registry holds it. */
 export interface TemplateEntry {
   readonly template: Model.ResourceTemplate
+  /** The names of its variables. */
+  readonly variables: ReadonlyArray<string>
   /** `undefined` for a URI that the template does not match. */
   readonly read: (uri: string) => Read | undefined
   readonly watch: (uri: string) => Stream.Stream<unknown> | undefined
@@ -290,13 +300,15 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
       const template = UriTemplate.parse(options.uriTemplate)
       if (Result.isFailure(template)) return Effect.die(template.failure)
       const { mimeType, uriTemplate, unconfined = [], visible, list } = options
-      const stray = unconfined.find((name) => !UriTemplate.variables(template.success).includes(name))
+      const variables = UriTemplate.variables(template.success)
+      const stray = unconfined.find((name) => !variables.includes(name))
       if (stray !== undefined) return Effect.die(new Error(`The template ${uriTemplate} has no variable ${stray}`))
       const variablesOf = (uri: string) => UriTemplate.match(template.success, uri, { unconfined })
       const contents = new HandlerContext<R>(services).provided(read)
       const cache = CacheHint.ofRead(options)
       return registry.registerTemplate({
         template: { uriTemplate, ...describe(options) },
+        variables,
         read: (uri) => {
           const variables = variablesOf(uri)
           return variables === undefined

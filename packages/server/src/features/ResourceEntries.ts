@@ -10,9 +10,7 @@ import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Model from "@effect-mcp/protocol/model/Resource"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import * as Effect from "effect/Effect"
-import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { type Registry, uniqueBy } from "./Registry.ts"
 import { type Listing, SourceOwners } from "./SourceOwners.ts"
@@ -27,12 +25,6 @@ export type WatchKey =
 
 const unsuggested = Effect.succeed([])
 
-const hasVariable = (uriTemplate: string, variable: string): boolean =>
-  Result.match(UriTemplate.parse(uriTemplate), {
-    onFailure: () => false,
-    onSuccess: (template) => UriTemplate.variables(template).includes(variable)
-  })
-
 const sees = (entry: ResourceEntry | TemplateEntry, caller: Caller, uri?: string): boolean =>
   entry.visible?.(caller, uri) !== false
 
@@ -45,13 +37,10 @@ const listing = (source: ResourceSource) =>
     Effect.all([source.list, source.templates], { concurrency: "unbounded" }),
     ([resources, templates]): Listing => {
       const uriTemplates = templates.map(({ uriTemplate }) => uriTemplate)
-      const parsed = uriTemplates.flatMap((uriTemplate) => {
-        const result = UriTemplate.parse(uriTemplate)
-        return Result.isSuccess(result) ? [result.success] : []
-      })
       return {
         names: new Set([...resources.map(({ uri }) => uri), ...uriTemplates]),
-        matches: (uri) => parsed.some((template) => UriTemplate.match(template, uri) !== undefined)
+        // The source matches, so that a server without sources has no parser of templates.
+        matches: (uri) => uriTemplates.some((uriTemplate) => source.matches(uriTemplate, uri))
       }
     }
   )
@@ -160,6 +149,13 @@ export class ResourceEntries {
     return streams.length > 1 ? Stream.mergeAll(streams, { concurrency: "unbounded" }) : streams[0]
   }
 
+  /** Whether a template, its own or that of a source, matches a URI. */
+  matches(uriTemplate: string, uri: string): boolean {
+    const own = this.patterns.get(uriTemplate)
+    if (own !== undefined) return own.read(uri) !== undefined
+    return this.statics.sources.some((source) => source.matches(uriTemplate, uri))
+  }
+
   /** The completer of one variable; undefined when it has none; an error for a template or variable that does not exist. */
   completer(
     uriTemplate: string,
@@ -168,7 +164,7 @@ export class ResourceEntries {
   ): Completer<QueryServices> | undefined | McpError.McpError {
     const entry = this.patterns.get(uriTemplate)
     if (entry !== undefined && sees(entry, caller)) {
-      return hasVariable(uriTemplate, variable)
+      return entry.variables.includes(variable)
         ? ownCompleter(entry.complete, variable)
         : McpError.invalidParams(
             `The resource template ${uriTemplate} has no variable ${excerpt(JSON.stringify(variable))}`

@@ -78,6 +78,7 @@ const prefixed = (source: ResourceSource, prefix: string): ResourceSource => {
         )
       }),
     watch: (uri) => own(uri, source.watch),
+    matches: (uriTemplate, uri) => own(uriTemplate, (rest) => own(uri, (uri) => source.matches(rest, uri))) === true,
     ...(source.completerOf && {
       completerOf: (uriTemplate: string, variable: string) =>
         own(uriTemplate, (rest) => source.completerOf?.(rest, variable))
@@ -107,6 +108,7 @@ export const make: Effect.Effect<
       const key = entries.watchKeyOf(uri, anonymous)
       return key && entries.watch(key)
     },
+    matches: (uriTemplate, uri) => entries.matches(uriTemplate, uri),
     changes: Stream.merge(statics.changes, templates.changes),
     isEmpty: () => statics.isEmpty && templates.isEmpty,
     isRestricted: (list) =>

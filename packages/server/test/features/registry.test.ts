@@ -424,6 +424,7 @@ describe("mounted sources", () => {
         templates: Effect.succeed([{ uriTemplate: "x:{a}", name: "mounted" }]),
         read: ({ uri }) => (uri.startsWith("x:") ? Effect.succeed(text(uri)) : undefined),
         watch: (uri) => (uri === "x:1" ? Stream.fromPubSub(updates) : undefined),
+        matches: Resources.templateMatches,
         changes: Stream.never
       }
       yield* add(Prompts.layer(Prompt.make("p"), () => Effect.succeed("own")))
@@ -471,6 +472,7 @@ describe("mounted sources", () => {
         templates: Effect.succeed([]),
         read: ({ uri }) => Resources.notFound(uri),
         watch: () => undefined,
+        matches: Resources.templateMatches,
         changes: Stream.never
       }
       yield* add(
@@ -495,6 +497,7 @@ describe("mounted sources", () => {
           templates: Effect.succeed([]),
           read: () => Effect.fail(new McpError.McpError({ code, message: "None", data })),
           watch: () => undefined,
+          matches: Resources.templateMatches,
           changes: Stream.never
         })
         const code = version === "2026-07-28" ? McpError.InvalidParams : McpError.ResourceNotFound

@@ -201,6 +201,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
           templates: Effect.succeed([{ uriTemplate, name: title }]),
           read: (params) => Effect.succeed({ contents: [{ uri: params.uri, text: title }] }),
           watch: () => Stream.fromPubSub(updates),
+          matches: Resources.templateMatches,
           completerOf: () => () => Effect.succeed([title]),
           changes: Stream.never
         }

@@ -159,6 +159,7 @@ describe("caching hints", () => {
             templates: adminOnly({ uriTemplate: "a://{wipe}", name: "wipe" }),
             read: () => undefined,
             watch: () => undefined,
+            matches: () => false,
             changes
           })
         })
