@@ -231,6 +231,12 @@ export const admits = (template: UriTemplate, name: string, value: string, optio
       confines(part, name, options)
   )
 
+/** Whether a text is a template that matches `uri`. */
+export const matches = (template: string, uri: string): boolean => {
+  const parsed = parse(template)
+  return Result.isSuccess(parsed) && match(parsed.success, uri) !== undefined
+}
+
 /** The variables with which `uri` is an expansion of the template, or `undefined`; the module header has the rules. */
 export const match = (template: UriTemplate, uri: string, options: MatchOptions = {}): Bindings | undefined => {
   const readings = cut(template.slots, uri)?.map(([slot, text]) => read(slot, text, options))

@@ -5,6 +5,7 @@ import * as Prompts from "@effect-mcp/core/Prompts"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
+import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
 import { openAt, type Reply, revisions } from "./support/protected.ts"
@@ -60,7 +61,7 @@ const mounted = Layer.effectDiscard(
       read: ({ uri }) =>
         uri === "///mounted-resource" ? Effect.succeed({ contents: [{ uri, text: "psst" }] }) : undefined,
       watch: () => Stream.never,
-      matches: Resources.templateMatches,
+      matches: UriTemplate.matches,
       changes
     }
     yield* resources.mount(source, { prefix: "file:" })

@@ -9,11 +9,12 @@ import type { Completer, Completions } from "@effect-mcp/core/Completions"
 import { Progress } from "@effect-mcp/core/Progress"
 import type { PromptSource } from "@effect-mcp/core/Prompts"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
-import { type ResourceSource, templateMatches } from "@effect-mcp/core/Resources"
+import type { ResourceSource } from "@effect-mcp/core/Resources"
 import type { ToolSource } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Reference } from "@effect-mcp/protocol/model/Completion"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
+import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -135,7 +136,7 @@ export const resources = (client: Service): ResourceSource => ({
     client.serverCapabilities.resources?.subscribe === true
       ? Stream.catchCause(Stream.drop(client.watchResource(uri), 1), () => Stream.empty)
       : undefined,
-  matches: templateMatches,
+  matches: UriTemplate.matches,
   ...(completes(client) && {
     completerOf: (uri: string, variable: string) => completer(client, { type: "ref/resource", uri }, variable)
   }),

@@ -6,12 +6,13 @@
  */
 import type { Suggestions } from "@effect-mcp/core/Completions"
 import { PromptRegistry, type PromptSource } from "@effect-mcp/core/Prompts"
-import { notFound, ResourceRegistry, type ResourceSource, templateMatches } from "@effect-mcp/core/Resources"
+import { notFound, ResourceRegistry, type ResourceSource } from "@effect-mcp/core/Resources"
 import { ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import type { Tool } from "@effect-mcp/protocol/model/Tool"
 import type * as Duration from "effect/Duration"
+import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -84,7 +85,7 @@ const resourcesOf = (server: Supervised, patience: Duration.Input): ResourceSour
     read: (params) => Effect.flatMap(source, ({ read }) => read(params) ?? notFound(params.uri)),
     // Watched again each time that the server is back.
     watch: (uri) => changesOf(server, (client) => Sources.resources(client).watch(uri) ?? Stream.empty),
-    matches: templateMatches,
+    matches: UriTemplate.matches,
     completerOf: (template, variable) => (value, others) =>
       Effect.flatMap(source, ({ completerOf }) => {
         const completer = completerOf?.(template, variable)

@@ -56,18 +56,12 @@ export interface ResourceSource {
   ) => Effect.Effect<Model.ReadResourceResult, McpError.McpError, RequestServices> | undefined
   /** Updates of one resource, shared by all callers; `undefined` when it cannot be subscribed to. Runs while it has subscribers. */
   readonly watch: (uri: string) => Stream.Stream<unknown> | undefined
-  /** Whether one of its templates matches a URI, where several sources offer it; see `templateMatches`. */
+  /** Whether one of its templates matches a URI, where several sources offer it; as `UriTemplate.matches` does. */
   readonly matches: (uriTemplate: string, uri: string) => boolean
   /** The completer of a variable of one of its templates; `undefined` where there is none. */
   readonly completerOf?: (uriTemplate: string, variable: string) => Completer<QueryServices> | undefined
   /** One event whenever the lists may answer differently. */
   readonly changes: Stream.Stream<void>
-}
-
-/** Whether a URI template (RFC 6570) matches a URI; no text that is no template does. The `matches` of a source that only passes templates on. */
-export const templateMatches = (uriTemplate: string, uri: string): boolean => {
-  const template = UriTemplate.parse(uriTemplate)
-  return Result.isSuccess(template) && UriTemplate.match(template.success, uri) !== undefined
 }
 
 /** The resources that a program reads, wherever they are. */
@@ -300,15 +294,14 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
       const template = UriTemplate.parse(options.uriTemplate)
       if (Result.isFailure(template)) return Effect.die(template.failure)
       const { mimeType, uriTemplate, unconfined = [], visible, list } = options
-      const variables = UriTemplate.variables(template.success)
-      const stray = unconfined.find((name) => !variables.includes(name))
+      const stray = unconfined.find((name) => !UriTemplate.variables(template.success).includes(name))
       if (stray !== undefined) return Effect.die(new Error(`The template ${uriTemplate} has no variable ${stray}`))
       const variablesOf = (uri: string) => UriTemplate.match(template.success, uri, { unconfined })
       const contents = new HandlerContext<R>(services).provided(read)
       const cache = CacheHint.ofRead(options)
       return registry.registerTemplate({
         template: { uriTemplate, ...describe(options) },
-        variables,
+        variables: UriTemplate.variables(template.success),
         read: (uri) => {
           const variables = variablesOf(uri)
           return variables === undefined
@@ -319,10 +312,8 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
               )
         },
         watch: (uri) => {
-          const variables = changes === undefined ? undefined : variablesOf(uri)
-          return variables === undefined || changes === undefined
-            ? undefined
-            : Stream.provideContext(changes(variables, uri), services)
+          const variables = changes && variablesOf(uri)
+          return variables && changes && Stream.provideContext(changes(variables, uri), services)
         },
         watchable: changes !== undefined,
         list: list === undefined ? undefined : new HandlerContext<RL, QueryServices>(services).provided(() => list)(),

@@ -12,6 +12,7 @@ import * as Middleware from "@effect-mcp/server/Middleware"
 import type { Registries } from "@effect-mcp/server/McpServer"
 import { Registry } from "../../src/features/Registry.ts"
 import { verifies } from "@effect-mcp/spec/verifies"
+import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Deferred, Effect, Exit, Fiber, Latch, Layer, PubSub, Schema, Scope, Stream } from "effect"
 import { MaxOpsBeforeYield } from "effect/Scheduler"
@@ -424,7 +425,7 @@ describe("mounted sources", () => {
         templates: Effect.succeed([{ uriTemplate: "x:{a}", name: "mounted" }]),
         read: ({ uri }) => (uri.startsWith("x:") ? Effect.succeed(text(uri)) : undefined),
         watch: (uri) => (uri === "x:1" ? Stream.fromPubSub(updates) : undefined),
-        matches: Resources.templateMatches,
+        matches: UriTemplate.matches,
         changes: Stream.never
       }
       yield* add(Prompts.layer(Prompt.make("p"), () => Effect.succeed("own")))
@@ -472,7 +473,7 @@ describe("mounted sources", () => {
         templates: Effect.succeed([]),
         read: ({ uri }) => Resources.notFound(uri),
         watch: () => undefined,
-        matches: Resources.templateMatches,
+        matches: UriTemplate.matches,
         changes: Stream.never
       }
       yield* add(
@@ -497,7 +498,7 @@ describe("mounted sources", () => {
           templates: Effect.succeed([]),
           read: () => Effect.fail(new McpError.McpError({ code, message: "None", data })),
           watch: () => undefined,
-          matches: Resources.templateMatches,
+          matches: UriTemplate.matches,
           changes: Stream.never
         })
         const code = version === "2026-07-28" ? McpError.InvalidParams : McpError.ResourceNotFound

@@ -4,6 +4,7 @@ import * as Prompts from "@effect-mcp/core/Prompts"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Latch, Layer, PubSub, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -201,7 +202,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
           templates: Effect.succeed([{ uriTemplate, name: title }]),
           read: (params) => Effect.succeed({ contents: [{ uri: params.uri, text: title }] }),
           watch: () => Stream.fromPubSub(updates),
-          matches: Resources.templateMatches,
+          matches: UriTemplate.matches,
           completerOf: () => () => Effect.succeed([title]),
           changes: Stream.never
         }
