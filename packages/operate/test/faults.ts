@@ -3,6 +3,13 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "an entry of a program takes the place of a record in the chain",
+    file: "packages/operate/src/audit/Trail.ts",
+    from: "...fieldsOf(entry)",
+    to: "...entry",
+    test: "packages/operate/test/audit/Audit.test.ts"
+  },
+  {
     name: "the bytes of event streams are not counted",
     file: "packages/server/src/http/response/SseBody.ts",
     from: 'if (text !== "") this.written?.(text)',

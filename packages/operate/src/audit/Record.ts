@@ -18,7 +18,7 @@ export interface Actor {
  */
 export type Outcome = "answered" | "asked" | "tool_failed" | "failed" | "refused" | "cancelled" | "received"
 
-/** One event. */
+/** One event. Fields beside these are left out: a record has its own. */
 export interface Entry {
   /**
    * Of a server: `request`, `notification`, `question`, `refusal` (an HTTP request that was not let in), `session.opened`,

@@ -34,6 +34,19 @@ const batch = 256
 /** Again and again, at most 10 seconds apart. */
 const retries = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("10 seconds")])
 
+/** The fields of an entry alone: a program may add others to one of its own, such as the `seq` and `time` of a record. */
+const fieldsOf = ({ actor, code, details, event, id, method, ms, outcome, target }: Entry): Entry => ({
+  event,
+  actor,
+  method,
+  target,
+  id,
+  outcome,
+  code,
+  ms,
+  details
+})
+
 export class Trail {
   private readonly waiting: Array<{ readonly entry: Entry; readonly at: number }> = []
   private readonly some = Latch.makeUnsafe(false)
@@ -78,7 +91,9 @@ export class Trail {
   }
 
   private take(): ReadonlyArray<object> {
-    const taken = this.waiting.splice(0, batch).map(({ at, entry }) => ({ time: new Date(at).toISOString(), ...entry }))
+    const taken = this.waiting
+      .splice(0, batch)
+      .map(({ at, entry }) => ({ time: new Date(at).toISOString(), ...fieldsOf(entry) }))
     if (this.waiting.length === 0 && !this.ending) this.some.closeUnsafe()
     if (this.waiting.length < this.capacity) this.room.openUnsafe()
     if (this.dropped === 0) return taken

@@ -181,6 +181,37 @@ describe("details that a program adds", () => {
       assert.deepInclude(yield* check(lines), { problems: [], closed: true })
     })
   )
+
+  it.effect("take no place of the chain: an entry with the fields of a record is noted without them", () =>
+    Effect.gen(function* () {
+      const forged = Object.assign({ event: "app.login" }, { seq: 99, time: "never", prev: "0", hash: "0", more: "x" })
+      const lines = yield* trailOf(Effect.flatMap(Audit.Audit, ({ record }) => record(forged)))
+      const login = records(lines).find(({ event }) => event === "app.login")
+      assert.strictEqual(login?.seq, 2)
+      assert.notStrictEqual(login?.time, "never")
+      assert.notProperty(login, "more")
+      assert.deepInclude(yield* check(lines), { problems: [], closed: true })
+    })
+  )
+
+  it.effect("and text of clients stay on their line, whatever breaks lines they have", () =>
+    Effect.gen(function* () {
+      const broken = 'a\nb\r\n{"event":"request","seq":1}\u2028c\u0000'
+      const lines = yield* trailOf(
+        Effect.flatMap(Audit.Audit, ({ record }) =>
+          record({
+            event: "app.login",
+            target: broken,
+            details: { broken },
+            actor: { client: broken, subject: broken }
+          })
+        )
+      )
+      assert.isTrue(lines.every((line) => !/[\n\r\0]/.test(line)))
+      assert.strictEqual(records(lines).find(({ event }) => event === "app.login")?.actor?.client, broken)
+      assert.deepInclude(yield* check(lines), { records: 3, problems: [], closed: true })
+    })
+  )
 })
 
 const three = (options?: Audit.Options) =>
