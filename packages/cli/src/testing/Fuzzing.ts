@@ -153,8 +153,9 @@ const save = Effect.fnUntraced(function* (folder: string, recordings: ReadonlyAr
   yield* Effect.mapError(fs.makeDirectory(folder, { recursive: true }), ({ message }) =>
     Endings.usage(`Cannot make ${folder}: ${message}`)
   )
-  for (const recording of recordings) {
-    const file = path.join(folder, Report.fileName(recording))
+  const names = Report.fileNames(recordings)
+  for (const [index, recording] of recordings.entries()) {
+    const file = path.join(folder, names[index] ?? "")
     yield* writeFile(file, json(recording))
     yield* output.note(`Wrote ${file}`)
   }

@@ -43,14 +43,17 @@ export class StatefulEra {
   private readonly options: Options
   /** Clients without a session, a name and an address share one budget. */
   private readonly unnamed: Account = { buckets: [] }
-  private readonly notInitialized: McpError.McpError
+  private made: McpError.McpError | undefined
 
   constructor(options: Options) {
     this.options = options
+  }
+
+  private get notInitialized(): McpError.McpError {
     // Without stateful revisions `initialize` is no remedy: the request lacks the version of a stateless one.
-    this.notInitialized = hasSessions(options.info)
+    return (this.made ??= hasSessions(this.options.info)
       ? McpError.invalidRequest("Send initialize first")
-      : McpError.invalidParams(`Invalid _meta: it must name a version, as ${Meta.protocolVersion}`)
+      : McpError.invalidParams(`Invalid _meta: it must name a version, as ${Meta.protocolVersion}`))
   }
 
   /** `base`: the context of the fiber that runs the effect at once; undefined where it must not start before it runs. */

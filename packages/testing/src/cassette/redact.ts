@@ -13,20 +13,38 @@ const names =
 /** Fields of the protocol that are named like secrets, and are none. */
 const harmless = new Set(["progressToken", "maxTokens", "nextToken"])
 
-/** Credentials in a text: of well-known shapes, in URLs, and behind a name. */
+/** What is nested deeper is redacted as a whole. */
+const deepest = 200
+
+/** Members of a JSON Schema whose own members are named as the fields that they describe. */
+const schemas = new Set(["properties", "patternProperties", "$defs", "definitions"])
+
+/** What names of secrets contain, in texts such as `DB_PASSWORD=x`. */
+const named =
+  /(?:secret|passw(?:or)?d|passphrase|credential|(?:api|access|account|private|signing|encryption)[-_]?key)[\w-]{0,40}|(?:[-_]|access|auth|refresh|session|bot|api)token(?![a-z])/
+    .source
+
+/**
+ * Credentials in a text: of well-known shapes, in URLs, and behind a name. A text may be long and of a hostile server: no pattern looks at
+ * a character more than a few times.
+ */
 const texts: ReadonlyArray<readonly [pattern: RegExp, by: string]> = [
   [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi, `$1 ${redacted}`],
-  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, redacted],
+  [/(?<![\w-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g, redacted],
   [/\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}/g, redacted],
   [/\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[a-z]-[\w-]{10,}/g, redacted],
   [/\bA(?:KIA|SIA)[A-Z0-9]{16}\b/g, redacted],
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, redacted],
-  [/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:)[^\s/@]+@/gi, `$1${redacted}@`],
+  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, redacted],
+  [/(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@]{0,256}:)[^\s/@]{1,1024}@/gi, `$1${redacted}@`],
   [/([?&](?:access_|id_|refresh_)?(?:token|key|api_?key|secret|code|signature|password)=)[^&\s"']+/gi, `$1${redacted}`],
   [
-    /((?:secret|password|passwd|api[-_]?key|access[-_]?token|auth[-_]?token|client[-_]?secret)\\?["']?\s*[:=]\s*\\?["']?)(?!\[redacted)[^\s"',;}\\]+/gi,
+    new RegExp(
+      String.raw`((?:${named})\\?["']?[^\S\n]*[:=][^\S\n]*\\?(["']))(?!\[redacted)(?:(?!\\?\2)[^]){1,4096}`,
+      "gi"
+    ),
     `$1${redacted}`
-  ]
+  ],
+  [new RegExp(String.raw`((?:${named})\\?["']?[^\S\n]*[:=][^\S\n]*)(?![[{"'\\])[^\s"',;}\\]+`, "gi"), `$1${redacted}`]
 ]
 
 const clean = (text: string): string => texts.reduce((text, [pattern, by]) => text.replace(pattern, by), text)
@@ -47,13 +65,19 @@ export const redact = (json: unknown, { names: more = [] }: Options = {}): Found
   const paths: Array<string> = []
   const own = new Set(more.map((name) => name.toLowerCase()))
   const isSecret = (name: string) => (names.test(name) && !harmless.has(name)) || own.has(name.toLowerCase())
-  const walk = (value: unknown, path: string, secret: boolean): unknown => {
-    if (Array.isArray(value)) return value.map((member: unknown, index) => walk(member, `${path}[${index}]`, secret))
+  // `schema`: the names are those of properties in a JSON Schema, which describe secrets and are none.
+  const walk = (value: unknown, path: string, depth: number, secret: boolean, schema = false): unknown => {
+    if (depth > deepest) {
+      paths.push(path)
+      return redacted
+    }
+    if (Array.isArray(value))
+      return value.map((member: unknown, index) => walk(member, `${path}[${index}]`, depth + 1, secret))
     if (isJsonObject(value)) {
-      const entries = Object.entries(value).map(([name, member]): readonly [string, unknown] => [
-        name,
-        walk(member, path === "" ? name : `${path}.${name}`, isSecret(name) && !isJsonObject(member))
-      ])
+      const entries = Object.entries(value).map(([name, member]): readonly [string, unknown] => {
+        const hidden = secret || (isSecret(name) && !(schema && isJsonObject(member)))
+        return [name, walk(member, path === "" ? name : `${path}.${name}`, depth + 1, hidden, schemas.has(name))]
+      })
       return Object.fromEntries(entries)
     }
     const hidden = secret && (typeof value === "string" || typeof value === "number") ? redacted : value
@@ -61,5 +85,5 @@ export const redact = (json: unknown, { names: more = [] }: Options = {}): Found
     if (cleaned !== value) paths.push(path)
     return cleaned
   }
-  return { value: walk(json, "", false), paths }
+  return { value: walk(json, "", 0, false), paths }
 }

@@ -29,9 +29,17 @@ export const recording = (
   return survey && { key, detail, target: report.target, script, survey }
 }
 
-/** A name for the file of a recording. */
-export const fileName = ({ key }: Pick<Recording, "key">): string =>
-  `${key.replace(/[^A-Za-z0-9]+/g, "-").slice(0, 80)}.json`
+/** A name for the file of each recording: all are different, on any file system, and none leads out of a folder. */
+export const fileNames = (recordings: ReadonlyArray<Pick<Recording, "key">>): ReadonlyArray<string> => {
+  const taken = new Set<string>()
+  return recordings.map(({ key }) => {
+    const name = key.replace(/[^A-Za-z0-9]+/g, "-").slice(0, 80)
+    let free = name
+    for (let number = 2; taken.has(free.toLowerCase()); number++) free = `${name}-${number}`
+    taken.add(free.toLowerCase())
+    return `${free}.json`
+  })
+}
 
 /** Whether a search found what a run of CI should fail for: by default every confirmed violation. */
 export const fails = (report: Searched, level: "MUST" | "SHOULD" | "robustness" = "robustness"): boolean => {

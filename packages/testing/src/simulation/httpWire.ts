@@ -77,4 +77,4 @@ export const fetchOf = (stage: Stage, client: string, handler: Handler, checked:
 }
 
 const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }))

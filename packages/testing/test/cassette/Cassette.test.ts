@@ -195,7 +195,16 @@ describe("What is recorded", () => {
     ['{"password":"hunter2","a":1}', '{"password":"[redacted]","a":1}'],
     ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc_def", "[redacted]"],
     [`key ghp_${"a".repeat(36)}.`, "key [redacted]."],
-    ["nothing to hide: a token is a word", "nothing to hide: a token is a word"]
+    ["nothing to hide: a token is a word", "nothing to hide: a token is a word"],
+    ["AWS_SECRET_ACCESS_KEY=abc/def\nMODE=x", "AWS_SECRET_ACCESS_KEY=[redacted]\nMODE=x"],
+    ["GITHUB_TOKEN=abc maxTokens=3", "GITHUB_TOKEN=[redacted] maxTokens=3"],
+    ['{"password":"two words","a":1}', '{"password":"[redacted]","a":1}'],
+    [String.raw`{\"client_secret\":\"two words\"}`, String.raw`{\"client_secret\":\"[redacted]\"}`],
+    ['{"password":{"type":"string"}}', '{"password":{"type":"string"}}'],
+    [
+      { credentials: { user: "me", value: ["x"], of: { a: 1 } } },
+      { credentials: { user: "[redacted]", value: ["[redacted]"], of: { a: "[redacted]" } } }
+    ]
   ]
 
   it.each(secrets)("has no secrets: %j", (json, hidden) => {
@@ -203,6 +212,26 @@ describe("What is recorded", () => {
     assert.deepStrictEqual(value, { json: hidden })
     assert.strictEqual(paths.length > 0, JSON.stringify(json) !== JSON.stringify(hidden))
   })
+
+  it("is nested as deeply as a server likes: what is too deep is hidden", () => {
+    const written: Array<string> = []
+    const recorder = new Cassette.Recorder({ server: "s", now: () => 0, write: (line) => void written.push(line) })
+    const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`
+    const line = `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":${deep}}}\n`
+    recorder.lines().received(new TextEncoder().encode(line))
+    assert.isBelow(written[1]?.length ?? 0, 1000)
+    assert.include(written[1], "[redacted]")
+    assert.strictEqual(recorder.messages, 1)
+  })
+
+  // With a pattern that looks at each character again and again, a megabyte takes minutes: the test would not end.
+  it.each(["a", "a.", "-eyJ", "eyJa", "secret ", "a://", "Bearer ", "-----BEGIN ", "password:'", "sk-"])(
+    "may be a megabyte of %j",
+    (text) => {
+      const { value } = Cassette.redact(text.repeat(1_000_000 / text.length))
+      assert.isString(value)
+    }
+  )
 
   it("hides fields that the user names, and says which", () => {
     const { paths, value } = Cassette.redact({ params: { arguments: { Word: "x" } } }, { names: ["word"] })

@@ -1,4 +1,5 @@
 /** A misbehaving server over stdio: one process of it, as the relay sees it that the client has started. */
+import { linesOf } from "../model/lines.ts"
 import type { Sent, ServerProcess } from "./model/ClientModel.ts"
 import type { Outlet, ServerDouble } from "./ServerDouble.ts"
 
@@ -21,9 +22,6 @@ export type ProcessEvent =
 /** Takes what happens to one process. */
 export type Receiver = (event: ProcessEvent) => void
 
-/** The longest line that is kept, in characters. */
-const longestLine = 16 * 1024 * 1024
-
 const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -37,7 +35,6 @@ class LineDouble {
   private readonly process: Process
   private readonly seen: ServerProcess
   private readonly outlet: Outlet
-  private open = ""
 
   constructor(server: ServerDouble, process: Process) {
     this.server = server
@@ -82,11 +79,7 @@ class LineDouble {
     }
   }
 
-  private feed(text: string): void {
-    const lines = (this.open + text).split("\n")
-    this.open = (lines.pop() ?? "").slice(0, longestLine)
-    for (const line of lines) if (line.trim() !== "") this.take(line.replace(/\r$/, ""))
-  }
+  private readonly feed = linesOf((line) => this.take(line.replace(/\r$/, "")))
 
   private take(body: string): void {
     const { server } = this

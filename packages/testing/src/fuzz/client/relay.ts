@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import * as Socket from "effect/socket/Socket"
 import * as SocketServer from "effect/socket/SocketServer"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { linesOf } from "../model/lines.ts"
 import { TargetError } from "../target/Target.ts"
 import type { Process, ProcessEvent, Receiver } from "./LineDouble.ts"
 
@@ -122,7 +123,6 @@ const serve = (offers: ReadonlyMap<string, Offer>, socket: Socket.Socket) =>
     yield* Effect.forkScoped(
       Effect.forever(Effect.flatMap(Queue.take(orders), (order) => writer.write(`${JSON.stringify(order)}\n`)))
     )
-    let open = ""
     let receive: Receiver | undefined
     let offer: Offer | undefined
     const decoded = decoding()
@@ -133,11 +133,8 @@ const serve = (offers: ReadonlyMap<string, Offer>, socket: Socket.Socket) =>
       offer?.begin(process)
       receive = offer?.start(process)
     }
-    const read = Effect.map(pull, (texts) => {
-      const lines = (open + texts.join("")).split("\n")
-      open = lines.pop() ?? ""
-      lines.forEach(take)
-    })
+    const feed = linesOf(take, Infinity)
+    const read = Effect.map(pull, (texts) => texts.forEach(feed))
     const gone = Effect.sync(() => {
       if (offer?.isOver === false) receive?.({ _tag: "Gone" })
       offer?.end(process)

@@ -23,14 +23,18 @@ const volatile: ReadonlyArray<readonly [pattern: RegExp, name: string]> = [
 /** Members that are of one run only, or that name the server. */
 const opaque = new Set(["nextCursor", "requestState", "serverInfo", "io.modelcontextprotocol/serverInfo", "taskId"])
 
+/** What is nested deeper is not compared. */
+const deepest = 100
+
 /** JSON without times, UUIDs, cursors, states and the names of servers. */
-export const stable = (json: unknown): unknown => {
+export const stable = (json: unknown, depth = 0): unknown => {
+  if (depth > deepest) return "<deep>"
   if (typeof json === "string") return volatile.reduce((text, [pattern, name]) => text.replace(pattern, name), json)
   if (typeof json === "number") return json > 1.5e12 && json < 2e12 ? "<time>" : json
-  if (Array.isArray(json)) return json.map((member: unknown) => stable(member))
+  if (Array.isArray(json)) return json.map((member: unknown) => stable(member, depth + 1))
   if (!isJsonObject(json)) return json
   return Object.fromEntries(
-    Object.entries(json).map(([name, value]) => [name, opaque.has(name) ? `<${name}>` : stable(value)])
+    Object.entries(json).map(([name, value]) => [name, opaque.has(name) ? `<${name}>` : stable(value, depth + 1)])
   )
 }
 

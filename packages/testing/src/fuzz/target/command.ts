@@ -8,6 +8,7 @@ import * as ChildProcess from "effect/process/ChildProcess"
 import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
+import { linesOf } from "../model/lines.ts"
 import { type LineTarget, TargetError, type Wire } from "./Target.ts"
 
 export interface Options {
@@ -18,18 +19,6 @@ export interface Options {
   readonly cwd?: string | undefined
   /** Called with the server's stderr. Default: it is dropped. */
   readonly stderr?: ((text: string) => void) | undefined
-}
-
-/** The longest line that is kept, in characters: a server that writes without an end is a fault, not a reason to fail. */
-const longestLine = 16 * 1024 * 1024
-
-const lines = (receive: (line: string) => void) => {
-  let open = ""
-  return (text: string): void => {
-    const parts = (open + text).split("\n")
-    open = (parts.pop() ?? "").slice(0, longestLine)
-    for (const line of parts) if (line.trim() !== "") receive(line)
-  }
 }
 
 /** A program that is started anew for each conversation and ended with it. */
@@ -55,7 +44,7 @@ export const command = (options: Options): Effect.Effect<LineTarget, never, Chil
         const background = <E>(effect: Effect.Effect<void, E>) =>
           Effect.forkScoped(Effect.ignore(effect), { startImmediately: true })
         yield* background(Stream.run(Stream.encodeText(Stream.fromQueue(outgoing)), handle.stdin))
-        const feed = lines((text) => receive({ _tag: "Line", text }))
+        const feed = linesOf((text) => receive({ _tag: "Line", text }))
         const output = Stream.runForEach(Stream.decodeText(handle.stdout), (text) => Effect.sync(() => feed(text)))
         const ended = Effect.match(handle.exitCode, {
           onSuccess: (code) => `it exited with code ${code}`,

@@ -74,6 +74,15 @@ const runsOn = ({ begun, call, followed: { conversation } }: Part): void => {
   if (conversation.isLate(begun)) conversation.observe({ _tag: "Running", call })
 }
 
+/** Follows a conversation, and the oldest no more where there are too many. */
+const remember = (all: Map<string, Followed>, key: string, followed: Followed): void => {
+  all.set(key, followed)
+  const [oldest] = all.size > mostSessions ? all : []
+  if (oldest === undefined) return
+  all.delete(oldest[0])
+  oldest[1].conversation.end()
+}
+
 export class HttpTraffic {
   private readonly sessions = new Map<string, Followed>()
   /** Those without a session id: by the credentials of their client. */
@@ -144,8 +153,8 @@ export class HttpTraffic {
     const known = stateless === undefined && id !== undefined ? this.sessions.get(id) : this.others.get(key)
     if (known !== undefined) return known
     const made = this.follow(stateless === undefined)
-    if (stateless === undefined && id !== undefined) this.remember(id, made)
-    else this.others.set(key, made)
+    if (stateless === undefined && id !== undefined) remember(this.sessions, id, made)
+    else remember(this.others, key, made)
     if (stateless === undefined) made.conversation.join(version ?? assumed)
     return made
   }
@@ -153,14 +162,6 @@ export class HttpTraffic {
   private follow(joined: boolean): Followed {
     this.onBegin("conversation")
     return { conversation: new Conversation({ ...this.options, transport: "http" }), receiver: undefined, joined }
-  }
-
-  private remember(id: string, followed: Followed): void {
-    this.sessions.set(id, followed)
-    const [oldest] = this.sessions.size > mostSessions ? this.sessions : []
-    if (oldest === undefined) return
-    this.sessions.delete(oldest[0])
-    oldest[1].conversation.end()
   }
 
   private enter(part: Part, model: Model, exchanges: ReadonlyArray<Exchange>, right: boolean): void {
@@ -213,8 +214,8 @@ export class HttpTraffic {
     const { conversation } = followed
     if (event._tag === "Head" && isOpening(json) && isTaken(event)) {
       const id = event.headers[sessionHeader]
-      if (id !== undefined) this.remember(id, followed)
-      else this.others.set(` ${request.headers["authorization"] ?? ""}`, followed)
+      if (id !== undefined) remember(this.sessions, id, followed)
+      else remember(this.others, ` ${request.headers["authorization"] ?? ""}`, followed)
     }
     if (event._tag === "Head" && isTaken(event)) conversation.confirm()
     if (event._tag === "End" || event._tag === "Failed") this.open.delete(part)

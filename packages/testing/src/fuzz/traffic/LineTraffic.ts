@@ -1,18 +1,12 @@
 /** What one client and one server say to each other over stdio. */
+import { linesOf } from "../model/lines.ts"
 import { Conversation, type Options } from "./Conversation.ts"
-
-/** The longest line that is judged, in characters; a longer one is no message. */
-const longestLine = 16 * 1024 * 1024
 
 /** Takes bytes apart into lines. */
 export const lines = (take: (line: string) => void) => {
   const decoder = new TextDecoder()
-  let open = ""
-  return (chunk: Uint8Array): void => {
-    const parts = (open + decoder.decode(chunk, { stream: true })).split("\n")
-    open = (parts.pop() ?? "").slice(0, longestLine)
-    for (const line of parts) if (line.trim() !== "") take(line)
-  }
+  const feed = linesOf(take)
+  return (chunk: Uint8Array): void => feed(decoder.decode(chunk, { stream: true }))
 }
 
 export class LineTraffic {

@@ -114,8 +114,9 @@ const rules: ReadonlyArray<ClientRule> = [
     text: "A client restarts a server that exited unexpectedly.",
     since: "2026-07-28",
     on: {
-      Ended: (_, { processes }) => {
-        if (!processes.some(({ state }) => state === "broke")) return undefined
+      Ended: (_, { asked, processes }) => {
+        // A call may have had an effect: a client may leave it to its user to try again, and end.
+        if (!processes.some(({ state }) => state === "broke") || asked.at(-1)?.method === "tools/call") return undefined
         return processes.length === 1 ? violated("It does not start the server again") : "pass"
       }
     }
