@@ -62,14 +62,21 @@ const withoutListener = [
 /** Tests of what a node counts for itself, and of how one shuts down. */
 const ofOneNode = ["test/http/ending.test.ts", "test/http/request/fairness.test.ts"]
 
-/** What is served over HTTP once more: straight on `node:http`, as a fetch handler, and by three nodes behind a round robin. */
-const over = (listener: "node" | "nodes" | "web") => ({
+/**
+ * What is served over HTTP once more: straight on `node:http`, as a fetch handler, and by three nodes behind a round robin, of which the one
+ * that holds a session runs its requests, or any.
+ */
+const over = (listener: "guests" | "node" | "nodes" | "web") => ({
   extends: true as const,
   root: "packages/server",
   test: {
     name: `server:${listener}`,
     include: ["test/http/**/*.test.ts"],
-    exclude: ["test/http/legacy/**", ...withoutListener, ...(listener === "nodes" ? ofOneNode : [])],
+    exclude: [
+      "test/http/legacy/**",
+      ...withoutListener,
+      ...(listener === "nodes" || listener === "guests" ? ofOneNode : [])
+    ],
     isolate: false,
     env: { MCP_TEST_LISTENER: listener }
   }
@@ -101,6 +108,6 @@ export default defineConfig({
     maxWorkers: "100%",
     reporters: ["default", "./packages/spec/src/Reporter.ts", "./packages/spec/src/SkipReporter.ts"],
     coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"], reporter: ["text", "html"] },
-    projects: [...packages.map(project), over("node"), over("web"), over("nodes"), site, perf]
+    projects: [...packages.map(project), over("node"), over("web"), over("nodes"), over("guests"), site, perf]
   }
 })

@@ -1,6 +1,6 @@
 /**
- * One of several nodes, on `node:http`: `nodes.js postgres|redis PLACE`. What is kept at a place (a schema, or how keys begin) is removed by
- * `nodes.js postgres|redis PLACE remove`.
+ * One of several nodes, on `node:http`: `nodes.js postgres|redis PLACE holder|anywhere`, by where calls run. What is kept at a place (a
+ * schema, or how keys begin) is removed by `nodes.js postgres|redis PLACE remove`.
  */
 import * as Nodes from "@effect-mcp/nodes/Nodes"
 import * as McpServer from "@effect-mcp/server/McpServer"
@@ -13,7 +13,7 @@ import { createClient } from "redis"
 import * as C from "../peers/contract.mjs"
 import { server } from "./features.ts"
 
-const [kind = "postgres", place = "bench_nodes", what = "serve"] = process.argv.slice(2)
+const [kind = "postgres", place = "bench_nodes", what = "holder"] = process.argv.slice(2)
 
 const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379"
 const postgres = PgClient.layer({
@@ -27,7 +27,8 @@ const schema = (statement: string) =>
     )
   )
 
-const local = { host: "127.0.0.1", lease: "5 seconds" } as const
+const calls = what === "anywhere" ? what : "holder"
+const local = { host: "127.0.0.1", lease: "5 seconds", calls } as const
 const nodes =
   kind === "redis"
     ? Nodes.layerRedis({ ...local, url: redisUrl, prefix: `${place}:` })

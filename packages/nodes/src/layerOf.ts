@@ -30,6 +30,12 @@ export interface Options {
    * Default false: each node allows the whole budget.
    */
   readonly sharedRateLimits?: boolean | undefined
+  /**
+   * Where the requests of a session run (up to 2025-11-25). `holder`: all at the node that opened the session, so that handlers may keep
+   * state by session in memory. `anywhere`: calls, lists, reads and completions at the node where each arrives, which saves the way to the
+   * other node; for handlers that keep no state of a session in memory, as none can in 2026-07-28. Default `holder`.
+   */
+  readonly calls?: "holder" | "anywhere" | undefined
 }
 
 export const timesOf = ({ keep = "30 minutes", lease = "1500 millis" }: Options): Times => {
@@ -62,12 +68,13 @@ const sharedRates = (rates: Network["rates"]): Context.Context<never> => {
 export type Services = Nodes | ReplayGuard | StateSeal.StateSeal
 
 export const layerOf = <R>(
-  network: Effect.Effect<Network, NodesUnavailable, R>
+  network: Effect.Effect<Network, NodesUnavailable, R>,
+  { calls }: Options
 ): Layer.Layer<Services, NodesUnavailable, Exclude<R, Scope.Scope>> =>
   Layer.unwrap(
     Effect.map(network, ({ address, bus, events, key, rates, relay, replies, store, times }) => {
       const node = Effect.map(Directory.make({ store, times, address, relay }), (directory) =>
-        Context.make(Nodes, { directory, relay, bus, events }).pipe(
+        Context.make(Nodes, { directory, relay, bus, events, calls }).pipe(
           Context.add(ReplayGuard, makeSharedReplies(replies, directory)),
           Context.merge(sharedRates(rates))
         )

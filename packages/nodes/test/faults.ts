@@ -3,6 +3,7 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 const directory = "packages/nodes/test/directory/Directory.test.ts"
 const directorySource = "packages/nodes/src/directory/Directory.ts"
+const guests = "packages/nodes/test/guests.test.ts"
 const death = "packages/nodes/test/death.test.ts"
 const relay = "packages/nodes/test/relay/TcpRelay.test.ts"
 const endpoints = "packages/nodes/test/endpoints.test.ts"
@@ -50,8 +51,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A node of several answers no request of a session that another one holds",
     file: remote,
-    from: "return id !== undefined && !this.holds(id) &&",
-    to: "return id === undefined && !this.holds(id ?? '') &&",
+    from: "if (id === undefined || this.holds(id) ||",
+    to: "if (id !== undefined || this.holds(id ?? '') ||",
     test: sessions
   },
   {
@@ -176,8 +177,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A node that cannot renew its lease serves its sessions without a look into the directory",
     file: directorySource,
-    from: "> BigInt(Math.round(this.lease * 1e6))",
-    to: "> BigInt(Math.round(this.lease * 1e9))",
+    from: "return this.lease - Math.max(",
+    to: "return 1000 * this.lease - Math.max(",
     test: death
   },
   {
@@ -239,8 +240,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A node that was suspended takes its lease for valid",
     file: directorySource,
-    from: "|| wall - this.renewed.wall > this.lease",
-    to: "|| wall - this.renewed.wall < 0",
+    from: ", wall - renewed.wall)",
+    to: ")",
     test: directory
   },
   {
@@ -354,5 +355,61 @@ export const faults: ReadonlyArray<Fault> = [
     from: "tokens = math.min(tokens, known[1]",
     to: "tokens = math.max(tokens, known[1]",
     test: rates
+  },
+  {
+    name: "A guest runs requests of another user",
+    file: "packages/server/src/http/session/GuestSessions.ts",
+    from: "return guest?.session?.owner === ownerOf(http) ? guest : undefined",
+    to: "return guest",
+    test: guests
+  },
+  {
+    name: "An answer to a question of a guest stays at the node that holds the session",
+    file: "packages/server/src/http/session/HttpSession.ts",
+    from: "if (this.guests?.takes(inbound) === true) return",
+    to: "",
+    test: guests
+  },
+  {
+    name: "A guest does not learn of a new log level",
+    file: "packages/server/src/http/session/SharedSessions.ts",
+    from: "Effect.andThen(kept, guests.levelled(session?.logLevel))",
+    to: "kept",
+    test: guests
+  },
+  {
+    name: "A guest runs on after its session has ended",
+    file: "packages/server/src/http/session/HeldGuests.ts",
+    from: 'this.tell({ kind: "end", reason })',
+    to: "Effect.void",
+    test: guests
+  },
+  {
+    name: "A guest runs requests after the lease of the node that holds the session",
+    file: "packages/server/src/http/session/GuestSessions.ts",
+    from: "guest.until = asked + left",
+    to: "guest.until = Infinity",
+    test: guests
+  },
+  {
+    name: "A call at a guest does not keep its session open",
+    file: "packages/server/src/http/session/GuestEndpoint.ts",
+    from: "if (used) session.touch()",
+    to: "",
+    test: guests
+  },
+  {
+    name: "A cancel does not reach the guest that runs the request",
+    file: "packages/server/src/http/session/HeldGuests.ts",
+    from: "for (const each of this.guests.keys()) this.pass(each, message)",
+    to: "",
+    test: guests
+  },
+  {
+    name: "An answer that comes before a guest has found the new node is lost",
+    file: "packages/server/src/http/session/HeldGuests.ts",
+    from: "if (this.early.push([guest, message]) > unclaimed) this.early.shift()",
+    to: "this.early = []",
+    test: guests
   }
 ]

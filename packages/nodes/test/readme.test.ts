@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, "../../..")
 it("each promise of the README names tests that are there", () => {
   const text = readFileSync(join(root, "packages/nodes/README.md"), "utf8").replaceAll(/\s+/g, " ")
   const promises = text.split(/ (?=\d\. \*\*)/).slice(1)
-  assert.strictEqual(promises.length, 6)
+  assert.strictEqual(promises.length, 7)
   for (const promise of promises) {
     const named = [...promise.matchAll(/`(packages\/[\w/.]+\.test\.ts)`: "([^"]+)"/g)]
     assert.isNotEmpty(named, promise)

@@ -61,7 +61,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a session that has ended is not measured",
     file: "packages/server/src/dispatch/SessionFactory.ts",
-    from: "if (sessions.delete(session)) shared.observer?.closed?.(session)",
+    from: "if (sessions.delete(session) && !session.isGuest) shared.observer?.closed?.(session)",
     to: "sessions.delete(session)",
     test: "packages/operate/test/telemetry/Telemetry.test.ts"
   },

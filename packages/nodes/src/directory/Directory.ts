@@ -166,10 +166,13 @@ export class Directory implements SessionDirectory {
   }
 
   get isCutOff(): boolean {
+    return this.left < 0
+  }
+
+  get left(): number {
     const { monotonic, wall } = momentOf(this.clock)
-    return (
-      monotonic - this.renewed.monotonic > BigInt(Math.round(this.lease * 1e6)) || wall - this.renewed.wall > this.lease
-    )
+    const { renewed } = this
+    return this.lease - Math.max(Number(monotonic - renewed.monotonic) / 1e6, wall - renewed.wall)
   }
 
   private get renew(): Effect.Effect<void, NodesUnavailable> {

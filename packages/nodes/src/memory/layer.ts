@@ -125,5 +125,6 @@ export const layer = (network: Network, options: Options) =>
         rates: options.sharedRateLimits === true ? network.rates : undefined,
         key: network.key
       }
-    })
+    }),
+    options
   )

@@ -1,5 +1,16 @@
 /** The features of a node, which say which node ran them. */
-import { Elicitation, Progress, Prompt, Prompts, Resources, Tool, Tools } from "@effect-mcp/core"
+import {
+  Elicitation,
+  Log,
+  Progress,
+  Prompt,
+  Prompts,
+  RequestContext,
+  Resources,
+  Roots,
+  Tool,
+  Tools
+} from "@effect-mcp/core"
 import { McpServer } from "@effect-mcp/server"
 import { Effect, Layer, PubSub, Schema, Scope, Stream } from "effect"
 
@@ -13,6 +24,9 @@ export const Slow = Tool.make("slow", {
 const Hang = Tool.make("hang", { description: "Reports progress and never ends." })
 const Pour = Tool.make("pour", { description: "Reports 8 MiB of progress, and answers with 3 MiB." })
 const Grow = Tool.make("grow", { description: "Registers a prompt: the list changes." })
+const Note = Tool.make("note", { description: "Logs a warning.", output: { node: Schema.Int } })
+const Tell = Tool.make("tell", { description: "Tells the client something on the stream of its session." })
+const Moved = Tool.make("moved", { description: "Waits until the roots change.", output: { node: Schema.Int } })
 const Touch = Tool.make("touch", { description: "Changes the resource." })
 
 /** The features of one node. */
@@ -30,6 +44,16 @@ export const featuresOf = (node: number) =>
         Tools.layer(Which, () => Effect.succeed({ node })),
         Tools.layer(Ask, () => Effect.as(Elicitation.confirm("Sure?"), { node })),
         Tools.layer(Slow, ({ ms, n }) => Effect.as(Effect.sleep(ms), { n, node })),
+        Tools.layer(Note, () => Effect.as(Log.warning("noted"), { node })),
+        Tools.layer(Tell, () =>
+          Effect.map(RequestContext.RequestContext, ({ outbound }) => {
+            outbound.connection?.notify("notifications/message", { level: "error", data: `told by ${node}` })
+            return "told"
+          })
+        ),
+        Tools.layer(Moved, () =>
+          Effect.flatMap(Roots.Roots, ({ changes = Stream.never }) => Effect.as(Stream.runHead(changes), { node }))
+        ),
         Tools.layer(Hang, () => Effect.andThen(Progress.report(1), Effect.never)),
         Tools.layer(Pour, () =>
           Effect.as(

@@ -26,7 +26,8 @@ export interface Cluster {
 /** Serves nodes in the scope; `layerOf` is what each of them shares. */
 export const cluster = Effect.fnUntraced(function* <E>(
   count: number,
-  layerOf: (node: number) => Layer.Layer<Nodes.Services, E>
+  layerOf: (node: number) => Layer.Layer<Nodes.Services, E>,
+  options: NodeListener.Options = {}
 ) {
   const scope = yield* Scope.fork(yield* Scope.Scope)
   const clientFor = Effect.fnUntraced(function* (listener: RequestListener, server: McpServer.McpServer["Service"]) {
@@ -43,7 +44,10 @@ export const cluster = Effect.fnUntraced(function* <E>(
   const node = (index: number) =>
     Effect.gen(function* () {
       const context = yield* Layer.build(Layer.fresh(Layer.provide(serverOf(index), layerOf(index))))
-      const listener = yield* Effect.provide(NodeListener.make({ path: "/mcp", drain: 0, principal }), context)
+      const listener = yield* Effect.provide(
+        NodeListener.make({ path: "/mcp", drain: 0, principal, ...options }),
+        context
+      )
       const server = yield* Effect.provide(McpServer.McpServer, context)
       return { index, listener, client: yield* clientFor(listener, server) }
     })

@@ -248,7 +248,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     nodes,
     drain,
     restore: Restore.make(features.resources, limits, info.revisions),
-    sessions: Effect.sync(() => [...sessions]),
+    sessions: Effect.sync(() => [...sessions].filter(({ isGuest }) => !isGuest)),
     requests,
     contract: (asked) => contractOf({ name, instructions, extensions, revisions: info.revisions, features }, asked),
     elicitationComplete: (session, elicitationId) => Effect.sync(() => elicitationComplete(session, elicitationId))

@@ -29,6 +29,8 @@ import { keepAliveTimer } from "./response/SseBody.ts"
 import { EventStore, makeMemory } from "../session/EventStore.ts"
 import type { HttpSession } from "./session/HttpSession.ts"
 import { sessionIdHeader } from "./session/HttpSessions.ts"
+import type * as Guests from "./session/Guests.ts"
+import type { GuestSessions } from "./session/GuestSessions.ts"
 import { RemoteRequest } from "./session/RemoteRequest.ts"
 import { RemoteSessions } from "./session/RemoteSessions.ts"
 import { relayEndpoint } from "./session/relayEndpoint.ts"
@@ -125,17 +127,21 @@ class Streamable implements Endpoint {
   private readonly drain: Duration.Input
   /** The sessions of other nodes; undefined where there are none. */
   private readonly remote: RemoteSessions | undefined
+  /** Those whose requests may run here; undefined where none may. */
+  private readonly guests: GuestSessions | undefined
 
   constructor(
     options: Options,
     {
       admission,
       exchanges,
+      guests,
       remote,
       server,
       stateful,
       stateless
     }: Pick<Endpoint, "admission" | "exchanges"> & {
+      readonly guests: GuestSessions | undefined
       readonly remote: RemoteSessions | undefined
       readonly server: McpServer["Service"]
       readonly stateful: SessionEndpoint
@@ -148,6 +154,7 @@ class Streamable implements Endpoint {
     this.stateful = stateful
     this.stateless = stateless
     this.remote = remote
+    this.guests = guests
     this.sessionless = options.sessions === false
     this.drain = options.drain ?? "10 seconds"
   }
@@ -255,24 +262,28 @@ class Streamable implements Endpoint {
   private answer(http: HttpRequest, exchange: HttpExchange): Answer {
     const { stateful } = this
     if (!stateful.isServed || this.sessionless || this.speaksModern(http)) return Effect.succeed(onlyPost)
-    if (http.method === "DELETE") return Effect.succeed(stateful.delete(http))
+    if (http.method === "DELETE") return stateful.delete(http)
     if (http.method !== "GET") return Effect.succeed(notAllowed)
     const unacceptable = this.admission.get(http)
-    return unacceptable === undefined ? stateful.get(http, exchange) : Effect.succeed(unacceptable)
+    if (unacceptable !== undefined) return Effect.succeed(unacceptable)
+    const here = () => stateful.get(http, exchange)
+    return this.remote?.resumed(new RemoteRequest(http, undefined, exchange, this.admission), here) ?? here()
   }
 
   // ---- shutdown
 
   readonly end: Effect.Effect<void> = Effect.suspend(() => {
-    const { exchanges, stateful } = this
+    const { exchanges, guests, stateful } = this
     if (exchanges.draining) return Effect.void
     const { sessions } = stateful
+    const reason = "The server is shutting down"
     exchanges.close()
     sessions.endGetStreams()
-    const idle = Effect.andThen(exchanges.settled, sessions.idle)
+    const idle = Effect.andThen(exchanges.settled, Effect.andThen(sessions.idle, guests?.idle ?? Effect.void))
     return Effect.interruptible(Effect.timeoutOption(idle, this.drain)).pipe(
       Effect.andThen(Effect.sync(() => exchanges.stop())),
-      Effect.andThen(sessions.closeAll("The server is shutting down")),
+      Effect.andThen(sessions.closeAll(reason)),
+      Effect.andThen(guests?.table.endAll(reason) ?? Effect.void),
       Effect.andThen(Effect.interruptible(Effect.timeoutOption(exchanges.silent, "1 second"))),
       // A client that does not read would hold up the HTTP server.
       Effect.andThen(Effect.sync(() => exchanges.cut()))
@@ -285,6 +296,13 @@ const storeOf = (resume: ResumeOptions | undefined | false, shared: EventStore["
   resume === false
     ? Effect.succeed(undefined)
     : Effect.map(Effect.serviceOption(EventStore), (store) => Option.getOrElse(store, () => shared ?? makeMemory()))
+
+/** A server without guests starts without them. */
+const guestsWith = (options: Guests.Options) =>
+  Effect.map(
+    Effect.promise(() => import("./session/Guests.ts")),
+    (module) => new module.Guests(options)
+  )
 
 /** The endpoint lives as long as the scope. */
 export const make = Effect.fnUntraced(function* (
@@ -308,6 +326,7 @@ export const make = Effect.fnUntraced(function* (
   const streamAfter = Duration.toMillis(Duration.fromInputUnsafe(resume.streamAfter ?? "100 millis"))
   const nodes = sessionless ? undefined : server.nodes
   const shared = nodes && new SharedSessions(nodes.directory, server)
+  const guests = nodes?.calls === "anywhere" ? yield* guestsWith({ nodes, server, clock, fork }) : undefined
   const stateful = new SessionEndpoint({
     server,
     table,
@@ -324,6 +343,7 @@ export const make = Effect.fnUntraced(function* (
       sessionless,
       store: yield* storeOf(!sessionless && options.resume, nodes?.events),
       shared,
+      guests: guests?.of,
       window: Duration.fromInputUnsafe(resume.window ?? "2 minutes"),
       // Without sessions only the end of its POST cancels a request.
       grace: Duration.fromInputUnsafe(sessionless ? 0 : (sessionOptions.grace ?? "10 seconds")),
@@ -334,11 +354,13 @@ export const make = Effect.fnUntraced(function* (
   })
   const stateless = Stateless.make({ server, fibers, context, exchanges, keepAlive })
   const { config } = stateful.options
-  const remote =
-    nodes && shared && new RemoteSessions({ nodes, server, table, config, shared, keepAlive, fork, exchanges })
-  const endpoint = new Streamable(options, { admission, exchanges, remote, server, stateful, stateless })
+  const guest = guests?.at(stateful)
+  const own = { guests: guest?.sessions, server, exchanges }
+  const remote = nodes && shared && new RemoteSessions({ ...own, nodes, table, config, shared, keepAlive, fork })
+  const endpoint = new Streamable(options, { ...own, admission, remote, stateful, stateless })
   if (nodes !== undefined && remote !== undefined) {
-    const relayed = relayEndpoint({ server, find: remote.find, exchanges, answer: endpoint.relayed })
+    const answer = endpoint.relayed
+    const relayed = relayEndpoint({ server, find: remote.find, exchanges, guests: guest?.endpoint, answer })
     yield* remote.hold(relayed)
     yield* nodes.relay.serve(relayed)
   }

@@ -65,6 +65,8 @@ export interface SessionDirectory {
   readonly node: string
   /** Whether this node's lease may have ended: `locate` says for each request whether a session that is held here still is this node's. */
   readonly isCutOff: boolean
+  /** Milliseconds for which this node's lease lasts at least without a renewal; 0 or less where `isCutOff`. */
+  readonly left: number
   /** Keeps a session that this node has opened: when it ends, every node finds it. */
   readonly open: (id: string, record: SessionRecord) => Effect.Effect<void, NodesUnavailable>
   /**

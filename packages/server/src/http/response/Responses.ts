@@ -65,3 +65,9 @@ export const answered = (text: string, refusal: JsonRpc.HttpRefusal | undefined,
 /** What HTTP says of the error of a response; undefined where that is nothing of its own. */
 export const refusalOf = (message: JsonRpc.Message): JsonRpc.HttpRefusal | undefined =>
   "error" in message ? message.error[JsonRpc.httpRefusal] : undefined
+
+/** Of an endpoint without sessions. */
+export const unexpectedResponse = refuse(
+  400,
+  McpError.invalidRequest("This endpoint has no sessions and asks nothing: no response is expected")
+)

@@ -9,7 +9,6 @@ import * as Principal from "@effect-mcp/core/Principal"
 import * as Transport from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -18,36 +17,16 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { ConnectOptions, Passive } from "../../dispatch/SessionFactory.ts"
 import type { Session } from "../../session/Session.ts"
-import type { EventStore } from "../../session/EventStore.ts"
+import type { HeldGuests } from "./HeldGuests.ts"
 import { KeptStreams } from "./KeptStreams.ts"
+import { firstIdIn } from "./questionIds.ts"
 import { type Owner, ResumableStream } from "./ResumableStream.ts"
 import type { ResponseOwner, SessionResponse } from "./SessionResponse.ts"
-import type { SharedSessions } from "./SharedSessions.ts"
-import { getStream, nameIn } from "./StreamName.ts"
+import type { SessionConfig } from "./SessionConfig.ts"
+import { epochOf, getStream, guestOf, nameIn } from "./StreamName.ts"
 import { UnreadMessages } from "./UnreadMessages.ts"
 
-/** What all sessions of an endpoint have in common. */
-export interface Config extends Passive {
-  /** Where events are kept for clients that come back; undefined where nothing can be resumed. */
-  readonly store: EventStore["Service"] | undefined
-  /** Whether a session serves one POST, and ends with its answers. */
-  readonly sessionless: boolean
-  /** How long a client may stay away from a stream. */
-  readonly window: Duration.Duration
-  /** How long a request runs on whose client cannot come back. */
-  readonly grace: Duration.Duration
-  /** When a client that is sent away is told to come back. */
-  readonly retry: Duration.Duration
-  /** Called when a request runs on without its POST (1), and at its end (-1), with the caller of its session. */
-  readonly leftBehind: (change: 1 | -1, caller: string) => void
-  /** What the other nodes have to know of a session; undefined where there are none. */
-  readonly shared: SharedSessions | undefined
-  /** Called when a session is over, maybe more than once. */
-  readonly ended: (session: HttpSession) => void
-}
-
-/** Ids of requests that a session sends on one node, so that an answer never reaches the request of another node. */
-const idsPerEpoch = 2 ** 32
+export type Config = SessionConfig<HttpSession>
 
 export class HttpSession implements Transport.Sink, ConnectOptions, Owner, ResponseOwner {
   readonly id: string
@@ -65,6 +44,8 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   private fiber: Fiber.Fiber<void> | undefined = undefined
   /** Connects the session; undefined once that has ended. */
   private opening: Fiber.Fiber<Session> | undefined = undefined
+  /** The other nodes that run requests of it; undefined before the first. */
+  guests: HeldGuests | undefined = undefined
   /** The transport as this session made it; undefined but while it is connected. */
   transport: Transport.Transport | undefined = undefined
   /** The conversation. Undefined before it is connected, and where that failed. */
@@ -148,6 +129,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   /** Requests that run are answered by an error with the reason; then all of the session ends. */
   close(reason: string): Effect.Effect<void> {
     return Effect.suspend(() => {
+      this.guests?.revoke()
       this.session?.peer.interrupt(reason)
       this.opening?.interruptUnsafe()
       return Effect.andThen(
@@ -179,7 +161,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   }
 
   get firstId(): number {
-    return (this.epoch - 1) * idsPerEpoch + 1
+    return firstIdIn(this.epoch)
   }
 
   /** Runs for at most as long as the session. */
@@ -223,6 +205,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
 
   /** Hands over what a POST brought; its answers go to `response`. */
   receive(inbound: Transport.Single | Transport.RequestAborted, response?: SessionResponse): void {
+    if (this.guests?.takes(inbound) === true) return
     if (this.unread === undefined) return this.session?.peer.receive(inbound, response)
     this.unread.push(response === undefined || inbound._tag !== "Message" ? inbound : { ...inbound, replyTo: response })
   }
@@ -284,11 +267,16 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
     for (const one of JsonRpc.isBatch(message) ? message : [message]) {
       const response = relatedTo === undefined ? undefined : this.responses?.get(relatedTo)
       if (response !== undefined) response.send(one, "data")
-      else if (JsonRpc.isRequest(one) && (relatedTo !== undefined || this.getStream?.wasAttached !== true)) {
-        // It must not wait for a stream that may never be opened.
-        this.unanswered(one.id, true)
-      } else if (!this.sessionless) this.standaloneStream().write(JsonRpc.encode(one))
+      else this.sendAlone(one, relatedTo)
     }
+  }
+
+  /** Sends what belongs to no response. */
+  protected sendAlone(message: JsonRpc.Message, relatedTo: JsonRpc.Id | undefined): void {
+    if (JsonRpc.isRequest(message) && (relatedTo !== undefined || this.getStream?.wasAttached !== true)) {
+      // It must not wait for a stream that may never be opened.
+      this.unanswered(message.id, true)
+    } else if (!this.sessionless) this.standaloneStream().write(JsonRpc.encode(message))
   }
 
   // ---- requests
@@ -336,10 +324,19 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
 
   // ---- streams
 
+  nameOf(stream: string): string {
+    return nameIn(this.epoch, stream)
+  }
+
+  /** Whether that is the name of a stream of this node, though it may not know it. */
+  names(stream: string): boolean {
+    return guestOf(stream) === undefined && epochOf(stream) >= this.epoch
+  }
+
   /** The standalone GET stream. */
   standaloneStream(): ResumableStream {
     if (this.getStream !== undefined) return this.getStream
-    const name = nameIn(this.epoch, getStream)
+    const name = this.nameOf(getStream)
     return (this.getStream = new ResumableStream({ name, log: this.kept.logOf(name), owner: this }))
   }
 

@@ -93,7 +93,8 @@ export const make = ({ config, served, server, table, unserved }: Options): Http
   closeAll: (reason) => table.endAll(reason)
 })
 
-const isConnected = (session: HttpSession): session is Opened => session.session !== undefined
+/** Whether its conversation was opened. */
+export const isConnected = (session: HttpSession): session is Opened => session.session !== undefined
 
 /** Whether it is a session, and no error response. */
 export const isOpened = (found: Opened | ErrorResponse): found is Opened => found instanceof HttpSession

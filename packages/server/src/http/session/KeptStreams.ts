@@ -11,7 +11,6 @@ import type * as Fiber from "effect/Fiber"
 import type { EventStore } from "../../session/EventStore.ts"
 import { type Log, type Owner, ResumableStream } from "./ResumableStream.ts"
 import { SessionLog } from "./SessionLog.ts"
-import { nameIn } from "./StreamName.ts"
 
 /** Ended streams that a session keeps for their clients. */
 const maxRetired = 256
@@ -19,7 +18,8 @@ const maxRetired = 256
 /** What the streams use of their session. */
 export interface Session extends Owner {
   readonly id: string
-  readonly epoch: number
+  /** The name of a stream, which no other node gives to one of this session. */
+  nameOf(stream: string): string
   readonly config: {
     readonly clock: Clock.Clock
     readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
@@ -53,7 +53,7 @@ export class KeptStreams {
   /** The stream of a POST; `ids` are its requests. */
   open(owner: Owner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream {
     const { session } = this
-    const name = nameIn(session.epoch, (++this.named).toString(36))
+    const name = session.nameOf((++this.named).toString(36))
     const stream = new ResumableStream({
       name,
       log: this.logOf(name),

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { RelayEndpoint } from "../../session/Relay.ts"
 import type { SessionDirectory } from "../../session/SessionDirectory.ts"
+import type { HttpSession } from "./HttpSession.ts"
 import type { ErrorResponse } from "../response/Responses.ts"
 
 /** One of the endpoints. */
@@ -16,6 +17,8 @@ export interface Member {
   readonly endpoint: RelayEndpoint
   /** Whether it holds the session. */
   readonly holds: (id: string) => boolean
+  /** The session that is open there. */
+  readonly session: (id: string) => HttpSession | undefined
   /** Whether the session is being opened or closed there. */
   readonly isBusyWith: (id: string) => boolean
 }
@@ -47,6 +50,16 @@ export class NodeSessions {
   /** The endpoint of that server that holds the session. */
   holder(server: string, id: string): RelayEndpoint | undefined {
     for (const { endpoint, holds } of this.members) if (endpoint.server === server && holds(id)) return endpoint
+    return undefined
+  }
+
+  get endpoints(): ReadonlyArray<RelayEndpoint> {
+    return Array.from(this.members, ({ endpoint }) => endpoint)
+  }
+
+  /** The session where an endpoint holds it. */
+  session(id: string): HttpSession | undefined {
+    for (const { holds, session } of this.members) if (holds(id)) return session(id)
     return undefined
   }
 

@@ -24,7 +24,7 @@ export class RemoteRequest {
   }
 
   /** Undefined where it cannot be read. */
-  private get decoded(): Decoded | undefined {
+  get decoded(): Decoded | undefined {
     if (this.read !== undefined || this.body === undefined) return this.read
     const decoded = Body.decode(this.body, this.http, this.admission)
     return (this.read = isHttpServerResponse(decoded) ? undefined : decoded)

@@ -30,6 +30,7 @@ import { sseResponse } from "../response/SseResponse.ts"
 import type { Config, HttpSession } from "./HttpSession.ts"
 import { bytesOf } from "../../internal/bytesOf.ts"
 import { sessionIdHeader } from "./HttpSessions.ts"
+import type { GuestSessions } from "./GuestSessions.ts"
 import { Locations } from "./Locations.ts"
 import { NodeSessions } from "./NodeSessions.ts"
 import { RelayedStream } from "./RelayedStream.ts"
@@ -38,6 +39,7 @@ import { Reopening } from "./Reopening.ts"
 import { nodeGone } from "./resumeElsewhere.ts"
 import type { SessionTable } from "./SessionTable.ts"
 import type { SharedSessions } from "./SharedSessions.ts"
+import { cursorOf, guestOf, lastEventIdHeader } from "./StreamName.ts"
 import { UnknownSessions } from "./UnknownSessions.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -86,6 +88,8 @@ export interface Options {
   readonly keepAlive: KeepAliveTimer
   readonly fork: Fork
   readonly exchanges: { readonly admits: boolean; readonly draining: boolean }
+  /** The sessions of other nodes whose requests may run here; undefined where none may. */
+  readonly guests: GuestSessions | undefined
 }
 
 export class RemoteSessions {
@@ -116,6 +120,7 @@ export class RemoteSessions {
     const member = {
       endpoint,
       holds: (id: string) => this.holds(id),
+      session: (id: string) => table.get(id),
       isBusyWith: (id: string) => table.get(id) !== undefined || shared.isClosing(id)
     }
     return Effect.andThen(held, this.node.add(member))
@@ -139,13 +144,16 @@ export class RemoteSessions {
   }
 
   /** Whether the session of a request is not held here, and may be elsewhere. */
-  concerns({ headers }: HttpRequest): boolean {
-    const id = headers[sessionIdHeader]
-    return id !== undefined && !this.holds(id) && !this.options.shared.isClosing(id) && isSessionId.test(id)
+  concerns(http: HttpRequest): boolean {
+    const id = http.headers[sessionIdHeader]
+    if (id === undefined || this.holds(id) || this.options.shared.isClosing(id) || !isSessionId.test(id)) return false
+    return this.options.guests?.resumes(http) !== true
   }
 
-  /** Answers a request by the node that holds its session; by `here` where that is this one, or none. */
+  /** Answers a request by a guest, or the node that holds its session; by `here` where that is this one, or none. */
   answer(remote: RemoteRequest, here: () => Answer): Answer {
+    const answer = this.options.guests?.answer(remote)
+    if (answer !== undefined) return answer
     return Effect.flatMap(Clock.currentTimeMillis, (began) => this.attempt(remote, here, began + patience))
   }
 
@@ -220,7 +228,7 @@ export class RemoteSessions {
    * where it should be, and could not be opened.
    */
   readonly find = (http: HttpRequest, id: string): Effect.Effect<boolean | Response> => {
-    if (this.holds(id)) return Effect.succeed(true)
+    if (this.holds(id) || this.options.guests?.resumes(http) === true) return Effect.succeed(true)
     if (this.node.holder(this.options.server.name, id) !== undefined) return Effect.succeed(false)
     return Effect.matchEffect(this.locate(id, http), {
       onFailure: () => Effect.succeed(false),
@@ -234,9 +242,27 @@ export class RemoteSessions {
   // ---- requests that another node answers
 
   private relayTo(node: string, id: string, remote: RemoteRequest): Effect.Effect<Response, RelayError> {
-    const { relay } = this.options.nodes
+    const { guests, nodes } = this.options
+    const { relay } = nodes
+    if (remote.http.method === "POST") guests?.wasSent(remote, node)
     const relayed = this.relay(remote, (request) => relay.send(node, request))
     return Effect.tapError(relayed, () => Effect.sync(() => this.locations.forget(id)))
+  }
+
+  /** Answers a GET that resumes a stream of a guest, which may be at another node: by `here` where none has it any more. */
+  resumed(remote: RemoteRequest, here: () => Answer): Answer {
+    const { guests, nodes, table } = this.options
+    const { exchange, http } = remote
+    const own = guests?.resume(http, exchange)
+    if (own !== undefined) return own
+    const session = table.get(http.headers[sessionIdHeader] ?? "")
+    const guest = guestOf(cursorOf(http.headers[lastEventIdHeader] ?? "")?.stream ?? "")
+    const node = guest === undefined ? undefined : session?.guests?.nodeOf(guest)
+    if (node === undefined || session?.owner !== ownerOf(http)) return here()
+    return Effect.catch(
+      this.relay(remote, (request) => nodes.relay.send(node, request)),
+      here
+    )
   }
 
   private relay(remote: RemoteRequest, send: RelayEndpoint["answer"]): Effect.Effect<Response, RelayError> {

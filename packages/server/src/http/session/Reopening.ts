@@ -75,6 +75,8 @@ export class Reopening {
     const { config, exchanges, server, table } = this.options
     return Effect.suspend(() => {
       const session = new HttpSession(id, principalOf(http), http.address, config, epoch)
+      // Guests may ask for answers that come before they have found this node.
+      session.guests = config.guests?.(session)
       const connected = Effect.andThen(
         session.start(server.connect),
         Effect.suspend(() =>

@@ -26,7 +26,8 @@ import {
   noSession,
   refuse,
   shuttingDown,
-  tooMany
+  tooMany,
+  unexpectedResponse
 } from "../response/Responses.ts"
 import type { KeepAliveTimer, SseBody } from "../response/SseBody.ts"
 import { emptySseResponse, sseResponse } from "../response/SseResponse.ts"
@@ -37,9 +38,7 @@ import type { ResumableStream } from "./ResumableStream.ts"
 import { failedStore, missedOf, restOf, resumeAll } from "./resumeElsewhere.ts"
 import { SessionResponse } from "./SessionResponse.ts"
 import type { SessionTable } from "./SessionTable.ts"
-import { type Cursor, cursorOf, epochOf, isGetStream } from "./StreamName.ts"
-
-const lastEventIdHeader = "last-event-id"
+import { type Cursor, cursorOf, isGetStream, lastEventIdHeader } from "./StreamName.ts"
 
 export interface Options {
   readonly server: McpServer["Service"]
@@ -61,11 +60,6 @@ type Response = HttpServerResponse.HttpServerResponse
 type Answer = Effect.Effect<Response>
 type Message = Extract<Single, { readonly _tag: "Message" }>
 type InvalidMessage = Extract<Single, { readonly _tag: "InvalidMessage" }>
-
-const unexpectedResponse = refuse(
-  400,
-  McpError.invalidRequest("This endpoint has no sessions and asks nothing: no response is expected")
-)
 
 const requestOf = (single: Single): JsonRpc.Request | undefined =>
   single._tag === "Message" && JsonRpc.isRequest(single.message) ? single.message : undefined
@@ -162,7 +156,8 @@ export class SessionEndpoint {
     return isOpened(opened) ? this.receive(opened, body, exchange) : Effect.succeed(opened)
   }
 
-  private receive(opened: Opened, body: Decoded, exchange: HttpExchange): Answer {
+  /** Answers what was posted to a session. */
+  receive(opened: Opened, body: Decoded, exchange: HttpExchange): Answer {
     if (body._tag === "Message") return this.single(opened, body, exchange)
     const crowded = this.crowded(opened)
     if (crowded !== undefined) return Effect.succeed(crowded)
@@ -352,10 +347,11 @@ export class SessionEndpoint {
     return Effect.succeed(this.events(opened, stream, body, exchange))
   }
 
-  private resume(session: HttpSession, eventId: string, exchange: HttpExchange): Answer {
+  /** Resumes the stream of an event. */
+  resume(session: HttpSession, eventId: string, exchange: HttpExchange): Answer {
     const gone = refuse(410, McpError.invalidRequest(`The events after ${eventId} are not kept any more`))
     const cursor = cursorOf(eventId)
-    if (cursor !== undefined && epochOf(cursor.stream) < session.epoch) {
+    if (cursor !== undefined && !session.names(cursor.stream)) {
       return this.resumeElsewhere(session, cursor, gone, exchange)
     }
     const stream = cursor === undefined ? undefined : session.findStream(cursor.stream)
@@ -391,10 +387,12 @@ export class SessionEndpoint {
   }
 
   /** DELETE: the client ends its session. */
-  delete(http: HttpRequest): Response {
+  delete(http: HttpRequest): Answer {
     const opened = this.sessions.find(http)
-    if (!isOpened(opened)) return opened
-    this.sessions.close(opened, "The session was ended by its client")
-    return HttpServerResponse.empty({ status: 204 })
+    if (!isOpened(opened)) return Effect.succeed(opened)
+    const reason = "The session was ended by its client"
+    opened.guests?.end(reason)
+    this.sessions.close(opened, reason)
+    return Effect.as(opened.guests?.over ?? Effect.void, HttpServerResponse.empty({ status: 204 }))
   }
 }

@@ -185,7 +185,7 @@ const listener = process.env["MCP_TEST_LISTENER"]
 /** As a fetch handler, which has no connection of its own that it could cut off. */
 export const isFetch = listener === "web"
 /** As several nodes, each of which counts its own requests and sessions. */
-export const isNodes = listener === "nodes"
+export const isNodes = listener === "nodes" || listener === "guests"
 
 /** `scope` is closed to shut the server down. */
 export const clientOf = (port: number, server: McpServer.McpServer["Service"], scope: Scope.Closeable): Client => ({
@@ -247,11 +247,11 @@ const webListening: Listening = Effect.fnUntraced(function* (options) {
 })
 
 /** As three nodes that share a server's features, behind a round robin. */
-const nodesListening: Listening = Effect.fnUntraced(function* (options) {
+const nodesListening = Effect.fnUntraced(function* (calls: Nodes.Options["calls"], options: Http.Options) {
   const server = yield* McpServer.McpServer
   const network = new Nodes.Network()
   const node = Effect.gen(function* () {
-    const context = yield* Layer.build(Nodes.layerMemory(network, { lease: "1 hour" }))
+    const context = yield* Layer.build(Nodes.layerMemory(network, { lease: "1 hour", calls }))
     return yield* Effect.provideService(
       Node.make(options),
       McpServer.McpServer,
@@ -260,13 +260,15 @@ const nodesListening: Listening = Effect.fnUntraced(function* (options) {
   })
   const listeners = yield* Effect.orDie(Effect.replicateEffect(node, 3))
   let turn = 0
-  return (request, response) => listeners[turn++ % listeners.length]?.(request, response)
+  const next: RequestListener = (request, response) => listeners[turn++ % listeners.length]?.(request, response)
+  return next
 })
 
 /** But for the router there is nothing to put around them. */
 const listenings: { readonly [name: string]: Listening | undefined } = {
   node: Node.make,
-  nodes: nodesListening,
+  guests: (options) => nodesListening("anywhere", options),
+  nodes: (options) => nodesListening("holder", options),
   web: webListening
 }
 
