@@ -120,6 +120,14 @@ export const goals: ReadonlyArray<Goal> = [
   ]),
   absolute("a recorded step on SQLite, us", "Recorded steps, 16 tasks at once", 80, "SQLite", cpu),
   absolute("a recorded step on Postgres, us", "Recorded steps, 16 tasks at once", 250, "Postgres", cpu),
+  {
+    title: "a recorded step on Postgres, to one of DBOS",
+    table: "Recorded steps, 16 tasks at once",
+    row: "Postgres",
+    figure: cpu,
+    raw: "DBOS",
+    limit: 0.5
+  },
   absolute("heap of 100 000 parked tasks, MiB", "Parked tasks on SQLite", 5, "100 000", "heap MiB"),
   absolute("an idle server with 100 000 parked tasks, ms/s", "Parked tasks on SQLite", 3, "100 000", "idle ms/s"),
   ...["postgres", "redis"].flatMap((kind) =>

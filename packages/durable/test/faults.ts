@@ -188,10 +188,24 @@ export const faults: ReadonlyArray<Fault> = [
     test: nodes
   },
   {
+    name: "A step on an engine may fail without end",
+    file: "packages/durable/src/workflow/EngineJournal.ts",
+    from: "if (run.entries >= limits.entries)",
+    to: "if (run.entries > 1e6)",
+    test: engine
+  },
+  {
+    name: "Each attempt of a step on an engine reads all before it again",
+    file: "packages/durable/src/workflow/EngineJournal.ts",
+    from: "attempt((run.failures.get(key) ?? 0) + 1)",
+    to: "attempt(1)",
+    test: engine
+  },
+  {
     name: "A step that failed on an engine is never tried again",
     file: "packages/durable/src/workflow/EngineJournal.ts",
-    from: "if (text === failedText) return attempt(number + 1)",
-    to: "if (text === failedText) return attempt(number)",
+    from: "return attempt(number + 1)",
+    to: "return attempt(number)",
     test: engine
   },
   {

@@ -10,14 +10,16 @@ import { ours } from "../Servers.ts"
 const isFigures = (value: unknown): value is Figures => typeof value === "object" && value !== null
 
 /** The figures that a process of its own prints. */
-const figuresOf = async (...args: ReadonlyArray<string>): Promise<Figures> => {
-  const script = path.join(root, ours, "durable.js")
+const printedBy = async (script: string, ...args: ReadonlyArray<string>): Promise<Figures> => {
   const env = { ...process.env, NODE_ENV: "production" }
   const child = spawn(process.execPath, ["--expose-gc", script, ...args], { env, stdio: ["ignore", "pipe", "ignore"] })
   const figures: unknown = JSON.parse(await text(child.stdout))
   if (!isFigures(figures)) throw new Error("The process printed no figures")
   return figures
 }
+
+const figuresOf = (...args: ReadonlyArray<string>) => printedBy(path.join(root, ours, "durable.js"), ...args)
+const peer = (name: string) => printedBy(path.join(root, "packages/bench/peers", `${name}.mjs`))
 
 const parked = async (count: number): Promise<Figures> => {
   const none = await figuresOf("sqlite", "parked", "0")
@@ -30,9 +32,14 @@ const cell = (key: string, round: Cell["round"]): Cell => ({ key, round })
 export const durable = async (options: Options): Promise<ReadonlyArray<Table>> => [
   await table(
     "Recorded steps, 16 tasks at once",
-    [cell("SQLite", () => figuresOf("sqlite", "steps")), cell("Postgres", () => figuresOf("postgres", "steps"))],
+    [
+      cell("SQLite", () => figuresOf("sqlite", "steps")),
+      cell("Postgres", () => figuresOf("postgres", "steps")),
+      cell("DBOS", () => peer("dbos")),
+      cell("Effect's cluster", () => peer("engine"))
+    ],
     options.quick ? 1 : 3,
-    "CPU of the server's process for a step of `Once.run`; Postgres of DATABASE_URL, else of this machine"
+    "CPU of the process for a step of `Once.run`, the calls and their tasks included; of DBOS and of an activity of Effect's cluster of one runner, both on Postgres and without MCP. Postgres of DATABASE_URL, else of this machine"
   ),
   await table(
     "Parked tasks on SQLite",

@@ -53,6 +53,7 @@ const stepIn =
     const run = runs.get(lease)
     if (run === undefined) return Effect.fail(new Lost({ task: lease.task, reason: "taken" }))
     const attempt = (number: number): Effect.Effect<Entry, E | Lost | JournalFull, R> => {
+      if (run.entries >= limits.entries) return Effect.fail(full(key))
       let failed: Cause.Cause<E | JournalFull> | undefined
       let isNew = false
       const text = Effect.flatMap(step, (value) => {
@@ -68,22 +69,34 @@ const stepIn =
       const activity = Activity.make({ name: nameOf(key), success: Schema.String, execute })
       const numbered = Effect.provideService(activity, Activity.CurrentAttempt, number)
       return Effect.flatMap(ended(within(engine, run.instance, numbered)), (exit): ReturnType<typeof attempt> => {
-        if (failed !== undefined) return Effect.failCause(failed)
+        if (failed !== undefined) {
+          noteFailure(run, key, number)
+          return Effect.failCause(failed)
+        }
         if (Exit.isFailure(exit)) {
           // A step that ends so itself has failed. The engine suspends the execution, or the runner shuts down.
           run.isStopped ||= Cause.hasInterruptsOnly(exit.cause)
           return Effect.failCause(exit.cause)
         }
         const text = exit.value
-        if (text === failedText) return attempt(number + 1)
+        if (text === failedText) {
+          noteFailure(run, key, number)
+          return attempt(number + 1)
+        }
         run.bytes += bytesOf(text)
         run.entries++
         const entry: Entry = { _tag: "Step", key, value: JSON.parse(text) }
         return isNew && run.isRetry ? Effect.as(progressed(journal, lease, run), entry) : Effect.succeed(entry)
       })
     }
-    return attempt(1)
+    return attempt((run.failures.get(key) ?? 0) + 1)
   }
+
+/** An attempt that failed is a row of the engine, which the next attempt in this run does not read again. */
+const noteFailure = (run: Run, key: string, number: number): void => {
+  run.entries++
+  run.failures.set(key, number)
+}
 
 /** In a fiber of its own: the engine may interrupt the one in which an activity runs. */
 const ended = <A, E, R>(activity: Effect.Effect<A, E, R>): Effect.Effect<Exit.Exit<A, E>, never, R> =>

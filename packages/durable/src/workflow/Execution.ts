@@ -49,6 +49,7 @@ const newRun = (instance: Instance, { entries, input }: Claimed, attempts: numbe
   isStopped: false,
   bytes: 0,
   entries: 0,
+  failures: new Map(),
   wake: undefined
 })
 

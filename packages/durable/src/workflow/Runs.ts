@@ -9,9 +9,11 @@ export interface Run {
   readonly closed: Set<string>
   /** Whether runs before this one recorded nothing, and this one has recorded nothing yet. */
   isRetry: boolean
-  /** Of the steps and sleeps that it came to, as JSON. */
+  /** Of the steps and sleeps that it came to, as JSON; attempts that failed are entries, too. */
   bytes: number
   entries: number
+  /** How many attempts of a step have failed, by its key. */
+  readonly failures: Map<string, number>
   /** Whether the engine stopped it at a step, or the server stops: it does not end its task. */
   isStopped: boolean
   /** What it waits for, once it was parked. */

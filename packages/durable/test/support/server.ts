@@ -1,17 +1,19 @@
 /**
- * A server in a process of its own, to be killed: `node server.ts sqlite|postgres|cluster-sqlite|cluster-postgres PLACE [LEASE]`. What its
+ * A server in a process of its own, to be killed: `node server.ts KIND PLACE [LEASE]`, of which KIND is `sqlite`, `postgres`, `cluster-sqlite`,
+ * `cluster-postgres` or `runners-postgres`. What its
  * handlers do is a line each of stderr, which a pipe keeps when its writer is killed.
  */
-import { NodeCrypto, NodeRuntime } from "@effect/platform-node"
+import { NodeClusterSocket, NodeCrypto, NodeRuntime } from "@effect/platform-node"
 import { Elicitation, Once, Tool, Tools } from "@effect-mcp/core"
 import { Durable } from "@effect-mcp/durable"
 import { McpServer } from "@effect-mcp/server"
 import { Tasks } from "@effect-mcp/tasks"
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer, Logger, Redacted, Schema } from "effect"
-import { ClusterWorkflowEngine, SingleRunner } from "effect/cluster"
+import { Effect, Layer, Logger, Option, Redacted, Schema } from "effect"
+import { ClusterWorkflowEngine, RunnerAddress, SingleRunner } from "effect/cluster"
 import { SqlClient } from "effect/sql/SqlClient"
 import { writeSync } from "node:fs"
+import { createServer } from "node:net"
 
 const [kind, place = "", lease = "10000"] = process.argv.slice(2)
 const say = (...words: ReadonlyArray<string | number>) => Effect.sync(() => void writeSync(2, `${words.join(" ")}\n`))
@@ -41,8 +43,10 @@ const steps = Tools.layer(
           const { ok } = yield* Elicitation.form("Sure?", Schema.Struct({ ok: Schema.Boolean }), { key: "sure" })
           values.push(String(ok))
         }
+        let key = ""
         const body = Effect.gen(function* () {
-          yield* say("begin", index, yield* Once.key)
+          key = yield* Once.key
+          yield* say("begin", index, key)
           if (write) yield* Effect.orDie(sql`INSERT INTO ledger (step) VALUES (${index})`)
           if (write) yield* say("wrote", index)
           yield* Effect.sleep(millis)
@@ -51,7 +55,8 @@ const steps = Tools.layer(
         })
         const once = write ? Once.transaction(sql) : Once.run
         values.push(yield* Effect.orDie(once(`step ${index}`, Schema.String, body)))
-        yield* say("recorded", index, process.pid)
+        // The key is that of a step which this run recorded.
+        yield* say("recorded", index, process.pid, key)
       }
       yield* say("done", process.pid)
       return { values }
@@ -76,23 +81,39 @@ const database =
       )
     : Durable.layerSqlite({ ...options, file: place })
 
-/** A runner of Effect's cluster, with what it keeps in the database of the tasks. */
-const runner = SingleRunner.layer({
-  runnerStorage: "sql",
-  shardingConfig: {
-    entityMessagePollInterval: "300 millis",
-    refreshAssignmentsInterval: "300 millis",
-    shardLockRefreshInterval: "500 millis",
-    shardLockExpiration: "2 seconds"
-  }
+const shardingConfig = {
+  entityMessagePollInterval: "300 millis",
+  refreshAssignmentsInterval: "300 millis",
+  shardLockRefreshInterval: "500 millis",
+  shardLockExpiration: "2 seconds"
+} as const
+
+/** A port that is free. */
+const port = Effect.callback<number>((resume) => {
+  const server = createServer().listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    server.close(() => resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0)))
+  })
 })
+
+/** A runner of Effect's cluster, with what it keeps in the database of the tasks: alone, or one of several that find each other there. */
+const runner =
+  kind === "runners-postgres"
+    ? Layer.unwrap(
+        Effect.map(port, (port) => {
+          const runnerAddress = Option.some(RunnerAddress.make("127.0.0.1", port))
+          const config = { ...shardingConfig, runnerHealthCheckInterval: "500 millis", runnerAddress } as const
+          return NodeClusterSocket.layer({ storage: "sql", shardingConfig: config })
+        })
+      )
+    : SingleRunner.layer({ runnerStorage: "sql", shardingConfig })
 const engine = ClusterWorkflowEngine.layer.pipe(
   Layer.provide(Layer.orDie(runner)),
   Layer.provide([database, NodeCrypto.layerDigest])
 )
 const onCluster = Layer.provide(Durable.layerWorkflow({ store: database }), engine)
 const client = Layer.effect(SqlClient, SqlClient).pipe(Layer.provide(database))
-const store = kind?.startsWith("cluster") === true ? Layer.merge(onCluster, client) : database
+const store = /^(?:cluster|runners)/.test(kind ?? "") ? Layer.merge(onCluster, client) : database
 
 const features = Layer.provide(Layer.merge(steps, Tasks.layerStore()), store)
 const server = McpServer.layer({ name: "killed", version: "1.0.0", features })

@@ -157,6 +157,27 @@ describe("a task on the workflow engine", () => {
     })
   )
 
+  it.effect("fails once its journal has no room for an attempt of a step, although none of them succeeds", () =>
+    Effect.gen(function* () {
+      let attempts = 0
+      const poll = Once.run(
+        "poll",
+        Schema.Int,
+        Effect.andThen(
+          Effect.sync(() => ++attempts),
+          new Flaky()
+        )
+      )
+      const stuck = tool("stuck", "optional", () => Effect.as(Effect.orDie(Effect.retry(poll, { times: 100 })), ""))
+      const { client } = yield* start([stuck], { entries: 5 })
+      const { taskId } = yield* client.call("stuck")
+      yield* TestClock.adjust("1 second")
+      const { error, status } = yield* client.get(taskId)
+      assert.deepStrictEqual([status, attempts], ["failed", 5])
+      assert.include(error.message, "no room")
+    })
+  )
+
   it.effect("is given up after ten runs that recorded nothing, and not before", () =>
     Effect.gen(function* () {
       let runs = 0
