@@ -13,6 +13,13 @@ const process = "packages/durable/test/workflow/process.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "A database in memory leaves a file",
+    file: "packages/durable/src/sqlite/Client.ts",
+    from: "if (file !== inMemory) closeSync",
+    to: "closeSync",
+    test: sqlite
+  },
+  {
     name: "A database takes a write under an older epoch",
     file: statements,
     from: "`${t}epoch = ${integer} AND",

@@ -51,13 +51,16 @@ const bound = (value: unknown): SQLInputValue => {
   throw new TypeError(`SQLite keeps texts, numbers, bytes and null, not ${typeof value}: encode the parameter`)
 }
 
+/** What SQLite takes for a database of this process alone, without a file. */
+const inMemory = ":memory:"
+
 class Database {
   readonly db: DatabaseSync
   private readonly prepared = new Map<string, StatementSync>()
 
   constructor({ clock, file, survives }: Options) {
     // Readable by its owner alone: it has the arguments and results of all callers. SQLite gives its other files the same mode.
-    closeSync(openSync(file, "a", 0o600))
+    if (file !== inMemory) closeSync(openSync(file, "a", 0o600))
     this.db = new DatabaseSync(file, { timeout: busyTimeout })
     this.db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${survives === "power" ? "FULL" : "NORMAL"}`)
     this.db.function("mcp_now", () => clock.currentTimeMillisUnsafe())

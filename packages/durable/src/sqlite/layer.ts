@@ -20,7 +20,10 @@ import type { Options } from "../store/Tables.ts"
 import * as Client from "./Client.ts"
 
 export interface SqliteOptions extends Options {
-  /** The path of the database, made where it is not there. Several processes of one machine may share it; no network file system. */
+  /**
+   * The path of the database, made where it is not there. Several processes of one machine may share it; no network file system.
+   * `:memory:` keeps it in this process, for tests: nothing survives.
+   */
   readonly file: string
   /**
    * What a task survives: `"kill"`, the end of its process, or `"power"`, the end of the machine as well. The second waits for the disk at

@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Option, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { spawnSync } from "node:child_process"
-import { statSync } from "node:fs"
+import { existsSync, statSync } from "node:fs"
 import { hostname } from "node:os"
 import { DatabaseSync } from "node:sqlite"
 import * as Client from "../../src/sqlite/Client.ts"
@@ -206,6 +206,15 @@ describe("tasks on SQLite", () => {
       yield* store.create(task, "a")
       const modes = ["", "-wal", "-shm"].map((part) => statSync(path + part).mode & 0o777)
       assert.deepStrictEqual(modes, [0o600, 0o600, 0o600])
+    })
+  )
+
+  it.effect("are in no file where the path is `:memory:`", () =>
+    Effect.gen(function* () {
+      const { store } = yield* open({ file: ":memory:" })
+      const { task: made } = yield* store.create(task, "a")
+      assert.isTrue(Option.isSome(yield* store.get(made.id, "ada")))
+      assert.isFalse(existsSync(":memory:"))
     })
   )
 
