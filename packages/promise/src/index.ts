@@ -17,7 +17,6 @@ export type { Ask, AskOptions, ErrorPlace, HandlerContext, Jsonified, Log, Princ
 export type { PromptOutput, PromptOutputMessage, ResourceOutput, ToolOutput } from "./handler/results.ts"
 export type * from "./model/Content.ts"
 export type * from "./model/Results.ts"
-export type { HookContext, Hooks, IncomingRequest, RequestOutcome } from "./server/hooks.ts"
 export type {
   Auth,
   AuthRequest,
@@ -36,7 +35,11 @@ export {
 } from "./server/McpServer.ts"
 export type {
   Completer,
+  HookContext,
+  Hooks,
+  IncomingRequest,
   PromptOptions,
+  RequestOutcome,
   ResourceOptions,
   Revision,
   ServerOptions,

@@ -10,9 +10,10 @@ import type { PromptOutput, ResourceOutput, ToolOutput } from "../handler/result
 import type { Rules } from "../handler/run.ts"
 import { Changes } from "./changes.ts"
 import { fetchHandler, listener } from "./http.ts"
-import { type Hooks, hooksLayer } from "./hooks.ts"
+import { hooksLayer } from "./hooks.ts"
 import type { FetchHandler, HttpOptions, Listener } from "./HttpOptions.ts"
 import type {
+  Hooks,
   PromptOptions,
   ResourceOptions,
   ServerOptions,

@@ -2,7 +2,7 @@
  * How a server and its features are described. Times are in milliseconds, sizes in bytes.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
-import type { ErrorPlace, Principal } from "../handler/Context.ts"
+import type { ErrorPlace, HandlerContext, Principal } from "../handler/Context.ts"
 import type { Annotations, Icon, Meta } from "../model/Content.ts"
 import type { Completion, Implementation, ToolAnnotations } from "../model/Results.ts"
 
@@ -101,6 +101,36 @@ export interface PromptOptions<A> extends Shown {
   readonly arguments?: A
   /** Completers by argument. */
   readonly complete?: { readonly [argument in ArgumentNames<A>]?: Completer }
+}
+
+/** A request with its params, as JSON in the names of the newest revision. */
+export interface IncomingRequest {
+  /** Such as `tools/call`. */
+  readonly method: string
+  readonly params: { readonly [name: string]: unknown }
+}
+
+/** What a hook may know of its request. */
+export type HookContext = Pick<HandlerContext, "client" | "log" | "meta" | "principal" | "revision" | "sessionId">
+
+/**
+ * How a request ended. `answered`: with a result. `toolFailed`: with a result that has `isError`. `asked`: this round ended with a question
+ * (2026-07-28). `cancelled`: by the client, or with its connection. `failed`: with an `error`, answered by its code, or by -32603.
+ */
+export type RequestOutcome =
+  | { readonly kind: "answered" | "toolFailed"; readonly result: unknown }
+  | { readonly kind: "asked" | "cancelled" }
+  | { readonly kind: "failed"; readonly error: unknown }
+
+/** Hooks of a server. */
+export interface Hooks {
+  /**
+   * Called before each request but `initialize` and `ping`; the request waits for it. What it throws is the answer, and nothing else runs: an
+   * `McpError` as it is, of other errors the message with -32603.
+   */
+  readonly before?: (request: IncomingRequest, context: HookContext) => void | PromiseLike<void>
+  /** Called after each request that `before` let pass. What it throws goes to `onError` and changes nothing. */
+  readonly after?: (request: IncomingRequest, outcome: RequestOutcome, context: HookContext) => void
 }
 
 type ArgumentNames<A> = A extends StandardSchemaV1 ? keyof StandardSchemaV1.InferInput<A> & string : never

@@ -10,40 +10,10 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Layer } from "effect/Layer"
 import { toPublic } from "../ErrorTranslation.ts"
-import type { HandlerContext } from "../handler/Context.ts"
 import { Request } from "../handler/Request.ts"
 import type { Rules } from "../handler/run.ts"
 import { query } from "./completers.ts"
-
-/** A request with its params, as JSON in the names of the newest revision. */
-export interface IncomingRequest {
-  /** Such as `tools/call`. */
-  readonly method: string
-  readonly params: { readonly [name: string]: unknown }
-}
-
-/** What a hook may know of its request. */
-export type HookContext = Pick<HandlerContext, "client" | "log" | "meta" | "principal" | "revision" | "sessionId">
-
-/**
- * How a request ended. `answered`: with a result. `toolFailed`: with a result that has `isError`. `asked`: this round ended with a question
- * (2026-07-28). `cancelled`: by the client, or with its connection. `failed`: with an `error`, answered by its code, or by -32603.
- */
-export type RequestOutcome =
-  | { readonly kind: "answered" | "toolFailed"; readonly result: unknown }
-  | { readonly kind: "asked" | "cancelled" }
-  | { readonly kind: "failed"; readonly error: unknown }
-
-/** Hooks of a server. */
-export interface Hooks {
-  /**
-   * Called before each request but `initialize` and `ping`; the request waits for it. What it throws is the answer, and nothing else runs: an
-   * `McpError` as it is, of other errors the message with -32603.
-   */
-  readonly before?: (request: IncomingRequest, context: HookContext) => void | PromiseLike<void>
-  /** Called after each request that `before` let pass. What it throws goes to `onError` and changes nothing. */
-  readonly after?: (request: IncomingRequest, outcome: RequestOutcome, context: HookContext) => void
-}
+import type { HookContext, Hooks, IncomingRequest, RequestOutcome } from "./Options.ts"
 
 const outcomeOf = (outcome: Middleware.Outcome): RequestOutcome => {
   switch (outcome._tag) {
