@@ -10,6 +10,7 @@ const packages = [
   "auth",
   "gateway",
   "promise",
+  "compat",
   "tasks",
   "durable",
   "nodes",

@@ -27,6 +27,7 @@ export const homes: Readonly<Record<string, string>> = {
   "packages/bridge": "existing-apis",
   "packages/cli": "commands",
   "packages/client": "client",
+  "packages/compat": "migrating-from-the-sdk",
   "packages/console": "operations",
   "packages/core": "tools",
   "packages/create": "start",

@@ -33,7 +33,7 @@ const kindOf = (name: string, info: string, code: string, output: string | undef
   if (/\bcompiled\b/.test(info)) return "compiled"
   if (name.endsWith(".test.ts")) return "test"
   if (output !== undefined) return "program"
-  if (/\brunStdio\(|\.stdio\(\)/.test(code)) return "stdio"
+  if (/\brunStdio\(|\.stdio\(\)|^void serveStdio\(|new StdioServerTransport\(/m.test(code)) return "stdio"
   return /\bPORT\b/.test(code) ? "http" : "module"
 }
 

@@ -84,6 +84,15 @@ export class Request implements HandlerContext {
     for (const fiber of this.#running ?? []) fiber.interruptUnsafe()
   }
 
+  /** `#run` for packages that give handlers another face: no member that a program could see. */
+  static run<A>(
+    request: Request,
+    effect: Effect.Effect<A, unknown, RequestServices>,
+    options: { readonly question: boolean }
+  ): Promise<A> {
+    return request.#run(effect, options.question)
+  }
+
   /** Runs an effect of the request. Its promise settles with it; after the end of the request it rejects. */
   #run<A>(effect: Effect.Effect<A, unknown, RequestServices>, question = false): Promise<A> {
     if (this.#over) return Promise.reject(this.#reason ?? aborted("The request is over"))

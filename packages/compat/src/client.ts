@@ -1,0 +1,20 @@
+/** The client of `@modelcontextprotocol/client`. */
+export { Client } from "./client/Client.ts"
+export type { ClientContext } from "./client/Handlers.ts"
+export type { ClientOptions, ListChanged, ListChangedHandlers, RequestOptions } from "./client/Options.ts"
+export type { McpSubscription, SubscriptionFilter } from "./client/subscriptions.ts"
+export {
+  type HttpClientTransportOptions as StreamableHTTPClientTransportOptions,
+  SSEClientTransport,
+  StreamableHTTPClientTransport
+} from "./client/transports.ts"
+export * from "./model/errors.ts"
+export { isInputRequiredResult } from "./model/inputRequired.ts"
+export type * from "./model/types.ts"
+export {
+  getDisplayName,
+  isJsonContentType,
+  LATEST_PROTOCOL_VERSION,
+  SUPPORTED_PROTOCOL_VERSIONS
+} from "./model/versions.ts"
+export { InMemoryTransport, type Transport } from "./server/Transport.ts"

@@ -1,0 +1,387 @@
+/**
+ * `Client` of the SDK on a client of effect-mcp: requests by method, handlers of questions and notifications.
+ */
+import type * as Effective from "@effect-mcp/client/Client"
+import * as EffectClient from "@effect-mcp/client/McpClient"
+import * as CancelReason from "@effect-mcp/core/CancelReason"
+import { messageOf, toPublic } from "@effect-mcp/promise/internal/ErrorTranslation"
+import type { ClientRequests } from "@effect-mcp/protocol/Method"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import type { StandardSchemaV1 } from "@standard-schema/spec"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { SdkError, SdkErrorCode } from "../model/errors.ts"
+import { plain } from "../model/plain.ts"
+import type {
+  CallToolResult,
+  CompleteResult,
+  EmptyResult,
+  GetPromptResult,
+  Implementation,
+  JsonObject,
+  ListPromptsResult,
+  ListResourcesResult,
+  ListResourceTemplatesResult,
+  ListToolsResult,
+  LoggingLevel,
+  Notification,
+  ReadResourceResult,
+  Request,
+  ServerCapabilities
+} from "../model/types.ts"
+import { toSdk } from "../request/errors.ts"
+import { methodOf, type MethodSchema } from "../server/methods.ts"
+import { opened, type Transport } from "../server/Transport.ts"
+import { answering } from "./answering.ts"
+import { Handlers, type NotificationHandler, type QuestionHandler } from "./Handlers.ts"
+import { callOptions, type ClientOptions, type RequestOptions } from "./Options.ts"
+import { listen, type McpSubscription, type SubscriptionFilter, watchLists } from "./subscriptions.ts"
+import { open, type OpenTransport } from "./transports.ts"
+
+type Schema = StandardSchemaV1
+type Method = keyof ClientRequests
+
+interface ListParams {
+  cursor?: string | undefined
+  _meta?: JsonObject | undefined
+}
+
+const isOpen = (transport: Transport): transport is OpenTransport => open in transport
+
+const isSchema = (u: unknown): u is StandardSchemaV1 => typeof u === "object" && u !== null && "~standard" in u
+
+const modern = "2026-07-28"
+
+/** The revisions that a client may speak: as in the SDK those with a handshake, unless it says otherwise. */
+const revisionsOf = ({ versionNegotiation: { mode = "legacy" } = {} }: ClientOptions) => {
+  if (mode === "auto") return undefined
+  const pinned = typeof mode === "object" ? mode.pin : undefined
+  return Revision.all.flatMap(({ era, version }) =>
+    (pinned === undefined ? era === "stateful" : version === pinned) ? [version] : []
+  )
+}
+
+/** A running client and what ends it. */
+interface Running {
+  readonly client: Effective.Client
+  readonly close: () => Promise<void>
+  readonly transport: Transport
+}
+
+/**
+ * A client of one server. Set the handlers of what it declares, then connect it to a transport.
+ *
+ * @example
+ * ```ts
+ * import { Client, InMemoryTransport } from "@effect-mcp/compat/client"
+ * import { McpServer } from "@effect-mcp/compat/server"
+ *
+ * const server = new McpServer({ name: "hello", version: "1.0.0" })
+ * server.registerTool("hello", { description: "Says hello" }, () => ({ content: [{ type: "text", text: "Hello" }] }))
+ *
+ * const client = new Client({ name: "example", version: "1.0.0" })
+ * const [near, far] = InMemoryTransport.createLinkedPair()
+ * await Promise.all([server.connect(far), client.connect(near)])
+ * const { tools } = await client.listTools()
+ * console.log(tools[0]?.name, client.getServerVersion()?.name) // => hello hello
+ * await client.close()
+ * ```
+ */
+export class Client {
+  /** Called when the connection has ended. */
+  onclose?: (() => void) | undefined
+  onerror?: ((error: Error) => void) | undefined
+  readonly #info: Implementation
+  readonly #options: ClientOptions
+  readonly #handlers = new Handlers((error) => this.onerror?.(error))
+  #running: Running | undefined = undefined
+  /** The subscription that `listChanged` opened, where the revision has them. */
+  autoOpenedSubscription: McpSubscription | undefined = undefined
+
+  constructor(info: Implementation, options: ClientOptions = {}) {
+    this.#info = info
+    this.#options = options
+  }
+
+  /** Called with notifications that have no handler. */
+  get fallbackNotificationHandler(): NotificationHandler | undefined {
+    return this.#handlers.fallback
+  }
+  set fallbackNotificationHandler(handler: NotificationHandler | undefined) {
+    this.#handlers.fallback = handler
+  }
+
+  /** The transport, while it is connected. */
+  get transport(): Transport | undefined {
+    return this.#running?.transport
+  }
+
+  /** What the error of a request is to the program. */
+  protected failure(error: unknown): unknown {
+    return toSdk(error)
+  }
+
+  /** Runs an effect until it ends or its signal aborts. */
+  async #run<A>(effect: Effect.Effect<A, unknown>, signal?: AbortSignal): Promise<A> {
+    signal?.throwIfAborted()
+    const fiber = Effect.runFork(effect)
+    const cancel = () => fiber.interruptUnsafe(undefined, CancelReason.annotation(messageOf(signal?.reason)))
+    signal?.addEventListener("abort", cancel, { once: true })
+    const exit = await new Promise<Exit.Exit<A, unknown>>((resolve) => fiber.addObserver(resolve))
+    signal?.removeEventListener("abort", cancel)
+    if (Exit.isSuccess(exit)) return exit.value
+    if (signal?.aborted === true && Cause.hasInterrupts(exit.cause)) throw signal.reason
+    throw this.failure(toPublic(Cause.squash(exit.cause)))
+  }
+
+  /** Connects, and resolves once the server is known. A client has one connection at a time. */
+  async connect(transport: Transport, options: RequestOptions = {}): Promise<void> {
+    if (this.#running !== undefined) {
+      throw new SdkError(
+        SdkErrorCode.AlreadyConnected,
+        "The client is connected already; close it first, or make another"
+      )
+    }
+    const { capabilities = {} } = this.#options
+    const settings: Effective.Options = {
+      ...plain<Pick<Effective.Options, "experimental" | "extensions" | "clientInfo">>({
+        clientInfo: this.#info,
+        experimental: capabilities.experimental,
+        extensions: capabilities.extensions
+      }),
+      revisions: revisionsOf(this.#options),
+      timeout: options.timeout,
+      reconnect: false,
+      tasks: false,
+      validateOutput: true,
+      onAnnouncement: ({ method, params }) => this.#handlers.notified(method, params),
+      onUnknownNotification: ({ method, params }) => this.#handlers.notified(method, params)
+    }
+    const client = isOpen(transport)
+      ? EffectClient.open(transport[open](), settings)
+      : Effect.flatMap(opened(transport), (core) => EffectClient.connect(core, settings))
+    const scope = Scope.makeUnsafe()
+    const connecting = Effect.provide(Scope.provide(client, scope), answering(capabilities, this.#handlers))
+    try {
+      this.#start(await this.#run(connecting, options.signal), transport, scope)
+    } catch (error) {
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+      throw error
+    }
+    this.autoOpenedSubscription = await watchLists(this, this.#options.listChanged)
+  }
+
+  #start(client: Effective.Client, transport: Transport, scope: Scope.Closeable): void {
+    let closing: Promise<void> | undefined
+    const close = (): Promise<void> =>
+      (closing ??= Effect.runPromise(Scope.close(scope, Exit.void)).then(() => {
+        this.#running = undefined
+        this.onclose?.()
+        if (isOpen(transport)) transport.onclose?.()
+      }))
+    this.#running = { client, close, transport }
+    if (isOpen(transport)) transport.opened?.({ close })
+    void Effect.runPromiseExit(client.awaitClosed).then(close)
+  }
+
+  get #client(): Effective.Client {
+    if (this.#running !== undefined) return this.#running.client
+    throw new SdkError(SdkErrorCode.NotConnected, "The client is not connected: call connect(transport) first")
+  }
+
+  /** Ends requests, subscriptions and the connection. */
+  async close(): Promise<void> {
+    await this.#running?.close()
+  }
+
+  /** Answers questions of the server of a method, which `capabilities` must declare. */
+  setRequestHandler(method: string | MethodSchema, handler: QuestionHandler): void {
+    this.#handlers.questions.set(methodOf(method), handler)
+  }
+
+  /** Hears notifications of a method: by its name, by the schema of v1, or by schemas of its params. */
+  setNotificationHandler(method: string | MethodSchema, handler: NotificationHandler): void
+  setNotificationHandler<P extends StandardSchemaV1>(
+    method: string,
+    schemas: { params: P },
+    handler: (params: StandardSchemaV1.InferOutput<P>) => unknown
+  ): void
+  setNotificationHandler(
+    method: string | MethodSchema,
+    first: NotificationHandler | { params: StandardSchemaV1 },
+    second?: (params: unknown) => unknown
+  ): void {
+    this.#handlers.hear(methodOf(method), first, second)
+  }
+
+  removeNotificationHandler(method: string): void {
+    this.#handlers.notifications.delete(method)
+  }
+
+  /** Sends a request of any method. A schema validates its result. */
+  request(request: Request, options?: RequestOptions): Promise<JsonObject>
+  request<S extends StandardSchemaV1>(
+    request: Request,
+    schema: S,
+    options?: RequestOptions
+  ): Promise<StandardSchemaV1.InferOutput<S>>
+  async request(
+    { method, params }: Request,
+    first?: StandardSchemaV1 | RequestOptions,
+    second?: RequestOptions
+  ): Promise<unknown> {
+    const options = isSchema(first) ? second : first
+    const questions = options?.allowInputRequired === true ? ("returned" as const) : ("answered" as const)
+    const sent = this.#client.raw.request(method, params, { ...callOptions(options), questions })
+    const result = await this.#run(sent, options?.signal)
+    if (!isSchema(first)) return result
+    const checked = await first["~standard"].validate(result)
+    if (checked.issues === undefined) return checked.value
+    const why = checked.issues.map(({ message }) => message).join("; ")
+    throw new SdkError(SdkErrorCode.InvalidResult, `The result of ${method} does not fit: ${why}`)
+  }
+
+  async #send<A>(method: Method, params: object, options: RequestOptions | undefined): Promise<A> {
+    const untyped: unknown = params
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the codec of the method encodes the params, and refuses others
+    const sent: Effect.Effect<unknown, unknown> = this.#client.request(method, untyped as never, callOptions(options))
+    return plain<A>(await this.#run(sent, options?.signal))
+  }
+
+  /** Calls a tool; one that fails is a result with `isError`. A schema in the second place, as in v1, is ignored. */
+  async callTool(
+    {
+      _meta,
+      arguments: args,
+      name
+    }: { name: string; arguments?: JsonObject | undefined; _meta?: JsonObject | undefined },
+    first?: Schema | RequestOptions,
+    second?: RequestOptions
+  ): Promise<CallToolResult> {
+    const options: RequestOptions = second ?? (first === undefined || isSchema(first) ? {} : first)
+    const meta = { ...callOptions(options), ...(_meta && { meta: _meta }) }
+    return plain(await this.#run(this.#client.callToolByName(name, args, meta), options.signal))
+  }
+
+  /** Whether a list without a cursor is read to its end. */
+  protected get readsAllPages(): boolean {
+    return true
+  }
+
+  async #listed<A extends { nextCursor?: string | undefined }>(
+    method: Method,
+    itemsOf: (page: A) => Array<unknown>,
+    { cursor: first, ...params }: ListParams = {},
+    options?: RequestOptions
+  ): Promise<A> {
+    let page = await this.#send<A>(method, first === undefined ? params : { ...params, cursor: first }, options)
+    const items = itemsOf(page)
+    let next = this.readsAllPages && first === undefined ? page.nextCursor : undefined
+    while (next !== undefined) {
+      page = await this.#send<A>(method, { ...params, cursor: next }, options)
+      next = page.nextCursor
+      items.push(...itemsOf(page))
+      itemsOf(page).splice(0, Infinity, ...items)
+    }
+    return page
+  }
+
+  listTools(params?: ListParams, options?: RequestOptions): Promise<ListToolsResult> {
+    return this.#listed<ListToolsResult>("tools/list", ({ tools }) => tools, params, options)
+  }
+
+  listPrompts(params?: ListParams, options?: RequestOptions): Promise<ListPromptsResult> {
+    return this.#listed<ListPromptsResult>("prompts/list", ({ prompts }) => prompts, params, options)
+  }
+
+  listResources(params?: ListParams, options?: RequestOptions): Promise<ListResourcesResult> {
+    return this.#listed<ListResourcesResult>("resources/list", ({ resources }) => resources, params, options)
+  }
+
+  listResourceTemplates(params?: ListParams, options?: RequestOptions): Promise<ListResourceTemplatesResult> {
+    const method = "resources/templates/list"
+    return this.#listed<ListResourceTemplatesResult>(method, (page) => page.resourceTemplates, params, options)
+  }
+
+  readResource(params: { uri: string; _meta?: JsonObject }, options?: RequestOptions): Promise<ReadResourceResult> {
+    return this.#send("resources/read", params, options)
+  }
+
+  getPrompt(
+    params: { name: string; arguments?: { [name: string]: string } | undefined; _meta?: JsonObject },
+    options?: RequestOptions
+  ): Promise<GetPromptResult> {
+    return this.#send("prompts/get", params, options)
+  }
+
+  /** Suggestions for an argument of a prompt, or a variable of a template. */
+  complete(
+    params: {
+      ref: { type: "ref/prompt"; name: string } | { type: "ref/resource"; uri: string }
+      argument: { name: string; value: string }
+      context?: { arguments?: { [name: string]: string } | undefined } | undefined
+    },
+    options?: RequestOptions
+  ): Promise<CompleteResult> {
+    return this.#send("completion/complete", params, options)
+  }
+
+  async subscribeResource({ uri }: { uri: string }, options?: RequestOptions): Promise<EmptyResult> {
+    await this.#run(this.#client.subscribeResource(uri), options?.signal)
+    return {}
+  }
+
+  async unsubscribeResource({ uri }: { uri: string }, options?: RequestOptions): Promise<EmptyResult> {
+    await this.#run(this.#client.unsubscribeResource(uri), options?.signal)
+    return {}
+  }
+
+  /** Asks for log messages of at least this level. */
+  async setLoggingLevel(level: LoggingLevel, options?: RequestOptions): Promise<EmptyResult> {
+    await this.#run(this.#client.setLogLevel(level), options?.signal)
+    return {}
+  }
+
+  async ping(options?: RequestOptions): Promise<EmptyResult> {
+    await this.#run(this.#client.ping, options?.signal)
+    return {}
+  }
+
+  /** Subscribes to announcements (2026-07-28); resolves once the server has agreed. */
+  listen(filter: SubscriptionFilter): Promise<McpSubscription> {
+    const notified = (method: string, params: object) => this.#handlers.notified(method, params)
+    return listen(this.#client.raw.listen(plain(filter)), notified)
+  }
+
+  async notification({ method, params }: Notification): Promise<void> {
+    await this.#run(this.#client.raw.notify(method, params))
+  }
+
+  async sendRootsListChanged(): Promise<void> {
+    await this.notification({ method: "notifications/roots/list_changed" })
+  }
+
+  /** What the server declared. This and the next are undefined before the client is connected. */
+  getServerCapabilities(): ServerCapabilities | undefined {
+    return this.#running && plain(this.#running.client.serverCapabilities)
+  }
+
+  getServerVersion(): Implementation | undefined {
+    return this.#running && plain(this.#running.client.serverInfo)
+  }
+
+  getInstructions(): string | undefined {
+    return this.#running?.client.instructions
+  }
+
+  getNegotiatedProtocolVersion(): string | undefined {
+    return this.#running?.client.revision.version
+  }
+
+  getProtocolEra(): "legacy" | "modern" | undefined {
+    const version = this.getNegotiatedProtocolVersion()
+    return version === undefined ? undefined : version === modern ? "modern" : "legacy"
+  }
+}

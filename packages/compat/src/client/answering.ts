@@ -1,0 +1,61 @@
+/** What a client declares, and its answers to questions, as the services that the client below looks for. */
+import * as ClientMiddleware from "@effect-mcp/client/ClientMiddleware"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
+import { Roots } from "@effect-mcp/core/Roots"
+import * as Sampling from "@effect-mcp/core/Sampling"
+import * as Wire from "@effect-mcp/protocol/McpError"
+import { messageOf, toWire } from "@effect-mcp/promise/internal/ErrorTranslation"
+import { McpError } from "@effect-mcp/promise"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import type { ClientCapabilities } from "../model/types.ts"
+import { toAnswer } from "../request/errors.ts"
+import type { Handlers } from "./Handlers.ts"
+
+const failure = (thrown: unknown): Wire.McpError => {
+  const error = toAnswer(thrown)
+  return error instanceof McpError ? toWire(error) : Wire.internalError(messageOf(error))
+}
+
+/** Declared, but without a handler: the middleware answers before. */
+const unhandled = (method: string) => Effect.fail(Wire.methodNotFound(method))
+
+const declared = ({ elicitation, roots, sampling }: ClientCapabilities) => {
+  const ask = () => unhandled("elicitation/create")
+  const isForm = elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+  return Layer.mergeAll(
+    elicitation === undefined
+      ? Layer.empty
+      : Elicitation.layer({ ...(isForm && { form: ask }), ...(elicitation.url !== undefined && { url: ask }) }),
+    sampling === undefined
+      ? Layer.empty
+      : Sampling.layer(() => unhandled("sampling/createMessage"), {
+          tools: sampling.tools !== undefined,
+          context: sampling.context !== undefined
+        }),
+    roots === undefined
+      ? Layer.empty
+      : Layer.succeed(Roots, {
+          list: unhandled("roots/list"),
+          // The program announces changes by itself.
+          changes: roots.listChanged === true ? Stream.never : undefined
+        })
+  )
+}
+
+/** The services of a client that declares `capabilities` and answers by `handlers`. */
+export const answering = (capabilities: ClientCapabilities, { questions }: Handlers) =>
+  Layer.merge(
+    declared(capabilities),
+    ClientMiddleware.layer({
+      question: ({ method, params }, next) => {
+        const handler = questions.get(method)
+        if (handler === undefined) return next
+        return Effect.tryPromise({
+          try: async (signal) => handler({ method, params: { ...params } }, { signal, mcpReq: { signal, method } }),
+          catch: failure
+        })
+      }
+    })
+  )

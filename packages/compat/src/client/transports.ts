@@ -1,0 +1,167 @@
+/** The transports of a client: a child process, Streamable HTTP, HTTP with SSE. They say what is opened; the client opens it. */
+import type { Transport } from "../server/Transport.ts"
+import type * as Core from "@effect-mcp/core/Transport"
+import type { TransportError } from "@effect-mcp/core/Transport"
+import * as Effect from "effect/Effect"
+import * as Context from "effect/Context"
+import type * as Scope from "effect/Scope"
+
+/** What opens the transport of this package. */
+export const open = Symbol("open")
+
+export type Opened = Effect.Effect<Core.Transport, TransportError, Scope.Scope>
+
+/** A transport that opens itself. */
+export interface OpenTransport extends Transport {
+  [open](): Opened
+  /** Called when the client is connected. `sessionId` gives the id of its session. */
+  opened?(client: { readonly close: () => Promise<void> }): void
+}
+
+abstract class ClientTransport implements OpenTransport {
+  onclose?: (() => void) | undefined
+  onerror?: ((error: Error) => void) | undefined
+  sessionId?: string | undefined
+  #client: { readonly close: () => Promise<void> } | undefined;
+
+  abstract [open](): Opened
+
+  opened(client: { readonly close: () => Promise<void> }): void {
+    this.#client = client
+  }
+
+  async start(): Promise<void> {}
+
+  async send(): Promise<void> {
+    throw new Error("The transport is connected to a client, which sends")
+  }
+
+  async close(): Promise<void> {
+    await this.#client?.close()
+  }
+}
+
+export interface StdioServerParameters {
+  command: string
+  args?: Array<string> | undefined
+  /** Environment variables beside the few that are inherited. */
+  env?: { [name: string]: string } | undefined
+  /** Default `inherit`: the server's stderr is that of this process. */
+  stderr?: "inherit" | "pipe" | "ignore" | "overlapped" | undefined
+  cwd?: string | undefined
+}
+
+/** A server that is started as a child process. */
+export class StdioClientTransport extends ClientTransport {
+  readonly #server: StdioServerParameters
+  /** The id of the process, while it runs. */
+  pid: number | null = null
+
+  constructor(server: StdioServerParameters) {
+    super()
+    this.#server = server
+  }
+
+  [open](): Opened {
+    const { args, command, cwd, env, stderr = "inherit" } = this.#server
+    return Effect.flatMap(
+      Effect.promise(() =>
+        Promise.all([import("@effect-mcp/client/Stdio"), import("@effect/platform-node/NodeServices")])
+      ),
+      ([Stdio, NodeServices]) =>
+        Stdio.open({
+          command,
+          args,
+          cwd,
+          env,
+          stderr: stderr === "inherit" || stderr === "ignore" ? stderr : "keep"
+        }).pipe(
+          Effect.tap(({ pid }) => Effect.sync(() => (this.pid = pid))),
+          Effect.provide(NodeServices.layer)
+        )
+    )
+  }
+}
+
+type Async<A> = A | PromiseLike<A>
+
+/** Gives an access token: by `token()`, or as the tokens that an OAuth provider has. */
+export interface TokenProvider {
+  token?: (() => Async<string | undefined>) | undefined
+  tokens?: (() => Async<{ access_token: string } | undefined>) | undefined
+}
+
+const tokenOf = async (provider: TokenProvider): Promise<string | undefined> =>
+  (await provider.token?.()) ?? (await provider.tokens?.())?.access_token
+
+export interface HttpClientTransportOptions {
+  /** `headers` are those of every request; other members are ignored. */
+  requestInit?: RequestInit | undefined
+  fetch?: ((url: string | URL, init?: RequestInit) => Promise<Response>) | undefined
+  /** Its token is the bearer token of each request. It is not logged in: a server that wants another token answers by 401. */
+  authProvider?: TokenProvider | undefined
+  /** Accepted and ignored: a new session is opened. */
+  sessionId?: string | undefined
+  /** Accepted and ignored: see `reconnect` of `@effect-mcp/client`. */
+  reconnectionOptions?: unknown
+}
+
+/** The `fetch` of a transport: with the token of its provider, and telling the session that the server opens. */
+const fetchOf = (
+  { authProvider, fetch = globalThis.fetch }: HttpClientTransportOptions,
+  heard: (sessionId: string) => void
+): typeof globalThis.fetch => {
+  return async (input, init) => {
+    const headers = new Headers(init?.headers)
+    const bearer = authProvider && (await tokenOf(authProvider))
+    if (bearer !== undefined) headers.set("authorization", `Bearer ${bearer}`)
+    const url = input instanceof Request ? input.url : input
+    const response = await fetch(url, { ...init, headers })
+    const sessionId = response.headers.get("mcp-session-id")
+    if (sessionId !== null) heard(sessionId)
+    return response
+  }
+}
+
+abstract class HttpClientTransport extends ClientTransport {
+  readonly url: URL
+  readonly #options: HttpClientTransportOptions
+  protected abstract readonly kind: "streamable" | "sse"
+
+  constructor(url: URL, options: HttpClientTransportOptions = {}) {
+    super()
+    this.url = url
+    this.#options = options
+  }
+
+  [open](): Opened {
+    const headers = Object.fromEntries(new Headers(this.#options.requestInit?.headers))
+    const fetch = fetchOf(this.#options, (sessionId) => {
+      this.sessionId = sessionId
+    })
+    return Effect.flatMap(
+      Effect.promise(() => Promise.all([import("@effect-mcp/client/Http"), import("effect/http/FetchHttpClient")])),
+      ([Http, FetchHttpClient]) =>
+        Http.open({ url: this.url, headers, transport: this.kind }).pipe(
+          Effect.provide(FetchHttpClient.layer),
+          Effect.provideContext(Context.make(FetchHttpClient.Fetch, fetch))
+        )
+    )
+  }
+
+  /** Ends the session, and the connection with it. */
+  async terminateSession(): Promise<void> {
+    await this.close()
+    this.sessionId = undefined
+  }
+}
+
+/** A server at a URL: Streamable HTTP. */
+export class StreamableHTTPClientTransport extends HttpClientTransport {
+  protected readonly kind = "streamable"
+}
+
+/** A server at a URL: HTTP with SSE (2024-11-05). */
+export class SSEClientTransport extends HttpClientTransport {
+  protected readonly kind = "sse"
+}

@@ -1,0 +1,117 @@
+/** The errors of the SDK: those of the protocol have a number as their code, those of a program's own side a word. */
+import type { ClientCapabilities, ElicitRequestURLParams } from "./types.ts"
+
+/** Codes of JSON-RPC and MCP. */
+export const ProtocolErrorCode = {
+  ParseError: -32_700,
+  InvalidRequest: -32_600,
+  MethodNotFound: -32_601,
+  InvalidParams: -32_602,
+  InternalError: -32_603,
+  ResourceNotFound: -32_002,
+  MissingRequiredClientCapability: -32_021,
+  UnsupportedProtocolVersion: -32_022,
+  UrlElicitationRequired: -32_042
+} as const
+
+/** The codes of v1, with those that v1 gives to failures of its own side. */
+export const ErrorCode = {
+  ConnectionClosed: -32_000,
+  RequestTimeout: -32_001,
+  ParseError: -32_700,
+  InvalidRequest: -32_600,
+  MethodNotFound: -32_601,
+  InvalidParams: -32_602,
+  InternalError: -32_603,
+  UrlElicitationRequired: -32_042
+} as const
+
+export const SdkErrorCode = {
+  NotConnected: "NOT_CONNECTED",
+  AlreadyConnected: "ALREADY_CONNECTED",
+  CapabilityNotSupported: "CAPABILITY_NOT_SUPPORTED",
+  RequestTimeout: "REQUEST_TIMEOUT",
+  ConnectionClosed: "CONNECTION_CLOSED",
+  SendFailed: "SEND_FAILED",
+  InvalidResult: "INVALID_RESULT",
+  MethodNotSupportedByProtocolVersion: "METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION",
+  EraNegotiationFailed: "ERA_NEGOTIATION_FAILED"
+} as const
+export type SdkErrorCode = (typeof SdkErrorCode)[keyof typeof SdkErrorCode]
+
+/** An error of JSON-RPC, from and to the wire: a handler that throws it has its request answered with it. */
+export class ProtocolError extends Error {
+  override readonly name: string = "ProtocolError"
+  readonly code: number
+  readonly data: unknown
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
+/** The error of v1: its message begins with its code, also on the wire. */
+export class McpError extends ProtocolError {
+  override readonly name: string = "McpError"
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(code, `MCP error ${code}: ${message}`, data)
+  }
+}
+
+/** A request that has no answer, or was not sent. */
+export class SdkError extends Error {
+  override readonly name: string = "SdkError"
+  readonly code: SdkErrorCode
+  readonly data: unknown
+
+  constructor(code: SdkErrorCode, message: string, data?: unknown) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
+/** The server wants an access token (401). */
+export class UnauthorizedError extends Error {
+  override readonly name: string = "UnauthorizedError"
+
+  constructor(message = "Unauthorized") {
+    super(message)
+  }
+}
+
+export class ResourceNotFoundError extends ProtocolError {
+  readonly uri: string
+
+  constructor(uri: string, message = `Resource not found: ${uri}`) {
+    super(ProtocolErrorCode.InvalidParams, message, { uri })
+    this.uri = uri
+  }
+}
+
+/** -32042: the user must visit URLs first (2025-11-25). */
+export class UrlElicitationRequiredError extends ProtocolError {
+  readonly elicitations: Array<ElicitRequestURLParams>
+
+  constructor(elicitations: Array<ElicitRequestURLParams>, message = "The user must visit a URL first") {
+    super(ProtocolErrorCode.UrlElicitationRequired, message, { elicitations })
+    this.elicitations = elicitations
+  }
+}
+
+export class MissingRequiredClientCapabilityError extends ProtocolError {
+  readonly requiredCapabilities: ClientCapabilities
+
+  constructor({ requiredCapabilities }: { requiredCapabilities: ClientCapabilities }, message?: string) {
+    const names = Object.keys(requiredCapabilities).join(", ")
+    super(
+      ProtocolErrorCode.MissingRequiredClientCapability,
+      message ?? `The client did not declare what the request needs: ${names}`,
+      { requiredCapabilities }
+    )
+    this.requiredCapabilities = requiredCapabilities
+  }
+}

@@ -1,0 +1,83 @@
+/** Results that ask for input (2026-07-28), as handlers build them and read the answers. */
+import { createHmac, timingSafeEqual } from "node:crypto"
+import type { StandardSchemaV1 } from "@standard-schema/spec"
+import { ProtocolError, ProtocolErrorCode } from "./errors.ts"
+import type {
+  CreateMessageRequestParams,
+  ElicitRequestFormParams,
+  ElicitRequestURLParams,
+  InputRequest,
+  InputRequiredResult,
+  JsonObject
+} from "./types.ts"
+
+export type Responses = { [key: string]: unknown } | undefined
+
+const isObject = (u: unknown): u is JsonObject => typeof u === "object" && u !== null && !Array.isArray(u)
+
+export const isInputRequiredResult = (u: unknown): u is InputRequiredResult =>
+  isObject(u) && u["resultType"] === "input_required"
+
+const build = (spec: Omit<InputRequiredResult, "resultType">): InputRequiredResult => {
+  if (Object.keys(spec.inputRequests ?? {}).length === 0 && spec.requestState === undefined) {
+    throw new TypeError("inputRequired was given neither inputRequests nor a requestState; give it one of both")
+  }
+  return { ...spec, resultType: "input_required" }
+}
+
+/** Builds a result that asks, and with its members the questions. */
+export const inputRequired = Object.assign(build, {
+  elicit: (params: ElicitRequestFormParams): InputRequest => ({ method: "elicitation/create", params }),
+  elicitUrl: (params: Omit<ElicitRequestURLParams, "mode" | "elicitationId">): InputRequest => ({
+    method: "elicitation/create",
+    params: { ...params, mode: "url" }
+  }),
+  createMessage: (params: CreateMessageRequestParams): InputRequest => ({ method: "sampling/createMessage", params }),
+  listRoots: (): InputRequest => ({ method: "roots/list" })
+})
+
+/** The content of a form that the user accepted; undefined for any other answer, and for content that the schema refuses. */
+export function acceptedContent<T extends JsonObject = JsonObject>(responses: Responses, key: string): T | undefined
+export function acceptedContent<S extends StandardSchemaV1>(
+  responses: Responses,
+  key: string,
+  schema: S
+): StandardSchemaV1.InferOutput<S> | undefined
+export function acceptedContent(responses: Responses, key: string, schema?: StandardSchemaV1): unknown {
+  const answer = responses?.[key]
+  if (!isObject(answer) || answer["action"] !== "accept" || !isObject(answer["content"])) return undefined
+  if (schema === undefined) return answer["content"]
+  const result = schema["~standard"].validate(answer["content"])
+  if (result instanceof Promise) throw new TypeError("acceptedContent needs a schema that validates synchronously")
+  return result.issues === undefined ? result.value : undefined
+}
+
+interface StateOptions {
+  /** At least 32 bytes. */
+  key: Uint8Array | string
+  /** Default 600. */
+  ttlSeconds?: number | undefined
+}
+
+const refused = (): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, "The request state is not valid")
+
+/** Signs the state of a request: `mint` gives its text, `verify` gives the value back, for `requestState.verify` of a server. */
+export const createRequestStateCodec = <T>({ key, ttlSeconds = 600 }: StateOptions) => {
+  const sign = (text: string): Buffer => createHmac("sha256", key).update(text).digest()
+  return {
+    mint: async (value: T): Promise<string> => {
+      const text = Buffer.from(JSON.stringify({ value, until: Date.now() + ttlSeconds * 1000 })).toString("base64url")
+      return `${text}.${sign(text).toString("base64url")}`
+    },
+    verify: async (state: string): Promise<T> => {
+      const [text = "", signature = ""] = state.split(".")
+      const given = Buffer.from(signature, "base64url")
+      const own = sign(text)
+      if (given.length !== own.length || !timingSafeEqual(given, own)) throw refused()
+      const { until, value } = JSON.parse(Buffer.from(text, "base64url").toString())
+      if (until < Date.now()) throw refused()
+      return value
+    }
+  }
+}

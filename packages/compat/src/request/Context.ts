@@ -1,0 +1,229 @@
+/**
+ * What a handler may use beside its arguments: `ctx` of v2 and `extra` of v1 in one object.
+ *
+ * Made for each request of the promise package's `Request`, which runs its questions in the request.
+ */
+import { AsyncLocalStorage } from "node:async_hooks"
+import { ClientInput, type Question } from "@effect-mcp/core/ClientInput"
+import type { RequestContext } from "@effect-mcp/core/RequestContext"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import { Request as Running } from "@effect-mcp/promise/internal/Request"
+import type { StandardSchemaV1 } from "@standard-schema/spec"
+import * as Effect from "effect/Effect"
+import { plain } from "../model/plain.ts"
+import type { Responses } from "../model/inputRequired.ts"
+import type {
+  AuthInfo,
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitRequestFormParams,
+  ElicitRequestURLParams,
+  ElicitResult,
+  JsonObject,
+  LoggingLevel,
+  Notification,
+  Request,
+  RequestId
+} from "../model/types.ts"
+import { toSdk } from "./errors.ts"
+import { authOf } from "./auth.ts"
+
+/** Options of a question to the client. */
+export interface QuestionOptions {
+  /** Milliseconds. Default: ten minutes, in which a user may answer. */
+  timeout?: number | undefined
+  onprogress?: ((progress: JsonObject) => void) | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** Asks the client, or sends it a request of another method. A schema validates the result. */
+export interface Send {
+  (request: Request, options?: QuestionOptions): Promise<JsonObject>
+  <S extends StandardSchemaV1>(
+    request: Request,
+    schema: S,
+    options?: QuestionOptions
+  ): Promise<StandardSchemaV1.InferOutput<S>>
+}
+
+/** The running request, as v2 names it. */
+export interface RequestPart {
+  id: RequestId
+  method: string
+  _meta?: ({ progressToken?: RequestId | undefined } & JsonObject) | undefined
+  /** The answers to the questions of the last result that asked for input. */
+  inputResponses?: Responses
+  /** The state of the last result that asked for input, verified. */
+  requestState: <T = string>() => T | undefined
+  /** Aborts when the request is cancelled, or the server closes. */
+  signal: AbortSignal
+  send: Send
+  notify: (notification: Notification) => Promise<void>
+  log: (level: LoggingLevel, data: unknown, logger?: string) => Promise<void>
+  elicitInput: (
+    params: ElicitRequestFormParams | ElicitRequestURLParams,
+    options?: QuestionOptions
+  ) => Promise<ElicitResult>
+  requestSampling: (params: CreateMessageRequestParams, options?: QuestionOptions) => Promise<CreateMessageResult>
+}
+
+/** The HTTP request that brought a request. */
+export interface HttpPart {
+  authInfo?: AuthInfo | undefined
+  req?: globalThis.Request | undefined
+  /** Ends the stream of the answer where the client can come back for it (2025-11-25). */
+  closeSSE?: (() => void) | undefined
+}
+
+/** The second argument of handlers. */
+export interface ServerContext {
+  sessionId?: string | undefined
+  mcpReq: RequestPart
+  /** Undefined over stdio and in memory. */
+  http?: HttpPart | undefined
+  /** `mcpReq.signal`. This and the following are the names of v1. */
+  signal: AbortSignal
+  requestId: RequestId
+  _meta?: RequestPart["_meta"]
+  authInfo?: AuthInfo | undefined
+  requestInfo?: { headers: { [name: string]: string | undefined } } | undefined
+  sendNotification: RequestPart["notify"]
+  sendRequest: Send
+  closeSSEStream?: (() => void) | undefined
+}
+
+/** One call of a handler: `round` has what the client answered to the call before it. */
+export interface Round {
+  readonly inputResponses: Responses
+  readonly state: unknown
+}
+
+export type RequestInfo = RequestContext["Service"]
+
+const current = new AsyncLocalStorage<ServerContext>()
+
+/** The context of the request whose handler runs, if one does. */
+export const currentContext = (): ServerContext | undefined => current.getStore()
+
+export const withContext = <A>(context: ServerContext, run: () => A): A => current.run(context, run)
+
+const isQuestion = (method: string): method is Question =>
+  method !== "ping" && Object.hasOwn(MethodInfo.serverRequests, method)
+
+/** A request to the client as an effect: params and result as they are on the wire. */
+export const ask = (
+  input: ClientInput["Service"],
+  { method, params }: Pick<Request, "method"> & { readonly params?: object | undefined },
+  { onprogress, timeout }: QuestionOptions = {}
+): Effect.Effect<unknown, unknown> => {
+  const options = { timeout, ...(onprogress && { onProgress: (event: object) => onprogress({ ...event }) }) }
+  if (!isQuestion(method))
+    return input.askOwn({ method, params: { ...params }, decode: (answer) => Effect.succeed(answer) }, options)
+  // The codec of the method encodes the params, and refuses others.
+  return input.ask(method, plain<never>(params ?? {}), options)
+}
+
+const inRequest = async <A>(
+  request: Running,
+  effect: Effect.Effect<A, unknown, ClientInput>,
+  question: boolean
+): Promise<A> => {
+  try {
+    return await Running.run(request, effect, { question })
+  } catch (error) {
+    throw toSdk(error)
+  }
+}
+
+/** Asks in a request: where the revision has no connection to ask over, the request ends with the question, and runs again. */
+export const askIn = (
+  request: Running,
+  asked: Parameters<typeof ask>[1],
+  options?: QuestionOptions
+): Promise<unknown> =>
+  inRequest(
+    request,
+    Effect.flatMap(ClientInput, (input) => ask(input, asked, options)),
+    true
+  )
+
+const checked = async (schema: StandardSchemaV1, value: unknown): Promise<unknown> => {
+  const result = await schema["~standard"].validate(value)
+  if (result.issues === undefined) return result.value
+  throw new TypeError(`The client's answer does not fit: ${result.issues.map(({ message }) => message).join("; ")}`)
+}
+
+const isSchema = (u: StandardSchemaV1 | QuestionOptions | undefined): u is StandardSchemaV1 =>
+  u !== undefined && "~standard" in u
+
+const sender = (request: Running): Send => {
+  const send = async (
+    asked: Request,
+    schema?: StandardSchemaV1 | QuestionOptions,
+    options?: QuestionOptions
+  ): Promise<unknown> => {
+    const answer = await askIn(request, asked, isSchema(schema) ? options : schema)
+    return isSchema(schema) ? checked(schema, answer) : answer
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the overloads say what the schema does: it validates the answer
+  return send as Send
+}
+
+const httpPart = (info: RequestInfo): HttpPart | undefined => {
+  const { http } = info
+  if (http === undefined) return undefined
+  return {
+    authInfo: authOf(info),
+    closeSSE: () => info.closeStream(),
+    get req() {
+      const headers = Object.entries(http.headers).flatMap(([name, value]) =>
+        value === undefined ? [] : [[name, value] as [string, string]]
+      )
+      return new globalThis.Request(new URL(http.url, "http://localhost"), { method: http.method, headers })
+    }
+  }
+}
+
+/** The context of one call of a handler. */
+export const contextOf = (request: Running, info: RequestInfo, round: Round): ServerContext => {
+  const { id, meta, method, outbound, sessionId } = info
+  const send = sender(request)
+  const http = httpPart(info)
+  const _meta = Object.keys(meta).length === 0 ? undefined : { ...meta }
+  const notify: RequestPart["notify"] = ({ method, params }) => {
+    outbound.notify(method, params)
+    return inRequest(request, outbound.ready, false)
+  }
+  return {
+    sessionId,
+    http,
+    mcpReq: {
+      id,
+      method,
+      _meta,
+      inputResponses: round.inputResponses,
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller says what its own state is
+      requestState: <T>() => round.state as T | undefined,
+      get signal() {
+        return request.signal
+      },
+      send,
+      notify,
+      log: async (level, data, logger) => request.log[level](data, logger),
+      elicitInput: async (params, options) =>
+        plain(await askIn(request, { method: "elicitation/create", params }, options)),
+      requestSampling: async (params, options) =>
+        plain(await askIn(request, { method: "sampling/createMessage", params }, options))
+    },
+    get signal() {
+      return request.signal
+    },
+    requestId: id,
+    _meta,
+    authInfo: http?.authInfo,
+    requestInfo: info.http && { headers: { ...info.http.headers } },
+    sendNotification: notify,
+    sendRequest: send,
+    closeSSEStream: http?.closeSSE
+  }
+}

@@ -1,0 +1,34 @@
+/** What a server program has defined, as the actor below reads it: one per `Server` of the program. */
+import type { Implementation, JsonObject, ServerCapabilities } from "../model/types.ts"
+import type { RequestInfo, ServerContext } from "./Context.ts"
+
+/** Answers a request: params are those of the wire, in the newest revision. */
+export type Handler = (request: { method: string; params: JsonObject }, context: ServerContext) => unknown
+
+export interface Definition {
+  readonly info: Implementation
+  readonly instructions: string | undefined
+  readonly capabilities: () => ServerCapabilities
+  readonly handler: (method: string) => Handler | undefined
+  /** Caching fields of the results of a method (2026-07-28). */
+  readonly cacheHint: (method: string) => CacheHint | undefined
+  /** Gives the value of a request state, or throws where it is not valid. */
+  readonly verify: ((state: string, context: ServerContext) => unknown) | undefined
+  /** Called with each notification of the client. */
+  readonly notified: (method: string, params: JsonObject) => void
+  readonly failed: (error: Error) => void
+}
+
+/** How long a result stays fresh. */
+export interface CacheHint {
+  ttlMs?: number | undefined
+  cacheScope?: "public" | "private" | undefined
+}
+
+/** The definition of a request; `initialize` has no other info. */
+export type Choose = (
+  request: Pick<RequestInfo, "envelope"> & {
+    readonly outbound: Pick<RequestInfo["outbound"], "connection">
+    readonly era: "legacy" | "modern"
+  }
+) => Definition | PromiseLike<Definition>

@@ -1,0 +1,39 @@
+/** The server of `@modelcontextprotocol/server`. */
+export * from "./model/errors.ts"
+export {
+  acceptedContent,
+  createRequestStateCodec,
+  inputRequired,
+  isInputRequiredResult
+} from "./model/inputRequired.ts"
+export type * from "./model/types.ts"
+export type { ServerContext } from "./request/Context.ts"
+export { completable, type CompleteCallback, isCompletable } from "./schema/completable.ts"
+export type { Factory as McpServerFactory, McpRequestContext } from "./server/factory.ts"
+export {
+  type ReadCallback as ReadResourceCallback,
+  type ReadTemplateCallback as ReadResourceTemplateCallback,
+  type RegisteredPrompt,
+  type RegisteredResource,
+  type RegisteredResourceTemplate,
+  type RegisteredTool,
+  type ResourceMetadata,
+  ResourceTemplate,
+  type Variables
+} from "./server/features.ts"
+export { McpServer, type PromptCallback, type ToolCallback } from "./server/McpServer.ts"
+export { Server, type ServerOptions } from "./server/Server.ts"
+export { InMemoryTransport, type Transport } from "./server/Transport.ts"
+export {
+  createMcpHandler,
+  type CreateMcpHandlerOptions,
+  isInitializeRequest,
+  isLegacyRequest,
+  type McpHttpHandler,
+  type ServerNotifier
+} from "./http/handler.ts"
+export {
+  type StreamableHTTPServerTransportOptions,
+  WebStandardStreamableHTTPServerTransport
+} from "./http/transport.ts"
+export { SUPPORTED_PROTOCOL_VERSIONS, LATEST_PROTOCOL_VERSION, getDisplayName } from "./model/versions.ts"

@@ -1,0 +1,205 @@
+/**
+ * The running server of definitions: an actor of effect-mcp that asks the definition of each request for its answer.
+ *
+ * Owns what is between the two: which methods a definition has, what is declared, announcements of changed lists and resources.
+ */
+import { EncodedResult } from "@effect-mcp/core/EncodedResult"
+import { PromptRegistry } from "@effect-mcp/core/Prompts"
+import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import { ResourceRegistry } from "@effect-mcp/core/Resources"
+import { ToolRegistry } from "@effect-mcp/core/Tools"
+import { Changes } from "@effect-mcp/promise/internal/changes"
+import * as Wire from "@effect-mcp/protocol/McpError"
+import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import { answer } from "../request/answer.ts"
+import type { Choose, Definition } from "../request/Definition.ts"
+import { plain } from "../model/plain.ts"
+
+type Declared = Pick<ServerOptions, "experimental" | "extensions">
+
+/** The lists that clients are told about. */
+export type List = "tools" | "prompts" | "resources"
+
+export interface ActorOptions {
+  /** Called with the session of each message; undefined where it has none. */
+  readonly arrived?: (session: McpServer.Session | undefined) => void
+  /** Default: all. */
+  readonly revisions?: ServerOptions["revisions"]
+}
+
+type ServerOptions = McpServer.Options<never, McpServer.Registries>
+
+const noParams: JsonObject = {}
+const nothing = Effect.succeed([])
+
+/** Whether a method changes the session, whose state is the actor's: a handler of the program hears of it. */
+const isHeard = (method: string): boolean => MethodInfo.ofRequest(method)?.needsSession === true
+
+/** A definition's capabilities, in the place of those of the actor, which could do everything. */
+const declared = <A extends object>(result: A, definition: Definition) => ({
+  ...result,
+  capabilities: plain<ServerCapabilities>(definition.capabilities()),
+  ...(definition.instructions === undefined ? undefined : { instructions: definition.instructions })
+})
+
+export class Actor {
+  readonly #lists = new Changes()
+  readonly #updates = new Changes()
+  readonly #runtime: ManagedRuntime.ManagedRuntime<McpServer.McpServer, never>
+  readonly #choose: (request: Parameters<Choose>[0]) => Effect.Effect<Definition, Wire.McpError>
+  readonly #arrived: NonNullable<ActorOptions["arrived"]>
+  #closing: Promise<void> | undefined = undefined
+  /** Called when the actor closes, before its end. */
+  readonly #closers = new Set<() => Promise<void>>()
+
+  constructor(first: Definition, choose: Choose, { arrived = () => {}, revisions }: ActorOptions = {}) {
+    this.#arrived = arrived
+    this.#choose = (request) =>
+      Effect.tryPromise({
+        try: async () => choose(request),
+        catch: (thrown) => Wire.internalError(thrown instanceof Error ? thrown.message : String(thrown))
+      })
+    const { experimental, extensions } = first.capabilities()
+    const options: ServerOptions = {
+      ...plain<Implementation>(first.info),
+      instructions: first.instructions,
+      ...plain<Declared>({ experimental, extensions }),
+      revisions,
+      dynamic: true,
+      unknownMethods: "middleware",
+      // Programs of the SDK expect every level until a client asks for another.
+      logging: { level: "debug" },
+      features: Layer.mergeAll(this.#announcements, this.#middleware, this.#hook(first)),
+      onInitialize: (result, { connection }) =>
+        Effect.map(this.#choose({ envelope: {}, outbound: { connection }, era: "legacy" }), (definition) =>
+          declared(result, definition)
+        )
+    }
+    this.#runtime = ManagedRuntime.make(
+      Layer.provideMerge(McpServer.layer(options), Layer.succeed(Logger.LogToStderr, true))
+    )
+  }
+
+  /** Sources without members, which announce: what they list, the middleware answers. */
+  get #announcements(): Layer.Layer<never, never, McpServer.Registries> {
+    return Layer.effectDiscard(
+      Effect.gen({ self: this }, function* () {
+        const changes = (list: List) => this.#lists.of(list)
+        yield* (yield* ToolRegistry).mount({ list: nothing, call: () => undefined, changes: changes("tools") })
+        yield* (yield* PromptRegistry).mount({ list: nothing, get: () => undefined, changes: changes("prompts") })
+        yield* (yield* ResourceRegistry).mount({
+          list: nothing,
+          templates: nothing,
+          read: () => undefined,
+          watch: (uri) => this.#updates.of(uri),
+          changes: changes("resources")
+        })
+      })
+    )
+  }
+
+  get #middleware() {
+    return Middleware.layer<RequestServices>((request, next) =>
+      Effect.flatMap(RequestContext, (info) =>
+        Effect.flatMap(
+          this.#choose({ ...info, era: info.revision.era === "stateless" ? "modern" : "legacy" }),
+          (definition) => this.#answer(definition, request, next)
+        )
+      )
+    )
+  }
+
+  #answer(
+    definition: Definition,
+    request: Middleware.Request,
+    next: Effect.Effect<Middleware.Result, Wire.McpError, RequestServices>
+  ): Effect.Effect<Middleware.Result, Wire.McpError, RequestServices> {
+    const { method } = request
+    if (method === "server/discover") {
+      return Effect.map(next, (result) => ("capabilities" in result ? declared(result, definition) : result))
+    }
+    if (method === "subscriptions/listen") return next
+    const untyped: unknown = request.params
+    const params = isJsonObject(untyped) ? { ...untyped } : { ...noParams }
+    const handler = definition.handler(method)
+    if (isHeard(method)) {
+      if (!isOffered(definition, method)) return Effect.fail(Wire.methodNotFound(method))
+      return handler === undefined ? next : Effect.andThen(answer(definition, handler, { method, params }), next)
+    }
+    if (handler === undefined) return Effect.fail(Wire.methodNotFound(method))
+    return Effect.flatMap(answer(definition, handler, { method, params }), (result) => {
+      if (!isJsonObject(result)) {
+        return Effect.fail(Wire.internalError(`The handler of ${method} gave ${typeof result}; expected an object`))
+      }
+      if (MethodInfo.ofRequest(method) === undefined) return Effect.succeed(EncodedResult.core("complete", result))
+      // Handlers give members that are undefined, and values with `toJSON`. The codec of the method refuses what is none of its results.
+      return Effect.succeed(plain<Middleware.Result>({ ...definition.cacheHint(method), ...result }))
+    })
+  }
+
+  /** Sees what no middleware sees: notifications, and the first request of a session. */
+  #hook(first: Definition) {
+    return Middleware.inbound(({ message, session }, next) => {
+      const { method, params = noParams } = message
+      this.#arrived(session)
+      if (!("id" in message)) first.notified(method, { ...params })
+      return next
+    })
+  }
+
+  /** The server, which is built if it is not there yet. */
+  get server(): Effect.Effect<McpServer.Server> {
+    return Effect.map(this.#runtime.contextEffect, (context) => Context.get(context, McpServer.McpServer))
+  }
+
+  /** The server as a layer: what is built of it shares one server. */
+  get layer(): Layer.Layer<McpServer.McpServer> {
+    return Layer.effectContext(this.#runtime.contextEffect)
+  }
+
+  /** Tells clients that a list has changed. */
+  changed(list: List): void {
+    this.#lists.announce(list)
+  }
+
+  /** Tells clients that are subscribed to a resource to read it again. */
+  updated(uri: string): void {
+    this.#updates.announce(uri)
+  }
+
+  /** Runs an effect with the server until it ends or the server closes. */
+  run<A, E>(effect: Effect.Effect<A, E, McpServer.McpServer>) {
+    return this.#runtime.runPromiseExit(effect)
+  }
+
+  /** Calls `close` when the server closes, before its end; the function takes that back. */
+  onClose(close: () => Promise<void>): () => void {
+    if (this.#closing !== undefined) throw new Error("The server is closed")
+    this.#closers.add(close)
+    return () => this.#closers.delete(close)
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= (async () => {
+      await Promise.all([...this.#closers].map((close) => close()))
+      await this.#runtime.dispose()
+    })())
+  }
+}
+
+/** Whether a definition declares what a method of the actor needs. */
+const isOffered = (definition: Definition, method: string): boolean => {
+  const { logging, resources } = definition.capabilities()
+  if (method === "logging/setLevel") return logging !== undefined
+  return resources?.subscribe === true || definition.handler(method) !== undefined
+}

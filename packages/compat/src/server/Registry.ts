@@ -1,0 +1,78 @@
+/** The features of one kind by their keys, in the order of registration, with handles that change them. */
+import type { Registered } from "./features.ts"
+
+/** A feature and whether it is offered. */
+export interface Entry<V> {
+  value: V
+  enabled: boolean
+}
+
+export class Registry<V> {
+  readonly #entries = new Map<string, Entry<V>>()
+  readonly #kind: string
+  readonly #changed: () => void
+
+  /** `kind` begins the error about a key that is taken; `changed` is called after each change. */
+  constructor(kind: string, changed: () => void) {
+    this.#kind = kind
+    this.#changed = changed
+  }
+
+  /** Adds a feature. `apply` changes it by updates, and gives its new key: `null` removes it, undefined keeps the key. */
+  add<U>(
+    key: string,
+    value: V,
+    apply: (
+      value: V,
+      updates: U & { enabled?: boolean | undefined }
+    ) => { readonly value: V; readonly key: string | null | undefined }
+  ): Registered<U> {
+    if (this.#entries.has(key)) throw new Error(`${this.#kind} ${key} is already registered`)
+    const entry: Entry<V> = { value, enabled: true }
+    this.#entries.set(key, entry)
+    let current = key
+    const update = (updates: U & { enabled?: boolean | undefined }): void => {
+      const applied = apply(entry.value, updates)
+      entry.value = applied.value
+      if (updates.enabled !== undefined) entry.enabled = updates.enabled
+      if (applied.key !== undefined && applied.key !== current) {
+        this.#remove(current, entry)
+        if (applied.key !== null) this.#entries.set((current = applied.key), entry)
+      }
+      this.#changed()
+    }
+    const enable = (enabled: boolean): void => {
+      entry.enabled = enabled
+      this.#changed()
+    }
+    this.#changed()
+    return {
+      get enabled() {
+        return entry.enabled
+      },
+      set enabled(enabled) {
+        enable(enabled)
+      },
+      enable: () => enable(true),
+      disable: () => enable(false),
+      remove: () => {
+        this.#remove(current, entry)
+        this.#changed()
+      },
+      update
+    }
+  }
+
+  #remove(key: string, entry: Entry<V>): void {
+    if (this.#entries.get(key) === entry) this.#entries.delete(key)
+  }
+
+  get(key: string): Entry<V> | undefined {
+    return this.#entries.get(key)
+  }
+
+  /** The features that are offered. */
+  offered(): ReadonlyArray<readonly [key: string, value: V]> {
+    return [...this.#entries].flatMap(([key, { enabled, value }]) => (enabled ? [[key, value] as const] : []))
+  }
+}

@@ -1,0 +1,296 @@
+/**
+ * The low-level server of the SDK: request handlers by method, capabilities, and one transport.
+ *
+ * Owns the definition that its actor reads, and what a program may send outside of a request.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec"
+import * as Effect from "effect/Effect"
+import { SdkError, SdkErrorCode } from "../model/errors.ts"
+import { plain } from "../model/plain.ts"
+import type {
+  ClientCapabilities,
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitRequestFormParams,
+  ElicitRequestURLParams,
+  ElicitResult,
+  Implementation,
+  JsonObject,
+  ListRootsResult,
+  LoggingLevel,
+  Notification,
+  Request,
+  ServerCapabilities
+} from "../model/types.ts"
+import { ask, currentContext, type QuestionOptions, type ServerContext } from "../request/Context.ts"
+import type { CacheHint, Definition, Handler } from "../request/Definition.ts"
+import { toSdk } from "../request/errors.ts"
+import type { Actor, List } from "./Actor.ts"
+import { connectTo, type Connected } from "./connect.ts"
+import { methodOf, type MethodSchema } from "./methods.ts"
+import type { Transport } from "./Transport.ts"
+
+export interface ServerOptions {
+  /** Added to what follows from the registered features. */
+  capabilities?: ServerCapabilities | undefined
+  /** Tells the model how to use this server. */
+  instructions?: string | undefined
+  /** Caching fields of results by method (2026-07-28). */
+  cacheHints?: { [method: string]: CacheHint } | undefined
+  /** Checks the state of a request that asks for input, and gives its value. */
+  requestState?: { verify: (state: string, context: ServerContext) => unknown } | undefined
+  /** Accepted and ignored: all revisions are served, and validation is that of this library. */
+  supportedProtocolVersions?: ReadonlyArray<string> | undefined
+  enforceStrictCapabilities?: boolean | undefined
+  jsonSchemaValidator?: unknown
+  debouncedNotificationMethods?: ReadonlyArray<string> | undefined
+  inputRequired?: unknown
+}
+
+/** Where handlers of a custom method find its schemas. */
+export interface CustomMethod<P extends StandardSchemaV1> {
+  params: P
+  result?: StandardSchemaV1 | undefined
+}
+
+/** A request as a handler gets it. */
+interface AskedRequest {
+  method: string
+  // oxlint-disable-next-line typescript/no-explicit-any -- programs read the params of the method that they name
+  params: any
+}
+
+const checked = async (schema: StandardSchemaV1, value: unknown): Promise<unknown> => {
+  const result = await schema["~standard"].validate(value)
+  if (result.issues === undefined) return result.value
+  const message = result.issues.map(({ message }) => message).join("; ")
+  throw Object.assign(new Error(`Invalid params: ${message}`), { code: -32_602 })
+}
+
+export class Server implements Definition {
+  readonly info: Implementation
+  readonly instructions: string | undefined
+  /** Called when the connection has ended. */
+  onclose?: (() => void) | undefined
+  onerror?: ((error: Error) => void) | undefined
+  /** Called once the client has completed its handshake. */
+  oninitialized?: (() => void) | undefined
+  readonly #options: ServerOptions
+  readonly #handlers = new Map<string, Handler>()
+  readonly #notifications = new Map<string, (notification: Notification) => unknown>()
+  #capabilities: ServerCapabilities
+  #connected: Connected | undefined = undefined
+  /** The actor of many definitions, whose factory made this one. */
+  #shared: Pick<Actor, "changed" | "updated"> | undefined = undefined
+
+  constructor(info: Implementation, options: ServerOptions = {}) {
+    this.info = info
+    this.instructions = options.instructions
+    this.#options = options
+    this.#capabilities = options.capabilities ?? {}
+  }
+
+  capabilities(): ServerCapabilities {
+    return this.#capabilities
+  }
+
+  handler(method: string): Handler | undefined {
+    return this.#handlers.get(method)
+  }
+
+  cacheHint(method: string): CacheHint | undefined {
+    return this.#options.cacheHints?.[method]
+  }
+
+  get verify(): Definition["verify"] {
+    return this.#options.requestState?.verify
+  }
+
+  failed(error: Error): void {
+    this.onerror?.(error)
+  }
+
+  notified(method: string, params: JsonObject): void {
+    if (method === "notifications/initialized") this.oninitialized?.()
+    const heard = this.#notifications.get(method)
+    if (heard === undefined) return
+    const failed = (error: unknown) => this.failed(error instanceof Error ? error : new Error(String(error)))
+    void (async () => heard({ method, params }))().catch(failed)
+  }
+
+  /** The transport, while it is connected. */
+  get transport(): Transport | undefined {
+    return this.#connected?.transport
+  }
+
+  /** Adds to the declared capabilities; before the server is connected. */
+  registerCapabilities(capabilities: ServerCapabilities): void {
+    const merged: ServerCapabilities = { ...this.#capabilities }
+    for (const [name, value] of Object.entries(capabilities)) {
+      const known = merged[name]
+      merged[name] = typeof known === "object" && typeof value === "object" ? { ...known, ...value } : value
+    }
+    this.#capabilities = merged
+  }
+
+  /** Answers requests of a method: by its name, or as in v1 by the schema of its requests. */
+  setRequestHandler(
+    method: string | MethodSchema,
+    handler: (request: AskedRequest, context: ServerContext) => unknown
+  ): void
+  setRequestHandler<P extends StandardSchemaV1>(
+    method: string,
+    schemas: CustomMethod<P>,
+    handler: (params: StandardSchemaV1.InferOutput<P>, context: ServerContext) => unknown
+  ): void
+  setRequestHandler(
+    method: string | MethodSchema,
+    first: Handler | CustomMethod<StandardSchemaV1>,
+    second?: (params: unknown, context: ServerContext) => unknown
+  ): void {
+    const name = methodOf(method)
+    if (typeof first === "function") {
+      this.#handlers.set(name, first)
+      return
+    }
+    const { params } = first
+    this.#handlers.set(name, async (request, context) => second?.(await checked(params, request.params), context))
+  }
+
+  removeRequestHandler(method: string): void {
+    this.#handlers.delete(method)
+  }
+
+  setNotificationHandler(method: string | MethodSchema, handler: (notification: Notification) => unknown): void {
+    this.#notifications.set(methodOf(method), handler)
+  }
+
+  /** Serves the transport; resolves once it is open. A server has one transport at a time. */
+  async connect(transport: Transport): Promise<void> {
+    if (this.#connected !== undefined) {
+      throw new SdkError(
+        SdkErrorCode.AlreadyConnected,
+        "The server is connected already; close it first, or make another"
+      )
+    }
+    this.#connected = await connectTo(this, transport, () => {
+      this.#connected = undefined
+      this.onclose?.()
+    })
+  }
+
+  /** Ends the connection: requests that run are aborted. */
+  async close(): Promise<void> {
+    await this.#connected?.close()
+  }
+
+  /** Called for a definition that a factory made: it announces by the actor that serves it. */
+  serveBy(actor: Pick<Actor, "changed" | "updated">): void {
+    this.#shared = actor
+  }
+
+  get #actor(): Pick<Actor, "changed" | "updated"> | undefined {
+    return this.#connected?.actor ?? this.#shared
+  }
+
+  isConnected(): boolean {
+    return this.#actor !== undefined
+  }
+
+  /** Tells clients that a list has changed. */
+  announce(list: List): void {
+    this.#actor?.changed(list)
+  }
+
+  async sendToolListChanged(): Promise<void> {
+    this.announce("tools")
+  }
+
+  async sendPromptListChanged(): Promise<void> {
+    this.announce("prompts")
+  }
+
+  async sendResourceListChanged(): Promise<void> {
+    this.announce("resources")
+  }
+
+  /** Tells clients that are subscribed to a resource to read it again. */
+  async sendResourceUpdated({ uri }: { uri: string }): Promise<void> {
+    this.#actor?.updated(uri)
+  }
+
+  /** A log message: with the request whose handler calls this, else to the client of the connection. */
+  async sendLoggingMessage(
+    { data, level, logger }: { level: LoggingLevel; data: unknown; logger?: string | undefined },
+    _sessionId?: string
+  ): Promise<void> {
+    const context = currentContext()
+    if (context !== undefined) return context.mcpReq.log(level, data, logger)
+    this.#connected?.connection()?.notify("notifications/message", { level, data, ...(logger && { logger }) })
+  }
+
+  /** What the client declared, and how it names itself; undefined before its handshake, and where it has none (2026-07-28). */
+  getClientCapabilities(): ClientCapabilities | undefined {
+    return this.#connected?.client()?.capabilities
+  }
+
+  getClientVersion(): Implementation | undefined {
+    return this.#connected?.client()?.info
+  }
+
+  /** Sends a notification: with the request whose handler calls this, else to the client of the connection. */
+  async notification({ method, params }: Notification): Promise<void> {
+    const context = currentContext()
+    if (context !== undefined) return context.mcpReq.notify({ method, params })
+    this.#connected?.connection()?.notify(method, params)
+  }
+
+  /** Asks the client: in the request whose handler calls this, else over the connection. */
+  async request(asked: Request, _schema?: unknown, options?: QuestionOptions): Promise<JsonObject> {
+    const context = currentContext()
+    if (context !== undefined) return context.mcpReq.send(asked, options)
+    const input = this.#connected?.connection()?.input
+    if (input === undefined) {
+      const message = `There is no connection to send ${asked.method} over; ask in a handler, where the client's request is open`
+      throw new SdkError(SdkErrorCode.NotConnected, message)
+    }
+    try {
+      return await Effect.runPromise(Effect.map(ask(input, asked, options), (answer) => ({ ...Object(answer) })))
+    } catch (error) {
+      throw toSdk(error)
+    }
+  }
+
+  /** Asks the user (spec: client/elicitation). */
+  elicitInput(
+    params: ElicitRequestFormParams | ElicitRequestURLParams,
+    options?: QuestionOptions
+  ): Promise<ElicitResult> {
+    return this.#ask("elicitation/create", params, options)
+  }
+
+  /** Asks the client's model (spec: client/sampling). */
+  createMessage(params: CreateMessageRequestParams, options?: QuestionOptions): Promise<CreateMessageResult> {
+    return this.#ask("sampling/createMessage", params, options)
+  }
+
+  /** Asks for the client's folders (spec: client/roots). */
+  listRoots(_params?: object, options?: QuestionOptions): Promise<ListRootsResult> {
+    return this.#ask("roots/list", {}, options)
+  }
+
+  async ping(): Promise<JsonObject> {
+    return this.request({ method: "ping" })
+  }
+
+  /** A function that tells the client that a URL elicitation is over. */
+  createElicitationCompletionNotifier(elicitationId: string): () => Promise<void> {
+    const context = currentContext()
+    const notification = { method: "notifications/elicitation/complete", params: { elicitationId } }
+    return () => (context === undefined ? this.notification(notification) : context.mcpReq.notify(notification))
+  }
+
+  async #ask<A>(method: string, params: object, options: QuestionOptions | undefined): Promise<A> {
+    return plain<A>(await this.request({ method, params: { ...params } }, undefined, options))
+  }
+}

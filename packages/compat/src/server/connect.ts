@@ -1,0 +1,80 @@
+/** Connects a definition to a transport: a transport of this package says itself how it is served, any other carries messages. */
+import type { Connection } from "@effect-mcp/core/RequestContext"
+import type * as McpServer from "@effect-mcp/server/McpServer"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { plain } from "../model/plain.ts"
+import type { ClientCapabilities, Implementation } from "../model/types.ts"
+import type { Definition } from "../request/Definition.ts"
+import { Actor } from "./Actor.ts"
+import { opened, type Transport } from "./Transport.ts"
+
+/** The definition of a transport that serves itself. */
+export const serve = Symbol("serve")
+
+/** A transport that knows how it is served: stdio, HTTP. `ended` is called when its conversation is over. */
+export interface ServedTransport extends Transport {
+  [serve](actor: Actor, ended: () => void): Promise<void>
+  /** Called with the first session of the transport. */
+  arrived?(session: McpServer.Session): void
+}
+
+const isServed = (transport: Transport): transport is ServedTransport => serve in transport
+
+/** A definition that is served. */
+export interface Connected {
+  readonly actor: Actor
+  readonly transport: Transport
+  readonly close: () => Promise<void>
+  /** The connection of the client, once there is one. */
+  readonly connection: () => Connection | undefined
+  readonly client: () =>
+    | { readonly info: Implementation | undefined; readonly capabilities: ClientCapabilities }
+    | undefined
+}
+
+/** Serves one connection over the messages of a transport. */
+const overMessages = async (actor: Actor, transport: Transport, ended: () => void): Promise<void> => {
+  const scope = Scope.makeUnsafe()
+  const end = () => Effect.runPromise(Scope.close(scope, Exit.void))
+  actor.onClose(end)
+  const serving = Effect.gen(function* () {
+    const server = yield* actor.server
+    const session = yield* server.connect(yield* opened(transport))
+    yield* Effect.forkScoped(Effect.ensuring(Effect.exit(session.peer.awaitClosed), Effect.sync(ended)))
+  })
+  await Effect.runPromise(Scope.provide(serving, scope))
+}
+
+/** Resolves once the transport is served; `closed` is called when that is over. */
+export const connectTo = async (
+  definition: Definition,
+  transport: Transport,
+  closed: () => void
+): Promise<Connected> => {
+  let session: McpServer.Session | undefined
+  const actor = new Actor(definition, () => definition, {
+    arrived: (arrival) => {
+      if (session !== undefined || arrival === undefined) return
+      session = arrival
+      if (isServed(transport)) transport.arrived?.(session)
+    }
+  })
+  let closing: Promise<void> | undefined
+  const close = (): Promise<void> => (closing ??= actor.close().then(closed))
+  const ended = () => void close()
+  await (isServed(transport) ? transport[serve](actor, ended) : overMessages(actor, transport, ended))
+  return {
+    actor,
+    transport,
+    close,
+    connection: () => session?.connection,
+    client: () => {
+      const negotiated = session?.negotiated
+      if (negotiated === undefined) return undefined
+      const { clientCapabilities, clientInfo } = negotiated
+      return { info: plain(clientInfo ?? null) ?? undefined, capabilities: plain(clientCapabilities) }
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/** Servers that a function makes: one for a connection, or one for each request. */
+import type { AuthInfo } from "../model/types.ts"
+import { authOf } from "../request/auth.ts"
+import type { Choose, Definition } from "../request/Definition.ts"
+import { Actor, type ActorOptions } from "./Actor.ts"
+import { McpServer } from "./McpServer.ts"
+import type { Server } from "./Server.ts"
+
+/** For which client a server is made. */
+export interface McpRequestContext {
+  /** `legacy`: a revision with sessions, up to 2025-11-25. `modern`: 2026-07-28. */
+  era: "legacy" | "modern"
+  authInfo?: AuthInfo | undefined
+  /** The HTTP request. */
+  requestInfo?: globalThis.Request | undefined
+}
+
+/** Makes a server; `context` says for which client. */
+export type Factory = (context: McpRequestContext) => McpServer | Server | PromiseLike<McpServer | Server>
+
+const requestOf = ({ headers = {}, method, originalUrl }: Parameters<Choose>[0]["envelope"]) => {
+  if (method === undefined || originalUrl === undefined) return undefined
+  const entries = Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === "string" ? [[name, value] as [string, string]] : []
+  )
+  return new globalThis.Request(new URL(originalUrl, "http://localhost"), { method, headers: entries })
+}
+
+/** The actor of a factory's servers. `per` says how long one of them lasts. */
+export const served = async (
+  factory: Factory,
+  { per, revisions }: { readonly per: "connection" | "request"; readonly revisions?: ActorOptions["revisions"] }
+): Promise<Actor> => {
+  let actor: Actor | undefined
+  /** Made to learn the name of the server; it answers the first request that it fits, so that no server is made in vain. */
+  let first: Server | undefined
+  const takeFirst = (): Promise<Definition> | undefined => {
+    const taken = first
+    first = undefined
+    return taken && Promise.resolve(taken)
+  }
+  const make = async (context: McpRequestContext): Promise<Server> => {
+    const made = await factory(context)
+    const server = made instanceof McpServer ? made.server : made
+    if (actor !== undefined) server.serveBy(actor)
+    return server
+  }
+  const known = new WeakMap<object, Promise<Definition>>()
+  const choose: Choose = ({ envelope, era, outbound: { connection } }) => {
+    const key = per === "connection" ? (connection ?? envelope) : envelope
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const authInfo = authOf({ envelope })
+    const isForAny = era === "modern" && authInfo === undefined
+    const made = (isForAny ? takeFirst() : undefined) ?? make({ era, authInfo, requestInfo: requestOf(envelope) })
+    known.set(key, made)
+    return made
+  }
+  const own = await make({ era: "modern" })
+  first = own
+  actor = new Actor(own, choose, { revisions })
+  own.serveBy(actor)
+  return actor
+}

@@ -1,0 +1,134 @@
+/** What a program registers: the descriptions of tools, resources and prompts, and the handles by which it changes them later. */
+import type { AnySchema } from "../schema/schemas.ts"
+import type { CompleteCallback } from "../schema/completable.ts"
+import type { ServerContext } from "../request/Context.ts"
+import type { CacheHint } from "../request/Definition.ts"
+import type {
+  Annotations,
+  CallToolResult,
+  GetPromptResult,
+  Icon,
+  InputRequiredResult,
+  JsonObject,
+  ListResourcesResult,
+  ReadResourceResult,
+  ToolAnnotations
+} from "../model/types.ts"
+import * as UriTemplates from "@effect-mcp/protocol/UriTemplate"
+import * as Result from "effect/Result"
+
+type Async<A> = A | PromiseLike<A>
+
+interface Described {
+  title?: string | undefined
+  description?: string | undefined
+  icons?: Array<Icon> | undefined
+  _meta?: JsonObject | undefined
+}
+
+export interface ToolConfig<I, O> extends Described {
+  /** The arguments: a schema of an object, or an object of schemas. Default: the handler gets no arguments. */
+  inputSchema?: I | undefined
+  /** The structured result, which is validated. */
+  outputSchema?: O | undefined
+  annotations?: ToolAnnotations | undefined
+}
+
+export interface ResourceMetadata extends Described {
+  mimeType?: string | undefined
+  size?: number | undefined
+  annotations?: Annotations | undefined
+  /** How long a read stays fresh (2026-07-28). */
+  cacheHint?: CacheHint | undefined
+  [key: string]: unknown
+}
+
+export interface PromptConfig<A> extends Described {
+  argsSchema?: A | undefined
+}
+
+export type ToolResult = CallToolResult | InputRequiredResult
+export type PromptResult = GetPromptResult | InputRequiredResult
+export type ReadResult = ReadResourceResult | InputRequiredResult
+
+/** The values of a template's variables. */
+export type Variables = { [variable: string]: string | Array<string> }
+
+export type ReadCallback = (uri: URL, context: ServerContext) => Async<ReadResult>
+export type ReadTemplateCallback = (uri: URL, variables: Variables, context: ServerContext) => Async<ReadResult>
+
+/** What a handle of a feature can do. Each change is announced to clients. */
+export interface Registered<U> {
+  enabled: boolean
+  enable(): void
+  disable(): void
+  remove(): void
+  update(updates: U & { enabled?: boolean | undefined }): void
+}
+
+export interface ToolUpdates extends Omit<ToolConfig<AnySchema, AnySchema>, "inputSchema"> {
+  /** `null` removes the tool. */
+  name?: string | null | undefined
+  paramsSchema?: AnySchema | undefined
+  // oxlint-disable-next-line typescript/no-explicit-any -- the arguments are those of the schema beside it
+  callback?: ((...args: Array<any>) => Async<ToolResult>) | undefined
+}
+export interface ResourceUpdates {
+  name?: string | undefined
+  title?: string | undefined
+  /** `null` removes the resource. */
+  uri?: string | null | undefined
+  metadata?: ResourceMetadata | undefined
+  callback?: ReadCallback | undefined
+}
+export interface TemplateUpdates {
+  /** `null` removes the template. */
+  name?: string | null | undefined
+  title?: string | undefined
+  template?: ResourceTemplate | undefined
+  metadata?: ResourceMetadata | undefined
+  callback?: ReadTemplateCallback | undefined
+}
+export interface PromptUpdates extends Omit<PromptConfig<AnySchema>, never> {
+  /** `null` removes the prompt. */
+  name?: string | null | undefined
+  // oxlint-disable-next-line typescript/no-explicit-any -- the arguments are those of the schema beside it
+  callback?: ((...args: Array<any>) => Async<PromptResult>) | undefined
+}
+
+export type RegisteredTool = Registered<ToolUpdates>
+export type RegisteredResource = Registered<ResourceUpdates>
+export type RegisteredResourceTemplate = Registered<TemplateUpdates>
+export type RegisteredPrompt = Registered<PromptUpdates>
+
+interface TemplateCallbacks {
+  /** Lists members beside the template; `undefined` says that it lists none. */
+  list: ((context: ServerContext) => Async<ListResourcesResult>) | undefined
+  complete?: { [variable: string]: CompleteCallback } | undefined
+}
+
+/** A URI template (RFC 6570) and what lists and completes its members. */
+export class ResourceTemplate {
+  readonly uriTemplate: { toString(): string; match(uri: string): Variables | null; variableNames: Array<string> }
+  readonly callbacks: TemplateCallbacks
+
+  constructor(uriTemplate: string, callbacks: TemplateCallbacks) {
+    const parsed = Result.getOrThrow(UriTemplates.parse(uriTemplate))
+    this.callbacks = callbacks
+    this.uriTemplate = {
+      toString: () => uriTemplate,
+      match: (uri) => {
+        const values = UriTemplates.match(parsed, uri)
+        if (values === undefined) return null
+        return Object.fromEntries(
+          Object.entries(values).map(([name, value]) => [name, typeof value === "string" ? value : [...value]])
+        )
+      },
+      variableNames: [...UriTemplates.variables(parsed)]
+    }
+  }
+
+  completeCallback(variable: string): CompleteCallback | undefined {
+    return this.callbacks.complete?.[variable]
+  }
+}

@@ -1,0 +1,21 @@
+/** The method that a handler is for: its name, or as in v1 the schema of its requests, which has the name as a literal. */
+
+/** A schema of requests with one method: of zod, or one of `types.js`. */
+export interface MethodSchema {
+  readonly shape: { readonly method: unknown }
+}
+
+const isObject = (u: unknown): u is { readonly [key: string]: unknown } => typeof u === "object" && u !== null
+
+/** The value of a literal: of zod 4 and 3, and of the schemas of this package. */
+const literalOf = (schema: unknown): unknown => {
+  if (!isObject(schema)) return undefined
+  const { _def, value } = schema
+  return value ?? (isObject(_def) ? _def["value"] : undefined)
+}
+
+export const methodOf = (method: string | MethodSchema): string => {
+  const name = typeof method === "string" ? method : literalOf(method.shape.method)
+  if (typeof name === "string") return name
+  throw new TypeError("A handler is for a method: give its name, or a schema whose member method is a literal")
+}

@@ -1,0 +1,2 @@
+/** `@modelcontextprotocol/sdk/client/sse.js`. */
+export { SSEClientTransport } from "../../client/transports.ts"

@@ -1,0 +1,2 @@
+/** `@modelcontextprotocol/sdk/inMemory.js`. */
+export { InMemoryTransport } from "../server/Transport.ts"

@@ -1,0 +1,2 @@
+/** `@modelcontextprotocol/sdk/server/index.js`. */
+export { Server, type ServerOptions } from "../../server/Server.ts"

@@ -1,0 +1,120 @@
+/** `@modelcontextprotocol/sdk/server/mcp.js`: with the older names of the methods that register features. */
+import type {
+  PromptResult,
+  ReadCallback,
+  ReadTemplateCallback,
+  RegisteredPrompt,
+  RegisteredResource,
+  RegisteredResourceTemplate,
+  RegisteredTool,
+  ResourceMetadata,
+  ResourceTemplate,
+  ToolResult
+} from "../../server/features.ts"
+import { McpServer as Newer } from "../../server/McpServer.ts"
+import type { ServerContext } from "../../request/Context.ts"
+import type { Output, RawShape } from "../../schema/schemas.ts"
+import type { ToolAnnotations } from "../../model/types.ts"
+
+export {
+  type RegisteredPrompt,
+  type RegisteredResource,
+  type RegisteredResourceTemplate,
+  type RegisteredTool,
+  type ResourceMetadata,
+  ResourceTemplate
+} from "../../server/features.ts"
+export type { PromptCallback, ToolCallback } from "../../server/McpServer.ts"
+export type { ServerContext as RequestHandlerExtra } from "../../request/Context.ts"
+
+type Async<A> = A | PromiseLike<A>
+// oxlint-disable-next-line typescript/no-explicit-any -- the overloads say which arguments it has
+type Callback<A> = (...args: Array<any>) => Async<A>
+type Handler<S, A> = (args: Output<S>, extra: ServerContext) => Async<A>
+type Plain<A> = (extra: ServerContext) => Async<A>
+
+const isCallback = (u: unknown): u is Callback<never> => typeof u === "function"
+
+const isSchema = (u: unknown): u is { readonly "~standard": unknown } =>
+  typeof u === "object" && u !== null && ("~standard" in u || "safeParse" in u)
+
+/** Whether an object has schemas as its members; otherwise it is annotations. */
+const isShape = (u: unknown): u is RawShape =>
+  typeof u === "object" && u !== null && (isSchema(u) || Object.values(u).every(isSchema))
+
+/** The server of v1. */
+export class McpServer extends Newer {
+  /** `registerTool` with its parts in a row: name, description, fields of the arguments, annotations, handler. */
+  tool(name: string, callback: Plain<ToolResult>): RegisteredTool
+  tool(name: string, description: string, callback: Plain<ToolResult>): RegisteredTool
+  tool<S extends RawShape>(name: string, fields: S, callback: Handler<S, ToolResult>): RegisteredTool
+  tool<S extends RawShape>(
+    name: string,
+    description: string,
+    fields: S,
+    callback: Handler<S, ToolResult>
+  ): RegisteredTool
+  tool<S extends RawShape>(
+    name: string,
+    description: string,
+    fields: S,
+    annotations: ToolAnnotations,
+    callback: Handler<S, ToolResult>
+  ): RegisteredTool
+  tool(name: string, ...rest: ReadonlyArray<unknown>): RegisteredTool {
+    const callback = rest.find((part): part is Callback<ToolResult> => isCallback(part))
+    if (callback === undefined)
+      throw new TypeError(`The tool ${name} was given no handler; expected it as the last argument`)
+    const description = rest.find((part) => typeof part === "string")
+    const objects = rest.filter((part) => typeof part === "object")
+    const inputSchema = objects.find(isShape)
+    const annotations = objects.find((part) => part !== inputSchema)
+    return this.registerTool<RawShape | undefined>(
+      name,
+      { description, inputSchema, annotations: { ...annotations } },
+      callback
+    )
+  }
+
+  /** `registerResource` with its metadata left out or in the third place. */
+  resource(name: string, uri: string, read: ReadCallback): RegisteredResource
+  resource(name: string, uri: string, metadata: ResourceMetadata, read: ReadCallback): RegisteredResource
+  resource(name: string, template: ResourceTemplate, read: ReadTemplateCallback): RegisteredResourceTemplate
+  resource(
+    name: string,
+    template: ResourceTemplate,
+    metadata: ResourceMetadata,
+    read: ReadTemplateCallback
+  ): RegisteredResourceTemplate
+  resource(
+    name: string,
+    place: string | ResourceTemplate,
+    ...rest: ReadonlyArray<ResourceMetadata | ReadCallback | ReadTemplateCallback>
+  ): RegisteredResource | RegisteredResourceTemplate {
+    const read = rest.find(isCallback)
+    if (read === undefined)
+      throw new TypeError(`The resource ${name} was given no handler; expected it as the last argument`)
+    const metadata = rest.find((part) => typeof part === "object") ?? {}
+    return typeof place === "string"
+      ? this.registerResource(name, place, metadata, read)
+      : this.registerResource(name, place, metadata, read)
+  }
+
+  /** `registerPrompt` with its parts in a row: name, description, fields of the arguments, handler. */
+  prompt(name: string, callback: Plain<PromptResult>): RegisteredPrompt
+  prompt(name: string, description: string, callback: Plain<PromptResult>): RegisteredPrompt
+  prompt<S extends RawShape>(name: string, fields: S, callback: Handler<S, PromptResult>): RegisteredPrompt
+  prompt<S extends RawShape>(
+    name: string,
+    description: string,
+    fields: S,
+    callback: Handler<S, PromptResult>
+  ): RegisteredPrompt
+  prompt(name: string, ...rest: ReadonlyArray<unknown>): RegisteredPrompt {
+    const callback = rest.find((part): part is Callback<PromptResult> => isCallback(part))
+    if (callback === undefined)
+      throw new TypeError(`The prompt ${name} was given no handler; expected it as the last argument`)
+    const description = rest.find((part) => typeof part === "string")
+    return this.registerPrompt<RawShape | undefined>(name, { description, argsSchema: rest.find(isShape) }, callback)
+  }
+}

@@ -1,0 +1,2 @@
+/** `@modelcontextprotocol/sdk/server/stdio.js`. */
+export { StdioServerTransport } from "../../server/stdio.ts"

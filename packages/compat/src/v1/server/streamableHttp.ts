@@ -1,0 +1,5 @@
+/** `@modelcontextprotocol/sdk/server/streamableHttp.js`. */
+export {
+  NodeStreamableHTTPServerTransport as StreamableHTTPServerTransport,
+  type StreamableHTTPServerTransportOptions
+} from "../../http/transport.ts"
