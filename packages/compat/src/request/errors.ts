@@ -22,6 +22,7 @@ const codes: { readonly [reason in Promised.Reason]: SdkErrorCode } = {
   InvalidResult: SdkErrorCode.InvalidResult,
   TaskCancelled: SdkErrorCode.InvalidResult,
   Timeout: SdkErrorCode.RequestTimeout,
+  ToolFailure: SdkErrorCode.InvalidResult,
   TransportError: SdkErrorCode.SendFailed,
   Unauthorized: SdkErrorCode.SendFailed,
   UnsupportedRevision: SdkErrorCode.EraNegotiationFailed
