@@ -380,6 +380,13 @@ export class Client {
     return this.#running?.client.revision.version
   }
 
+  /** What the server said of itself in 2026-07-28; undefined in older revisions. */
+  getDiscoverResult(): JsonObject | undefined {
+    if (this.#running === undefined || this.getProtocolEra() !== "modern") return undefined
+    const { instructions, revision, serverCapabilities, serverInfo } = this.#running.client
+    return plain({ supportedVersions: [revision.version], capabilities: serverCapabilities, serverInfo, instructions })
+  }
+
   getProtocolEra(): "legacy" | "modern" | undefined {
     const version = this.getNegotiatedProtocolVersion()
     return version === undefined ? undefined : version === modern ? "modern" : "legacy"

@@ -5,8 +5,8 @@ import { nodeEndpoint, type NodeEndpoint, type NodeRequest, type RequestExtra, w
 
 export interface CreateMcpHandlerOptions {
   /**
-   * Clients of the revisions up to 2025-11-25: `stateless` serves each of their requests by itself, `reject` none, and `sessions`, which
-   * the SDK does not have, opens sessions, so that handlers can ask them. Default `stateless`.
+   * Clients of the revisions up to 2025-11-25: `stateless` serves each of their requests by itself, `reject` none. `sessions`, which the
+   * SDK does not have, opens sessions, so that handlers can ask them. Default `stateless`.
    */
   legacy?: "stateless" | "reject" | "sessions" | undefined
   onerror?: ((error: Error) => void) | undefined

@@ -184,6 +184,14 @@ const httpPart = (info: RequestInfo): HttpPart | undefined => {
   }
 }
 
+/** Whether a request is of a revision with sessions. */
+export const hasSessions = ({ revision }: RequestInfo): boolean => revision.era === "stateful"
+
+const older = new WeakSet<ServerContext>()
+
+/** Whether structured content is an object for the client of a request: up to 2025-11-25. */
+export const wantsObject = (context: ServerContext): boolean => older.has(context)
+
 /** The context of one call of a handler. */
 export const contextOf = (request: Running, info: RequestInfo, round: Round): ServerContext => {
   const { id, meta, method, outbound, sessionId } = info
@@ -194,7 +202,7 @@ export const contextOf = (request: Running, info: RequestInfo, round: Round): Se
     outbound.notify(method, params)
     return inRequest(request, outbound.ready, false)
   }
-  return {
+  const context: ServerContext = {
     sessionId,
     http,
     mcpReq: {
@@ -226,4 +234,6 @@ export const contextOf = (request: Running, info: RequestInfo, round: Round): Se
     sendRequest: send,
     closeSSEStream: http?.closeSSE
   }
+  if (hasSessions(info)) older.add(context)
+  return context
 }

@@ -4,6 +4,7 @@
  * Owns the rounds of a result that asks for input: the questions are asked, and the handler is called again with the answers. Where the
  * revision ends the request with its questions, results of earlier rounds are recorded, so that no call of the handler is repeated.
  */
+import { randomUUID } from "node:crypto"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import type { Request } from "@effect-mcp/promise/internal/Request"
@@ -11,8 +12,8 @@ import { run } from "@effect-mcp/promise/internal/run"
 import * as Wire from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import { isInputRequiredResult } from "../model/inputRequired.ts"
-import type { InputRequiredResult, JsonObject } from "../model/types.ts"
-import { askIn, contextOf, type RequestInfo, type Round, withContext } from "./Context.ts"
+import type { InputRequest, InputRequiredResult, JsonObject } from "../model/types.ts"
+import { askIn, contextOf, hasSessions, type RequestInfo, type Round, withContext } from "./Context.ts"
 import type { Definition, Handler } from "./Definition.ts"
 import { toAnswer } from "./errors.ts"
 
@@ -37,11 +38,23 @@ const call = async (
   return withContext(context, () => handler(asked, context))
 }
 
+/** The question; one by URL with the id that revisions with sessions want. */
+const identified = ({ method, params }: InputRequest): InputRequest => {
+  const isUrl = params !== undefined && "mode" in params && params.mode === "url" && !("elicitationId" in params)
+  return isUrl ? { method, params: { ...params, elicitationId: randomUUID() } } : { method, params }
+}
+
 /** The answers to the questions of a result, by their keys. */
-const answers = async (request: Request, { inputRequests = {} }: InputRequiredResult) =>
+const answers = async (
+  request: Request,
+  { inputRequests = {} }: InputRequiredResult,
+  asked: (question: InputRequest) => InputRequest
+) =>
   Object.fromEntries(
     await Promise.all(
-      Object.entries(inputRequests).map(async ([key, question]) => [key, await askIn(request, question)] as const)
+      Object.entries(inputRequests).map(
+        async ([key, question]) => [key, await askIn(request, asked(question))] as const
+      )
     )
   )
 
@@ -63,7 +76,7 @@ const finished = async (
       : await call(definition, handler, asked, request, info, round)
     if (!isInputRequiredResult(result)) return result
     if (!known) await request.once(name, () => result)
-    const inputResponses = await answers(request, result)
+    const inputResponses = await answers(request, result, hasSessions(info) ? identified : (question) => question)
     round = { inputResponses, state: result.requestState }
   }
   throw new Error(`The handler of ${asked.method} asked for input in more than ${maxRounds} rounds`)

@@ -97,12 +97,21 @@ export class Actor {
         const changes = (list: List) => this.#lists.of(list)
         yield* (yield* ToolRegistry).mount({ list: nothing, call: () => undefined, changes: changes("tools") })
         yield* (yield* PromptRegistry).mount({ list: nothing, get: () => undefined, changes: changes("prompts") })
-        yield* (yield* ResourceRegistry).mount({
+        const resources = yield* ResourceRegistry
+        yield* resources.mount({
           list: nothing,
           templates: nothing,
           read: () => undefined,
-          watch: (uri) => this.#updates.of(uri),
+          watch: () => undefined,
           changes: changes("resources")
+        })
+        // Every URI can be subscribed to: what a program knows of, it says when it is read.
+        yield* resources.registerTemplate({
+          template: { name: "any", uriTemplate: "{+uri}" },
+          read: () => Effect.fail(Wire.internalError("The middleware answers reads")),
+          watch: (uri) => this.#updates.of(uri),
+          watchable: true,
+          complete: {}
         })
       })
     )

@@ -4,7 +4,7 @@ import { InvalidValue } from "@effect-mcp/core/Tool"
 import { ProtocolError, ProtocolErrorCode } from "../model/errors.ts"
 import { isInputRequiredResult } from "../model/inputRequired.ts"
 import type { CallToolResult, JsonObject } from "../model/types.ts"
-import type { ServerContext } from "../request/Context.ts"
+import { type ServerContext, wantsObject } from "../request/Context.ts"
 import { type AnySchema, partOf, validated } from "../schema/schemas.ts"
 import type { RegisteredTool, ToolConfig, ToolUpdates } from "./features.ts"
 import { Registry } from "./Registry.ts"
@@ -37,14 +37,20 @@ const entryOf = (
   }
 }
 
-const described = (name: string, { config, input, output }: ToolEntry): JsonObject => {
+const isOfObject = ({ jsonSchema: { type } }: Part): boolean => type === undefined || type === "object"
+
+/** The schema of other values than objects, for revisions whose structured content is an object. */
+const wrapped = ({ jsonSchema }: Part) => ({ type: "object", properties: { result: jsonSchema }, required: ["result"] })
+
+/** What is listed of a tool; `asObject` where structured content is an object. */
+const described = (name: string, { config, input, output }: ToolEntry, asObject: boolean): JsonObject => {
   const { _meta, annotations, description, icons, title } = config
   return {
     name,
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
     inputSchema: input === undefined ? noArguments : { ...input.jsonSchema, type: "object" },
-    ...(output && { outputSchema: output.jsonSchema }),
+    ...(output && { outputSchema: asObject && !isOfObject(output) ? wrapped(output) : output.jsonSchema }),
     ...(annotations && { annotations }),
     ...(icons && { icons }),
     ...(_meta && { _meta })
@@ -85,12 +91,20 @@ const checkOutput = async (name: string, output: Part, result: unknown): Promise
   }
 }
 
-/** Structured content that a handler gives without content gets its JSON as text beside it. */
-const withText = (result: unknown): unknown => {
+const isObject = (u: unknown): boolean => typeof u === "object" && u !== null && !Array.isArray(u)
+
+/**
+ * Structured content that a handler gives without content gets its JSON as text beside it; another value than an object is in a member
+ * where it must be one.
+ */
+const withText = (result: unknown, asObject: boolean): unknown => {
   if (!isResult(result) || result.structuredContent === undefined) return result
+  const { structuredContent } = result
+  const structured = asObject && !isObject(structuredContent) ? { result: structuredContent } : structuredContent
   const content: unknown = "content" in result ? result.content : undefined
-  if (Array.isArray(content) && content.length > 0) return result
-  return { ...result, content: [{ type: "text", text: JSON.stringify(result.structuredContent) }] }
+  if (Array.isArray(content) && content.length > 0) return { ...result, structuredContent: structured }
+  const text = JSON.stringify(structuredContent)
+  return { ...result, structuredContent: structured, content: [{ type: "text", text }] }
 }
 
 export class Tools {
@@ -107,8 +121,8 @@ export class Tools {
     if (this.#server.handler("tools/list") !== undefined) return
     const listChanged = this.#server.capabilities().tools?.listChanged ?? true
     this.#server.registerCapabilities({ tools: { listChanged } })
-    this.#server.setRequestHandler("tools/list", () => ({
-      tools: this.#registry.offered().map(([name, entry]) => described(name, entry))
+    this.#server.setRequestHandler("tools/list", (_, context) => ({
+      tools: this.#registry.offered().map(([name, entry]) => described(name, entry, wantsObject(context)))
     }))
     this.#server.setRequestHandler("tools/call", ({ params }, context) => this.#call(params, context))
   }
@@ -151,7 +165,7 @@ export class Tools {
           : await callback(await argumentsOf(name, input, params["arguments"]), context)
       if (isInputRequiredResult(result)) return result
       if (output !== undefined) await checkOutput(name, output, result)
-      return withText(result)
+      return withText(result, wantsObject(context))
     } catch (error) {
       const isQuestion = error instanceof ProtocolError && error.code === ProtocolErrorCode.UrlElicitationRequired
       if (isQuestion) throw error
