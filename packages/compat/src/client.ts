@@ -2,7 +2,7 @@
 export { Client } from "./client/Client.ts"
 export type { ClientContext } from "./client/Handlers.ts"
 export type { ClientOptions, ListChanged, ListChangedHandlers, RequestOptions } from "./client/Options.ts"
-export type { McpSubscription, SubscriptionFilter } from "./client/subscriptions.ts"
+export type { McpSubscription, SubscriptionFilter } from "./client/Subscription.ts"
 export {
   type HttpClientTransportOptions as StreamableHTTPClientTransportOptions,
   SSEClientTransport,

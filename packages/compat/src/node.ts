@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { type McpHttpHandler, node, type NodeHandler } from "./http/handler.ts"
-import type { NodeRequest } from "./http/endpoint.ts"
+import type { NodeRequest } from "./http/requests.ts"
 import { refusal, refused } from "./http/validation.ts"
 
 export { NodeStreamableHTTPServerTransport, type StreamableHTTPServerTransportOptions } from "./http/transport.ts"

@@ -7,9 +7,9 @@ export {
   isInputRequiredResult
 } from "./model/inputRequired.ts"
 export type * from "./model/types.ts"
-export type { ServerContext } from "./request/Context.ts"
+export type { ServerContext } from "./request/ServerContext.ts"
 export { completable, type CompleteCallback, isCompletable } from "./schema/completable.ts"
-export type { Factory as McpServerFactory, McpRequestContext } from "./server/factory.ts"
+export type { Factory as McpServerFactory, McpRequestContext } from "./server/Factory.ts"
 export {
   type ReadCallback as ReadResourceCallback,
   type ReadTemplateCallback as ReadResourceTemplateCallback,

@@ -1,6 +1,8 @@
 /** Programs of the SDK v2 run on the official SDK and on the shim: the same conversation gives the same on both. */
+import type { Progress } from "@effect-mcp/compat/client"
 import { assert, describe, it } from "@effect/vitest"
 import { connections, type ConnectionName, type Era, type Setting } from "./support/connections.ts"
+import { kinds } from "./support/modules.ts"
 import { conversations } from "./support/conversations.ts"
 import { comparable } from "./support/comparable.ts"
 
@@ -61,4 +63,18 @@ describe("A program of the SDK v2", () => {
       assert.deepStrictEqual(await converse(connection, setting), await oracle(connection, program, era))
     }
   )
+
+  // The official client drops progress that it reads together with the result.
+  it.each(kinds)("tells a client of the shim its progress, served by the %s server", async (server) => {
+    const client = await connections.session({ client: "shim", server, program: "streams", era: "legacy" })
+    const progress: Array<unknown> = []
+    const onprogress = ({ progress: at, total }: Progress) => void progress.push([at, total])
+    await client.callTool({ name: "count", arguments: { to: 3 } }, { onprogress })
+    assert.deepStrictEqual(progress, [
+      [1, 3],
+      [2, 3],
+      [3, 3]
+    ])
+    await client.close()
+  })
 })

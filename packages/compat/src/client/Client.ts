@@ -33,12 +33,15 @@ import type {
 } from "../model/types.ts"
 import { toSdk } from "../request/errors.ts"
 import { methodOf, type MethodSchema } from "../server/methods.ts"
-import { opened, type Transport } from "../server/Transport.ts"
+import { opened } from "../server/messages.ts"
+import type { Transport } from "../server/Transport.ts"
 import { answering } from "./answering.ts"
 import { Handlers, type NotificationHandler, type QuestionHandler } from "./Handlers.ts"
-import { callOptions, type ClientOptions, type RequestOptions } from "./Options.ts"
-import { listen, type McpSubscription, type SubscriptionFilter, watchLists } from "./subscriptions.ts"
-import { open, type OpenTransport } from "./transports.ts"
+import { callOptions } from "./callOptions.ts"
+import type { ClientOptions, RequestOptions } from "./Options.ts"
+import type { McpSubscription, SubscriptionFilter } from "./Subscription.ts"
+import { listen, watchLists } from "./subscriptions.ts"
+import { openingOf } from "./openings.ts"
 
 type Schema = StandardSchemaV1
 type Method = keyof ClientRequests
@@ -47,8 +50,6 @@ interface ListParams {
   cursor?: string | undefined
   _meta?: JsonObject | undefined
 }
-
-const isOpen = (transport: Transport): transport is OpenTransport => open in transport
 
 const isSchema = (u: unknown): u is StandardSchemaV1 => typeof u === "object" && u !== null && "~standard" in u
 
@@ -159,8 +160,9 @@ export class Client {
       onAnnouncement: ({ method, params }) => this.#handlers.notified(method, params),
       onUnknownNotification: ({ method, params }) => this.#handlers.notified(method, params)
     }
-    const client = isOpen(transport)
-      ? EffectClient.open(transport[open](), settings)
+    const opening = openingOf(transport)
+    const client = opening
+      ? EffectClient.open(opening.open(), settings)
       : Effect.flatMap(opened(transport), (core) => EffectClient.connect(core, settings))
     const scope = Scope.makeUnsafe()
     const connecting = Effect.provide(Scope.provide(client, scope), answering(capabilities, this.#handlers))
@@ -174,15 +176,16 @@ export class Client {
   }
 
   #start(client: Effective.Client, transport: Transport, scope: Scope.Closeable): void {
+    const opening = openingOf(transport)
     let closing: Promise<void> | undefined
     const close = (): Promise<void> =>
       (closing ??= Effect.runPromise(Scope.close(scope, Exit.void)).then(() => {
         this.#running = undefined
         this.onclose?.()
-        if (isOpen(transport)) transport.onclose?.()
+        if (opening !== undefined) transport.onclose?.()
       }))
     this.#running = { client, close, transport }
-    if (isOpen(transport)) transport.opened?.({ close })
+    opening?.opened(close)
     void Effect.runPromiseExit(client.awaitClosed).then(close)
   }
 

@@ -1,5 +1,4 @@
 /** Options of a client and of its requests. Times are in milliseconds. */
-import type { CallOptions } from "@effect-mcp/client/McpClient"
 import type { ClientCapabilities, JsonObject, Progress, Prompt, Resource, Tool } from "../model/types.ts"
 
 /** Called when a list has changed: with the new list, where `autoRefresh` reads it. */
@@ -50,17 +49,3 @@ export interface RequestOptions {
   prior?: unknown
   _meta?: JsonObject | undefined
 }
-
-export const callOptions = ({
-  cacheMode,
-  maxTotalTimeout,
-  onprogress,
-  resetTimeoutOnProgress,
-  timeout
-}: RequestOptions = {}): CallOptions => ({
-  timeout,
-  maxTotal: maxTotalTimeout,
-  resetOnProgress: resetTimeoutOnProgress,
-  fresh: cacheMode !== undefined && cacheMode !== "use",
-  ...(onprogress && { onProgress: ({ message, progress, total }) => onprogress({ progress, total, message }) })
-})

@@ -10,22 +10,7 @@ import { plain } from "../model/plain.ts"
 import { toSdk } from "../request/errors.ts"
 import type { Prompt, Resource, Tool } from "../model/types.ts"
 import type { ListChanged, ListChangedHandlers } from "./Options.ts"
-
-export interface SubscriptionFilter {
-  toolsListChanged?: boolean | undefined
-  promptsListChanged?: boolean | undefined
-  resourcesListChanged?: boolean | undefined
-  /** URIs. */
-  resourceSubscriptions?: Array<string> | undefined
-  [key: string]: unknown
-}
-
-/** A subscription that the server has agreed to. */
-export interface McpSubscription {
-  /** What the server announces, of what was asked for. */
-  readonly honoredFilter: SubscriptionFilter
-  close(): Promise<void>
-}
+import type { McpSubscription, SubscriptionFilter } from "./Subscription.ts"
 
 /** Runs a subscription; `notified` is called with what the server announces. */
 export const listen = (

@@ -1,34 +1,15 @@
 /** The transports of a client: a child process, Streamable HTTP, HTTP with SSE. They say what is opened; the client opens it. */
 import type { Transport } from "../server/Transport.ts"
-import type * as Core from "@effect-mcp/core/Transport"
-import type { TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Context from "effect/Context"
-import type * as Scope from "effect/Scope"
+import { openedAs, type Opened } from "./openings.ts"
 
-/** What opens the transport of this package. */
-export const open = Symbol("open")
-
-export type Opened = Effect.Effect<Core.Transport, TransportError, Scope.Scope>
-
-/** A transport that opens itself. */
-export interface OpenTransport extends Transport {
-  [open](): Opened
-  /** Called when the client is connected. `sessionId` gives the id of its session. */
-  opened?(client: { readonly close: () => Promise<void> }): void
-}
-
-abstract class ClientTransport implements OpenTransport {
+class ClientTransport implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
   sessionId?: string | undefined
-  #client: { readonly close: () => Promise<void> } | undefined;
-
-  abstract [open](): Opened
-
-  opened(client: { readonly close: () => Promise<void> }): void {
-    this.#client = client
-  }
+  /** Ends the connection, while there is one. */
+  protected end: (() => Promise<void>) | undefined
 
   async start(): Promise<void> {}
 
@@ -37,7 +18,7 @@ abstract class ClientTransport implements OpenTransport {
   }
 
   async close(): Promise<void> {
-    await this.#client?.close()
+    await this.end?.()
   }
 }
 
@@ -51,35 +32,43 @@ export interface StdioServerParameters {
   cwd?: string | undefined
 }
 
+const process = (
+  { args, command, cwd, env, stderr = "inherit" }: StdioServerParameters,
+  started: (pid: number) => void
+): Opened =>
+  Effect.flatMap(
+    Effect.promise(() =>
+      Promise.all([import("@effect-mcp/client/Stdio"), import("@effect/platform-node/NodeServices")])
+    ),
+    ([Stdio, NodeServices]) =>
+      Stdio.open({
+        command,
+        args,
+        cwd,
+        env,
+        stderr: stderr === "inherit" || stderr === "ignore" ? stderr : "keep"
+      }).pipe(
+        Effect.tap(({ pid }) => Effect.sync(() => started(pid))),
+        Effect.provide(NodeServices.layer)
+      )
+  )
+
 /** A server that is started as a child process. */
 export class StdioClientTransport extends ClientTransport {
-  readonly #server: StdioServerParameters
-  /** The id of the process, while it runs. */
+  /** The id of the process, once it runs. */
   pid: number | null = null
 
   constructor(server: StdioServerParameters) {
     super()
-    this.#server = server
-  }
-
-  [open](): Opened {
-    const { args, command, cwd, env, stderr = "inherit" } = this.#server
-    return Effect.flatMap(
-      Effect.promise(() =>
-        Promise.all([import("@effect-mcp/client/Stdio"), import("@effect/platform-node/NodeServices")])
-      ),
-      ([Stdio, NodeServices]) =>
-        Stdio.open({
-          command,
-          args,
-          cwd,
-          env,
-          stderr: stderr === "inherit" || stderr === "ignore" ? stderr : "keep"
-        }).pipe(
-          Effect.tap(({ pid }) => Effect.sync(() => (this.pid = pid))),
-          Effect.provide(NodeServices.layer)
-        )
-    )
+    const started = (pid: number) => {
+      this.pid = pid
+    }
+    openedAs(this, {
+      open: () => process(server, started),
+      opened: (close) => {
+        this.end = close
+      }
+    })
   }
 }
 
@@ -123,30 +112,36 @@ const fetchOf = (
   }
 }
 
-abstract class HttpClientTransport extends ClientTransport {
-  readonly url: URL
-  readonly #options: HttpClientTransportOptions
-  protected abstract readonly kind: "streamable" | "sse"
+const http = (
+  url: URL,
+  options: HttpClientTransportOptions,
+  transport: "streamable" | "sse",
+  heard: (sessionId: string) => void
+): Opened => {
+  const headers = Object.fromEntries(new Headers(options.requestInit?.headers))
+  return Effect.flatMap(
+    Effect.promise(() => Promise.all([import("@effect-mcp/client/Http"), import("effect/http/FetchHttpClient")])),
+    ([Http, FetchHttpClient]) =>
+      Http.open({ url, headers, transport }).pipe(
+        Effect.provide(FetchHttpClient.layer),
+        Effect.provideContext(Context.make(FetchHttpClient.Fetch, fetchOf(options, heard)))
+      )
+  )
+}
 
+/** A server at a URL: Streamable HTTP. */
+export class StreamableHTTPClientTransport extends ClientTransport {
   constructor(url: URL, options: HttpClientTransportOptions = {}) {
     super()
-    this.url = url
-    this.#options = options
-  }
-
-  [open](): Opened {
-    const headers = Object.fromEntries(new Headers(this.#options.requestInit?.headers))
-    const fetch = fetchOf(this.#options, (sessionId) => {
+    const heard = (sessionId: string) => {
       this.sessionId = sessionId
+    }
+    openedAs(this, {
+      open: () => http(url, options, "streamable", heard),
+      opened: (close) => {
+        this.end = close
+      }
     })
-    return Effect.flatMap(
-      Effect.promise(() => Promise.all([import("@effect-mcp/client/Http"), import("effect/http/FetchHttpClient")])),
-      ([Http, FetchHttpClient]) =>
-        Http.open({ url: this.url, headers, transport: this.kind }).pipe(
-          Effect.provide(FetchHttpClient.layer),
-          Effect.provideContext(Context.make(FetchHttpClient.Fetch, fetch))
-        )
-    )
   }
 
   /** Ends the session, and the connection with it. */
@@ -156,12 +151,15 @@ abstract class HttpClientTransport extends ClientTransport {
   }
 }
 
-/** A server at a URL: Streamable HTTP. */
-export class StreamableHTTPClientTransport extends HttpClientTransport {
-  protected readonly kind = "streamable"
-}
-
 /** A server at a URL: HTTP with SSE (2024-11-05). */
-export class SSEClientTransport extends HttpClientTransport {
-  protected readonly kind = "sse"
+export class SSEClientTransport extends ClientTransport {
+  constructor(url: URL, options: HttpClientTransportOptions = {}) {
+    super()
+    openedAs(this, {
+      open: () => http(url, options, "sse", () => undefined),
+      opened: (close) => {
+        this.end = close
+      }
+    })
+  }
 }

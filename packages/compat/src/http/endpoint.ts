@@ -6,6 +6,7 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AuthInfo } from "../model/types.ts"
+import type { NodeRequest, RequestExtra } from "./requests.ts"
 import { principalOf } from "../request/auth.ts"
 import type { Actor } from "../server/Actor.ts"
 
@@ -17,9 +18,6 @@ export interface EndpointOptions {
   readonly allowedHosts?: ReadonlyArray<string> | undefined
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
 }
-
-/** A request of Node's, with what middleware before it has found out. */
-export type NodeRequest = IncomingMessage & { auth?: AuthInfo | undefined }
 
 const settings = ({ allowedHosts = ["*"], allowedOrigins = ["*"], retry, sessions }: EndpointOptions) => ({
   allowedHosts,
@@ -47,13 +45,6 @@ export const nodeEndpoint = (actor: Actor, options: EndpointOptions): NodeEndpoi
       listener(request, response)
     }
   }
-}
-
-/** What is known of a `fetch` request beside it. */
-export interface RequestExtra {
-  authInfo?: AuthInfo | undefined
-  /** The body, where it was read before. */
-  parsedBody?: unknown
 }
 
 export interface WebEndpoint {

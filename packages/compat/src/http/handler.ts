@@ -1,7 +1,9 @@
 /** `createMcpHandler`: HTTP for servers that a function makes, one for each request, and which requests are of which era. */
 import type { ServerResponse } from "node:http"
-import { type Factory, served } from "../server/factory.ts"
-import { nodeEndpoint, type NodeEndpoint, type NodeRequest, type RequestExtra, webEndpoint } from "./endpoint.ts"
+import type { Factory } from "../server/Factory.ts"
+import { served } from "../server/served.ts"
+import { nodeEndpoint, type NodeEndpoint, webEndpoint } from "./endpoint.ts"
+import type { NodeRequest, RequestExtra } from "./requests.ts"
 
 export interface CreateMcpHandlerOptions {
   /**
@@ -27,7 +29,7 @@ export interface ServerNotifier {
 }
 
 export interface McpHttpHandler {
-  fetch(request: Request, extra?: RequestExtra): Promise<Response>
+  readonly fetch: (request: Request, extra?: RequestExtra) => Promise<Response>
   readonly notify: ServerNotifier
   close(): Promise<void>
 }

@@ -2,22 +2,15 @@
  * Streamable HTTP for one session (spec: basic/transports), as the SDK has it: a program routes each request to the transport of its
  * session.
  */
-import type * as McpServer from "@effect-mcp/server/McpServer"
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 import type { ServerResponse } from "node:http"
 import { SdkError, SdkErrorCode } from "../model/errors.ts"
 import type { Actor } from "../server/Actor.ts"
-import { serve, type ServedTransport } from "../server/connect.ts"
-import {
-  type EndpointOptions,
-  type NodeEndpoint,
-  nodeEndpoint,
-  type NodeRequest,
-  type RequestExtra,
-  type WebEndpoint,
-  webEndpoint
-} from "./endpoint.ts"
+import { servedAs } from "../server/connect.ts"
+import type { Transport } from "../server/Transport.ts"
+import { type EndpointOptions, type NodeEndpoint, nodeEndpoint, type WebEndpoint, webEndpoint } from "./endpoint.ts"
+import type { NodeRequest, RequestExtra } from "./requests.ts"
 
 export interface StreamableHTTPServerTransportOptions {
   /** Sessions, where it is given. Their ids are those of this library: the function is not called. */
@@ -38,51 +31,25 @@ export interface StreamableHTTPServerTransportOptions {
   enableJsonResponse?: boolean | undefined
 }
 
-abstract class HttpTransport implements ServedTransport {
+const endpointOptions = ({
+  allowedHosts,
+  allowedOrigins,
+  enableDnsRebindingProtection = false,
+  retryInterval,
+  sessionIdGenerator
+}: StreamableHTTPServerTransportOptions): EndpointOptions => ({
+  sessions: sessionIdGenerator !== undefined,
+  retry: retryInterval,
+  ...(enableDnsRebindingProtection && { allowedHosts, allowedOrigins })
+})
+
+class HttpTransport implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
   /** The id of the session, once there is one. */
   sessionId?: string | undefined
-  readonly options: StreamableHTTPServerTransportOptions
-  #ended: (() => void) | undefined
-
-  constructor(options: StreamableHTTPServerTransportOptions = {}) {
-    this.options = options
-  }
-
-  protected get endpointOptions(): EndpointOptions {
-    const { allowedHosts, allowedOrigins, enableDnsRebindingProtection = false, retryInterval } = this.options
-    return {
-      sessions: this.options.sessionIdGenerator !== undefined,
-      retry: retryInterval,
-      ...(enableDnsRebindingProtection && { allowedHosts, allowedOrigins })
-    }
-  }
-
-  /** Serves the actor; gives what ends that. */
-  protected abstract open(actor: Actor): () => Promise<void>
-
-  async [serve](actor: Actor, ended: () => void): Promise<void> {
-    const dispose = this.open(actor)
-    actor.onClose(async () => {
-      await dispose()
-      this.onclose?.()
-    })
-    this.#ended = ended
-  }
-
-  arrived(session: McpServer.Session): void {
-    const { onsessionclosed, onsessioninitialized } = this.options
-    if (this.options.sessionIdGenerator === undefined) return
-    const { id } = session
-    this.sessionId = id
-    void onsessioninitialized?.(id)
-    const over = Effect.sync(() => {
-      void onsessionclosed?.(id)
-      this.#ended?.()
-    })
-    Effect.runSync(Scope.addFinalizer(session.scope, over))
-  }
+  /** Ends the conversation, once there is one. */
+  protected end: (() => void) | undefined
 
   async start(): Promise<void> {}
 
@@ -91,8 +58,38 @@ abstract class HttpTransport implements ServedTransport {
   }
 
   async close(): Promise<void> {
-    this.#ended?.()
+    this.end?.()
   }
+}
+
+/** Serves a transport by an endpoint; `ends` is given what ends that. */
+const serving = (
+  transport: HttpTransport,
+  { onsessionclosed, onsessioninitialized, sessionIdGenerator }: StreamableHTTPServerTransportOptions,
+  open: (actor: Actor) => { readonly dispose: () => Promise<void> },
+  ends: (end: () => void) => void
+): void => {
+  let end = (): void => undefined
+  servedAs(transport, {
+    serve: (actor, ended) => {
+      const { dispose } = open(actor)
+      actor.onClose(async () => {
+        await dispose()
+        transport.onclose?.()
+      })
+      ends((end = ended))
+    },
+    arrived: ({ id, scope }) => {
+      if (sessionIdGenerator === undefined) return
+      transport.sessionId = id
+      void onsessioninitialized?.(id)
+      const over = Effect.sync(() => {
+        void onsessionclosed?.(id)
+        end()
+      })
+      Effect.runSync(Scope.addFinalizer(scope, over))
+    }
+  })
 }
 
 const unconnected = (): SdkError =>
@@ -105,10 +102,10 @@ const unconnected = (): SdkError =>
 export class NodeStreamableHTTPServerTransport extends HttpTransport {
   #endpoint: NodeEndpoint | undefined
 
-  protected open(actor: Actor): () => Promise<void> {
-    const endpoint = nodeEndpoint(actor, this.endpointOptions)
-    this.#endpoint = endpoint
-    return endpoint.dispose
+  constructor(options: StreamableHTTPServerTransportOptions = {}) {
+    super()
+    const open = (actor: Actor) => (this.#endpoint = nodeEndpoint(actor, endpointOptions(options)))
+    serving(this, options, open, (end) => (this.end = end))
   }
 
   /** Answers a request; `parsedBody` is its body where that was read before. */
@@ -122,10 +119,10 @@ export class NodeStreamableHTTPServerTransport extends HttpTransport {
 export class WebStandardStreamableHTTPServerTransport extends HttpTransport {
   #endpoint: WebEndpoint | undefined
 
-  protected open(actor: Actor): () => Promise<void> {
-    const endpoint = webEndpoint(actor, this.endpointOptions)
-    this.#endpoint = endpoint
-    return endpoint.dispose
+  constructor(options: StreamableHTTPServerTransportOptions = {}) {
+    super()
+    const open = (actor: Actor) => (this.#endpoint = webEndpoint(actor, endpointOptions(options)))
+    serving(this, options, open, (end) => (this.end = end))
   }
 
   async handleRequest(request: Request, extra?: RequestExtra): Promise<Response> {

@@ -1,9 +1,8 @@
 /**
- * What a handler may use beside its arguments: `ctx` of v2 and `extra` of v1 in one object.
+ * The context of a handler's call, and questions to its client.
  *
  * Made for each request of the promise package's `Request`, which runs its questions in the request.
  */
-import { AsyncLocalStorage } from "node:async_hooks"
 import { ClientInput, type Question } from "@effect-mcp/core/ClientInput"
 import type { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
@@ -12,85 +11,10 @@ import type { StandardSchemaV1 } from "@standard-schema/spec"
 import * as Effect from "effect/Effect"
 import { plain } from "../model/plain.ts"
 import type { Responses } from "../model/inputRequired.ts"
-import type {
-  AuthInfo,
-  CreateMessageRequestParams,
-  CreateMessageResult,
-  ElicitRequestFormParams,
-  ElicitRequestURLParams,
-  ElicitResult,
-  JsonObject,
-  LoggingLevel,
-  Notification,
-  Request,
-  RequestId
-} from "../model/types.ts"
+import type { Request } from "../model/types.ts"
+import type { HttpPart, QuestionOptions, RequestPart, Send, ServerContext } from "./ServerContext.ts"
 import { toSdk } from "./errors.ts"
 import { authOf } from "./auth.ts"
-
-/** Options of a question to the client. */
-export interface QuestionOptions {
-  /** Milliseconds. Default: ten minutes, in which a user may answer. */
-  timeout?: number | undefined
-  onprogress?: ((progress: JsonObject) => void) | undefined
-  signal?: AbortSignal | undefined
-}
-
-/** Asks the client, or sends it a request of another method. A schema validates the result. */
-export interface Send {
-  (request: Request, options?: QuestionOptions): Promise<JsonObject>
-  <S extends StandardSchemaV1>(
-    request: Request,
-    schema: S,
-    options?: QuestionOptions
-  ): Promise<StandardSchemaV1.InferOutput<S>>
-}
-
-/** The running request, as v2 names it. */
-export interface RequestPart {
-  id: RequestId
-  method: string
-  _meta?: ({ progressToken?: RequestId | undefined } & JsonObject) | undefined
-  /** The answers to the questions of the last result that asked for input. */
-  inputResponses?: Responses
-  /** The state of the last result that asked for input, verified. */
-  requestState: <T = string>() => T | undefined
-  /** Aborts when the request is cancelled, or the server closes. */
-  signal: AbortSignal
-  send: Send
-  notify: (notification: Notification) => Promise<void>
-  log: (level: LoggingLevel, data: unknown, logger?: string) => Promise<void>
-  elicitInput: (
-    params: ElicitRequestFormParams | ElicitRequestURLParams,
-    options?: QuestionOptions
-  ) => Promise<ElicitResult>
-  requestSampling: (params: CreateMessageRequestParams, options?: QuestionOptions) => Promise<CreateMessageResult>
-}
-
-/** The HTTP request that brought a request. */
-export interface HttpPart {
-  authInfo?: AuthInfo | undefined
-  req?: globalThis.Request | undefined
-  /** Ends the stream of the answer where the client can come back for it (2025-11-25). */
-  closeSSE?: (() => void) | undefined
-}
-
-/** The second argument of handlers. */
-export interface ServerContext {
-  sessionId?: string | undefined
-  mcpReq: RequestPart
-  /** Undefined over stdio and in memory. */
-  http?: HttpPart | undefined
-  /** `mcpReq.signal`. This and the following are the names of v1. */
-  signal: AbortSignal
-  requestId: RequestId
-  _meta?: RequestPart["_meta"]
-  authInfo?: AuthInfo | undefined
-  requestInfo?: { headers: { [name: string]: string | undefined } } | undefined
-  sendNotification: RequestPart["notify"]
-  sendRequest: Send
-  closeSSEStream?: (() => void) | undefined
-}
 
 /** One call of a handler: `round` has what the client answered to the call before it. */
 export interface Round {
@@ -99,13 +23,6 @@ export interface Round {
 }
 
 export type RequestInfo = RequestContext["Service"]
-
-const current = new AsyncLocalStorage<ServerContext>()
-
-/** The context of the request whose handler runs, if one does. */
-export const currentContext = (): ServerContext | undefined => current.getStore()
-
-export const withContext = <A>(context: ServerContext, run: () => A): A => current.run(context, run)
 
 const isQuestion = (method: string): method is Question =>
   method !== "ping" && Object.hasOwn(MethodInfo.serverRequests, method)
@@ -203,7 +120,8 @@ export const contextOf = (request: Running, info: RequestInfo, round: Round): Se
     return inRequest(request, outbound.ready, false)
   }
   const context: ServerContext = {
-    sessionId,
+    // Over stdio and in memory the SDK has no sessions.
+    sessionId: http && sessionId,
     http,
     mcpReq: {
       id,

@@ -1,6 +1,6 @@
 /** What a server program has defined, as the actor below reads it: one per `Server` of the program. */
 import type { Implementation, JsonObject, ServerCapabilities } from "../model/types.ts"
-import type { RequestInfo, ServerContext } from "./Context.ts"
+import type { ServerContext } from "./ServerContext.ts"
 
 /** Answers a request: params are those of the wire, in the newest revision. */
 export type Handler = (request: { method: string; params: JsonObject }, context: ServerContext) => unknown
@@ -19,16 +19,17 @@ export interface Definition {
   readonly failed: (error: Error) => void
 }
 
+/** The lists that clients are told about. */
+export type List = "tools" | "prompts" | "resources"
+
+/** Tells clients what has changed. */
+export interface Announcer {
+  changed(list: List): void
+  updated(uri: string): void
+}
+
 /** How long a result stays fresh. */
 export interface CacheHint {
   ttlMs?: number | undefined
   cacheScope?: "public" | "private" | undefined
 }
-
-/** The definition of a request; `initialize` has no other info. */
-export type Choose = (
-  request: Pick<RequestInfo, "envelope"> & {
-    readonly outbound: Pick<RequestInfo["outbound"], "connection">
-    readonly era: "legacy" | "modern"
-  }
-) => Definition | PromiseLike<Definition>

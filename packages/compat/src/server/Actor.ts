@@ -22,13 +22,11 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import { answer } from "../request/answer.ts"
-import type { Choose, Definition } from "../request/Definition.ts"
+import type { Choose } from "../request/Choose.ts"
+import type { Announcer, Definition, List } from "../request/Definition.ts"
 import { plain } from "../model/plain.ts"
 
 type Declared = Pick<ServerOptions, "experimental" | "extensions">
-
-/** The lists that clients are told about. */
-export type List = "tools" | "prompts" | "resources"
 
 export interface ActorOptions {
   /** Called with the session of each message; undefined where it has none. */
@@ -52,7 +50,7 @@ const declared = <A extends object>(result: A, definition: Definition) => ({
   ...(definition.instructions === undefined ? undefined : { instructions: definition.instructions })
 })
 
-export class Actor {
+export class Actor implements Announcer {
   readonly #lists = new Changes()
   readonly #updates = new Changes()
   readonly #runtime: ManagedRuntime.ManagedRuntime<McpServer.McpServer, never>

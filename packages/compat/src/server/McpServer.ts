@@ -3,7 +3,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import type { Implementation } from "../model/types.ts"
-import type { ServerContext } from "../request/Context.ts"
+import type { ServerContext } from "../request/ServerContext.ts"
 import type { AnySchema, Output, RawShape } from "../schema/schemas.ts"
 import type {
   PromptConfig,

@@ -2,7 +2,7 @@
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from "../model/errors.ts"
 import type { JsonObject } from "../model/types.ts"
 import type { CacheHint } from "../request/Definition.ts"
-import type { ServerContext } from "../request/Context.ts"
+import type { ServerContext } from "../request/ServerContext.ts"
 import { offerCompletions } from "./completions.ts"
 import type {
   ReadCallback,

@@ -22,10 +22,11 @@ import type {
   Request,
   ServerCapabilities
 } from "../model/types.ts"
-import { ask, currentContext, type QuestionOptions, type ServerContext } from "../request/Context.ts"
-import type { CacheHint, Definition, Handler } from "../request/Definition.ts"
+import { ask } from "../request/Context.ts"
+import { currentContext } from "../request/current.ts"
+import type { QuestionOptions, ServerContext } from "../request/ServerContext.ts"
+import type { Announcer, CacheHint, Definition, Handler, List } from "../request/Definition.ts"
 import { toSdk } from "../request/errors.ts"
-import type { Actor, List } from "./Actor.ts"
 import { connectTo, type Connected } from "./connect.ts"
 import { methodOf, type MethodSchema } from "./methods.ts"
 import type { Transport } from "./Transport.ts"
@@ -81,7 +82,7 @@ export class Server implements Definition {
   #capabilities: ServerCapabilities
   #connected: Connected | undefined = undefined
   /** The actor of many definitions, whose factory made this one. */
-  #shared: Pick<Actor, "changed" | "updated"> | undefined = undefined
+  #shared: Announcer | undefined = undefined
 
   constructor(info: Implementation, options: ServerOptions = {}) {
     this.info = info
@@ -185,11 +186,11 @@ export class Server implements Definition {
   }
 
   /** Called for a definition that a factory made: it announces by the actor that serves it. */
-  serveBy(actor: Pick<Actor, "changed" | "updated">): void {
+  serveBy(actor: Announcer): void {
     this.#shared = actor
   }
 
-  get #actor(): Pick<Actor, "changed" | "updated"> | undefined {
+  get #actor(): Announcer | undefined {
     return this.#connected?.actor ?? this.#shared
   }
 

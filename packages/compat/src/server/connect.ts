@@ -8,19 +8,24 @@ import { plain } from "../model/plain.ts"
 import type { ClientCapabilities, Implementation } from "../model/types.ts"
 import type { Definition } from "../request/Definition.ts"
 import { Actor } from "./Actor.ts"
-import { opened, type Transport } from "./Transport.ts"
+import { opened } from "./messages.ts"
+import type { Transport } from "./Transport.ts"
 
-/** The definition of a transport that serves itself. */
-export const serve = Symbol("serve")
-
-/** A transport that knows how it is served: stdio, HTTP. `ended` is called when its conversation is over. */
-export interface ServedTransport extends Transport {
-  [serve](actor: Actor, ended: () => void): Promise<void>
+/** How a transport of this package is served. */
+export interface Serving {
+  /** Serves the actor; `ended` is called when the conversation is over. */
+  readonly serve: (actor: Actor, ended: () => void) => void
   /** Called with the first session of the transport. */
-  arrived?(session: McpServer.Session): void
+  readonly arrived?: (session: McpServer.Session) => void
 }
 
-const isServed = (transport: Transport): transport is ServedTransport => serve in transport
+/** Kept apart from the transports, whose types are those of the SDK. */
+const servings = new WeakMap<object, Serving>()
+
+/** Says how a transport is served. Called by its constructor. */
+export const servedAs = (transport: Transport, serving: Serving): void => {
+  servings.set(transport, serving)
+}
 
 /** A definition that is served. */
 export interface Connected {
@@ -53,18 +58,20 @@ export const connectTo = async (
   transport: Transport,
   closed: () => void
 ): Promise<Connected> => {
+  const serving = servings.get(transport)
   let session: McpServer.Session | undefined
   const actor = new Actor(definition, () => definition, {
     arrived: (arrival) => {
       if (session !== undefined || arrival === undefined) return
       session = arrival
-      if (isServed(transport)) transport.arrived?.(session)
+      serving?.arrived?.(session)
     }
   })
   let closing: Promise<void> | undefined
   const close = (): Promise<void> => (closing ??= actor.close().then(closed))
   const ended = () => void close()
-  await (isServed(transport) ? transport[serve](actor, ended) : overMessages(actor, transport, ended))
+  if (serving === undefined) await overMessages(actor, transport, ended)
+  else serving.serve(actor, ended)
   return {
     actor,
     transport,

@@ -1,7 +1,7 @@
 /** What a program registers: the descriptions of tools, resources and prompts, and the handles by which it changes them later. */
 import type { AnySchema } from "../schema/schemas.ts"
 import type { CompleteCallback } from "../schema/completable.ts"
-import type { ServerContext } from "../request/Context.ts"
+import type { ServerContext } from "../request/ServerContext.ts"
 import type { CacheHint } from "../request/Definition.ts"
 import type {
   Annotations,

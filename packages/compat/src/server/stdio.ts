@@ -1,11 +1,12 @@
 /** Serving over stdin and stdout (spec: basic/transports, stdio). */
 import { serve as serveProcess } from "@effect-mcp/server/internal/Stdio"
-import type { Actor } from "./Actor.ts"
-import { serve, type ServedTransport } from "./connect.ts"
-import { type Factory, served } from "./factory.ts"
+import { servedAs } from "./connect.ts"
+import type { Factory } from "./Factory.ts"
+import { served } from "./served.ts"
+import type { Transport } from "./Transport.ts"
 
 /** The standard streams of this process as a transport: what else is printed to stdout goes to stderr. */
-export class StdioServerTransport implements ServedTransport {
+export class StdioServerTransport implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
   #close: (() => void) | undefined
@@ -16,13 +17,14 @@ export class StdioServerTransport implements ServedTransport {
         "StdioServerTransport was given streams; it serves those of this process. Give none, or a Transport of your own"
       )
     }
-  }
-
-  async [serve](actor: Actor, ended: () => void): Promise<void> {
-    this.#close = ended
-    void actor.run(serveProcess()).then(() => {
-      this.onclose?.()
-      ended()
+    servedAs(this, {
+      serve: (actor, ended) => {
+        this.#close = ended
+        void actor.run(serveProcess()).then(() => {
+          this.onclose?.()
+          ended()
+        })
+      }
     })
   }
 

@@ -2,9 +2,9 @@
 
 /**
  * The names of JSON Schema documents, members that zod adds to closed objects, and announcements: a server without sessions declares none
- * on this side, and all on the other.
+ * on this side, and all on the other. `execution` of v1 says the default: that a tool is no task.
  */
-const left = new Set(["$schema", "additionalProperties", "listChanged"])
+const left = new Set(["$schema", "additionalProperties", "execution", "listChanged"])
 
 /** The code that the official client gives to -32601 over HTTP, whose status is 404. */
 const notFound = "CLIENT_HTTP_NOT_IMPLEMENTED"

@@ -75,16 +75,12 @@ const prompts: Conversation = async (client) => ({
 
 const streams: Conversation = async (client) => {
   const logs = heard(client, "notifications/message")
-  const progress: Array<unknown> = []
-  const onprogress = ({ progress: at, total }: { progress: number; total?: number | undefined }) =>
-    void progress.push([at, total])
-  const counted = await client.callTool({ name: "count", arguments: { to: 3 } }, { onprogress })
+  const counted = await client.callTool({ name: "count", arguments: { to: 3 } })
   const abort = new AbortController()
   const waiting = failed(client.callTool({ name: "wait" }, { signal: abort.signal }))
   await client.callTool({ name: "count", arguments: { to: 1 } })
   abort.abort("Enough")
-  // The official client drops progress that it reads together with the result.
-  return { counted, progress: progress[0], logs, isCancelled: !("value" in Object(await waiting)) }
+  return { counted, logs, isCancelled: !("value" in Object(await waiting)) }
 }
 
 const questions: Conversation = async (client) => ({

@@ -61,7 +61,9 @@ const resources: Program =
         complete: { name: (start) => ["ada", "alan", "bob"].filter((name) => name.startsWith(start)) }
       }),
       { description: "Greets", mimeType: "text/plain" },
-      async (uri, { name, rest }) => ({ contents: [{ uri: uri.href, text: `Hello, ${name} (${rest})` }] })
+      async (uri, { name, rest }) => ({
+        contents: [{ uri: uri.href, text: `Hello, ${String(name)} (${String(rest)})` }]
+      })
     )
     return server
   }
@@ -135,7 +137,7 @@ const questions: Program =
       calls++
       const step = mcpReq.requestState() ?? "first"
       const answer = acceptedContent<{ name: string }>(mcpReq.inputResponses, step)
-      if (step === "second") return text(`${calls > 2 ? "" : "too few "}${answer?.name}`)
+      if (step === "second") return text(`${calls} ${answer?.name}`)
       const next = answer === undefined ? "first" : "second"
       const asked = inputRequired.elicit({ message: `${next}?`, requestedSchema })
       return inputRequired({ inputRequests: { [next]: asked }, requestState: next })

@@ -12,7 +12,7 @@ import type {
   ToolResult
 } from "../../server/features.ts"
 import { McpServer as Newer } from "../../server/McpServer.ts"
-import type { ServerContext } from "../../request/Context.ts"
+import type { ServerContext } from "../../request/ServerContext.ts"
 import type { Output, RawShape } from "../../schema/schemas.ts"
 import type { ToolAnnotations } from "../../model/types.ts"
 
@@ -25,7 +25,7 @@ export {
   ResourceTemplate
 } from "../../server/features.ts"
 export type { PromptCallback, ToolCallback } from "../../server/McpServer.ts"
-export type { ServerContext as RequestHandlerExtra } from "../../request/Context.ts"
+export type { ServerContext as RequestHandlerExtra } from "../../request/ServerContext.ts"
 
 type Async<A> = A | PromiseLike<A>
 // oxlint-disable-next-line typescript/no-explicit-any -- the overloads say which arguments it has
@@ -68,10 +68,10 @@ export class McpServer extends Newer {
     const description = rest.find((part) => typeof part === "string")
     const objects = rest.filter((part) => typeof part === "object")
     const inputSchema = objects.find(isShape)
-    const annotations = objects.find((part) => part !== inputSchema)
+    const annotations = objects.find((part): part is ToolAnnotations => part !== inputSchema && part !== null)
     return this.registerTool<RawShape | undefined>(
       name,
-      { description, inputSchema, annotations: { ...annotations } },
+      { description, inputSchema, annotations: annotations && { ...annotations } },
       callback
     )
   }

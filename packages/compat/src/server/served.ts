@@ -1,22 +1,11 @@
 /** Servers that a function makes: one for a connection, or one for each request. */
-import type { AuthInfo } from "../model/types.ts"
 import { authOf } from "../request/auth.ts"
-import type { Choose, Definition } from "../request/Definition.ts"
+import type { Choose } from "../request/Choose.ts"
+import type { Definition } from "../request/Definition.ts"
 import { Actor, type ActorOptions } from "./Actor.ts"
 import { McpServer } from "./McpServer.ts"
+import type { Factory, McpRequestContext } from "./Factory.ts"
 import type { Server } from "./Server.ts"
-
-/** For which client a server is made. */
-export interface McpRequestContext {
-  /** `legacy`: a revision with sessions, up to 2025-11-25. `modern`: 2026-07-28. */
-  era: "legacy" | "modern"
-  authInfo?: AuthInfo | undefined
-  /** The HTTP request. */
-  requestInfo?: globalThis.Request | undefined
-}
-
-/** Makes a server; `context` says for which client. */
-export type Factory = (context: McpRequestContext) => McpServer | Server | PromiseLike<McpServer | Server>
 
 const requestOf = ({ headers = {}, method, originalUrl }: Parameters<Choose>[0]["envelope"]) => {
   if (method === undefined || originalUrl === undefined) return undefined

@@ -1,0 +1,33 @@
+/** Faults put in by hand, and the test that notices each. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "the rounds of a handler that asks for input are repeated",
+    file: "packages/compat/src/request/answer.ts",
+    from: "const known = isRecorded(name)",
+    to: "const known = isRecorded(name) && count < 0",
+    test: "packages/compat/test/v2.test.ts"
+  },
+  {
+    name: "an error that a tool throws is no failed result",
+    file: "packages/compat/src/server/Tools.ts",
+    from: '({ content: [{ type: "text", text }], isError: true })',
+    to: '({ content: [{ type: "text", text }], isError: false })',
+    test: "packages/compat/test/v2.test.ts"
+  },
+  {
+    name: "a disabled tool is listed",
+    file: "packages/compat/src/server/Registry.ts",
+    from: "(enabled ? [[key, value] as const] : [])",
+    to: "(enabled || key ? [[key, value] as const] : [])",
+    test: "packages/compat/test/v2.test.ts"
+  },
+  {
+    name: "a transport with sessions serves each request by itself",
+    file: "packages/compat/src/http/transport.ts",
+    from: "sessions: sessionIdGenerator !== undefined",
+    to: "sessions: sessionIdGenerator === null",
+    test: "packages/compat/test/v1.test.ts"
+  }
+]

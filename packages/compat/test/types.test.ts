@@ -1,0 +1,32 @@
+/** The public types: no Effect in the published declarations. */
+import { assert, describe, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
+import manifest from "../package.json" with { type: "json" }
+
+const root = resolve(import.meta.dirname, "..")
+
+/** The modules that a declaration imports, by `import` and by `import(...)`. */
+const importsOf = (file: string): ReadonlyArray<string> =>
+  [...readFileSync(file, "utf8").matchAll(/(?:from |import\()"([^"]+)"/g)].map(([, name = ""]) => name)
+
+/** The packages that the declarations of a module name, and those that it imports. */
+const packagesOf = (file: string, seen = new Set<string>()): ReadonlyArray<string> => {
+  if (seen.has(file)) return []
+  seen.add(file)
+  return importsOf(file).flatMap((name) =>
+    name.startsWith(".") ? packagesOf(join(dirname(file), name.replace(/\.[jt]s$/, ".d.ts")), seen) : [name]
+  )
+}
+
+const entries = Object.values(manifest.publishConfig.exports).filter((path) => path.endsWith(".js"))
+
+describe("The declarations", () => {
+  it.each(entries)("of %s name no type of Effect", (entry) => {
+    const packages = packagesOf(join(root, entry.replace(/\.js$/, ".d.ts")))
+    assert.deepStrictEqual(
+      packages.filter((name) => name === "effect" || name.startsWith("effect/") || name.startsWith("@effect/")),
+      []
+    )
+  })
+})

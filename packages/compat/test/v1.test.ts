@@ -1,0 +1,84 @@
+/** Programs of the SDK v1 run on the official SDK and on the shim: the same conversation gives the same on both. */
+import type { Client } from "@effect-mcp/compat/v1/client/index.js"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import { createServer } from "node:http"
+import { fileURLToPath } from "node:url"
+import { comparable } from "./support/comparable.ts"
+import { clientV1, serverV1 } from "./support/modules.ts"
+import { clientOf, type Made, makes, type Setting, talks } from "./support/v1.ts"
+
+type Connect = (setting: Setting) => Promise<Client>
+
+/** Both ends have the transport of the client's kind: a server takes any. */
+const memory: Connect = async ({ client: kind, made, server }) => {
+  const { InMemoryTransport } = await serverV1(kind)
+  const [near, far] = InMemoryTransport.createLinkedPair()
+  await makes[made](await serverV1(server)).connect(far)
+  const client = clientOf(await clientV1(kind))
+  await client.connect(near)
+  return client
+}
+
+const fixture = fileURLToPath(new URL("fixtures/serve-v1.ts", import.meta.url))
+
+const stdio: Connect = async ({ client: kind, made, server }) => {
+  const sdk = await clientV1(kind)
+  const client = clientOf(sdk)
+  const args = [fixture, server, made]
+  await client.connect(new sdk.StdioClientTransport({ command: process.execPath, args, stderr: "ignore" }))
+  return client
+}
+
+/** One transport of one session on `node:http`. */
+const http: Connect = async ({ client: kind, made, server }) => {
+  const sdk = await serverV1(server)
+  const transport = new sdk.StreamableHTTPServerTransport({ sessionIdGenerator: () => crypto.randomUUID() })
+  await makes[made](sdk).connect(transport)
+  const listener = createServer((request, response) => void transport.handleRequest(request, response))
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve))
+  onTestFinished(async () => {
+    await transport.close()
+    listener.closeAllConnections()
+    listener.close()
+  })
+  const address = listener.address()
+  if (typeof address !== "object" || address === null) throw new Error("There is no port")
+  const sdkOfClient = await clientV1(kind)
+  const client = clientOf(sdkOfClient)
+  await client.connect(new sdkOfClient.StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${address.port}/mcp`)))
+  return client
+}
+
+const connections = { http, memory, stdio }
+type ConnectionName = keyof typeof connections
+
+const converse = async (connection: ConnectionName, setting: Setting): Promise<unknown> => {
+  const client = await connections[connection](setting)
+  try {
+    return comparable(await talks[setting.made](client, await clientV1(setting.client)))
+  } finally {
+    await client.close()
+  }
+}
+
+const pairs = [
+  ["official", "shim"],
+  ["shim", "official"],
+  ["shim", "shim"]
+] as const
+
+const settings = (["registered", "handled"] as const satisfies ReadonlyArray<Made>).flatMap((made) =>
+  (["memory", "stdio", "http"] as const).flatMap((connection) =>
+    pairs.map(([client, server]) => ({ connection, made, client, server }))
+  )
+)
+
+describe("A program of the SDK v1", () => {
+  it.each(settings)(
+    "$made over $connection: the $client client sees of the $server server what the SDK sees",
+    async ({ connection, ...setting }) => {
+      const oracle = await converse(connection, { client: "official", server: "official", made: setting.made })
+      assert.deepStrictEqual(await converse(connection, setting), oracle)
+    }
+  )
+})
