@@ -29,7 +29,9 @@ const check =
 
 /** Answers by 403 and gives `false` where `Host` is none of the names. */
 export const hostHeaderValidation = (names: ReadonlyArray<string>) => check(names, "host")
+/** The same for the names of loopback. */
 export const localhostHostValidation = () => check(undefined, "host")
+/** Answers by 403 and gives `false` where `Origin` is another site than loopback. */
 export const localhostOriginValidation = () => check(undefined, "origin")
 
 /** The request of Node's as one of the Web API. With a body that was read before, the stream is not touched. */

@@ -12,6 +12,7 @@ export const groups: ReadonlyArray<{ readonly title: string; readonly pages: Rea
       "commands",
       "troubleshooting",
       "migrating",
+      "migrating-from-the-sdk",
       "migrating-from-effect-ai",
       "revisions",
       "performance",

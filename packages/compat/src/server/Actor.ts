@@ -101,11 +101,13 @@ export class Actor implements Announcer {
           templates: nothing,
           read: () => undefined,
           watch: () => undefined,
+          matches: () => false,
           changes: changes("resources")
         })
         // Every URI can be subscribed to: what a program knows of, it says when it is read.
         yield* resources.registerTemplate({
           template: { name: "any", uriTemplate: "{+uri}" },
+          variables: ["uri"],
           read: () => Effect.fail(Wire.internalError("The middleware answers reads")),
           watch: (uri) => this.#updates.of(uri),
           watchable: true,

@@ -36,38 +36,72 @@ const ofMethod = <M extends string>(method: M) => ({
   shape: { method: { value: method } }
 })
 
+/** Requests of `tools/call`. */
 export const CallToolRequestSchema = ofMethod("tools/call")
+/** Requests of `tools/list`. */
 export const ListToolsRequestSchema = ofMethod("tools/list")
+/** Requests of `prompts/get`. */
 export const GetPromptRequestSchema = ofMethod("prompts/get")
+/** Requests of `prompts/list`. */
 export const ListPromptsRequestSchema = ofMethod("prompts/list")
+/** Requests of `resources/list`. */
 export const ListResourcesRequestSchema = ofMethod("resources/list")
+/** Requests of `resources/templates/list`. */
 export const ListResourceTemplatesRequestSchema = ofMethod("resources/templates/list")
+/** Requests of `resources/read`. */
 export const ReadResourceRequestSchema = ofMethod("resources/read")
+/** Requests of `resources/subscribe`. */
 export const SubscribeRequestSchema = ofMethod("resources/subscribe")
+/** Requests of `resources/unsubscribe`. */
 export const UnsubscribeRequestSchema = ofMethod("resources/unsubscribe")
+/** Requests of `completion/complete`. */
 export const CompleteRequestSchema = ofMethod("completion/complete")
+/** Requests of `logging/setLevel`. */
 export const SetLevelRequestSchema = ofMethod("logging/setLevel")
+/** Requests of `sampling/createMessage`. */
 export const CreateMessageRequestSchema = ofMethod("sampling/createMessage")
+/** Requests of `elicitation/create`. */
 export const ElicitRequestSchema = ofMethod("elicitation/create")
+/** Requests of `roots/list`. */
 export const ListRootsRequestSchema = ofMethod("roots/list")
+/** Notifications of `notifications/initialized`. */
 export const InitializedNotificationSchema = ofMethod("notifications/initialized")
+/** Notifications of `notifications/message`. */
 export const LoggingMessageNotificationSchema = ofMethod("notifications/message")
+/** Notifications of `notifications/resources/updated`. */
 export const ResourceUpdatedNotificationSchema = ofMethod("notifications/resources/updated")
+/** Notifications of `notifications/resources/list_changed`. */
 export const ResourceListChangedNotificationSchema = ofMethod("notifications/resources/list_changed")
+/** Notifications of `notifications/tools/list_changed`. */
 export const ToolListChangedNotificationSchema = ofMethod("notifications/tools/list_changed")
+/** Notifications of `notifications/prompts/list_changed`. */
 export const PromptListChangedNotificationSchema = ofMethod("notifications/prompts/list_changed")
+/** Notifications of `notifications/roots/list_changed`. */
 export const RootsListChangedNotificationSchema = ofMethod("notifications/roots/list_changed")
+/** Notifications of `notifications/elicitation/complete`. */
 export const ElicitationCompleteNotificationSchema = ofMethod("notifications/elicitation/complete")
 
+/** Results of the type `CallToolResult`. */
 export const CallToolResultSchema = admitting<CallToolResult>()
+/** Results of the type `ListToolsResult`. */
 export const ListToolsResultSchema = admitting<ListToolsResult>()
+/** Results of the type `GetPromptResult`. */
 export const GetPromptResultSchema = admitting<GetPromptResult>()
+/** Results of the type `ListPromptsResult`. */
 export const ListPromptsResultSchema = admitting<ListPromptsResult>()
+/** Results of the type `ListResourcesResult`. */
 export const ListResourcesResultSchema = admitting<ListResourcesResult>()
+/** Results of the type `ListResourceTemplatesResult`. */
 export const ListResourceTemplatesResultSchema = admitting<ListResourceTemplatesResult>()
+/** Results of the type `ReadResourceResult`. */
 export const ReadResourceResultSchema = admitting<ReadResourceResult>()
+/** Results of the type `CompleteResult`. */
 export const CompleteResultSchema = admitting<CompleteResult>()
+/** Results of the type `CreateMessageResult`. */
 export const CreateMessageResultSchema = admitting<CreateMessageResult>()
+/** Results of the type `ElicitResult`. */
 export const ElicitResultSchema = admitting<ElicitResult>()
+/** Results of the type `ListRootsResult`. */
 export const ListRootsResultSchema = admitting<ListRootsResult>()
+/** Results of the type `EmptyResult`. */
 export const EmptyResultSchema = admitting<EmptyResult>()
