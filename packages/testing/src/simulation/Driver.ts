@@ -61,8 +61,11 @@ class Dispatcher implements Scheduler.SchedulerDispatcher {
   }
 }
 
-/** How long a promise may take where nothing else is left to do, in milliseconds. */
-const outsidePatience = 50
+/**
+ * How long a promise may take where nothing else is left to do, in milliseconds. Each run that is stuck halves it, down to 50: what takes
+ * long, such as a module that is loaded when first needed, does so once in a process.
+ */
+let outsidePatience = 2000
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
@@ -178,7 +181,9 @@ export class Driver implements Scheduler.Scheduler {
     for (const end = performance.now() + outsidePatience; !isMoved() && performance.now() < end;) {
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    return isMoved()
+    if (isMoved()) return true
+    outsidePatience = Math.max(50, outsidePatience / 2)
+    return false
   }
 
   /** Whether work outside of fibers has made tasks ready. */
