@@ -3,6 +3,14 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const statements: ReadonlyArray<Fault> = [
   {
+    name: "a client of the stateless era alone answers a ping before the answer to its probe",
+    file: "packages/client/src/connection/Connection.ts",
+    from: "opening.negotiated === undefined ? !speaksOlder :",
+    to: "opening.negotiated === undefined ? false :",
+    test: "packages/client/test/connection/Discovery.test.ts",
+    ids: ["stdio.client.no-responses"]
+  },
+  {
     name: "the client sends no state back",
     file: "packages/client/src/connection/InputRounds.ts",
     from: "const state = requestState === undefined ? undefined : { requestState }",

@@ -84,6 +84,7 @@ export class Driver implements Scheduler.Scheduler {
   /** How long the rest of a fiber that was preempted just now waits. */
   private pause = 0
   private held: (() => void) | "next" | undefined
+  private fiber: Fiber.Fiber<unknown, unknown> | undefined
 
   constructor(options: Options = {}) {
     this.options = options
@@ -138,10 +139,19 @@ export class Driver implements Scheduler.Scheduler {
     Effect.contextWith((context: Context.Context<R>) =>
       Effect.promise((signal) => {
         const fiber = Effect.runForkWith(Context.merge(context, this.context))(effect)
+        this.fiber = fiber
         signal.addEventListener("abort", () => fiber.interruptUnsafe())
         return this.drive(fiber)
       })
     )
+
+  /** Ends what a run without an end has left, as far as it lets itself be interrupted: what it holds is released. */
+  readonly close: Effect.Effect<void> = Effect.promise(async () => {
+    this.ran = 0
+    this.release()
+    this.fiber?.interruptUnsafe()
+    if (this.fiber !== undefined) await this.drive(this.fiber)
+  })
 
   private async drive<A, E>(fiber: Fiber.Fiber<A, E>): Promise<Exit.Exit<A, E> | Stuck> {
     const { maxTasks = 1_000_000, maxTime = 86_400_000 } = this.options

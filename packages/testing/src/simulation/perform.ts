@@ -99,7 +99,9 @@ export const perform = <W, E, LE, LR>(
     Random.withSeed(stage.decisions.seed)
   )
   return Effect.flatMap(stage.driver.run(quiet), (ended) =>
-    typeof ended === "string" ? Effect.sync(() => stage.fail("stuck", stuck[ended])) : ended
+    typeof ended === "string"
+      ? Effect.sync(() => stage.fail("stuck", stuck[ended])).pipe(Effect.andThen(stage.driver.close))
+      : ended
   )
 }
 

@@ -149,7 +149,7 @@ export const play = <W, E, R, LE, LR, X>(
     after: course.after,
     struck: course.isStruck,
     exit: course.exit,
-    entries: course.entries,
+    entries: [...course.entries],
     found: [...found, ...audit(course.entries)]
   })
   const whole = Effect.gen(function* () {
@@ -190,7 +190,9 @@ export const play = <W, E, R, LE, LR, X>(
     const { calls, questions } = course
     const places: Places = { operations: stepper.operations, waits: stepper.waits, calls, questions }
     if (typeof ended === "string") found.push(stuck[ended])
-    return Effect.as(typeof ended === "string" ? Effect.void : ended, { run: result(), places })
+    const played = { run: result(), places }
+    if (typeof ended === "string") return Effect.as(driver.close, played)
+    return Effect.as(ended, played)
   })
 }
 

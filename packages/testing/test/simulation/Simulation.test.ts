@@ -123,6 +123,35 @@ describe("Simulation", () => {
     })
   )
 
+  it.effect("What a run without an end holds is released", () =>
+    Effect.gen(function* () {
+      const held: Array<string> = []
+      const holding = Effect.acquireRelease(
+        Effect.sync(() => void held.push("acquired")),
+        () =>
+          Effect.andThen(
+            Effect.sleep("1 second"),
+            Effect.sync(() => void held.push("released"))
+          )
+      )
+      const app = {
+        features: working(Effect.succeed("")),
+        world: Layer.effectDiscard(holding),
+        clients: {
+          alice: () =>
+            Effect.ensuring(
+              Effect.never,
+              Effect.sync(() => void held.push("interrupted"))
+            )
+        }
+      } satisfies Simulation.App<never>
+      const { failure, trace } = yield* Simulation.run(app, { decisions: [] })
+      assert.strictEqual(failure?.kind, "stuck")
+      assert.isTrue(trace.at(-1)?.includes("!! The run has no end"))
+      assert.deepStrictEqual(held.toSorted(), ["acquired", "interrupted", "released"])
+    })
+  )
+
   it.effect("Fibers that wait for each other are found, and fibers that outlive their clients", () =>
     Effect.gen(function* () {
       const app = (handler: Effect.Effect<string>) =>

@@ -1,0 +1,180 @@
+/** Faults put in by hand, and the test that notices each. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+const traffic = "packages/testing/test/fuzz/traffic.test.ts"
+const cassette = "packages/testing/test/cassette/Cassette.test.ts"
+const diff = "packages/testing/test/fuzz/diff.test.ts"
+const torture = "packages/testing/test/torture/Torture.test.ts"
+const simulation = "packages/testing/test/simulation/Simulation.test.ts"
+const stdioClient = "packages/testing/test/fuzz/stdioClient.test.ts"
+
+export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "traffic: a request that is cancelled late counts as answered",
+    file: "packages/testing/src/fuzz/traffic/Conversation.ts",
+    from: "!isWaiting(exchange) || !this.isLate(sent.at)) return",
+    to: "!isWaiting(exchange) || this.isLate(sent.at)) return",
+    test: traffic
+  },
+  {
+    name: "traffic: a stateless conversation never learns its revision",
+    file: "packages/testing/src/fuzz/traffic/Conversation.ts",
+    from: 'if (asked !== "initialize") return this.decide(asked)',
+    to: 'if (asked !== "initialize") return',
+    test: traffic
+  },
+  {
+    name: "traffic: each session over HTTP counts as joined in the middle",
+    file: "packages/testing/src/fuzz/traffic/HttpTraffic.ts",
+    from: "if (isOpening(json)) return this.follow(false)",
+    to: "if (isOpening(json)) return this.follow(true)",
+    test: traffic
+  },
+  {
+    name: "traffic: blank lines count as messages",
+    file: "packages/testing/src/fuzz/model/lines.ts",
+    from: 'if (line.trim() !== "") take(line)',
+    to: "take(line)",
+    test: "packages/testing/test/fuzz/lines.test.ts"
+  },
+  {
+    name: "cassette: a response has the id of the recording",
+    file: "packages/testing/src/cassette/Replay.ts",
+    from: "{ ...message, id, ...named(message, id) }",
+    to: "{ ...message, ...named(message, id) }",
+    test: cassette
+  },
+  {
+    name: "cassette: a response comes before the answers that it followed from",
+    file: "packages/testing/src/cassette/Replay.ts",
+    from: "each.owner?.came === false || each.after.some(({ came }) => !came)",
+    to: "each.owner?.came === false",
+    test: cassette
+  },
+  {
+    name: "cassette: a request that was recorded once is replayed for ever",
+    file: "packages/testing/src/cassette/Replay.ts",
+    from: "    sent.came = true\n",
+    to: "",
+    test: cassette
+  },
+  {
+    name: "cassette: an object that is named like a secret is written down",
+    file: "packages/testing/src/cassette/redact.ts",
+    from: "secret || (isSecret(name) && !(schema && isJsonObject(member)))",
+    to: "isSecret(name) && !isJsonObject(member)",
+    test: cassette
+  },
+  {
+    name: "cassette: a message that is nested too deeply ends the recording",
+    file: "packages/testing/src/cassette/redact.ts",
+    from: "if (depth > deepest) {",
+    to: "if (depth > Infinity) {",
+    test: cassette
+  },
+  {
+    name: "diff: the names of the servers count",
+    file: "packages/testing/src/fuzz/diff/compare.ts",
+    from: '"requestState", "serverInfo",',
+    to: '"requestState",',
+    test: diff
+  },
+  {
+    name: "diff: what differs between two runs of one server counts",
+    file: "packages/testing/src/fuzz/diff/Diff.ts",
+    from: "if (fresh.length > 0) yield*",
+    to: "if (fresh.length < 0) yield*",
+    test: diff
+  },
+  {
+    name: "diff: paths that are to be ignored count",
+    file: "packages/testing/src/fuzz/diff/Diff.ts",
+    from: "!isIgnored(each, ignore) && ",
+    to: "",
+    test: diff
+  },
+  {
+    name: "torture: what happens twice is not seen",
+    file: "packages/testing/src/torture/Ledger.ts",
+    from: 'if (kind === "happened" && done.has(name)) twice.add(name)',
+    to: 'if (kind === "called" && done.has(name)) twice.add(name)',
+    test: torture
+  },
+  {
+    name: "torture: scopes that a handler leaves open are not seen",
+    file: "packages/testing/src/torture/play.ts",
+    from: "if (stepper.open > 0)",
+    to: "if (stepper.open > 99)",
+    test: torture
+  },
+  {
+    name: "torture: no question is dismissed",
+    file: "packages/testing/src/torture/questions.ts",
+    from: '["declined", "dismissed", "an error", "no answer"]',
+    to: '["declined", "an error", "no answer"]',
+    test: torture
+  },
+  {
+    name: "torture: the death of a node leaves no traces in the ledger",
+    file: "packages/testing/src/torture/crashes.ts",
+    from: "entries, found: audit(entries) }",
+    to: "entries, found: audit([]) }",
+    test: torture
+  },
+  {
+    name: "simulation: a run ignores the decisions that it is given",
+    file: "packages/testing/src/simulation/Decisions.ts",
+    from: "(this.given.get(name) ?? 0)",
+    to: "0",
+    test: simulation
+  },
+  {
+    name: "simulation: fibers of handlers that are left are not seen",
+    file: "packages/testing/src/simulation/perform.ts",
+    from: "if (running > 0) stage.fail",
+    to: "if (running > 99) stage.fail",
+    test: simulation
+  },
+  {
+    name: "simulation: a check that must always hold is not asked",
+    file: "packages/testing/src/simulation/wire.ts",
+    from: "return Effect.as(checked, inbound)",
+    to: "return Effect.succeed(inbound)",
+    test: simulation
+  },
+  {
+    name: "simulation: a program that fails behind a cut is a failure",
+    file: "packages/testing/src/simulation/wire.ts",
+    from: "      stage.cut.add(client)\n",
+    to: "",
+    test: simulation
+  },
+  {
+    name: "simulation: a run without an end keeps what it holds",
+    file: "packages/testing/src/simulation/perform.ts",
+    from: "Effect.andThen(stage.driver.close)",
+    to: "Effect.andThen(Effect.void)",
+    test: simulation
+  },
+  {
+    name: "fuzz-client: a server over stdio does not see the end of its input",
+    file: "packages/testing/src/fuzz/client/LineDouble.ts",
+    from: "seen.inputEnded = true",
+    to: "seen.inputEnded = false",
+    test: stdioClient
+  },
+  {
+    name: "fuzz-client: a server that exits in the middle of a request seems to have ended as it should",
+    file: "packages/testing/src/fuzz/client/LineDouble.ts",
+    from: 'cut: () => this.end("broke", 1)',
+    to: 'cut: () => this.end("exited", 1)',
+    test: stdioClient
+  },
+  {
+    name: "fuzz-client: findings with similar names have one file",
+    file: "packages/testing/src/fuzz/Report.ts",
+    from: "taken.has(free.toLowerCase())",
+    to: "taken.has(key)",
+    test: "packages/testing/test/fuzz/report.test.ts"
+  }
+]
