@@ -26,8 +26,17 @@ const versionOf = (name: string): string => {
   throw new Error(`No package of the workspace depends on ${name}`)
 }
 
-/** What the examples of READMEs import, beside what is published. */
-const others = ["effect", "@effect/platform-node", "@effect/sql-pg", "@types/node", "zod"]
+/** What the examples of READMEs import, beside what is published, and optional peers of modules: all modules are loaded. */
+const others = [
+  "effect",
+  "@effect/platform-node",
+  "@effect/sql-pg",
+  "@types/express",
+  "@types/node",
+  "express",
+  "hono",
+  "zod"
+]
 /** What a user installs: all that is published, and what the README's examples need besides. */
 export const dependencies = (
   tarballs: ReadonlyArray<Tarball>,
