@@ -3,6 +3,13 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "an option of HTTP that is misspelled is passed over",
+    file: "packages/promise/src/server/HttpOptions.ts",
+    from: "if (unknown === undefined) return options",
+    to: "return options",
+    test: "packages/promise/test/http.test.ts"
+  },
+  {
     name: "the stack of an error that a handler throws is sent",
     file: "packages/promise/src/ErrorTranslation.ts",
     from: "thrown instanceof Error ? thrown.message : thrown",

@@ -157,6 +157,13 @@ describe.each(Object.entries(ways))("Over %s", (_, serve) => {
   })
 })
 
+it("A server refuses an option of HTTP that it does not know, as JavaScript may give it", () => {
+  const options = { path: "/mcp", tokens: { secret: "ada" } } as const
+  const server = serverOf()
+  assert.throws(() => server.toListener(options), TypeError, 'HTTP has no option "tokens": expected path, auth')
+  assert.throws(() => server.toFetch(options), TypeError, 'HTTP has no option "tokens"')
+})
+
 describe("A server that listens", () => {
   it("refuses other names of the host unless they are allowed", async () => {
     const { port } = await offering().listen({ signals: false })

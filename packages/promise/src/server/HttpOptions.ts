@@ -60,6 +60,24 @@ export interface SessionOptions {
   readonly idle?: number
 }
 
+const known: { readonly [name in keyof HttpOptions]-?: true } = {
+  path: true,
+  auth: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  maxMessageBytes: true,
+  keepAlive: true,
+  drain: true,
+  sessions: true
+}
+
+/** The options. Throws a `TypeError` for another name: a misspelled `auth` would serve every caller. */
+export const checked = (options: HttpOptions): HttpOptions => {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
+  if (unknown === undefined) return options
+  throw new TypeError(`HTTP has no option ${JSON.stringify(unknown)}: expected ${Object.keys(known).join(", ")}`)
+}
+
 /** A request handler of Node's HTTP servers. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 

@@ -10,7 +10,14 @@ import * as Layer from "effect/Layer"
 import * as HttpRouter from "effect/http/HttpRouter"
 import type { IncomingMessage } from "node:http"
 import type { Principal } from "../handler/Context.ts"
-import type { Auth, AuthRequest, FetchHandler, HttpOptions, Listener } from "./HttpOptions.ts"
+import {
+  checked,
+  type Auth,
+  type AuthRequest,
+  type FetchHandler,
+  type HttpOptions,
+  type Listener
+} from "./HttpOptions.ts"
 import type { ServerRuntime } from "./runtime.ts"
 
 const bearer = (headers: Headers): string | undefined =>
@@ -69,7 +76,7 @@ export const listener = (
   options: HttpOptions,
   failed: (error: unknown) => void
 ): { readonly listener: Listener; readonly dispose: () => Promise<void> } => {
-  const { auth, path } = options
+  const { auth, path } = checked(options)
   const principals = new WeakMap<IncomingMessage, Principal>()
   const built = McpServer.toNodeListener(runtime.layer, {
     ...endpointOptions(options),
@@ -95,7 +102,7 @@ export const fetchHandler = (
   options: HttpOptions,
   failed: (error: unknown) => void
 ): { readonly handler: FetchHandler; readonly dispose: () => Promise<void> } => {
-  const { auth, path = "*" } = options
+  const { auth, path = "*" } = checked(options)
   const routes = McpServer.layerHttp({ ...endpointOptions(options), path })
   const { dispose, handler } = HttpRouter.toWebHandler(Layer.provide(routes, runtime.layer), { disableLogger: true })
   if (auth === undefined) return { handler: (request) => handler(request), dispose }
