@@ -25,8 +25,8 @@ export interface Options {
   /** How long the sessions of a node that is gone are kept for clients that come back. Default 30 minutes. */
   readonly keep?: Duration.Input | undefined
   /**
-   * Whether the nodes count together for `rateLimit` of the server: a caller with a name or an address has one budget, wherever its requests
-   * arrive. Each node then writes to the database after each twentieth of a second's budget of a caller, and no request waits for that.
+   * Whether the nodes count together for `rateLimit` of the server: an authenticated caller, or an address outside of sessions, has one
+   * budget, wherever its requests arrive. Each node then writes to the database after each twentieth of a second's budget of a caller, and no request waits for that.
    * Default false: each node allows the whole budget.
    */
   readonly sharedRateLimits?: boolean | undefined

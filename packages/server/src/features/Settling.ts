@@ -30,14 +30,15 @@ export class Settling {
     const waiting = yield* Queue.unbounded<SharedBucket>()
     const step = Effect.flatMap(Queue.takeAll(waiting), (buckets) => {
       const uses = buckets.map((bucket) => bucket.begin())
-      return Effect.matchEffect(store.settle(uses), {
+      return Effect.matchCauseEffect(store.settle(uses), {
         onFailure: () => {
-          for (const bucket of buckets) bucket.end(0)
+          const now = clock.currentTimeMillisUnsafe()
+          for (const bucket of buckets) bucket.failed(now)
           return Effect.sleep(outage)
         },
         onSuccess: (levels) => {
           const now = clock.currentTimeMillisUnsafe()
-          for (const [at, bucket] of buckets.entries()) bucket.end(uses[at]?.used ?? 0, levels[at], now)
+          for (const [at, bucket] of buckets.entries()) bucket.settled(uses[at]?.used ?? 0, levels[at], now)
           return Effect.sleep(pause)
         }
       })
@@ -85,11 +86,23 @@ class SharedBucket extends TokenBucket {
     return { bucket: this.name, used: this.used, perSecond: this.perSecond }
   }
 
+  /** One that waits is kept: a second bucket of its name would stand in the same statement. */
+  override isFull(now: number): boolean {
+    return !this.isWaiting && super.isFull(now)
+  }
+
   /** `told` of its uses are known to the others, where `level` tokens are left. */
-  end(told: number, level?: number, now = 0): void {
+  settled(told: number, level: number | undefined, now: number): void {
     this.used -= told
     this.isWaiting = false
     if (level !== undefined) this.set(level - this.used, now)
+    this.ask()
+  }
+
+  /** The others know of none of its uses. Those whose tokens have come back here are no debt: an outage may last for hours. */
+  failed(now: number): void {
+    this.used = Math.min(this.used, 2 * this.perSecond - this.level(now))
+    this.isWaiting = false
     this.ask()
   }
 }

@@ -315,8 +315,22 @@ export const coreFaults: ReadonlyArray<Fault> = [
   {
     name: "what a node could not tell of its callers is forgotten",
     file: "packages/server/src/features/Settling.ts",
-    from: "for (const bucket of buckets) bucket.end(0)",
-    to: "for (const [at, bucket] of buckets.entries()) bucket.end(uses[at]?.used ?? 0)",
+    from: "this.used = Math.min(this.used, 2 * this.perSecond - this.level(now))",
+    to: "this.used = 0 * now",
+    test: rateLimitStoreTest
+  },
+  {
+    name: "a caller owes the use of a whole outage of the store",
+    file: "packages/server/src/features/Settling.ts",
+    from: "Math.min(this.used, 2 * this.perSecond - this.level(now))",
+    to: "Math.max(this.used, 2 * this.perSecond - this.level(now))",
+    test: rateLimitStoreTest
+  },
+  {
+    name: "a bucket that waits to be settled is forgotten",
+    file: "packages/server/src/features/Settling.ts",
+    from: "return !this.isWaiting && super.isFull(now)",
+    to: "return super.isFull(now)",
     test: rateLimitStoreTest
   },
   {

@@ -5,8 +5,9 @@ import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import { makeMemory, RateLimitStore } from "@effect-mcp/server/RateLimitStore"
 import { quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { Settling } from "../../src/features/Settling.ts"
 import { connect, everyVersion, serve } from "../support/raw.ts"
 
 const features = Tools.layer(Tool.make("a", { description: "" }), () => Effect.succeed(""))
@@ -94,6 +95,37 @@ describe("Nodes that share their rate limits", () => {
       assert.strictEqual(told, 80)
       // The bucket owes 40 since a second, of which 20 have come back; the first to tell learns that with its next call.
       assert.isAtMost(yield* admitted(a!, 100), 1)
+    })
+  )
+
+  it.effect("let a caller go on after an outage of the store in which it kept to its budget", () =>
+    Effect.gen(function* () {
+      const store = makeMemory()
+      let isAway = true
+      const away = new NodesUnavailable({ message: "The store is away" })
+      const settle: (typeof store)["settle"] = (uses) => (isAway ? Effect.fail(away) : store.settle(uses))
+      const [client] = yield* nodes(1, "2025-11-25", 20, { settle })
+      for (let second = 0; second < 60; second++) {
+        assert.strictEqual(yield* admitted(client!, 16), 16)
+        yield* TestClock.adjust("1 second")
+      }
+      isAway = false
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* admitted(client!, 16), 16)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* admitted(client!, 16), 16)
+    })
+  )
+
+  it.effect("keep a bucket that waits to be settled, so that its name is in a statement once", () =>
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const settling = yield* Settling.make({ settle: () => Effect.never }, "server", clock)
+      const bucket = settling.bucket("tools/call", false, "ann", 20, clock.currentTimeMillisUnsafe())
+      assert.isTrue(bucket.isFull(clock.currentTimeMillisUnsafe()))
+      assert.isTrue(bucket.take(clock.currentTimeMillisUnsafe()))
+      yield* TestClock.adjust("1 hour")
+      assert.isFalse(bucket.isFull(clock.currentTimeMillisUnsafe()))
     })
   )
 })
