@@ -1,8 +1,11 @@
 /** `createMcpHandler`: HTTP for servers that a function makes, one for each request, and which requests are of which era. */
 import type { ServerResponse } from "node:http"
+import { ProtocolErrorCode } from "../model/errors.ts"
+import { type OnError, report } from "../model/report.ts"
+import type { Actor } from "../server/Actor.ts"
 import type { Factory } from "../server/Factory.ts"
 import { served } from "../server/served.ts"
-import { nodeEndpoint, type NodeEndpoint, webEndpoint } from "./endpoint.ts"
+import { nodeEndpoint, webEndpoint } from "./endpoint.ts"
 import type { NodeRequest, RequestExtra } from "./requests.ts"
 
 export interface CreateMcpHandlerOptions {
@@ -41,35 +44,79 @@ export interface NodeHandler extends McpHttpHandler {
   readonly [node]: (request: NodeRequest, response: ServerResponse, body?: unknown) => Promise<void>
 }
 
-/** Serves what a function makes over HTTP, for clients of every revision. */
+const failure = {
+  jsonrpc: "2.0",
+  error: { code: ProtocolErrorCode.InternalError, message: "Internal error" },
+  id: null
+}
+
+/** What a client is told where a factory fails; `onerror` hears why. */
+const unmade = new Error("The server could not be made")
+
+const reporting =
+  (factory: Factory, onerror: OnError): Factory =>
+  async (context) => {
+    try {
+      return await factory(context)
+    } catch (error) {
+      report(onerror, error)
+      throw unmade
+    }
+  }
+
+/** Serves what a function makes over HTTP, for clients of every revision. Where the function fails, a request is answered by 500. */
 export const createMcpHandler = (factory: Factory, options: CreateMcpHandlerOptions = {}): NodeHandler => {
-  const { legacy = "stateless" } = options
+  const { legacy = "stateless", onerror } = options
   const endpointOptions = { sessions: legacy === "sessions" }
   const revisions = legacy === "reject" ? (["2026-07-28"] as const) : undefined
-  const made = served(factory, { per: "request", revisions })
-  made.catch((error: unknown) => options.onerror?.(error instanceof Error ? error : new Error(String(error))))
-  const web = made.then((actor) => {
-    const endpoint = webEndpoint(actor, endpointOptions)
-    actor.onClose(endpoint.dispose)
-    return endpoint
-  })
-  let listening: Promise<NodeEndpoint> | undefined
-  const listener = () =>
-    (listening ??= made.then((actor) => {
-      const endpoint = nodeEndpoint(actor, endpointOptions)
-      actor.onClose(endpoint.dispose)
-      return endpoint
+  let made: Promise<Actor> | undefined
+  let isClosed = false
+  const actorOf = (): Promise<Actor> => {
+    if (isClosed) throw new Error("The handler is closed")
+    return (made ??= served(reporting(factory, onerror), { per: "request", revisions }).catch((error: unknown) => {
+      made = undefined
+      if (error !== unmade) report(onerror, error)
+      throw error
     }))
+  }
+  const lazily = <E extends { readonly dispose: () => Promise<void> }>(open: (actor: Actor) => E) => {
+    let endpoint: E | undefined
+    return async (): Promise<E | undefined> => {
+      try {
+        const actor = await actorOf()
+        if (endpoint === undefined) {
+          endpoint = open(actor)
+          actor.onClose(endpoint.dispose)
+        }
+        return endpoint
+      } catch {
+        return undefined
+      }
+    }
+  }
+  const web = lazily((actor) => webEndpoint(actor, endpointOptions))
+  const listener = lazily((actor) => nodeEndpoint(actor, endpointOptions))
+  const tell = (what: (actor: Actor) => void): void => void made?.then(what, () => undefined)
   return {
-    fetch: async (request, extra) => (await web).handle(request, extra),
+    fetch: async (request, extra) => (await web())?.handle(request, extra) ?? Response.json(failure, { status: 500 }),
     notify: {
-      toolsChanged: () => void made.then((actor) => actor.changed("tools")),
-      promptsChanged: () => void made.then((actor) => actor.changed("prompts")),
-      resourcesChanged: () => void made.then((actor) => actor.changed("resources")),
-      resourceUpdated: (uri) => void made.then((actor) => actor.updated(uri))
+      toolsChanged: () => tell((actor) => actor.changed("tools")),
+      promptsChanged: () => tell((actor) => actor.changed("prompts")),
+      resourcesChanged: () => tell((actor) => actor.changed("resources")),
+      resourceUpdated: (uri) => tell((actor) => actor.updated(uri))
     },
-    close: async () => (await made).close(),
-    [node]: async (request, response, body) => (await listener()).handle(request, response, body)
+    close: async () => {
+      isClosed = true
+      await made?.then(
+        (actor) => actor.close(),
+        () => undefined
+      )
+    },
+    [node]: async (request, response, body) => {
+      const endpoint = await listener()
+      if (endpoint !== undefined) return endpoint.handle(request, response, body)
+      response.writeHead(500, { "content-type": "application/json" }).end(JSON.stringify(failure))
+    }
   }
 }
 

@@ -2,10 +2,12 @@
  * Streamable HTTP for one session (spec: basic/transports), as the SDK has it: a program routes each request to the transport of its
  * session.
  */
+import * as Wire from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 import type { ServerResponse } from "node:http"
 import { SdkError, SdkErrorCode } from "../model/errors.ts"
+import { report } from "../model/report.ts"
 import type { Actor } from "../server/Actor.ts"
 import { servedAs } from "../server/connect.ts"
 import type { Transport } from "../server/Transport.ts"
@@ -15,7 +17,7 @@ import type { NodeRequest, RequestExtra } from "./requests.ts"
 export interface StreamableHTTPServerTransportOptions {
   /** Sessions, where it is given. Their ids are those of this library: the function is not called. */
   sessionIdGenerator?: (() => string) | undefined
-  /** Called with the id of the session before it is told to the client. */
+  /** Called with the id of the session, and awaited, before it is told to the client. Where it fails, `initialize` does. */
   onsessioninitialized?: ((sessionId: string) => void | Promise<void>) | undefined
   /** Called when the session has ended. */
   onsessionclosed?: ((sessionId: string) => void | Promise<void>) | undefined
@@ -62,6 +64,17 @@ class HttpTransport implements Transport {
   }
 }
 
+/** Calls a function of the program: whether it succeeded. What it throws is reported. */
+const called = async (transport: HttpTransport, callback: () => void | Promise<void>): Promise<boolean> => {
+  try {
+    await callback()
+    return true
+  } catch (error) {
+    report(transport.onerror, error)
+    return false
+  }
+}
+
 /** Serves a transport by an endpoint; `ends` is given what ends that. */
 const serving = (
   transport: HttpTransport,
@@ -75,19 +88,24 @@ const serving = (
       const { dispose } = open(actor)
       actor.onClose(async () => {
         await dispose()
-        transport.onclose?.()
+        await called(transport, () => transport.onclose?.())
       })
       ends((end = ended))
     },
     arrived: ({ id, scope }) => {
-      if (sessionIdGenerator === undefined) return
+      if (sessionIdGenerator === undefined) return undefined
       transport.sessionId = id
-      void onsessioninitialized?.(id)
       const over = Effect.sync(() => {
-        void onsessionclosed?.(id)
+        // Not awaited: a callback that closes the server waits for the end of this scope.
+        void called(transport, () => onsessionclosed?.(id))
         end()
       })
       Effect.runSync(Scope.addFinalizer(scope, over))
+      if (onsessioninitialized === undefined) return undefined
+      return Effect.flatMap(
+        Effect.promise(() => called(transport, () => onsessioninitialized(id))),
+        (succeeded) => (succeeded ? Effect.void : Effect.fail(Wire.internalError()))
+      )
     }
   })
 }

@@ -28,9 +28,12 @@ import { plain } from "../model/plain.ts"
 
 type Declared = Pick<ServerOptions, "experimental" | "extensions">
 
+/** What a message waits for; undefined for nothing. Its failure is the answer. */
+export type Arrival = Effect.Effect<void, Wire.McpError> | undefined
+
 export interface ActorOptions {
-  /** Called with the session of each message; undefined where it has none. */
-  readonly arrived?: (session: McpServer.Session | undefined) => void
+  /** Called with the session of each message; undefined where it has none. The message waits for what it gives. */
+  readonly arrived?: (session: McpServer.Session | undefined) => Arrival
   /** Default: all. */
   readonly revisions?: ServerOptions["revisions"]
 }
@@ -60,7 +63,7 @@ export class Actor implements Announcer {
   /** Called when the actor closes, before its end. */
   readonly #closers = new Set<() => Promise<void>>()
 
-  constructor(first: Definition, choose: Choose, { arrived = () => {}, revisions }: ActorOptions = {}) {
+  constructor(first: Definition, choose: Choose, { arrived = () => undefined, revisions }: ActorOptions = {}) {
     this.#arrived = arrived
     this.#choose = (request) =>
       Effect.tryPromise({
@@ -160,9 +163,9 @@ export class Actor implements Announcer {
   #hook(first: Definition) {
     return Middleware.inbound(({ message, session }, next) => {
       const { method, params = noParams } = message
-      this.#arrived(session)
+      const arrival = this.#arrived(session)
       if (!("id" in message)) first.notified(method, { ...params })
-      return next
+      return arrival === undefined ? next : Effect.andThen(arrival, next)
     })
   }
 

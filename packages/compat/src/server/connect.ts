@@ -7,7 +7,7 @@ import * as Scope from "effect/Scope"
 import { plain } from "../model/plain.ts"
 import type { ClientCapabilities, Implementation } from "../model/types.ts"
 import type { Definition } from "../request/Definition.ts"
-import { Actor } from "./Actor.ts"
+import { Actor, type Arrival } from "./Actor.ts"
 import { opened } from "./messages.ts"
 import type { Transport } from "./Transport.ts"
 
@@ -16,7 +16,7 @@ export interface Serving {
   /** Serves the actor; `ended` is called when the conversation is over. */
   readonly serve: (actor: Actor, ended: () => void) => void
   /** Called with the first session of the transport. */
-  readonly arrived?: (session: McpServer.Session) => void
+  readonly arrived?: (session: McpServer.Session) => Arrival
 }
 
 /** Kept apart from the transports, whose types are those of the SDK. */
@@ -52,6 +52,13 @@ const overMessages = async (actor: Actor, transport: Transport, ended: () => voi
   await Effect.runPromise(Scope.provide(serving, scope))
 }
 
+/** Serves an actor over a transport; `ended` is called when the conversation is over. */
+export const serveOver = async (actor: Actor, transport: Transport, ended: () => void): Promise<void> => {
+  const serving = servings.get(transport)
+  if (serving === undefined) await overMessages(actor, transport, ended)
+  else serving.serve(actor, ended)
+}
+
 /** Resolves once the transport is served; `closed` is called when that is over. */
 export const connectTo = async (
   definition: Definition,
@@ -62,16 +69,15 @@ export const connectTo = async (
   let session: McpServer.Session | undefined
   const actor = new Actor(definition, () => definition, {
     arrived: (arrival) => {
-      if (session !== undefined || arrival === undefined) return
+      if (session !== undefined || arrival === undefined) return undefined
       session = arrival
-      serving?.arrived?.(session)
+      return serving?.arrived?.(session)
     }
   })
   let closing: Promise<void> | undefined
   const close = (): Promise<void> => (closing ??= actor.close().then(closed))
   const ended = () => void close()
-  if (serving === undefined) await overMessages(actor, transport, ended)
-  else serving.serve(actor, ended)
+  await serveOver(actor, transport, ended)
   return {
     actor,
     transport,

@@ -1,6 +1,8 @@
 /** Serving over stdin and stdout (spec: basic/transports, stdio). */
 import { serve as serveProcess } from "@effect-mcp/server/internal/Stdio"
-import { servedAs } from "./connect.ts"
+import { report } from "../model/report.ts"
+import type { Actor } from "./Actor.ts"
+import { servedAs, serveOver } from "./connect.ts"
 import type { Factory } from "./Factory.ts"
 import { served } from "./served.ts"
 import type { Transport } from "./Transport.ts"
@@ -21,7 +23,11 @@ export class StdioServerTransport implements Transport {
       serve: (actor, ended) => {
         this.#close = ended
         void actor.run(serveProcess()).then(() => {
-          this.onclose?.()
+          try {
+            this.onclose?.()
+          } catch (error) {
+            report(this.onerror, error)
+          }
           ended()
         })
       }
@@ -44,9 +50,37 @@ export interface StdioHandle {
   close(): Promise<void>
 }
 
-/** Serves what a function makes: one server for the connection. */
-export const serveStdio = async (factory: Factory): Promise<StdioHandle> => {
-  const actor = await served(factory, { per: "connection" })
-  void actor.run(serveProcess()).then(() => actor.close())
-  return { close: () => actor.close() }
+export interface ServeStdioOptions {
+  /** Clients of the revisions up to 2025-11-25: `reject` refuses their handshake. Default `serve`. */
+  legacy?: "serve" | "reject" | undefined
+  /** Default: the standard streams of this process. */
+  transport?: Transport | undefined
+  /** Default: prints the error to stderr. */
+  onerror?: ((error: Error) => void) | undefined
+}
+
+const print = ({ message, stack }: Error): void => void process.stderr.write(`${stack ?? message}\n`)
+
+/** Serves what a function makes: one server for the connection. A function that fails is reported, and the transport closed. */
+export const serveStdio = (factory: Factory, options: ServeStdioOptions = {}): StdioHandle => {
+  const { legacy = "serve", onerror = print, transport = new StdioServerTransport() } = options
+  const revisions = legacy === "reject" ? (["2026-07-28"] as const) : undefined
+  const start = async (): Promise<Actor | undefined> => {
+    try {
+      const actor = await served(factory, { per: "connection", revisions })
+      try {
+        await serveOver(actor, transport, () => void actor.close())
+      } catch (error) {
+        await actor.close()
+        throw error
+      }
+      return actor
+    } catch (error) {
+      report(onerror, error)
+      await transport.close()
+      return undefined
+    }
+  }
+  const started = start()
+  return { close: async () => (await started)?.close() }
 }

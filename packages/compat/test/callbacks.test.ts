@@ -1,0 +1,155 @@
+/** Functions of the program that fail: what is reported, and what the client is answered. */
+import { Client, InMemoryTransport } from "@effect-mcp/compat/client"
+import { toNodeHandler } from "@effect-mcp/compat/node"
+import {
+  createMcpHandler,
+  type McpServerFactory,
+  McpServer,
+  WebStandardStreamableHTTPServerTransport
+} from "@effect-mcp/compat/server"
+import { serveStdio } from "@effect-mcp/compat/server/stdio"
+import { assert, describe, it } from "@effect/vitest"
+import { createServer } from "node:http"
+
+const info = { name: "calls", version: "1.0.0" }
+const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
+
+const initialize = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: info }
+})
+
+const post = (url = "http://localhost/mcp", more: Record<string, string> = {}) =>
+  new Request(url, { method: "POST", headers: { ...headers, ...more }, body: initialize })
+
+/** A function that throws at its first call, and makes servers then. */
+const brokenOnce = (): McpServerFactory => {
+  let calls = 0
+  return () => {
+    calls += 1
+    if (calls === 1) throw new Error("No database")
+    return new McpServer(info)
+  }
+}
+
+describe("createMcpHandler", () => {
+  it("answers 500 while its function throws, reports why, and serves the next request", async () => {
+    const errors: Array<string> = []
+    const handler = createMcpHandler(brokenOnce(), { onerror: ({ message }) => void errors.push(message) })
+    const refused = await handler.fetch(post())
+    assert.strictEqual(refused.status, 500)
+    assert.notInclude(await refused.text(), "database")
+    assert.deepStrictEqual(errors, ["No database"])
+    const answered = await handler.fetch(post())
+    assert.strictEqual(answered.status, 200)
+    handler.notify.toolsChanged()
+    await handler.close()
+    assert.isAtLeast((await handler.fetch(post())).status, 500)
+  })
+
+  it("answers 500 on node:http while its function throws", async () => {
+    const handler = createMcpHandler(brokenOnce())
+    const listener = toNodeHandler(handler)
+    const http = createServer((request, response) => void listener(request, response))
+    await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve))
+    const address = http.address()
+    const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/mcp`
+    const statuses = []
+    for (const request of [post(url), post(url)]) statuses.push((await fetch(request)).status)
+    assert.deepStrictEqual(statuses, [500, 200])
+    await handler.close()
+    http.closeAllConnections()
+    http.close()
+  })
+})
+
+describe("A transport with sessions", () => {
+  const connected = async (options: ConstructorParameters<typeof WebStandardStreamableHTTPServerTransport>[0]) => {
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => crypto.randomUUID(),
+      ...options
+    })
+    const errors: Array<string> = []
+    Object.assign(transport, { onerror: ({ message }: Error) => void errors.push(message) })
+    const server = new McpServer(info)
+    await server.connect(transport)
+    return { errors, server, transport }
+  }
+
+  it("awaits onsessioninitialized before it answers", async () => {
+    const order: Array<string> = []
+    let known = (): void => undefined
+    const gate = new Promise<void>((resolve) => (known = resolve))
+    const onsessioninitialized = async () => {
+      order.push("called")
+      await gate
+      order.push("known")
+    }
+    const { server, transport } = await connected({ onsessioninitialized })
+    const answer = transport.handleRequest(post()).then(({ status }) => void order.push(String(status)))
+    // Another request is answered meanwhile: an answer that waits for nothing is there by then.
+    await transport.handleRequest(post())
+    known()
+    await answer
+    assert.deepStrictEqual(order.slice(0, 3), ["called", "known", "200"])
+    await server.close()
+  })
+
+  it("refuses the session where onsessioninitialized rejects, and reports why", async () => {
+    const { errors, server, transport } = await connected({
+      onsessioninitialized: () => Promise.reject(new Error("Full"))
+    })
+    const answer: unknown = await (await transport.handleRequest(post())).json()
+    assert.nestedPropertyVal(answer, "error.code", -32_603)
+    assert.deepStrictEqual(errors, ["Full"])
+    await server.close()
+  })
+
+  it("ends, and reports why, where onsessionclosed throws", async () => {
+    const onsessionclosed = () => {
+      throw new Error("Not found")
+    }
+    const { errors, server, transport } = await connected({ onsessionclosed })
+    const closed = new Promise<void>((resolve) => Object.assign(server.server, { onclose: resolve }))
+    const id = (await transport.handleRequest(post())).headers.get("mcp-session-id") ?? ""
+    const request = new Request("http://localhost/mcp", { method: "DELETE", headers: { "mcp-session-id": id } })
+    await transport.handleRequest(request)
+    await closed
+    assert.deepStrictEqual(errors, ["Not found"])
+  })
+})
+
+describe("serveStdio", () => {
+  it("gives a handle at once, and serves the transport that it is given", async () => {
+    const [near, far] = InMemoryTransport.createLinkedPair()
+    const handle = serveStdio(() => new McpServer(info), { transport: far })
+    assert.property(handle, "close")
+    const client = new Client(info)
+    await client.connect(near)
+    assert.deepInclude(client.getServerVersion(), info)
+    await handle.close()
+  })
+
+  it("reports a function that throws, and closes the transport", async () => {
+    const [near, far] = InMemoryTransport.createLinkedPair()
+    const closed = new Promise<void>((resolve) => Object.assign(near, { onclose: resolve }))
+    const errors: Array<string> = []
+    const handle = serveStdio(brokenOnce(), { transport: far, onerror: ({ message }) => void errors.push(message) })
+    await closed
+    await handle.close()
+    assert.deepStrictEqual(errors, ["No database"])
+  })
+
+  it("refuses the handshake of older clients where legacy is reject", async () => {
+    const [near, far] = InMemoryTransport.createLinkedPair()
+    const handle = serveStdio(() => new McpServer(info), { transport: far, legacy: "reject" })
+    const refused = await new Client(info).connect(near).then(
+      () => false,
+      () => true
+    )
+    assert.isTrue(refused)
+    await handle.close()
+  })
+})
