@@ -57,7 +57,10 @@ describe("The published declarations", () => {
     const { exports }: { exports: Record<string, string> } = JSON.parse(
       readFileSync(join(root, "package.json"), "utf8")
     )
-    const entries = Object.values(exports).filter((path) => path.endsWith(".ts"))
+    // Internal entries are for packages of this repository.
+    const entries = Object.entries(exports).flatMap(([name, path]) =>
+      path.endsWith(".ts") && !name.startsWith("./internal/") ? [path] : []
+    )
     assert.lengthOf(entries, 3)
     for (const entry of entries) {
       const file = join(root, entry.replace("./src/", "dist/").replace(/\.ts$/, ".d.ts"))
