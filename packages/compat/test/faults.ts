@@ -29,5 +29,26 @@ export const faults: ReadonlyArray<Fault> = [
     from: "sessions: sessionIdGenerator !== undefined",
     to: "sessions: sessionIdGenerator === null",
     test: "packages/compat/test/v1.test.ts"
+  },
+  {
+    name: "a server asks the client of another server whose handler calls it",
+    file: "packages/compat/src/request/current.ts",
+    from: "held?.owner === owner && held.runs",
+    to: "held?.runs === true",
+    test: "packages/compat/test/requests.test.ts"
+  },
+  {
+    name: "a server asks in a request that has ended",
+    file: "packages/compat/src/request/current.ts",
+    from: "held?.owner === owner && held.runs",
+    to: "held?.owner === owner",
+    test: "packages/compat/test/requests.test.ts"
+  },
+  {
+    name: "a rejecting callback is an unhandled rejection",
+    file: "packages/compat/src/server/Server.ts",
+    from: "(async () => callback())().catch((error) => this.#caught(error))",
+    to: "(async () => callback())()",
+    test: "packages/compat/test/connect.test.ts"
   }
 ]

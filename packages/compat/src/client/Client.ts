@@ -163,7 +163,7 @@ export class Client {
     const opening = openingOf(transport)
     const client = opening
       ? EffectClient.open(opening.open(), settings)
-      : Effect.flatMap(opened(transport), (core) => EffectClient.connect(core, settings))
+      : Effect.flatMap(opened(transport), ({ core }) => EffectClient.connect(core, settings))
     const scope = Scope.makeUnsafe()
     const connecting = Effect.provide(Scope.provide(client, scope), answering(capabilities, this.#handlers))
     try {

@@ -36,7 +36,7 @@ const call = async (
   const { verify } = definition
   const state = verify === undefined || typeof round.state !== "string" ? round.state : await verify(round.state, bare)
   const context = state === round.state ? bare : contextOf(request, info, { ...round, state })
-  return withContext(context, () => handler(asked, context))
+  return withContext(definition, context, () => handler(asked, context))
 }
 
 /** The question; one by URL with the id that revisions with sessions want. */

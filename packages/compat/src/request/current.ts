@@ -2,9 +2,34 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 import type { ServerContext } from "./ServerContext.ts"
 
-const current = new AsyncLocalStorage<ServerContext>()
+interface Current {
+  readonly owner: object
+  readonly context: ServerContext
+  /** False once the handler has ended: timers that it started see this after it. */
+  runs: boolean
+}
 
-/** The context of the request whose handler runs, if one does. */
-export const currentContext = (): ServerContext | undefined => current.getStore()
+const current = new AsyncLocalStorage<Current>()
 
-export const withContext = <A>(context: ServerContext, run: () => A): A => current.run(context, run)
+/** Gives the context of the handler that runs now for as long as it runs. Undefined in a handler of another owner. */
+export const heldContext = (owner: object): (() => ServerContext | undefined) => {
+  const held = current.getStore()
+  return () => (held?.owner === owner && held.runs ? held.context : undefined)
+}
+
+/** The context of the request whose handler runs, if one of this owner does. */
+export const currentContext = (owner: object): ServerContext | undefined => heldContext(owner)()
+
+/** Runs a handler of an owner in its context. */
+export const withContext = async <A>(
+  owner: object,
+  context: ServerContext,
+  run: () => A | PromiseLike<A>
+): Promise<A> => {
+  const held = { owner, context, runs: true }
+  try {
+    return await current.run(held, run)
+  } finally {
+    held.runs = false
+  }
+}

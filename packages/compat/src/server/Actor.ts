@@ -59,12 +59,14 @@ export class Actor implements Announcer {
   readonly #runtime: ManagedRuntime.ManagedRuntime<McpServer.McpServer, never>
   readonly #choose: (request: Parameters<Choose>[0]) => Effect.Effect<Definition, Wire.McpError>
   readonly #arrived: NonNullable<ActorOptions["arrived"]>
+  readonly #failed: (error: Error) => void
   #closing: Promise<void> | undefined = undefined
   /** Called when the actor closes, before its end. */
   readonly #closers = new Set<() => Promise<void>>()
 
   constructor(first: Definition, choose: Choose, { arrived = () => undefined, revisions }: ActorOptions = {}) {
     this.#arrived = arrived
+    this.#failed = (error) => first.failed(error)
     this.#choose = (request) =>
       Effect.tryPromise({
         try: async () => choose(request),
@@ -203,8 +205,12 @@ export class Actor implements Announcer {
 
   close(): Promise<void> {
     return (this.#closing ??= (async () => {
-      await Promise.all([...this.#closers].map((close) => close()))
+      const ended = await Promise.allSettled([...this.#closers].map((close) => close()))
       await this.#runtime.dispose()
+      for (const end of ended) {
+        if (end.status === "rejected")
+          this.#failed(end.reason instanceof Error ? end.reason : new Error(String(end.reason)))
+      }
     })())
   }
 }

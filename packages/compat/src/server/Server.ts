@@ -23,7 +23,7 @@ import type {
   ServerCapabilities
 } from "../model/types.ts"
 import { ask } from "../request/Context.ts"
-import { currentContext } from "../request/current.ts"
+import { currentContext, heldContext } from "../request/current.ts"
 import type { QuestionOptions, ServerContext } from "../request/ServerContext.ts"
 import type { Announcer, CacheHint, Definition, Handler, List } from "../request/Definition.ts"
 import { toSdk } from "../request/errors.ts"
@@ -111,12 +111,15 @@ export class Server implements Definition {
     this.onerror?.(error)
   }
 
+  #caught(error: unknown): void {
+    this.failed(error instanceof Error ? error : new Error(String(error)))
+  }
+
   notified(method: string, params: JsonObject): void {
-    if (method === "notifications/initialized") this.oninitialized?.()
+    const call = (callback: () => unknown) => void (async () => callback())().catch((error) => this.#caught(error))
+    if (method === "notifications/initialized") call(() => this.oninitialized?.())
     const heard = this.#notifications.get(method)
-    if (heard === undefined) return
-    const failed = (error: unknown) => this.failed(error instanceof Error ? error : new Error(String(error)))
-    void (async () => heard({ method, params }))().catch(failed)
+    if (heard !== undefined) call(() => heard({ method, params }))
   }
 
   /** The transport, while it is connected. */
@@ -174,10 +177,20 @@ export class Server implements Definition {
         "The server is connected already; close it first, or make another"
       )
     }
-    this.#connected = await connectTo(this, transport, () => {
+    this.#connected = connectTo(this, transport, () => {
       this.#connected = undefined
-      this.onclose?.()
+      try {
+        this.onclose?.()
+      } catch (error) {
+        this.#caught(error)
+      }
     })
+    try {
+      await this.#connected.ready
+    } catch (error) {
+      this.#connected = undefined
+      throw error
+    }
   }
 
   /** Ends the connection: requests that run are aborted. */
@@ -225,7 +238,7 @@ export class Server implements Definition {
     { data, level, logger }: { level: LoggingLevel; data: unknown; logger?: string | undefined },
     _sessionId?: string
   ): Promise<void> {
-    const context = currentContext()
+    const context = currentContext(this)
     if (context !== undefined) return context.mcpReq.log(level, data, logger)
     this.#connected?.connection()?.notify("notifications/message", { level, data, ...(logger && { logger }) })
   }
@@ -241,14 +254,14 @@ export class Server implements Definition {
 
   /** Sends a notification: with the request whose handler calls this, else to the client of the connection. */
   async notification({ method, params }: Notification): Promise<void> {
-    const context = currentContext()
+    const context = currentContext(this)
     if (context !== undefined) return context.mcpReq.notify({ method, params })
     this.#connected?.connection()?.notify(method, params)
   }
 
   /** Asks the client: in the request whose handler calls this, else over the connection. */
   async request(asked: Request, _schema?: unknown, options?: QuestionOptions): Promise<JsonObject> {
-    const context = currentContext()
+    const context = currentContext(this)
     if (context !== undefined) return context.mcpReq.send(asked, options)
     const input = this.#connected?.connection()?.input
     if (input === undefined) {
@@ -286,9 +299,9 @@ export class Server implements Definition {
 
   /** A function that tells the client that a URL elicitation is over. */
   createElicitationCompletionNotifier(elicitationId: string): () => Promise<void> {
-    const context = currentContext()
+    const held = heldContext(this)
     const notification = { method: "notifications/elicitation/complete", params: { elicitationId } }
-    return () => (context === undefined ? this.notification(notification) : context.mcpReq.notify(notification))
+    return () => held()?.mcpReq.notify(notification) ?? this.notification(notification)
   }
 
   async #ask<A>(method: string, params: object, options: QuestionOptions | undefined): Promise<A> {

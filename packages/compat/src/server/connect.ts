@@ -4,6 +4,7 @@ import type * as McpServer from "@effect-mcp/server/McpServer"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
+import { SdkError, SdkErrorCode } from "../model/errors.ts"
 import { plain } from "../model/plain.ts"
 import type { ClientCapabilities, Implementation } from "../model/types.ts"
 import type { Definition } from "../request/Definition.ts"
@@ -31,6 +32,8 @@ export const servedAs = (transport: Transport, serving: Serving): void => {
 export interface Connected {
   readonly actor: Actor
   readonly transport: Transport
+  /** Resolves once the transport is open; rejects with what its `start` rejects with. */
+  readonly ready: Promise<void>
   readonly close: () => Promise<void>
   /** The connection of the client, once there is one. */
   readonly connection: () => Connection | undefined
@@ -46,7 +49,9 @@ const overMessages = async (actor: Actor, transport: Transport, ended: () => voi
   actor.onClose(end)
   const serving = Effect.gen(function* () {
     const server = yield* actor.server
-    const session = yield* server.connect(yield* opened(transport))
+    const { core, started } = yield* opened(transport)
+    const session = yield* server.connect(core)
+    yield* started
     yield* Effect.forkScoped(Effect.ensuring(Effect.exit(session.peer.awaitClosed), Effect.sync(ended)))
   })
   await Effect.runPromise(Scope.provide(serving, scope))
@@ -59,12 +64,16 @@ export const serveOver = async (actor: Actor, transport: Transport, ended: () =>
   else serving.serve(actor, ended)
 }
 
-/** Resolves once the transport is served; `closed` is called when that is over. */
-export const connectTo = async (
-  definition: Definition,
-  transport: Transport,
-  closed: () => void
-): Promise<Connected> => {
+/** Transports that serve a definition now. */
+const taken = new WeakSet<Transport>()
+
+/** Serves a transport; `closed` is called when that is over. Throws for a transport that serves another definition. */
+export const connectTo = (definition: Definition, transport: Transport, closed: () => void): Connected => {
+  if (taken.has(transport)) {
+    const message = "The transport is connected to another server; give each server a transport of its own"
+    throw new SdkError(SdkErrorCode.AlreadyConnected, message)
+  }
+  taken.add(transport)
   const serving = servings.get(transport)
   let session: McpServer.Session | undefined
   const actor = new Actor(definition, () => definition, {
@@ -75,14 +84,26 @@ export const connectTo = async (
     }
   })
   let closing: Promise<void> | undefined
-  const close = (): Promise<void> => (closing ??= actor.close().then(closed))
+  const end = async () => {
+    await actor.close()
+    taken.delete(transport)
+  }
+  const close = (): Promise<void> => (closing ??= end().then(closed))
   const ended = () => void close()
-  await serveOver(actor, transport, ended)
+  const open = async () => {
+    try {
+      await serveOver(actor, transport, ended)
+    } catch (error) {
+      await (closing ??= end())
+      throw error
+    }
+  }
   return {
     actor,
     transport,
+    ready: open(),
     close,
-    connection: () => session?.connection,
+    connection: () => session?.initializedConnection ?? session?.connection,
     client: () => {
       const negotiated = session?.negotiated
       if (negotiated === undefined) return undefined

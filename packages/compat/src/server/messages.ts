@@ -2,6 +2,7 @@
 import * as Duplex from "@effect-mcp/core/Duplex"
 import type * as Core from "@effect-mcp/core/Transport"
 import { TransportError } from "@effect-mcp/core/Transport"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -10,8 +11,16 @@ import type { Transport } from "./Transport.ts"
 const errorOf = (cause: unknown, reason: "Read" | "Write"): TransportError =>
   new TransportError({ reason, message: cause instanceof Error ? cause.message : String(cause), cause })
 
+interface Opened {
+  readonly core: Core.Transport
+  /** Ends once the transport is open, and fails with what its `start` rejects with. */
+  readonly started: Effect.Effect<void, unknown>
+}
+
 /** The transport as the layers below have it, for as long as the scope. */
-export const opened = (transport: Transport): Effect.Effect<Core.Transport, never, Scope.Scope> => {
+export const opened = (transport: Transport): Effect.Effect<Opened, never, Scope.Scope> => {
+  const started = Deferred.makeUnsafe<void, unknown>()
+  const begun = (how: Effect.Effect<void, unknown>) => Deferred.doneUnsafe(started, how)
   const incoming = Duplex.fromCallback((receive) =>
     Effect.callback<void, TransportError>((resume) => {
       const { onclose, onerror } = transport
@@ -24,12 +33,24 @@ export const opened = (transport: Transport): Effect.Effect<Core.Transport, neve
         }
       }
       transport.onclose = () => {
-        onclose?.()
+        try {
+          onclose?.()
+        } catch (error) {
+          onerror?.(error instanceof Error ? error : new Error(String(error)))
+        }
+        begun(Effect.void)
         resume(Effect.void)
       }
       transport.onerror = (error) => onerror?.(error)
       /* oxlint-enable unicorn/prefer-add-event-listener */
-      transport.start().catch((cause: unknown) => resume(Effect.fail(errorOf(cause, "Read"))))
+      const start = async () => transport.start()
+      start().then(
+        () => begun(Effect.void),
+        (cause: unknown) => {
+          begun(Effect.fail(cause))
+          resume(Effect.fail(errorOf(cause, "Read")))
+        }
+      )
     })
   )
   const send = (text: string) =>
@@ -39,8 +60,10 @@ export const opened = (transport: Transport): Effect.Effect<Core.Transport, neve
       },
       catch: (cause) => errorOf(cause, "Write")
     })
-  return Effect.andThen(
-    Effect.addFinalizer(() => Effect.promise(() => transport.close().catch(() => undefined))),
+  const close = async () => transport.close()
+  const core = Effect.andThen(
+    Effect.addFinalizer(() => Effect.promise(() => close().catch(() => undefined))),
     Duplex.make({ ...incoming, write: (outgoing) => Stream.runForEach(outgoing, send) })
   )
+  return Effect.map(core, (core) => ({ core, started: Deferred.await(started) }))
 }

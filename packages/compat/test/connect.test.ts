@@ -1,0 +1,119 @@
+/** Callbacks of a program that throw: `onerror` gets what they throw, and the connection ends as without them. */
+/* oxlint-disable unicorn/prefer-add-event-listener -- servers and transports of the SDK are no event targets */
+import { Client, InMemoryTransport } from "@effect-mcp/compat/client"
+import { McpServer } from "@effect-mcp/compat/server"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+
+/** The reasons of rejections that nothing handles, until the test ends. */
+const unhandled = (): Array<unknown> => {
+  const reasons: Array<unknown> = []
+  const heard = (reason: unknown) => void reasons.push(reason)
+  const others = process.listeners("unhandledRejection")
+  process.removeAllListeners("unhandledRejection")
+  process.on("unhandledRejection", heard)
+  onTestFinished(() => {
+    process.removeAllListeners("unhandledRejection")
+    for (const other of others) process.on("unhandledRejection", other)
+  })
+  return reasons
+}
+
+/** A macrotask: rejections without a handler are reported before it. */
+const reported = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** The message that a promise rejects with. */
+const refusal = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => "resolved",
+    (error) => error.message
+  )
+
+const made = () => {
+  const server = new McpServer({ name: "server", version: "1.0.0" })
+  const client = new Client({ name: "client", version: "1.0.0" })
+  const errors: Array<string> = []
+  const closed = new Promise<void>((resolve) => (server.server.onclose = resolve))
+  const failed = new Promise<void>((resolve) => {
+    server.server.onerror = ({ message }) => {
+      errors.push(message)
+      resolve()
+    }
+  })
+  const [near, far] = InMemoryTransport.createLinkedPair()
+  return { client, closed, errors, failed, far, near, server }
+}
+
+describe("A server that is connected twice", () => {
+  it("refuses a second connect while the first one opens", async () => {
+    const { far, server } = made()
+    const first = server.connect(far)
+    const [, other] = InMemoryTransport.createLinkedPair()
+    assert.match(await refusal(server.connect(other)), /connected already/)
+    await first
+    await server.close()
+  })
+
+  it("refuses a transport that another server serves", async () => {
+    const { far, server } = made()
+    await server.connect(far)
+    assert.match(await refusal(made().server.connect(far)), /connected to another server/)
+    await server.close()
+  })
+
+  it("rejects connect with the error of a transport that does not start", async () => {
+    const { far, server } = made()
+    far.start = () => Promise.reject(new Error("no start"))
+    assert.strictEqual(await refusal(server.connect(far)), "no start")
+    assert.isFalse(server.isConnected())
+  })
+})
+
+describe("A callback that throws", () => {
+  it.each([
+    ["rejects", () => Promise.reject(new Error("no start"))],
+    [
+      "throws",
+      () => {
+        throw new Error("no start")
+      }
+    ]
+  ])("gives onerror what oninitialized %s", async (_, oninitialized) => {
+    const reasons = unhandled()
+    const { client, errors, failed, far, near, server } = made()
+    server.server.oninitialized = oninitialized
+    await server.connect(far)
+    await client.connect(near)
+    await failed
+    await reported()
+    assert.deepStrictEqual([errors, reasons], [["no start"], []])
+    await client.close()
+  })
+
+  it("ends the connection where the transport's onclose throws", async () => {
+    const reasons = unhandled()
+    const { client, closed, far, near, server } = made()
+    far.onclose = () => {
+      throw new Error("no end")
+    }
+    await server.connect(far)
+    await client.connect(near)
+    await client.close()
+    await closed
+    await reported()
+    assert.deepStrictEqual([server.isConnected(), reasons], [false, []])
+  })
+
+  it("ends the connection where the server's onclose throws, which onerror gets", async () => {
+    const reasons = unhandled()
+    const { client, errors, failed, far, near, server } = made()
+    server.server.onclose = () => {
+      throw new Error("no end")
+    }
+    await server.connect(far)
+    await client.connect(near)
+    await client.close()
+    await failed
+    await reported()
+    assert.deepStrictEqual([server.isConnected(), errors, reasons], [false, ["no end"], []])
+  })
+})

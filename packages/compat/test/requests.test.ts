@@ -1,0 +1,54 @@
+/** What a server sends is its own client's: in a request of this server that runs, else over its connection. */
+import { Client, InMemoryTransport } from "@effect-mcp/compat/client"
+import { McpServer } from "@effect-mcp/compat/server"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+
+const params = { mode: "form", message: "Your name?", requestedSchema: { type: "object", properties: {} } } as const
+
+/** A server and its client, whose user answers with `user`. */
+const pair = async (user: string, isOpen = true) => {
+  const server = new McpServer({ name: user, version: "1.0.0" }, { capabilities: { logging: {} } })
+  const client = new Client({ name: user, version: "1.0.0" }, { capabilities: { elicitation: { form: {} } } })
+  const logs: Array<unknown> = []
+  client.setRequestHandler("elicitation/create", () => ({ action: "accept", content: { user } }))
+  client.setNotificationHandler("notifications/message", ({ params }) => void logs.push(params?.["data"]))
+  const open = async () => {
+    const [near, far] = InMemoryTransport.createLinkedPair()
+    await server.connect(far)
+    await client.connect(near)
+    onTestFinished(() => client.close())
+  }
+  if (isOpen) await open()
+  return { client, logs, open, server }
+}
+
+describe("A server of the shim", () => {
+  it("asks its own client where a handler of another server calls it", async () => {
+    const [one, other] = [await pair("one", false), await pair("other")]
+    one.server.registerTool("ask", {}, async () => {
+      await other.server.sendLoggingMessage({ level: "info", data: "for other" })
+      await one.server.sendLoggingMessage({ level: "info", data: "for one" })
+      const answers = [await other.server.server.elicitInput(params), await one.server.server.elicitInput(params)]
+      return { content: [{ type: "text", text: answers.map(({ content }) => content?.["user"]).join() }] }
+    })
+    await one.open()
+    const { content } = await one.client.callTool({ name: "ask" })
+    assert.deepStrictEqual(content, [{ type: "text", text: "other,one" }])
+    assert.deepStrictEqual([one.logs, other.logs], [["for one"], ["for other"]])
+  })
+
+  it("asks over the connection once the request of the handler has ended", async () => {
+    const { client, open, server } = await pair("one", false)
+    let ended = () => {}
+    const end = new Promise<void>((resolve) => (ended = resolve))
+    let asked: Promise<unknown> = Promise.resolve()
+    server.registerTool("later", {}, () => {
+      asked = end.then(() => server.server.elicitInput(params))
+      return { content: [] }
+    })
+    await open()
+    await client.callTool({ name: "later" })
+    ended()
+    assert.deepStrictEqual(await asked, { action: "accept", content: { user: "one" } })
+  })
+})
