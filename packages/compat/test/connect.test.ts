@@ -68,6 +68,29 @@ describe("A server that is connected twice", () => {
   })
 })
 
+describe("A client that watches lists", () => {
+  it("is connected to a server that refuses subscriptions, which onerror gets", async () => {
+    const { far, near, server } = made()
+    server.registerTool("hello", {}, () => ({ content: [] }))
+    const errors: Array<string> = []
+    const client = new Client(
+      { name: "client", version: "1.0.0" },
+      { versionNegotiation: { mode: "auto" }, listChanged: { tools: { onChanged: () => {} } } }
+    )
+    client.onerror = ({ message }) => void errors.push(message)
+    const send = near.send.bind(near)
+    near.send = async (message: { method?: string; id?: unknown }) => {
+      if (message.method !== "subscriptions/listen") return send(message)
+      near.onmessage?.({ jsonrpc: "2.0", id: message.id, error: { code: -32_601, message: "No subscriptions" } })
+    }
+    await server.connect(far)
+    await client.connect(near)
+    assert.deepStrictEqual(errors, ["No subscriptions"])
+    assert.strictEqual((await client.listTools()).tools.length, 1)
+    await client.close()
+  })
+})
+
 describe("A callback that throws", () => {
   it.each([
     ["rejects", () => Promise.reject(new Error("no start"))],

@@ -51,4 +51,29 @@ describe("A server of the shim", () => {
     ended()
     assert.deepStrictEqual(await asked, { action: "accept", content: { user: "one" } })
   })
+
+  it.each(["a handler", "the connection"])("rejects a question of %s whose signal aborts", async (place) => {
+    const { client, open, server } = await pair("one", false)
+    const controller = new AbortController()
+    client.setRequestHandler("elicitation/create", () => {
+      controller.abort("no time")
+      return new Promise(() => {})
+    })
+    const codes: Array<unknown> = []
+    const ask = async (signal: AbortSignal) => {
+      const asked = { method: "elicitation/create", params }
+      const failed = (error: { code: unknown; message: unknown }) => codes.push(error.code, error.message)
+      await server.server.request(asked, { signal }).catch(failed)
+    }
+    server.registerTool("ask", {}, async () => {
+      if (place === "a handler") await ask(controller.signal)
+      return { content: [] }
+    })
+    await open()
+    await client.callTool({ name: "ask" })
+    if (place === "the connection") await ask(controller.signal)
+    assert.deepStrictEqual(codes, ["REQUEST_TIMEOUT", "no time"])
+    await ask(AbortSignal.abort("too late"))
+    assert.deepStrictEqual(codes.slice(2), ["REQUEST_TIMEOUT", "too late"])
+  })
 })

@@ -7,6 +7,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { plain } from "../model/plain.ts"
+import { type OnError, report } from "../model/report.ts"
 import { toSdk } from "../request/errors.ts"
 import type { Prompt, Resource, Tool } from "../model/types.ts"
 import type { ListChanged, ListChangedHandlers } from "./Options.ts"
@@ -45,6 +46,7 @@ interface Lists {
 }
 
 interface Watching extends Lists {
+  readonly onerror?: OnError
   setNotificationHandler(method: string, handler: () => unknown): void
   getProtocolEra(): "legacy" | "modern" | undefined
   listen(filter: SubscriptionFilter): Promise<McpSubscription>
@@ -95,5 +97,11 @@ export const watchLists = async (
   }
   const watched = [tools && lists.tools, prompts && lists.prompts, resources && lists.resources]
   if (client.getProtocolEra() !== "modern" || watched.every((list) => list === undefined)) return undefined
-  return client.listen(Object.assign({}, ...watched.map((list) => list?.filter)))
+  try {
+    return await client.listen(Object.assign({}, ...watched.map((list) => list?.filter)))
+  } catch (error) {
+    // As in the SDK: the client of a server that refuses subscriptions is connected.
+    report(client.onerror, error)
+    return undefined
+  }
 }

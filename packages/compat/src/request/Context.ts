@@ -9,6 +9,7 @@ import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { Request as Running } from "@effect-mcp/promise/internal/Request"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import * as Effect from "effect/Effect"
+import { SdkError, SdkErrorCode } from "../model/errors.ts"
 import { plain } from "../model/plain.ts"
 import type { Responses } from "../model/inputRequired.ts"
 import type { Request } from "../model/types.ts"
@@ -27,11 +28,29 @@ export type RequestInfo = RequestContext["Service"]
 const isQuestion = (method: string): method is Question =>
   method !== "ping" && Object.hasOwn(MethodInfo.serverRequests, method)
 
+/** Fails once a signal aborts, with the error that the SDK has for that. */
+const aborting = (signal: AbortSignal): Effect.Effect<never, SdkError> =>
+  Effect.callback((resume) => {
+    const abort = () => resume(Effect.fail(new SdkError(SdkErrorCode.RequestTimeout, String(signal.reason))))
+    if (signal.aborted) return abort()
+    signal.addEventListener("abort", abort, { once: true })
+    return Effect.sync(() => signal.removeEventListener("abort", abort))
+  })
+
 /** A request to the client as an effect: params and result as they are on the wire. */
 export const ask = (
   input: ClientInput["Service"],
   { method, params }: Pick<Request, "method"> & { readonly params?: object | undefined },
-  { onprogress, timeout }: QuestionOptions = {}
+  { onprogress, signal, timeout }: QuestionOptions = {}
+): Effect.Effect<unknown, unknown> => {
+  const asked = sent(input, { method, params }, { onprogress, timeout })
+  return signal === undefined ? asked : Effect.raceFirst(aborting(signal), asked)
+}
+
+const sent = (
+  input: ClientInput["Service"],
+  { method, params }: Parameters<typeof ask>[1],
+  { onprogress, timeout }: QuestionOptions
 ): Effect.Effect<unknown, unknown> => {
   const options = { timeout, ...(onprogress && { onProgress: (event: object) => onprogress({ ...event }) }) }
   if (!isQuestion(method))
@@ -70,7 +89,8 @@ const checked = async (schema: StandardSchemaV1, value: unknown): Promise<unknow
   throw new TypeError(`The client's answer does not fit: ${result.issues.map(({ message }) => message).join("; ")}`)
 }
 
-const isSchema = (u: StandardSchemaV1 | QuestionOptions | undefined): u is StandardSchemaV1 =>
+/** Whether the second argument of a request is the schema of its result; otherwise it is its options. */
+export const isSchema = (u: StandardSchemaV1 | QuestionOptions | undefined): u is StandardSchemaV1 =>
   u !== undefined && "~standard" in u
 
 const sender = (request: Running): Send => {

@@ -2,6 +2,7 @@
  * `McpServer` of the SDK: tools, resources and prompts by name, on a low-level `Server`.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
+import type { ProtocolError } from "../model/errors.ts"
 import type { Implementation } from "../model/types.ts"
 import type { ServerContext } from "../request/ServerContext.ts"
 import type { AnySchema, Output, RawShape } from "../schema/schemas.ts"
@@ -70,13 +71,18 @@ export class McpServer {
 
   constructor(info: Implementation, options: ServerOptions = {}) {
     this.server = new Server(info, options)
-    this.#tools = new Tools(this.server)
+    this.#tools = new Tools(this.server, (error) => this.unknownTool(error))
     this.#resources = new Resources(this.server)
     this.#prompts = new Prompts(this.server)
     const { prompts, resources, tools } = options.capabilities ?? {}
     if (tools !== undefined) this.#tools.offer()
     if (resources !== undefined) this.#resources.offer()
     if (prompts !== undefined) this.#prompts.offer()
+  }
+
+  /** Answers calls of tools that are unknown or disabled: by the error. */
+  protected unknownTool(error: ProtocolError): ToolResult {
+    throw error
   }
 
   /** Offers a tool (spec: server/tools). Throws for a name that is taken, and for a schema without a JSON Schema. */

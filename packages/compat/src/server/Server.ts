@@ -22,7 +22,7 @@ import type {
   Request,
   ServerCapabilities
 } from "../model/types.ts"
-import { ask } from "../request/Context.ts"
+import { ask, isSchema } from "../request/Context.ts"
 import { currentContext, heldContext } from "../request/current.ts"
 import type { QuestionOptions, ServerContext } from "../request/ServerContext.ts"
 import type { Announcer, CacheHint, Definition, Handler, List } from "../request/Definition.ts"
@@ -259,8 +259,13 @@ export class Server implements Definition {
     this.#connected?.connection()?.notify(method, params)
   }
 
-  /** Asks the client: in the request whose handler calls this, else over the connection. */
-  async request(asked: Request, _schema?: unknown, options?: QuestionOptions): Promise<JsonObject> {
+  /** Asks the client: in the request whose handler calls this, else over the connection. A schema, as in v1, is ignored. */
+  async request(
+    asked: Request,
+    schema?: StandardSchemaV1 | QuestionOptions,
+    last?: QuestionOptions
+  ): Promise<JsonObject> {
+    const options = schema === undefined || isSchema(schema) ? last : schema
     const context = currentContext(this)
     if (context !== undefined) return context.mcpReq.send(asked, options)
     const input = this.#connected?.connection()?.input

@@ -111,9 +111,12 @@ const withText = (result: unknown, asObject: boolean): unknown => {
 export class Tools {
   readonly #server: Server
   readonly #registry: Registry<ToolEntry>
+  readonly #unknown: (error: ProtocolError) => unknown
 
-  constructor(server: Server) {
+  /** `unknown` answers calls of tools that are unknown or disabled. */
+  constructor(server: Server, unknown: (error: ProtocolError) => unknown) {
     this.#server = server
+    this.#unknown = unknown
     this.#registry = new Registry("Tool", () => server.announce("tools"))
   }
 
@@ -156,7 +159,7 @@ export class Tools {
     const entry = this.#registry.get(name)
     if (entry?.enabled !== true) {
       const why = entry === undefined ? "not found" : "disabled"
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} ${why}`)
+      return this.#unknown(new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${name} ${why}`))
     }
     const { callback, input, output } = entry.value
     try {

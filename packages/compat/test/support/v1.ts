@@ -132,6 +132,7 @@ const withRegistered = async (client: Client, { LoggingMessageNotificationSchema
     greet: await client.callTool({ name: "greet", arguments: { name: "Ada" } }),
     old: await client.callTool({ name: "old", arguments: { name: "Ada", loud: true } }),
     sum: await client.callTool({ name: "sum", arguments: { a: 1, b: 2 } }),
+    unknown: await client.callTool({ name: "unknown" }),
     invalid: (await client.callTool({ name: "greet", arguments: {} })).isError,
     extra: await client.callTool({ name: "extra" }, undefined, {
       onprogress: (event) => void progress.push(event.total)

@@ -14,6 +14,7 @@ import type {
 import { McpServer as Newer } from "../../server/McpServer.ts"
 import type { ServerContext } from "../../request/ServerContext.ts"
 import type { Output, RawShape } from "../../schema/schemas.ts"
+import { McpError, type ProtocolError } from "../../model/errors.ts"
 import type { ToolAnnotations } from "../../model/types.ts"
 
 export {
@@ -44,6 +45,11 @@ const isShape = (u: unknown): u is RawShape =>
 
 /** The server of v1. */
 export class McpServer extends Newer {
+  /** A failed result, as in v1. */
+  protected override unknownTool({ code, message }: ProtocolError): ToolResult {
+    return { content: [{ type: "text", text: new McpError(code, message).message }], isError: true }
+  }
+
   /** `registerTool` with its parts in a row: name, description, fields of the arguments, annotations, handler. */
   tool(name: string, callback: Plain<ToolResult>): RegisteredTool
   tool(name: string, description: string, callback: Plain<ToolResult>): RegisteredTool
