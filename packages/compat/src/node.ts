@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { type McpHttpHandler, node, type NodeHandler } from "./http/handler.ts"
 import type { NodeRequest } from "./http/requests.ts"
-import { refusal, refused } from "./http/validation.ts"
+import { hostRefusal, isChecked, originRefusal, refused } from "./http/validation.ts"
 
 export { NodeStreamableHTTPServerTransport, type StreamableHTTPServerTransportOptions } from "./http/transport.ts"
 
@@ -21,8 +21,11 @@ const check =
   (names: ReadonlyArray<string> | undefined, part: "host" | "origin") =>
   (request: IncomingMessage, response: ServerResponse): boolean => {
     const { host, origin } = request.headers
-    const why = part === "host" ? refusal(host, undefined, names) : refusal("localhost", origin, names)
-    if (why === undefined) return true
+    const why = part === "host" ? hostRefusal(host, names) : originRefusal(origin, names)
+    if (why === undefined) {
+      isChecked(request, part)
+      return true
+    }
     response.writeHead(403, { "content-type": "application/json" }).end(JSON.stringify(refused(why)))
     return false
   }

@@ -1,12 +1,12 @@
 /** The server of `@modelcontextprotocol/server`. */
 export * from "./model/errors.ts"
-export {
-  acceptedContent,
-  createRequestStateCodec,
-  inputRequired,
-  isInputRequiredResult
-} from "./model/inputRequired.ts"
+export { acceptedContent, inputRequired, isInputRequiredResult } from "./model/inputRequired.ts"
 export type * from "./model/types.ts"
+export {
+  createRequestStateCodec,
+  type RequestStateCodec,
+  type RequestStateCodecOptions
+} from "./request/requestState.ts"
 export type { ServerContext } from "./request/ServerContext.ts"
 export { completable, type CompleteCallback, isCompletable } from "./schema/completable.ts"
 export type { Factory as McpServerFactory, McpRequestContext } from "./server/Factory.ts"

@@ -8,27 +8,56 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AuthInfo } from "../model/types.ts"
 import type { NodeRequest, RequestExtra } from "./requests.ts"
 import { principalOf } from "../request/auth.ts"
+import { endpointRefusal, refused } from "./validation.ts"
 import type { Actor } from "../server/Actor.ts"
 
 export interface EndpointOptions {
   readonly sessions: boolean
   /** Milliseconds. */
   readonly retry?: number | undefined
-  /** Names of the server; undefined for any, as in the SDK. */
+  /** Names of the server beside loopback. Default none. */
   readonly allowedHosts?: ReadonlyArray<string> | undefined
+  /** Pages that may ask, beside those of the server and of loopback. Default none. */
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
+  /** Called with the reason for which a request is refused. */
+  readonly refused: (error: Error) => void
 }
 
-const settings = ({ allowedHosts = ["*"], allowedOrigins = ["*"], retry, sessions }: EndpointOptions) => ({
-  allowedHosts,
-  allowedOrigins,
+/** The endpoint of effect-mcp admits every name: which are admitted depends on what code before it has checked. */
+const settings = ({ retry, sessions }: EndpointOptions) => ({
+  allowedHosts: ["*"],
+  allowedOrigins: ["*"],
   ...(sessions ? undefined : { sessions }),
   ...(retry === undefined ? undefined : { resume: { retry } })
 })
 
+/** The body of a 403; undefined for a request that is admitted. */
+const refusal = (
+  request: object,
+  headers: Parameters<typeof endpointRefusal>[1],
+  options: EndpointOptions
+): string | undefined => {
+  const why = endpointRefusal(request, headers, options)
+  if (why === undefined) return undefined
+  const message = `Refused a request: ${why}. If it is meant to be, add it to allowedHosts or allowedOrigins`
+  options.refused(new Error(message))
+  return JSON.stringify(refused(why))
+}
+
+const asJson = { "content-type": "application/json" }
+
 export interface NodeEndpoint {
   readonly handle: (request: NodeRequest, response: ServerResponse, body?: unknown) => void
   readonly dispose: () => Promise<void>
+}
+
+/** Gives a request a body that the program has parsed, in the place of the one on the wire. */
+const withParsed = (request: NodeRequest, body: unknown): void => {
+  Object.assign(request, { body })
+  if (request.readableDidRead) return
+  // The listener takes `body` of requests that were read.
+  Object.defineProperty(request, "readableDidRead", { value: true })
+  request.resume()
 }
 
 export const nodeEndpoint = (actor: Actor, options: EndpointOptions): NodeEndpoint => {
@@ -40,8 +69,14 @@ export const nodeEndpoint = (actor: Actor, options: EndpointOptions): NodeEndpoi
   return {
     dispose,
     handle: (request, response, body) => {
+      const { host, origin } = request.headers
+      const why = refusal(request, { host, origin }, options)
+      if (why !== undefined) {
+        response.writeHead(403, asJson).end(why)
+        return
+      }
       if (request.auth !== undefined) auths.set(request, request.auth)
-      if (body !== undefined) Object.assign(request, { body })
+      if (body !== undefined) withParsed(request, body)
       listener(request, response)
     }
   }
@@ -52,18 +87,28 @@ export interface WebEndpoint {
   readonly dispose: () => Promise<void>
 }
 
-/** The request with a body that was read before. */
-const withBody = (request: Request, body: unknown): Request =>
-  body === undefined || !request.bodyUsed
-    ? request
-    : new Request(request.url, { method: request.method, headers: request.headers, body: JSON.stringify(body) })
+/** The request with the body that the program has parsed, where it gives one. */
+const withBody = (request: Request, body: unknown): Request => {
+  if (body === undefined || request.method !== "POST") return request
+  const { method, signal, url } = request
+  const headers = new Headers(request.headers)
+  headers.delete("content-length")
+  return new Request(url, { method, headers, signal, body: JSON.stringify(body) })
+}
 
 export const webEndpoint = (actor: Actor, options: EndpointOptions): WebEndpoint => {
   const routes = McpServer.layerHttp({ ...settings(options), path: "*" })
   const { dispose, handler } = HttpRouter.toWebHandler(Layer.provide(routes, actor.layer), { disableLogger: true })
   return {
     dispose,
-    handle: (request, { authInfo, parsedBody } = {}) => {
+    handle: async (request, { authInfo, parsedBody } = {}) => {
+      const { headers, url } = request
+      const why = refusal(
+        request,
+        { host: headers.get("host") ?? new URL(url).host, origin: headers.get("origin") },
+        options
+      )
+      if (why !== undefined) return new Response(why, { status: 403, headers: asJson })
       const asked = withBody(request, parsedBody)
       const principal = principalOf(authInfo)
       return principal === undefined ? handler(asked) : handler(asked, Context.make(Principal, principal))

@@ -15,11 +15,17 @@ export interface CreateMcpHandlerOptions {
    */
   legacy?: "stateless" | "reject" | "sessions" | undefined
   onerror?: ((error: Error) => void) | undefined
+  /** Names of the server beside loopback, or `*` for any; others get 403. The SDK does not have this. */
+  allowedHosts?: Array<string> | undefined
+  /** Origins of pages of other sites, as `https://example.com`, or `*` for any; others get 403. The SDK does not have this. */
+  allowedOrigins?: Array<string> | undefined
   /** Accepted and ignored: an answer is JSON unless it has to be a stream. */
   responseMode?: string | undefined
   /** Accepted and ignored. */
   bus?: unknown
+  /** Accepted and ignored. */
   maxSubscriptions?: number | undefined
+  /** Accepted and ignored: a comment is sent after 15 seconds. */
   keepAliveMs?: number | undefined
 }
 
@@ -66,8 +72,9 @@ const reporting =
 
 /** Serves what a function makes over HTTP, for clients of every revision. Where the function fails, a request is answered by 500. */
 export const createMcpHandler = (factory: Factory, options: CreateMcpHandlerOptions = {}): NodeHandler => {
-  const { legacy = "stateless", onerror } = options
-  const endpointOptions = { sessions: legacy === "sessions" }
+  const { allowedHosts, allowedOrigins, legacy = "stateless", onerror } = options
+  const refused = (error: Error) => report(onerror, error)
+  const endpointOptions = { sessions: legacy === "sessions", allowedHosts, allowedOrigins, refused }
   const revisions = legacy === "reject" ? (["2026-07-28"] as const) : undefined
   let made: Promise<Actor> | undefined
   let isClosed = false

@@ -23,9 +23,11 @@ export interface StreamableHTTPServerTransportOptions {
   onsessionclosed?: ((sessionId: string) => void | Promise<void>) | undefined
   /** When a client that was sent away should come back, in milliseconds. */
   retryInterval?: number | undefined
-  /** Names of the server that requests may have in `Host`, where `enableDnsRebindingProtection`. */
+  /** Names of the server beside loopback, or `*` for any; others get 403. */
   allowedHosts?: Array<string> | undefined
+  /** Origins of pages of other sites, as `https://example.com`, or `*` for any; others get 403. */
   allowedOrigins?: Array<string> | undefined
+  /** `false` admits every host and origin. Default `true`, in the SDK `false`. */
   enableDnsRebindingProtection?: boolean | undefined
   /** Accepted and ignored: events are kept in memory, within limits. */
   eventStore?: unknown
@@ -33,16 +35,21 @@ export interface StreamableHTTPServerTransportOptions {
   enableJsonResponse?: boolean | undefined
 }
 
-const endpointOptions = ({
-  allowedHosts,
-  allowedOrigins,
-  enableDnsRebindingProtection = false,
-  retryInterval,
-  sessionIdGenerator
-}: StreamableHTTPServerTransportOptions): EndpointOptions => ({
+const endpointOptions = (
+  transport: HttpTransport,
+  {
+    allowedHosts,
+    allowedOrigins,
+    enableDnsRebindingProtection = true,
+    retryInterval,
+    sessionIdGenerator
+  }: StreamableHTTPServerTransportOptions
+): EndpointOptions => ({
   sessions: sessionIdGenerator !== undefined,
   retry: retryInterval,
-  ...(enableDnsRebindingProtection && { allowedHosts, allowedOrigins })
+  allowedHosts: enableDnsRebindingProtection ? allowedHosts : ["*"],
+  allowedOrigins: enableDnsRebindingProtection ? allowedOrigins : ["*"],
+  refused: (error) => report(transport.onerror, error)
 })
 
 class HttpTransport implements Transport {
@@ -122,7 +129,7 @@ export class NodeStreamableHTTPServerTransport extends HttpTransport {
 
   constructor(options: StreamableHTTPServerTransportOptions = {}) {
     super()
-    const open = (actor: Actor) => (this.#endpoint = nodeEndpoint(actor, endpointOptions(options)))
+    const open = (actor: Actor) => (this.#endpoint = nodeEndpoint(actor, endpointOptions(this, options)))
     serving(this, options, open, (end) => (this.end = end))
   }
 
@@ -139,7 +146,7 @@ export class WebStandardStreamableHTTPServerTransport extends HttpTransport {
 
   constructor(options: StreamableHTTPServerTransportOptions = {}) {
     super()
-    const open = (actor: Actor) => (this.#endpoint = webEndpoint(actor, endpointOptions(options)))
+    const open = (actor: Actor) => (this.#endpoint = webEndpoint(actor, endpointOptions(this, options)))
     serving(this, options, open, (end) => (this.end = end))
   }
 

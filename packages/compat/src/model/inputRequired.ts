@@ -1,7 +1,5 @@
 /** Results that ask for input (2026-07-28), as handlers build them and read the answers. */
-import { createHmac, timingSafeEqual } from "node:crypto"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
-import { ProtocolError, ProtocolErrorCode } from "./errors.ts"
 import type {
   CreateMessageRequestParams,
   ElicitRequestFormParams,
@@ -50,34 +48,4 @@ export function acceptedContent(responses: Responses, key: string, schema?: Stan
   const result = schema["~standard"].validate(answer["content"])
   if (result instanceof Promise) throw new TypeError("acceptedContent needs a schema that validates synchronously")
   return result.issues === undefined ? result.value : undefined
-}
-
-interface StateOptions {
-  /** At least 32 bytes. */
-  key: Uint8Array | string
-  /** Default 600. */
-  ttlSeconds?: number | undefined
-}
-
-const refused = (): ProtocolError =>
-  new ProtocolError(ProtocolErrorCode.InvalidParams, "The request state is not valid")
-
-/** Signs the state of a request: `mint` gives its text, `verify` gives the value back, for `requestState.verify` of a server. */
-export const createRequestStateCodec = <T>({ key, ttlSeconds = 600 }: StateOptions) => {
-  const sign = (text: string): Buffer => createHmac("sha256", key).update(text).digest()
-  return {
-    mint: async (value: T): Promise<string> => {
-      const text = Buffer.from(JSON.stringify({ value, until: Date.now() + ttlSeconds * 1000 })).toString("base64url")
-      return `${text}.${sign(text).toString("base64url")}`
-    },
-    verify: async (state: string): Promise<T> => {
-      const [text = "", signature = ""] = state.split(".")
-      const given = Buffer.from(signature, "base64url")
-      const own = sign(text)
-      if (given.length !== own.length || !timingSafeEqual(given, own)) throw refused()
-      const { until, value } = JSON.parse(Buffer.from(text, "base64url").toString())
-      if (until < Date.now()) throw refused()
-      return value
-    }
-  }
 }

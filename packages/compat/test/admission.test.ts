@@ -1,0 +1,187 @@
+/** Which hosts and origins are admitted, and the body and the signal that a request has once frameworks have read it. */
+import { createMcpExpressApp } from "@effect-mcp/compat/express"
+import { createMcpHonoApp } from "@effect-mcp/compat/hono"
+import { NodeStreamableHTTPServerTransport } from "@effect-mcp/compat/node"
+import { createMcpHandler, McpServer, WebStandardStreamableHTTPServerTransport } from "@effect-mcp/compat/server"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+import type { Context } from "hono"
+import { createServer, type RequestListener, request as httpRequest } from "node:http"
+
+const call = (text: string) => ({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "tools/call",
+  params: { name: "echo", arguments: { text } }
+})
+
+const serverOf = (call: (signal: AbortSignal) => Promise<void> = async () => {}) => {
+  const server = new McpServer({ name: "echoes", version: "1.0.0" })
+  server.server.registerCapabilities({ tools: {} })
+  server.server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+    await call(mcpReq.signal)
+    return { content: [{ type: "text", text: String(Object(params["arguments"])["text"]) }] }
+  })
+  return server
+}
+
+const base = { "content-type": "application/json", accept: "application/json, text/event-stream" }
+
+interface Names {
+  readonly host?: string
+  readonly origin?: string
+}
+
+/** Connections from loopback, to a server that is named as given. */
+const own: Names = {}
+const foreign: Names = { host: "evil.example", origin: "https://evil.example" }
+const page: Names = { origin: "https://evil.example" }
+const named: Names = { host: "mcp.example.com" }
+
+const post = ({ host, origin }: Names = {}, text = "wire") =>
+  new Request(`http://${host ?? "localhost"}/mcp`, {
+    method: "POST",
+    headers: { ...base, ...(origin !== undefined && { origin }) },
+    body: JSON.stringify(call(text))
+  })
+
+type Options = ConstructorParameters<typeof WebStandardStreamableHTTPServerTransport>[0]
+
+const transportWith = async (options: Options, heard?: (signal: AbortSignal) => Promise<void>) => {
+  const transport = new WebStandardStreamableHTTPServerTransport(options)
+  await serverOf(heard).connect(transport)
+  onTestFinished(() => transport.close())
+  return transport
+}
+
+const settings: ReadonlyArray<{ readonly options: Options; readonly statuses: ReadonlyArray<number> }> = [
+  { options: {}, statuses: [200, 403, 403, 403] },
+  { options: { allowedHosts: ["mcp.example.com"] }, statuses: [200, 403, 403, 200] },
+  { options: { allowedOrigins: ["https://evil.example"] }, statuses: [200, 403, 200, 403] },
+  { options: { enableDnsRebindingProtection: false }, statuses: [200, 200, 200, 200] },
+  { options: { allowedHosts: ["*"], allowedOrigins: ["*"] }, statuses: [200, 200, 200, 200] }
+]
+
+describe("An endpoint", () => {
+  it.each(settings)("of a transport with $options admits by host and origin", async ({ options, statuses }) => {
+    const transport = await transportWith(options)
+    const found = []
+    for (const names of [own, foreign, page, named]) found.push((await transport.handleRequest(post(names))).status)
+    assert.deepStrictEqual(found, statuses)
+  })
+
+  it("of createMcpHandler refuses other names than its own, and reports why", async () => {
+    const errors: Array<string> = []
+    const onerror = ({ message }: Error) => void errors.push(message)
+    const handler = createMcpHandler(() => serverOf(), { allowedHosts: ["mcp.example.com"], onerror })
+    const found = []
+    for (const names of [own, foreign, page, named]) found.push((await handler.fetch(post(names))).status)
+    assert.deepStrictEqual(found, [200, 403, 403, 200])
+    assert.include(errors[0], "evil.example")
+    await handler.close()
+  })
+
+  it("takes the parsed body that the program gives in the place of the one on the wire", async () => {
+    const transport = await transportWith({})
+    const answer = await transport.handleRequest(post({}, "wire"), { parsedBody: call("sanitized by the program") })
+    assert.include(await answer.text(), "sanitized by the program")
+  })
+
+  it("aborts the handler when a request with a parsed body is aborted", async () => {
+    const controller = new AbortController()
+    let heard = (_aborted: boolean): void => undefined
+    const ended = new Promise<boolean>((resolve) => (heard = resolve))
+    const transport = await transportWith({}, (signal) => {
+      const over = new Promise<void>((resolve) => {
+        signal.addEventListener("abort", () => resolve())
+      }).then(() => heard(signal.aborted))
+      controller.abort()
+      return over
+    })
+    const request = new Request(post(), { signal: controller.signal })
+    const answer = transport.handleRequest(request, { parsedBody: call("late") }).catch(() => undefined)
+    assert.isTrue(await ended)
+    await answer
+  })
+})
+
+const listening = async (listener: RequestListener): Promise<number> => {
+  const http = createServer(listener)
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve))
+  onTestFinished(() => {
+    http.closeAllConnections()
+    http.close()
+  })
+  const address = http.address()
+  return typeof address === "object" && address !== null ? address.port : 0
+}
+
+/** The status of a POST with these names; `fetch` would set `Host` itself. */
+const ask = (port: number, names: Names): Promise<{ readonly status: number | undefined; readonly text: string }> =>
+  new Promise((resolve, reject) => {
+    const headers = { ...base, ...names }
+    const request = httpRequest({ port, host: "127.0.0.1", method: "POST", path: "/mcp", headers }, (response) => {
+      let text = ""
+      response.setEncoding("utf8")
+      response.on("data", (chunk: string) => (text += chunk))
+      response.on("end", () => resolve({ status: response.statusCode, text }))
+    })
+    request.on("error", reject)
+    request.end(JSON.stringify(call("wire")))
+  })
+
+const nodeTransport = async () => {
+  const transport = new NodeStreamableHTTPServerTransport()
+  await serverOf().connect(transport)
+  onTestFinished(() => transport.close())
+  return transport
+}
+
+const apps = [
+  { options: {}, statuses: [200, 403, 403, 403] },
+  { options: { host: "0.0.0.0" }, statuses: [200, 403, 403, 403] },
+  { options: { host: "0.0.0.0", allowedHosts: ["mcp.example.com", "127.0.0.1"] }, statuses: [200, 403, 403, 200] },
+  { options: { host: "0.0.0.0", allowedOrigins: ["evil.example"] }, statuses: [200, 403, 200, 403] }
+]
+
+describe("An app", () => {
+  it.each(apps)("of Express with $options admits by host and origin", async ({ options, statuses }) => {
+    const transport = await nodeTransport()
+    const app = createMcpExpressApp({ ...options, jsonLimit: "1mb" })
+    app.post("/mcp", (request, response) => void transport.handleRequest(request, response, request.body))
+    const port = await listening(app)
+    const found = []
+    for (const names of [own, foreign, page, named]) found.push((await ask(port, names)).status)
+    assert.deepStrictEqual(found, statuses)
+  })
+
+  it("of Express refuses bodies over its jsonLimit", async () => {
+    const transport = await nodeTransport()
+    const app = createMcpExpressApp({ jsonLimit: "10b" })
+    app.post("/mcp", (request, response) => void transport.handleRequest(request, response, request.body))
+    assert.strictEqual((await ask(await listening(app), own)).status, 413)
+  })
+
+  it("of node:http may give a parsed body in the place of the one on the wire", async () => {
+    const transport = await nodeTransport()
+    const port = await listening((request, response) => void transport.handleRequest(request, response, call("clean")))
+    const { text } = await ask(port, own)
+    assert.include(text, "clean")
+  })
+
+  it("of Hono admits by host and origin, and has the parsed body", async () => {
+    const transport = await transportWith({})
+    const app = createMcpHonoApp({ host: "0.0.0.0", allowedHosts: ["mcp.example.com"] })
+    const bodies: Array<unknown> = []
+    app.post("/mcp", (context: Context) => {
+      const parsedBody: unknown = context.get("parsedBody")
+      bodies.push(parsedBody)
+      return transport.handleRequest(context.req.raw, { parsedBody })
+    })
+    const found = []
+    for (const names of [own, foreign, page, named]) found.push((await app.request(post(names))).status)
+    assert.deepStrictEqual(found, [403, 403, 403, 200])
+    assert.deepStrictEqual(bodies, [call("wire")])
+    const invalid = new Request("http://mcp.example.com/mcp", { method: "POST", headers: base, body: "{" })
+    assert.strictEqual((await app.request(invalid)).status, 400)
+  })
+})
