@@ -1,6 +1,6 @@
 /** Sessions whose requests run at the node where each arrives (`calls: "anywhere"`). */
 import { Nodes } from "@effect-mcp/nodes"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect, Fiber, type Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { Reply } from "../../server/test/http/support/http.ts"
@@ -261,6 +261,40 @@ describe("A node that runs requests of another node's session", () => {
       yield* Effect.repeat(user.call(3, "which"), { until: ({ status }) => status === 200 })
       assert.strictEqual((yield* user.delete(3)).status, 204)
       assert.strictEqual((yield* user.call(2, "which")).status, 404)
+    })
+  )
+
+  it.live("serves one session after the end of another that drew the same number", () =>
+    Effect.gen(function* () {
+      let drawn = 0
+      const draws = vi.spyOn(crypto, "getRandomValues").mockImplementation((array) => {
+        // The first two numbers are the same.
+        if (array instanceof Uint32Array) array[0] = Math.floor(drawn++ / 2) * 16
+        return array
+      })
+      yield* Effect.addFinalizer(() => Effect.sync(() => draws.mockRestore()))
+      const nodes = yield* three()
+      const ended = yield* opened(nodes, version)
+      const lasting = yield* opened(nodes, version)
+      assert.strictEqual((yield* ended.delete(1)).status, 204)
+      assert.strictEqual(yield* lasting.which(2), 2)
+      assert.strictEqual((yield* ended.call(2, "which")).status, 404)
+      assert.isAbove(drawn, 2)
+    })
+  )
+
+  it.live("leaves a request of 2026-07-28 that names the session to that node", () =>
+    Effect.gen(function* () {
+      const nodes = yield* three()
+      const session = yield* openSession(nodes.at(1), version)
+      yield* welcome(nodes.user(session, version), 2)
+      const headers = { "mcp-session-id": session.id, "mcp-protocol-version": undefined }
+      const answerOf = (node: number) =>
+        Effect.flatMap(
+          nodes.at(node).post("tools/call", { name: "which", arguments: {} }, headers),
+          ({ json, status }) => Effect.map(json, (answer) => ({ status, answer }))
+        )
+      assert.deepStrictEqual(yield* answerOf(2), yield* answerOf(1))
     })
   )
 

@@ -42,7 +42,7 @@ export class GuestEndpoint {
           ? this.renew(message)
           : message.kind === "send"
             ? this.send(request.session, message.message)
-            : guests.receive(message)
+            : guests.receive(message, request.session)
               ? {}
               : undefined
     return answer === undefined ? notHere : Effect.succeed(answerOf(answer))

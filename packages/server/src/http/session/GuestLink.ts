@@ -79,7 +79,10 @@ const none: Client = { address: undefined, principal: undefined }
 
 export interface Options {
   readonly server: string
-  readonly nodes: Nodes["Service"]
+  readonly nodes: {
+    readonly directory: Pick<Nodes["Service"]["directory"], "node">
+    readonly relay: Pick<Nodes["Service"]["relay"], "send">
+  }
   readonly clock: Clock.Clock
   /** Answers messages of this node to itself. */
   readonly own: () => Iterable<RelayEndpoint>
@@ -119,8 +122,8 @@ export class GuestLink {
         : nodes.relay.send(node, request)
     )
     return Effect.scoped(
-      Effect.flatMap(answered, ({ body }) =>
-        typeof body === "string"
+      Effect.flatMap(answered, ({ body, status }) =>
+        status === 200 && typeof body === "string"
           ? // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node that knows the secret wrote it
             Effect.succeed(JSON.parse(body) as Answers[M["kind"]])
           : unreadable

@@ -14,7 +14,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { McpServer } from "../../dispatch/Server.ts"
-import type { Nodes, RelayError } from "../../session/Nodes.ts"
+import { isModern } from "../../dispatch/StatelessEra.ts"
+import type { Nodes } from "../../session/Nodes.ts"
 import { type HttpRequest, ownerOf, principalOf } from "../request/HttpRequest.ts"
 import type { HttpExchange } from "../request/HttpExchange.ts"
 import type { GuestLink, Joined, Kept, ToGuest } from "./GuestLink.ts"
@@ -29,9 +30,12 @@ import { cursorOf, lastEventIdHeader } from "./StreamName.ts"
 
 type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse>
 
-/** Whether a request may run at a guest. A call that makes a task may not: the task is looked for where the session is held. */
-const isLocal = ({ method, params }: JsonRpc.Request): boolean =>
-  MethodInfo.ofRequest(method)?.anyNode === true && params?.["task"] === undefined
+/**
+ * Whether a request may run at a guest. A call that makes a task may not: the task is looked for where the session is held. A request of
+ * the stateless era is answered there without its session.
+ */
+const isLocal = (request: JsonRpc.Request): boolean =>
+  MethodInfo.ofRequest(request.method)?.anyNode === true && request.params?.["task"] === undefined && !isModern(request)
 
 /** How long a session without requests here is kept as a guest, in milliseconds. */
 const used = 10_000
@@ -194,7 +198,7 @@ export class GuestSessions implements Entries {
     const { node, now } = link
     const guest: Guest = {
       id,
-      number: drawGuest(),
+      number: drawGuest(this.byNumber),
       session: undefined,
       home,
       node,
@@ -265,7 +269,7 @@ export class GuestSessions implements Entries {
 
   private forget(guest: Guest): void {
     if (this.guests.get(guest.id) === guest) this.guests.delete(guest.id)
-    this.byNumber.delete(guest.number)
+    if (this.byNumber.get(guest.number) === guest) this.byNumber.delete(guest.number)
   }
 
   /** The session has ended, or is not used here any more. */
@@ -345,10 +349,10 @@ export class GuestSessions implements Entries {
 
   // ---- messages of the node that holds a session
 
-  /** Takes a message of the node that holds a session; false where there is no such guest. */
-  receive(told: ToGuest): boolean {
+  /** Takes a message of the node that holds a session; false where that session has no such guest. */
+  receive(told: ToGuest, session: string): boolean {
     const guest = this.byNumber.get(told.guest)
-    if (guest === undefined) return false
+    if (guest?.id !== session) return false
     if (told.kind === "message") this.deliver(guest, told.message)
     else {
       guest.told = this.now
@@ -370,17 +374,12 @@ export class GuestSessions implements Entries {
   private forward(session: GuestSession, message: JsonRpc.Message): void {
     const { fork, link } = this.options
     const home = this.guests.get(session.id)?.home
-    const unsent = Effect.sync(() => JsonRpc.isRequest(message) && session.unanswered(message.id, true))
-    const said: Effect.Effect<{ readonly sent: boolean }, RelayError> =
-      home === undefined ? Effect.succeed({ sent: false }) : link.say(home, session.id, { kind: "send", message })
-    fork(
-      Effect.asVoid(
-        Effect.matchEffect(said, {
-          onFailure: () => unsent,
-          onSuccess: ({ sent }) => (sent ? Effect.void : unsent)
-        })
-      )
-    )
+    const unsent = Effect.sync(() => {
+      if (JsonRpc.isRequest(message)) session.unanswered(message.id, true)
+    })
+    if (home === undefined) return void fork(unsent)
+    const said = Effect.timeout(link.say(home, session.id, { kind: "send", message }), patience)
+    fork(Effect.matchEffect(said, { onFailure: () => unsent, onSuccess: ({ sent }) => (sent ? Effect.void : unsent) }))
   }
 
   /** Waits until no guest runs a request. */

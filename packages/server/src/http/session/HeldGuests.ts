@@ -12,8 +12,12 @@ import type { RelayError } from "../../session/Relay.ts"
 import type { ToGuest } from "./GuestLink.ts"
 import { addressee, askedBy } from "./questionIds.ts"
 
+/** How long a message may wait: for its guest to be known, and for the node of its guest to take it, in milliseconds. */
+const patience = 5000
 /** Messages for guests that are not known yet, after another node held the session. */
 const unclaimed = 64
+/** Characters of these messages. */
+const unclaimedLength = 4 * 1024 * 1024
 /** How long a guest whose grant has ended is remembered, in milliseconds: its requests may still wait for answers. */
 const remembered = 60_000
 
@@ -29,7 +33,8 @@ export interface Link {
 }
 
 export interface Options {
-  readonly session: { readonly id: string; isRunning(id: JsonRpc.Id): boolean }
+  /** Another node held it before where `epoch` is beyond 1: its guests may not be known yet. */
+  readonly session: { readonly id: string; readonly epoch: number; isRunning(id: JsonRpc.Id): boolean }
   readonly link: Link
   readonly fork: (effect: Effect.Effect<void>) => void
 }
@@ -39,13 +44,16 @@ type Told = ToGuest extends infer T ? (T extends ToGuest ? Omit<T, "guest"> : ne
 export class HeldGuests {
   private readonly options: Options
   private readonly guests = new Map<number, Guest>()
-  private early: Array<readonly [guest: number, message: JsonRpc.Message]> = []
+  private early: Array<readonly [guest: number, message: JsonRpc.Message, length: number]> = []
+  /** Until when guests may become known that the node before had, in milliseconds of the monotonic clock. */
+  private readonly claimed: number
   private level: LoggingLevel | undefined
   private ending: Deferred.Deferred<void> | undefined = undefined
 
   constructor(options: Options, level: LoggingLevel | undefined) {
     this.options = options
     this.level = level
+    this.claimed = options.session.epoch > 1 ? options.link.now + patience : -Infinity
   }
 
   /** Lets a node run requests for `left` milliseconds; false once the session ends. */
@@ -92,10 +100,25 @@ export class HeldGuests {
   private pass(guest: number, message: JsonRpc.Message): true {
     const { fork, link, session } = this.options
     const node = this.nodeOf(guest)
-    if (node === undefined) {
-      if (this.early.push([guest, message]) > unclaimed) this.early.shift()
-    } else fork(Effect.ignore(link.say(node, session.id, { kind: "message", guest, message })))
+    if (node === undefined) this.keep(guest, message)
+    else fork(Effect.ignore(Effect.timeout(link.say(node, session.id, { kind: "message", guest, message }), patience)))
     return true
+  }
+
+  /** Keeps a message for a guest that may become known; the oldest ones make room. */
+  private keep(guest: number, message: JsonRpc.Message): void {
+    const { fork, link } = this.options
+    const left = this.claimed - link.now
+    if (left <= 0) return
+    if (this.early.length === 0) {
+      const clear = Effect.sync(() => {
+        this.early = []
+      })
+      fork(Effect.andThen(Effect.sleep(left), clear))
+    }
+    this.early.push([guest, message, JsonRpc.encode(message).length])
+    let length = this.early.reduce((sum, [, , own]) => sum + own, 0)
+    while (this.early.length > unclaimed || length > unclaimedLength) length -= this.early.shift()?.[2] ?? length
   }
 
   // ---- changes of the session

@@ -15,8 +15,11 @@ const perGuest = 2 ** 24
 /** The id of the first question of the node that holds the session. */
 export const firstIdIn = (epoch: number): number => (epoch - 1) * perEpoch + 1
 
-/** A number for a new guest, of 28 bits. */
-export const drawGuest = (): number => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) >>> 4
+/** A number for a new guest, of 28 bits, which no guest in `taken` has. */
+export const drawGuest = (taken: { has(guest: number): boolean }): number => {
+  const number = (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) >>> 4
+  return taken.has(number) ? drawGuest(taken) : number
+}
 
 /** The id of the first question of a guest. */
 export const firstIdOf = (guest: number): number => firstOfAll + guest * perGuest
