@@ -406,10 +406,24 @@ export const faults: ReadonlyArray<Fault> = [
     test: guests
   },
   {
+    name: "Guests of two sessions have the same number",
+    file: "packages/server/src/http/session/questionIds.ts",
+    from: "return taken.has(number) ? drawGuest(taken) : number",
+    to: "return number",
+    test: guests
+  },
+  {
+    name: "A request of 2026-07-28 that names a session runs in it at a guest",
+    file: "packages/server/src/http/session/GuestSessions.ts",
+    from: " && !isModern(request)",
+    to: "",
+    test: guests
+  },
+  {
     name: "An answer that comes before a guest has found the new node is lost",
     file: "packages/server/src/http/session/HeldGuests.ts",
-    from: "if (this.early.push([guest, message]) > unclaimed) this.early.shift()",
-    to: "this.early = []",
+    from: "if (node === undefined) this.keep(guest, message)",
+    to: "if (node === undefined) return true",
     test: guests
   }
 ]

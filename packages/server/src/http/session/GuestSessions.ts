@@ -267,6 +267,14 @@ export class GuestSessions implements Entries {
     this.pause = Math.min(Math.max(left / 2, 10), longest)
   }
 
+  /** This node holds the session from now on: what the node before has granted is void. */
+  held(id: string): void {
+    const guest = this.guests.get(id)
+    if (guest === undefined) return
+    guest.told = this.now
+    guest.until = 0
+  }
+
   private forget(guest: Guest): void {
     if (this.guests.get(guest.id) === guest) this.guests.delete(guest.id)
     if (this.byNumber.get(guest.number) === guest) this.byNumber.delete(guest.number)

@@ -123,8 +123,8 @@ export class HeldGuests {
 
   // ---- changes of the session
 
-  /** Tells all guests; waits for each until its grant has ended. */
-  private tell(told: Told): Effect.Effect<void> {
+  /** Tells all guests; waits for each until its grant has ended, and as `untold` does for one whose node cannot be reached. */
+  private tell(told: Told, untold: Effect.Effect<void> = Effect.never): Effect.Effect<void> {
     const { link, session } = this.options
     return Effect.suspend(() => {
       const { now } = link
@@ -132,7 +132,7 @@ export class HeldGuests {
       return Effect.forEach(
         current,
         ([guest, { node, until }]) => {
-          const said = Effect.catch(link.say(node, session.id, { ...told, guest }), () => Effect.never)
+          const said = Effect.catch(Effect.asVoid(link.say(node, session.id, { ...told, guest })), () => untold)
           return Effect.timeoutOption(said, until - now)
         },
         { concurrency: "unbounded", discard: true }
@@ -149,9 +149,12 @@ export class HeldGuests {
     })
   }
 
-  /** Another node will hold the session, or none: guests run nothing new of it meanwhile. */
-  revoke(): void {
-    if (this.ending === undefined) this.options.fork(this.tell({ kind: "revoke" }))
+  /**
+   * Another node will hold the session, or none: over once guests run nothing new of it. A guest that cannot be reached is not waited for:
+   * its node may be gone, and this one is to leave.
+   */
+  revoke(): Effect.Effect<void> {
+    return Effect.suspend(() => (this.ending === undefined ? this.tell({ kind: "revoke" }, Effect.void) : Effect.void))
   }
 
   /** The session has ended: guests end its requests. A second call does nothing. */

@@ -129,10 +129,11 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   /** Requests that run are answered by an error with the reason; then all of the session ends. */
   close(reason: string): Effect.Effect<void> {
     return Effect.suspend(() => {
-      this.guests?.revoke()
+      // Not in the scope of the endpoint, which may be closing.
+      const revoked = this.guests && this.config.runFork(this.guests.revoke())
       this.session?.peer.interrupt(reason)
       this.opening?.interruptUnsafe()
-      return Effect.andThen(
+      const closed = Effect.andThen(
         this.fiber === undefined ? Effect.void : Fiber.interrupt(this.fiber),
         Effect.suspend(() => {
           for (const id of this.responses?.keys() ?? []) this.refuse(id, reason)
@@ -142,6 +143,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
           return this.config.shared === undefined ? log.close : log.end
         })
       )
+      return revoked === undefined ? closed : Effect.andThen(closed, Effect.asVoid(Fiber.await(revoked)))
     })
   }
 

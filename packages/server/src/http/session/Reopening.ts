@@ -27,6 +27,8 @@ export interface Options {
   readonly config: Config
   readonly exchanges: { readonly admits: boolean; readonly draining: boolean }
   readonly node: NodeSessions
+  /** Learns of each session that is opened here. */
+  readonly guests: { held(id: string): void } | undefined
   readonly fork: Fork
 }
 
@@ -72,7 +74,7 @@ export class Reopening {
   }
 
   private restored(id: string, { epoch, record }: Here, http: HttpRequest): Effect.Effect<ErrorResponse | undefined> {
-    const { config, exchanges, server, table } = this.options
+    const { config, exchanges, guests, server, table } = this.options
     return Effect.suspend(() => {
       const session = new HttpSession(id, principalOf(http), http.address, config, epoch)
       // Guests may ask for answers that come before they have found this node.
@@ -89,6 +91,7 @@ export class Reopening {
         Effect.flatMap(Effect.exit(interruptible(connected)), (exit) => {
           if (Exit.isSuccess(exit) && !exchanges.draining) {
             table.add(session)
+            guests?.held(id)
             return Effect.succeed(undefined)
           }
           const logged = Exit.isSuccess(exit)

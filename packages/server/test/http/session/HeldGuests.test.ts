@@ -1,7 +1,9 @@
 /** The guests of a session: messages of its client for guests that are not known, and nodes that do not answer. */
-import type { RelayError } from "@effect-mcp/server/Nodes"
+import { RelayError } from "@effect-mcp/server/Nodes"
+import { anonymous } from "@effect-mcp/core/Principal"
+import { HttpSession } from "@effect-mcp/server/internal/HttpSession"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, type Fiber } from "effect"
+import { Clock, Context, Deferred, Duration, Effect, type Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { ToGuest } from "../../../src/http/session/GuestLink.ts"
 import { HeldGuests } from "../../../src/http/session/HeldGuests.ts"
@@ -94,6 +96,60 @@ describe("A node that does not answer", () => {
       assert.strictEqual(running.size, 1)
       yield* TestClock.adjust("5 seconds")
       assert.strictEqual(running.size, 0)
+    })
+  )
+})
+
+describe("A session that is closed since its node leaves", () => {
+  const closed = Effect.fnUntraced(function* (say: () => Effect.Effect<object, RelayError>) {
+    const config = {
+      clock: yield* Clock.Clock,
+      context: Context.empty(),
+      runFork: Effect.runForkWith(yield* Effect.context<never>()),
+      store: undefined,
+      shared: undefined,
+      sessionless: false,
+      window: Duration.minutes(2),
+      grace: Duration.seconds(10),
+      retry: Duration.seconds(1),
+      leftBehind: () => {},
+      ended: () => {}
+    }
+    const { guests, said } = yield* held(1, say)
+    guests.admit(1, "node", 1000)
+    const session = new HttpSession("session", anonymous, undefined, config)
+    session.guests = guests
+    const closing = yield* Effect.forkChild(session.close("The server is shutting down"))
+    yield* TestClock.adjust(0)
+    assert.deepStrictEqual(said, [{ kind: "revoke", guest: 1 }])
+    return closing
+  })
+
+  it.effect("is closed once its guests know", () =>
+    Effect.gen(function* () {
+      const told = yield* Deferred.make<object>()
+      const closing = yield* closed(() => Deferred.await(told))
+      assert.isUndefined(closing.pollUnsafe())
+      yield* Deferred.succeed(told, {})
+      yield* TestClock.adjust(0)
+      assert.isDefined(closing.pollUnsafe())
+    })
+  )
+
+  it.effect("is closed at the end of the grant of a guest that does not answer", () =>
+    Effect.gen(function* () {
+      const closing = yield* closed(() => Effect.never)
+      yield* TestClock.adjust(999)
+      assert.isUndefined(closing.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.isDefined(closing.pollUnsafe())
+    })
+  )
+
+  it.effect("does not wait for a guest whose node cannot be reached", () =>
+    Effect.gen(function* () {
+      const gone = new RelayError({ reason: "NotSent", message: "No node is there" })
+      assert.isDefined((yield* closed(() => Effect.fail(gone))).pollUnsafe())
     })
   )
 })
