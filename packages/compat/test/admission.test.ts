@@ -5,7 +5,8 @@ import { NodeStreamableHTTPServerTransport } from "@effect-mcp/compat/node"
 import { createMcpHandler, McpServer, WebStandardStreamableHTTPServerTransport } from "@effect-mcp/compat/server"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import type { Context } from "hono"
-import { createServer, type RequestListener, request as httpRequest } from "node:http"
+import { createServer, IncomingMessage, type RequestListener, request as httpRequest, ServerResponse } from "node:http"
+import { Socket } from "node:net"
 
 const call = (text: string) => ({
   jsonrpc: "2.0",
@@ -159,6 +160,23 @@ describe("An app", () => {
     const app = createMcpExpressApp({ jsonLimit: "10b" })
     app.post("/mcp", (request, response) => void transport.handleRequest(request, response, request.body))
     assert.strictEqual((await ask(await listening(app), own)).status, 413)
+  })
+
+  it("of HTTP/2 is reached by its authority", async () => {
+    const transport = await nodeTransport()
+    const statuses = []
+    for (const authority of ["localhost", "evil.example"]) {
+      const request = Object.assign(new IncomingMessage(new Socket()), {
+        method: "POST",
+        headers: { ...base, ":authority": authority }
+      })
+      const response = new ServerResponse(request)
+      const ended = new Promise<void>((resolve) => Object.assign(response, { end: () => resolve() }))
+      await transport.handleRequest(request, response, call("wire"))
+      await ended
+      statuses.push(response.statusCode)
+    }
+    assert.deepStrictEqual(statuses, [200, 403])
   })
 
   it("of node:http may give a parsed body in the place of the one on the wire", async () => {

@@ -50,5 +50,26 @@ export const faults: ReadonlyArray<Fault> = [
     from: "(async () => callback())().catch((error) => this.#caught(error))",
     to: "(async () => callback())()",
     test: "packages/compat/test/connect.test.ts"
+  },
+  {
+    name: "an endpoint admits every host",
+    file: "packages/compat/src/http/validation.ts",
+    from: 'done?.has("host") === true ?',
+    to: 'done?.has("host") !== false ?',
+    test: "packages/compat/test/admission.test.ts"
+  },
+  {
+    name: "a signed state of one user is verified for another",
+    file: "packages/compat/src/request/requestState.ts",
+    from: "owner !== ownerOf(context)",
+    to: "owner === null",
+    test: "packages/compat/test/state.test.ts"
+  },
+  {
+    name: "the answer to initialize does not wait for onsessioninitialized",
+    file: "packages/compat/src/server/Actor.ts",
+    from: "arrival === undefined ? next",
+    to: "arrival !== null ? next",
+    test: "packages/compat/test/callbacks.test.ts"
   }
 ]

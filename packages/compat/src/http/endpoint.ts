@@ -69,8 +69,9 @@ export const nodeEndpoint = (actor: Actor, options: EndpointOptions): NodeEndpoi
   return {
     dispose,
     handle: (request, response, body) => {
-      const { host, origin } = request.headers
-      const why = refusal(request, { host, origin }, options)
+      // HTTP/2 has the name of the host in a header of its own.
+      const { ":authority": authority, host = authority, origin } = request.headers
+      const why = refusal(request, { host: host?.toString(), origin }, options)
       if (why !== undefined) {
         response.writeHead(403, asJson).end(why)
         return
