@@ -1,11 +1,15 @@
-/** How the actor finds the definition of a request. */
+/** How the actor finds the definition of a message. */
 import type { RequestInfo } from "./Context.ts"
 import type { Definition } from "./Definition.ts"
 
-/** The definition of a request; `initialize` has no other info. */
+/** What the client has said of itself; a notification does not repeat it. */
+export type ClientFields = Pick<RequestInfo, "clientCapabilities" | "clientInfo">
+
+/** The definition of a message; `initialize` and notifications have no other info. */
 export type Choose = (
-  request: Pick<RequestInfo, "envelope"> & {
+  message: Pick<RequestInfo, "envelope"> & {
     readonly outbound: Pick<RequestInfo["outbound"], "connection">
     readonly era: "legacy" | "modern"
+    readonly client?: ClientFields | undefined
   }
 ) => Definition | PromiseLike<Definition>

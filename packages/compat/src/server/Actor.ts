@@ -25,6 +25,7 @@ import { answer } from "../request/answer.ts"
 import type { Choose } from "../request/Choose.ts"
 import type { Announcer, Definition, List } from "../request/Definition.ts"
 import { plain } from "../model/plain.ts"
+import { errorOf } from "../model/report.ts"
 
 type Declared = Pick<ServerOptions, "experimental" | "extensions">
 
@@ -52,6 +53,16 @@ const declared = <A extends object>(result: A, definition: Definition) => ({
   capabilities: plain<ServerCapabilities>(definition.capabilities()),
   ...(definition.instructions === undefined ? undefined : { instructions: definition.instructions })
 })
+
+/** The era of a notification: a session's, and without one that of the header. */
+const eraOf = (
+  { headers }: Parameters<Choose>[0]["envelope"],
+  session: McpServer.Session | undefined
+): "legacy" | "modern" => {
+  const isModern =
+    session === undefined ? headers?.["mcp-protocol-version"] === "2026-07-28" : session.negotiated === undefined
+  return isModern ? "modern" : "legacy"
+}
 
 export class Actor implements Announcer {
   readonly #lists = new Changes()
@@ -82,9 +93,9 @@ export class Actor implements Announcer {
       unknownMethods: "middleware",
       // Programs of the SDK expect every level until a client asks for another.
       logging: { level: "debug" },
-      features: Layer.mergeAll(this.#announcements, this.#middleware, this.#hook(first)),
-      onInitialize: (result, { connection }) =>
-        Effect.map(this.#choose({ envelope: {}, outbound: { connection }, era: "legacy" }), (definition) =>
+      features: Layer.mergeAll(this.#announcements, this.#middleware, this.#hook(choose, first)),
+      onInitialize: (result, { connection, ...client }) =>
+        Effect.map(this.#choose({ envelope: {}, outbound: { connection }, era: "legacy", client }), (definition) =>
           declared(result, definition)
         )
     }
@@ -126,7 +137,7 @@ export class Actor implements Announcer {
     return Middleware.layer<RequestServices>((request, next) =>
       Effect.flatMap(RequestContext, (info) =>
         Effect.flatMap(
-          this.#choose({ ...info, era: info.revision.era === "stateless" ? "modern" : "legacy" }),
+          this.#choose({ ...info, client: info, era: info.revision.era === "stateless" ? "modern" : "legacy" }),
           (definition) => this.#answer(definition, request, next)
         )
       )
@@ -162,11 +173,19 @@ export class Actor implements Announcer {
   }
 
   /** Sees what no middleware sees: notifications, and the first request of a session. */
-  #hook(first: Definition) {
-    return Middleware.inbound(({ message, session }, next) => {
+  #hook(choose: Choose, first: Definition) {
+    const notify = async (chosen: Parameters<Choose>[0], method: string, params: JsonObject) => {
+      try {
+        const definition = await choose(chosen)
+        definition.notified(method, params)
+      } catch (error) {
+        first.failed(errorOf(error))
+      }
+    }
+    return Middleware.inbound(({ envelope, message, outbound, session }, next) => {
       const { method, params = noParams } = message
       const arrival = this.#arrived(session)
-      if (!("id" in message)) first.notified(method, { ...params })
+      if (!("id" in message)) void notify({ envelope, outbound, era: eraOf(envelope, session) }, method, { ...params })
       return arrival === undefined ? next : Effect.andThen(arrival, next)
     })
   }
@@ -208,8 +227,7 @@ export class Actor implements Announcer {
       const ended = await Promise.allSettled([...this.#closers].map((close) => close()))
       await this.#runtime.dispose()
       for (const end of ended) {
-        if (end.status === "rejected")
-          this.#failed(end.reason instanceof Error ? end.reason : new Error(String(end.reason)))
+        if (end.status === "rejected") this.#failed(errorOf(end.reason))
       }
     })())
   }

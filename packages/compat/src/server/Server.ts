@@ -3,6 +3,7 @@
  *
  * Owns the definition that its actor reads, and what a program may send outside of a request.
  */
+import type { Connection } from "@effect-mcp/core/RequestContext"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import * as Effect from "effect/Effect"
 import { SdkError, SdkErrorCode } from "../model/errors.ts"
@@ -23,6 +24,7 @@ import type {
   ServerCapabilities
 } from "../model/types.ts"
 import { ask, isSchema } from "../request/Context.ts"
+import type { KnownClient } from "../request/KnownClient.ts"
 import { currentContext, heldContext } from "../request/current.ts"
 import type { QuestionOptions, ServerContext } from "../request/ServerContext.ts"
 import type { Announcer, CacheHint, Definition, Handler, List } from "../request/Definition.ts"
@@ -54,6 +56,14 @@ export interface CustomMethod<P extends StandardSchemaV1> {
   result?: StandardSchemaV1 | undefined
 }
 
+/** How a server is served that a factory made, by the actor of all that it makes. */
+export interface Shared {
+  readonly actor: Announcer
+  /** Where the server lasts as long as a connection. */
+  readonly connection?: Connection | undefined
+  readonly client?: KnownClient | undefined
+}
+
 /** A request as a handler gets it. */
 interface AskedRequest {
   method: string
@@ -81,8 +91,7 @@ export class Server implements Definition {
   readonly #notifications = new Map<string, (notification: Notification) => unknown>()
   #capabilities: ServerCapabilities
   #connected: Connected | undefined = undefined
-  /** The actor of many definitions, whose factory made this one. */
-  #shared: Announcer | undefined = undefined
+  #shared: Shared | undefined = undefined
 
   constructor(info: Implementation, options: ServerOptions = {}) {
     this.info = info
@@ -198,13 +207,21 @@ export class Server implements Definition {
     await this.#connected?.close()
   }
 
-  /** Called for a definition that a factory made: it announces by the actor that serves it. */
-  serveBy(actor: Announcer): void {
-    this.#shared = actor
+  /** Called for a definition that a factory made. */
+  serveBy(shared: Shared): void {
+    this.#shared = shared
+  }
+
+  get #connection(): Connection | undefined {
+    return this.#connected?.connection() ?? this.#shared?.connection
+  }
+
+  get #client(): KnownClient | undefined {
+    return this.#connected?.client() ?? this.#shared?.client
   }
 
   get #actor(): Announcer | undefined {
-    return this.#connected?.actor ?? this.#shared
+    return this.#connected?.actor ?? this.#shared?.actor
   }
 
   isConnected(): boolean {
@@ -240,23 +257,23 @@ export class Server implements Definition {
   ): Promise<void> {
     const context = currentContext(this)
     if (context !== undefined) return context.mcpReq.log(level, data, logger)
-    this.#connected?.connection()?.notify("notifications/message", { level, data, ...(logger && { logger }) })
+    this.#connection?.notify("notifications/message", { level, data, ...(logger && { logger }) })
   }
 
   /** What the client declared, and how it names itself; undefined before its handshake, and where it has none (2026-07-28). */
   getClientCapabilities(): ClientCapabilities | undefined {
-    return this.#connected?.client()?.capabilities
+    return this.#client?.capabilities
   }
 
   getClientVersion(): Implementation | undefined {
-    return this.#connected?.client()?.info
+    return this.#client?.info
   }
 
   /** Sends a notification: with the request whose handler calls this, else to the client of the connection. */
   async notification({ method, params }: Notification): Promise<void> {
     const context = currentContext(this)
     if (context !== undefined) return context.mcpReq.notify({ method, params })
-    this.#connected?.connection()?.notify(method, params)
+    this.#connection?.notify(method, params)
   }
 
   /** Asks the client: in the request whose handler calls this, else over the connection. A schema, as in v1, is ignored. */
@@ -268,7 +285,7 @@ export class Server implements Definition {
     const options = schema === undefined || isSchema(schema) ? last : schema
     const context = currentContext(this)
     if (context !== undefined) return context.mcpReq.send(asked, options)
-    const input = this.#connected?.connection()?.input
+    const input = this.#connection?.input
     if (input === undefined) {
       const message = `There is no connection to send ${asked.method} over; ask in a handler, where the client's request is open`
       throw new SdkError(SdkErrorCode.NotConnected, message)

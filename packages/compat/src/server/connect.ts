@@ -5,9 +5,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { SdkError, SdkErrorCode } from "../model/errors.ts"
-import { plain } from "../model/plain.ts"
-import type { ClientCapabilities, Implementation } from "../model/types.ts"
 import type { Definition } from "../request/Definition.ts"
+import { type KnownClient, knownClient } from "../request/KnownClient.ts"
 import { Actor, type Arrival } from "./Actor.ts"
 import { opened } from "./messages.ts"
 import type { Transport } from "./Transport.ts"
@@ -37,9 +36,7 @@ export interface Connected {
   readonly close: () => Promise<void>
   /** The connection of the client, once there is one. */
   readonly connection: () => Connection | undefined
-  readonly client: () =>
-    | { readonly info: Implementation | undefined; readonly capabilities: ClientCapabilities }
-    | undefined
+  readonly client: () => KnownClient | undefined
 }
 
 /** Serves one connection over the messages of a transport. */
@@ -107,8 +104,7 @@ export const connectTo = (definition: Definition, transport: Transport, closed: 
     client: () => {
       const negotiated = session?.negotiated
       if (negotiated === undefined) return undefined
-      const { clientCapabilities, clientInfo } = negotiated
-      return { info: plain(clientInfo ?? null) ?? undefined, capabilities: plain(clientCapabilities) }
+      return knownClient(negotiated)
     }
   }
 }

@@ -2,6 +2,7 @@
 import { authOf } from "../request/auth.ts"
 import type { Choose } from "../request/Choose.ts"
 import type { Definition } from "../request/Definition.ts"
+import { knownClient } from "../request/KnownClient.ts"
 import { Actor, type ActorOptions } from "./Actor.ts"
 import { McpServer } from "./McpServer.ts"
 import type { Factory, McpRequestContext } from "./Factory.ts"
@@ -23,31 +24,34 @@ export const served = async (
   let actor: Actor | undefined
   /** Made to learn the name of the server; it answers the first request that it fits, so that no server is made in vain. */
   let first: Server | undefined
-  const takeFirst = (): Promise<Definition> | undefined => {
+  const takeFirst = (): Promise<Server> | undefined => {
     const taken = first
     first = undefined
     return taken && Promise.resolve(taken)
   }
   const make = async (context: McpRequestContext): Promise<Server> => {
     const made = await factory(context)
-    const server = made instanceof McpServer ? made.server : made
-    if (actor !== undefined) server.serveBy(actor)
-    return server
+    return made instanceof McpServer ? made.server : made
   }
   const known = new WeakMap<object, Promise<Definition>>()
-  const choose: Choose = ({ envelope, era, outbound: { connection } }) => {
+  const choose: Choose = ({ client, envelope, era, outbound: { connection } }) => {
     const key = per === "connection" ? (connection ?? envelope) : envelope
     const found = known.get(key)
     if (found !== undefined) return found
     const authInfo = authOf({ envelope })
     const isForAny = era === "modern" && authInfo === undefined
-    const made = (isForAny ? takeFirst() : undefined) ?? make({ era, authInfo, requestInfo: requestOf(envelope) })
+    const taken = isForAny ? takeFirst() : undefined
+    const made = (taken ?? make({ era, authInfo, requestInfo: requestOf(envelope) })).then((server) => {
+      const held = per === "connection" ? connection : undefined
+      if (actor !== undefined) server.serveBy({ actor, connection: held, client: client && knownClient(client) })
+      return server
+    })
     known.set(key, made)
     return made
   }
   const own = await make({ era: "modern" })
   first = own
   actor = new Actor(own, choose, { revisions })
-  own.serveBy(actor)
+  own.serveBy({ actor })
   return actor
 }

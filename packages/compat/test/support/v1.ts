@@ -7,7 +7,7 @@ import type { Kind, V1, V1ClientModule } from "./modules.ts"
 const text = (text: string) => ({ content: [{ type: "text" as const, text }] })
 
 /** Registers by both generations of names, with fields of zod 3 and 4. */
-export const registered = ({ completable, McpError, McpServer, ResourceTemplate }: V1) => {
+export const registered = ({ completable, EmptyResultSchema, McpError, McpServer, ResourceTemplate }: V1) => {
   const server = new McpServer(
     { name: "v1", version: "1.0.0" },
     { capabilities: { logging: {} }, instructions: "Ask." }
@@ -29,12 +29,14 @@ export const registered = ({ completable, McpError, McpServer, ResourceTemplate 
     { inputSchema: { a: z.number(), b: z.number() }, outputSchema: { sum: z.number() } },
     async ({ a, b }) => ({ ...text(String(a + b)), structuredContent: { sum: a + b } })
   )
-  server.tool("extra", async ({ _meta, requestId, sendNotification, sessionId, signal }) => {
+  server.tool("extra", async ({ _meta, requestId, sendNotification, sendRequest, sessionId, signal }) => {
     const progressToken = _meta?.progressToken
     if (progressToken !== undefined) {
       await sendNotification({ method: "notifications/progress", params: { progressToken, progress: 1, total: 2 } })
     }
     await sendNotification({ method: "notifications/message", params: { level: "info", data: "noted" } })
+    // The official client drops progress that it reads together with the result: the answer to a request comes between.
+    await sendRequest({ method: "ping" }, EmptyResultSchema)
     return text(`${typeof requestId} ${typeof sessionId} ${signal.aborted}`)
   })
   server.tool("ask", async () => {
