@@ -1,9 +1,17 @@
 /** How the actor finds the definition of a message. */
+import { plain } from "../model/plain.ts"
 import type { RequestInfo } from "./Context.ts"
 import type { Definition } from "./Definition.ts"
+import type { KnownClient } from "./KnownClient.ts"
 
 /** What the client has said of itself; a notification does not repeat it. */
 export type ClientFields = Pick<RequestInfo, "clientCapabilities" | "clientInfo">
+
+/** The same as a program may read it. Here and not beside the type, which the public declarations name: those have no Effect. */
+export const knownClient = ({ clientCapabilities, clientInfo }: ClientFields): KnownClient => ({
+  info: plain(clientInfo ?? null) ?? undefined,
+  capabilities: plain(clientCapabilities)
+})
 
 /** The definition of a message; `initialize` and notifications have no other info. */
 export type Choose = (

@@ -1,8 +1,7 @@
 /** Servers that a function makes: one for a connection, or one for each request. */
 import { authOf } from "../request/auth.ts"
-import type { Choose } from "../request/Choose.ts"
+import { type Choose, knownClient } from "../request/Choose.ts"
 import type { Definition } from "../request/Definition.ts"
-import { knownClient } from "../request/KnownClient.ts"
 import { Actor, type ActorOptions } from "./Actor.ts"
 import { McpServer } from "./McpServer.ts"
 import type { Factory, McpRequestContext } from "./Factory.ts"
