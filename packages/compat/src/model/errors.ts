@@ -39,17 +39,20 @@ export const SdkErrorCode = {
 } as const
 export type SdkErrorCode = (typeof SdkErrorCode)[keyof typeof SdkErrorCode]
 
-/** An error of JSON-RPC, from and to the wire: a handler that throws it has its request answered with it. */
-export class ProtocolError extends Error {
-  override readonly name: string = "ProtocolError"
-  readonly code: number
+class CodedError<Code> extends Error {
+  readonly code: Code
   readonly data: unknown
 
-  constructor(code: number, message: string, data?: unknown) {
+  constructor(code: Code, message: string, data?: unknown) {
     super(message)
     this.code = code
     this.data = data
   }
+}
+
+/** An error of JSON-RPC, from and to the wire: a handler that throws it has its request answered with it. */
+export class ProtocolError extends CodedError<number> {
+  override readonly name: string = "ProtocolError"
 }
 
 /** The error of v1: its message begins with its code, also on the wire. */
@@ -62,16 +65,8 @@ export class McpError extends ProtocolError {
 }
 
 /** A request that has no answer, or was not sent. */
-export class SdkError extends Error {
+export class SdkError extends CodedError<SdkErrorCode> {
   override readonly name: string = "SdkError"
-  readonly code: SdkErrorCode
-  readonly data: unknown
-
-  constructor(code: SdkErrorCode, message: string, data?: unknown) {
-    super(message)
-    this.code = code
-    this.data = data
-  }
 }
 
 /** The server wants an access token (401). */

@@ -1,5 +1,5 @@
 /** Real processes with a runner of Effect's cluster on a database, which are killed while a task runs: the next process continues it. */
-import { scaled } from "@effect-mcp/spec/Scale"
+import { isNightly } from "@effect-mcp/spec/Scale"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
@@ -57,7 +57,7 @@ for (const { kind, missing, place } of kinds) {
     )
 
     // On Postgres a loaded machine may interrupt the step before the engine has recorded it: then it runs again, later.
-    const isSteady = kind === "cluster-sqlite" || scaled(0, 1) === 1
+    const isSteady = kind === "cluster-sqlite" || isNightly
     it.live.runIf(isSteady)(
       "whose process is told to stop records the step that runs, which the next process continues",
       () =>

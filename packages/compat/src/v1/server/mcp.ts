@@ -36,6 +36,12 @@ type Plain<A> = (extra: ServerContext) => Async<A>
 
 const isCallback = (u: unknown): u is Callback<never> => typeof u === "function"
 
+const callbackOf = <A>(feature: string, rest: ReadonlyArray<unknown>): Callback<A> => {
+  const callback = rest.find((part): part is Callback<A> => isCallback(part))
+  if (callback !== undefined) return callback
+  throw new TypeError(`The ${feature} was given no handler; expected it as the last argument`)
+}
+
 const isSchema = (u: unknown): u is { readonly "~standard": unknown } =>
   typeof u === "object" && u !== null && ("~standard" in u || "safeParse" in u)
 
@@ -68,9 +74,7 @@ export class McpServer extends Newer {
     callback: Handler<S, ToolResult>
   ): RegisteredTool
   tool(name: string, ...rest: ReadonlyArray<unknown>): RegisteredTool {
-    const callback = rest.find((part): part is Callback<ToolResult> => isCallback(part))
-    if (callback === undefined)
-      throw new TypeError(`The tool ${name} was given no handler; expected it as the last argument`)
+    const callback = callbackOf<ToolResult>(`tool ${name}`, rest)
     const description = rest.find((part) => typeof part === "string")
     const objects = rest.filter((part) => typeof part === "object")
     const inputSchema = objects.find(isShape)
@@ -117,9 +121,7 @@ export class McpServer extends Newer {
     callback: Handler<S, PromptResult>
   ): RegisteredPrompt
   prompt(name: string, ...rest: ReadonlyArray<unknown>): RegisteredPrompt {
-    const callback = rest.find((part): part is Callback<PromptResult> => isCallback(part))
-    if (callback === undefined)
-      throw new TypeError(`The prompt ${name} was given no handler; expected it as the last argument`)
+    const callback = callbackOf<PromptResult>(`prompt ${name}`, rest)
     const description = rest.find((part) => typeof part === "string")
     return this.registerPrompt<RawShape | undefined>(name, { description, argsSchema: rest.find(isShape) }, callback)
   }
