@@ -84,13 +84,13 @@ for (const { client, kind, missing, place } of kinds) {
     it.live("whose process is killed is continued by one that runs, before its lease is over", () =>
       Effect.gen(function* () {
         const where = yield* place
-        const [a, b] = [yield* start(kind, where, 60_000), yield* start(kind, where, 60_000)]
+        // Longer than a test may take.
+        const lease = 600_000
+        const [a, b] = [yield* start(kind, where, lease), yield* start(kind, where, lease)]
         yield* b.request("server/discover", {})
         const taskId = yield* inThird(a)
         yield* a.signal("SIGKILL")
-        const killed = performance.now()
         yield* b.line("start")
-        assert.isBelow(performance.now() - killed, 20_000)
         const task = yield* ended(b, taskId)
         assert.deepStrictEqual(task["result"]?.structuredContent, { values })
         assert.isAtMost(bodies(a, b).length, values.length + 1)
