@@ -69,14 +69,14 @@ const right = {
   icon: ["https://example.com/i.png", "data:image/png;base64,AA==", "HTTPS://example.com/i.png"]
 }
 
-describe("content", () => {
-  it("encodes bytes as base64 and keeps base64 unchanged", () => {
+describe("Content", () => {
+  it("Content encodes bytes as base64 and keeps base64 unchanged", () => {
     assert.deepStrictEqual(Content.image(bytes, "image/png"), { type: "image", data: "+/8A", mimeType: "image/png" })
     for (const data of right.base64) assert.strictEqual(Content.image(data, "image/png").data, data)
     for (const data of right.base64) assert.strictEqual(Content.audio(data, "audio/wav").data, data)
   })
 
-  it("refuses a text that is no base64, of an image and of audio", () => {
+  it("Content of images and audio refuses a text that is no base64", () => {
     assert.isNotEmpty(wrong.base64)
     for (const data of wrong.base64) {
       refused(() => Content.image(data, "image/png"), "Content.image", "data", JSON.stringify(data), "base64")
@@ -84,7 +84,7 @@ describe("content", () => {
     }
   })
 
-  it("checks megabytes of base64 text, and quotes only the beginning of what is wrong", () => {
+  it("Content checks megabytes of base64 text, and quotes only the beginning of what is wrong", () => {
     const long = "A".repeat(8 * 1024 * 1024)
     assert.strictEqual(Content.image(long, "image/png").data, long)
     try {
@@ -96,7 +96,7 @@ describe("content", () => {
     }
   })
 
-  it("refuses an invalid media type in every kind of block", () => {
+  it("Content of every kind refuses an invalid media type", () => {
     for (const mimeType of wrong.mimeType) {
       refused(() => Content.image(bytes, mimeType), "Content.image", "mimeType", JSON.stringify(mimeType))
       refused(() => Content.audio(bytes, mimeType), "Content.audio", "mimeType")
@@ -106,7 +106,7 @@ describe("content", () => {
     for (const mimeType of right.mimeType) assert.strictEqual(Content.image(bytes, mimeType).mimeType, mimeType)
   })
 
-  it("refuses a priority outside of 0 to 1 and an invalid date in every kind of block", () => {
+  it("Content of every kind refuses a priority outside of 0 to 1 and an invalid date", () => {
     const made = [
       (annotations: object) => Content.text("", { annotations }),
       (annotations: object) => Content.image(bytes, "image/png", { annotations }),
@@ -125,8 +125,8 @@ describe("content", () => {
   })
 })
 
-describe("icons", () => {
-  it("of tools, prompts and links are https or data URIs, with a valid media type and valid sizes", () => {
+describe("Icons", () => {
+  it("Icons of tools, prompts and links are https or data URIs, with a valid media type and valid sizes", () => {
     const made = [
       (icon: Tool.Options["icons"]) => Tool.make("t", { description: "", icons: icon }),
       (icon: Tool.Options["icons"]) => Tool.raw("t", { description: "", inputSchema: { type: "object" }, icons: icon }),

@@ -28,8 +28,8 @@ const Notes = Extension.make("com.example/notes", {
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const typed = <T extends true>(): T | undefined => undefined
 
-describe("an extension", () => {
-  it("types its methods by their schemas", () => {
+describe("An extension", () => {
+  it("An extension types its methods by their schemas", () => {
     const { find } = Notes.requests
     type Find = typeof find extends Extension.Request<infer P, infer A, infer F, infer D> ? [P, A, F, D] : never
     typed<
@@ -44,7 +44,7 @@ describe("an extension", () => {
     )
   })
 
-  it.effect("decodes params by their schema and says what does not fit", () =>
+  it.effect("A method of an extension decodes params by their schema and says what does not fit", () =>
     Effect.gen(function* () {
       const { params, result } = Notes.requests.find
       assert.deepStrictEqual(yield* params.decode({ text: "a", _meta: {} }), { text: "a" })
@@ -54,25 +54,27 @@ describe("an extension", () => {
     })
   )
 
-  it.effect("decodes params and results without the _meta of their message, unless their shape has such a field", () =>
-    Effect.gen(function* () {
-      const Counts = Schema.Record(Schema.String, Schema.Int)
-      const marked = { _meta: Schema.Struct({ author: Schema.String }) }
-      const wire = { _meta: { author: "Ada" } }
-      const { params, result } = Extension.request("x/count", { params: Counts, result: marked })
-      assert.deepStrictEqual(yield* params.decode({ a: 1, ...wire }), { a: 1 })
-      assert.deepStrictEqual(yield* result.decode(wire), wire)
-      const counted = Extension.notification("notifications/x/counted", { from: "server", params: Counts })
-      assert.deepStrictEqual(yield* counted.params.decode({ a: 1, ...wire }), { a: 1 })
-    })
+  it.effect(
+    "A method of an extension decodes params and results without the _meta of their message, unless their shape has such a field",
+    () =>
+      Effect.gen(function* () {
+        const Counts = Schema.Record(Schema.String, Schema.Int)
+        const marked = { _meta: Schema.Struct({ author: Schema.String }) }
+        const wire = { _meta: { author: "Ada" } }
+        const { params, result } = Extension.request("x/count", { params: Counts, result: marked })
+        assert.deepStrictEqual(yield* params.decode({ a: 1, ...wire }), { a: 1 })
+        assert.deepStrictEqual(yield* result.decode(wire), wire)
+        const counted = Extension.notification("notifications/x/counted", { from: "server", params: Counts })
+        assert.deepStrictEqual(yield* counted.params.decode({ a: 1, ...wire }), { a: 1 })
+      })
   )
 
-  it("tells each part which extension it belongs to", () => {
+  it("An extension tells each part which extension it belongs to", () => {
     const parts = [Notes.requests.find, Notes.questions.pick, Notes.notifications.added, Notes.subscriptions.added]
     for (const { extension } of parts) assert.strictEqual(extension?.id, "com.example/notes")
   })
 
-  it.effect("reads and writes its keys of _meta, and leaves a missing key undefined", () =>
+  it.effect("An extension reads and writes its keys of _meta, and leaves a missing key undefined", () =>
     Effect.gen(function* () {
       const { author } = Notes.meta
       assert.isUndefined(yield* author.read({ other: 1 }))
@@ -82,14 +84,14 @@ describe("an extension", () => {
     })
   )
 
-  it("refuses a subscription that MCP has, and one that it has twice", () => {
+  it("An extension refuses a subscription that MCP has, and one that it has twice", () => {
     const known = Extension.subscription("resourceSubscriptions", Schema.Boolean)
     assert.throws(() => Extension.make("com.example/x", { subscriptions: { known } }), /MCP has it/)
     const own = Extension.subscription("com.example/x", Schema.Boolean)
     assert.throws(() => Extension.make("com.example/x", { subscriptions: { own, again: own } }), /twice/)
   })
 
-  it("refuses an id without a prefix, a method of MCP and a method twice", () => {
+  it("An extension refuses an id without a prefix, a method of MCP and a method twice", () => {
     assert.throws(() => Extension.make("notes"), /has a prefix/)
     const ping = Extension.request("ping")
     assert.throws(() => Extension.make("com.example/x", { requests: { ping } }), /MCP has it/)
@@ -97,7 +99,7 @@ describe("an extension", () => {
     assert.throws(() => Extension.make("com.example/x", { requests: { find, again: find } }), /twice/)
   })
 
-  it("refuses a key of _meta without a prefix", verifies("meta.extension.prefix"), () => {
+  it("An extension refuses a key of _meta without a prefix", verifies("meta.extension.prefix"), () => {
     for (const name of ["key", "/key", "1com.example/key", "com.example/-"]) {
       const key = Extension.meta(name, Schema.String)
       assert.throws(() => Extension.make("com.example/x", { meta: { key } }), /has a prefix/)
@@ -107,7 +109,7 @@ describe("an extension", () => {
   for (const revision of Revision.all) {
     const member = revision.rules.extensions
     it(
-      `is declared among ${member} in ${revision.version}, also without settings`,
+      `An extension is declared among ${member} in ${revision.version}, also without settings`,
       member === "extensions"
         ? verifies("versioning.extension.advertised", "versioning.extension.no-settings")
         : verifies("lifecycle.capability.experimental"),
@@ -121,19 +123,19 @@ describe("an extension", () => {
       }
     )
 
-    it(`is found among extensions in ${revision.version}, where clients of every age declare it`, () => {
+    it(`An extension is found among extensions in ${revision.version}, where clients of every age declare it`, () => {
       assert.deepStrictEqual(Extension.settingsIn(Notes, revision, { extensions: { "com.example/notes": {} } }), {})
     })
   }
 
-  it("is not found in a revision that it is not offered in", () => {
+  it("An extension is not found in a revision that does not offer that extension", () => {
     const [oldest] = Revision.all
     const New = Extension.make("com.example/new", { revisions: ["2026-07-28"] })
     assert.isUndefined(Extension.settingsIn(New, oldest!, Extension.declarationOf(New, oldest!, {})))
     assert.isFalse(Extension.isIn(New, oldest!))
   })
 
-  it("is declared by a capability of its own where it has one", () => {
+  it("An extension with a capability of its own is declared by that capability", () => {
     const revision = Revision.all.find(({ version }) => version === "2025-11-25")!
     const Tasks = Extension.make("com.example/tasks", { capability: "tasks", revisions: ["2025-11-25"] })
     assert.deepStrictEqual(Extension.declarationOf(Tasks, revision, { list: {} }), { tasks: { list: {} } })

@@ -7,8 +7,8 @@ import { Effect, Schema, SchemaGetter } from "effect"
 const header = (name: unknown): Record<string, unknown> => ({ "x-mcp-header": name })
 const annotated = (schema: Schema.Codec<any, any>, name: unknown) => schema.annotate(header(name))
 
-describe("a tool", () => {
-  it("advertises the header of an argument", () => {
+describe("A tool", () => {
+  it("A tool advertises the header of an argument", () => {
     const tool = Tool.make("query", {
       description: "Queries.",
       input: { region: annotated(Schema.String, "Region"), sql: Schema.String }
@@ -27,19 +27,19 @@ describe("a tool", () => {
       "a name that is used twice, in whatever case",
       { a: annotated(Schema.String, "X"), b: annotated(Schema.String, "x") }
     ]
-  ])("is refused when its headers break a rule: %s", (_title, input) => {
+  ])("A tool is refused when its headers break a rule: %s", (_title, input) => {
     assert.throws(() => Tool.make("query", { description: "Queries.", input }), /x-mcp-header/)
   })
 
   it.each(["", "with space", "a".repeat(129), "a/b", "täst"])(
-    "is refused under a name outside the alphabet: %j",
+    "A tool is refused under a name outside the alphabet: %j",
     verifies("tools.name.characters"),
     (name) => {
       assert.throws(() => Tool.make(name, { description: "" }), /name/)
     }
   )
 
-  it.effect("by raw schemas checks values against them and passes them on unchanged", () =>
+  it.effect("A tool by raw schemas checks values against them and passes them on unchanged", () =>
     Effect.gen(function* () {
       const tool = Tool.raw("raw", {
         description: "Raw.",
@@ -52,7 +52,7 @@ describe("a tool", () => {
     })
   )
 
-  it("by a raw schema that cannot be checked is refused when it is made", () => {
+  it("A tool by a raw schema that cannot be checked is refused when the tool is made", () => {
     assert.throws(() =>
       Tool.raw("raw", { description: "", inputSchema: { type: "object", $ref: "https://example.com/schema.json" } })
     )
@@ -68,28 +68,31 @@ const callable = Object.assign(() => {}, {
   "~standard": { version: 1, vendor: "arktype", validate: () => ({ value: 1 }) }
 })
 
-describe("a tool whose schema cannot be advertised is refused when it is made, with the tool and the field", () => {
+describe("A tool whose schema cannot be advertised", () => {
   const made = (options: object) => () => Tool.make("pay", { description: "Pays.", ...options })
   const sides = ["input", "output", "failure"] as const
   const nested = Schema.Struct({ list: Schema.Array(Schema.Struct({ price: instance })) })
-  it.each(sides)("where a value of its %s has no JSON form", (side) => {
-    for (const schema of [
-      nested,
-      Schema.Struct({ list: Schema.Record(Schema.String, Schema.Struct({ price: instance })) })
-    ]) {
+  it.each(sides)(
+    "A tool with a value of its %s that has no JSON form is refused with its name and the field",
+    (side) => {
+      for (const schema of [
+        nested,
+        Schema.Struct({ list: Schema.Record(Schema.String, Schema.Struct({ price: instance })) })
+      ]) {
+        assert.throws(
+          made({ [side]: schema }),
+          JsonSchema.InvalidToolSchema,
+          `The ${side} of the tool "pay": Its part at /list/*/price is a Schema.declare or Schema.instanceOf without a JSON form`
+        )
+      }
       assert.throws(
-        made({ [side]: schema }),
+        made({ [side]: instance }),
         JsonSchema.InvalidToolSchema,
-        `The ${side} of the tool "pay": Its part at /list/*/price is a Schema.declare or Schema.instanceOf without a JSON form`
+        `The ${side} of the tool "pay": This schema is`
       )
     }
-    assert.throws(
-      made({ [side]: instance }),
-      JsonSchema.InvalidToolSchema,
-      `The ${side} of the tool "pay": This schema is`
-    )
-  })
-  it("but not where an annotation gives it a JSON form", () => {
+  )
+  it("A tool with a value whose annotation gives it a JSON form is made", () => {
     const priced = instance.pipe(
       Schema.encodeTo(Schema.Finite, {
         decode: SchemaGetter.transform(() => new Money()),
@@ -114,8 +117,8 @@ describe("a tool whose schema cannot be advertised is refused when it is made, w
     ["null", null, /tool "pay": null is given/],
     ["an array", [Schema.String], /tool "pay": An array is given/],
     ["a constructor", { amount: Number }, /field "amount": A value of type function is given/],
-    ["nothing", { amount: undefined }, /field "amount": undefined is given/]
-  ] as const)("where it is given %s", (_, given, message) => {
+    ["an undefined field", { amount: undefined }, /field "amount": undefined is given/]
+  ] as const)("A tool that is given %s is refused with its name and the field", (_, given, message) => {
     for (const side of sides) {
       // No input at all is that of a tool without arguments.
       if (given === null && side === "input") continue
@@ -124,8 +127,8 @@ describe("a tool whose schema cannot be advertised is refused when it is made, w
   })
 })
 
-describe("the JSON Schemas of a tool", () => {
-  it("leave out the bounds of safe integers, and no others", () => {
+describe("The JSON Schemas of a tool", () => {
+  it("The JSON Schemas of a tool leave out the bounds of safe integers, and no others", () => {
     const { descriptor } = Tool.make("count", {
       description: "Counts.",
       input: {
@@ -143,7 +146,7 @@ describe("the JSON Schemas of a tool", () => {
     })
   })
 
-  it("are those of its schemas, whenever they are asked for", () => {
+  it("The JSON Schemas of a tool are those of its schemas, whenever they are read", () => {
     const input = { query: Schema.String, limit: Schema.optionalKey(Schema.Finite.annotate({ description: "Rows" })) }
     const output = { rows: Schema.Array(Schema.String) }
     const tool = Tool.make("query", { description: "Queries.", input, output })
@@ -158,7 +161,7 @@ describe("the JSON Schemas of a tool", () => {
     ["is no object", Schema.String],
     ["has no JSON form", Schema.Struct({ [Symbol("key")]: Schema.String })],
     ["has no JSON form inside", Schema.Struct({ a: Schema.Array(Schema.Struct({ [Symbol("key")]: Schema.String })) })]
-  ])("are refused when the tool is made: its input %s", (_title, input) => {
+  ])("The JSON Schemas of a tool are refused when the tool is made: its input %s", (_title, input) => {
     assert.throws(() => Tool.make("query", { description: "Queries.", input }))
   })
 })

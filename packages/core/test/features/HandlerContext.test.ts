@@ -21,26 +21,26 @@ const called = <A, E>(effect: Effect.Effect<A, E, Mine | RequestServices>) =>
     ) as Context.Context<RequestServices>
   )
 
-describe("a handler", () => {
-  it.effect("keeps the services of its layer, whatever its caller has", () =>
+describe("A handler", () => {
+  it.effect("A handler keeps the services of its layer, whatever its caller has", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* called(Effect.map(Mine, (mine) => mine)), "captured")
     })
   )
 
-  it.effect("does not see services of its caller", () =>
+  it.effect("A handler does not see services of its caller", () =>
     Effect.gen(function* () {
       assert.isTrue(Option.isNone(yield* called(Effect.serviceOption(Foreign))))
     })
   )
 
-  it.effect("sees the services of its request", () =>
+  it.effect("A handler sees the services of its request", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* called(Effect.map(Principal.Principal, ({ subject }) => subject)), "ada")
     })
   )
 
-  it.effect("keeps the parent span of its call", () =>
+  it.effect("A handler keeps the parent span of its call", () =>
     Effect.gen(function* () {
       const parent = yield* Effect.withSpan(
         Effect.flatMap(Effect.currentSpan, (outer) =>
@@ -52,7 +52,7 @@ describe("a handler", () => {
     })
   )
 
-  it.effect("logs to its layer's loggers and to the client, the message and its annotations only", () =>
+  it.effect("A handler logs to the loggers of its layer and to the client, the message and its annotations only", () =>
     Effect.gen(function* () {
       const sent: Array<unknown> = []
       const printed: Array<unknown> = []

@@ -23,8 +23,8 @@ const within = <A, E>(request: Provided.ProvidedServices, effect: Effect.Effect<
 const wanted = (request: Provided.ProvidedServices, provision: Provided.Provision) =>
   Effect.forkChild(within(request, Provided.made(provision)), { startImmediately: true })
 
-describe("a service that two fibers of a request want at once", () => {
-  it.effect("is made once, for both and for later ones", () =>
+describe("A service of two fibers", () => {
+  it.effect("A service that two fibers of a request want at once is made once, for both and for later ones", () =>
     Effect.gen(function* () {
       const { count, go, provision } = counting(Effect.sync(() => ({})))
       const request = new Provided.ProvidedServices()
@@ -38,7 +38,7 @@ describe("a service that two fibers of a request want at once", () => {
     })
   )
 
-  it.effect("fails for both, and is not tried again", () =>
+  it.effect("A service that two fibers of a request want at once fails for both, and is not tried again", () =>
     Effect.gen(function* () {
       const { count, go, provision } = counting(Effect.fail(McpError.forbidden("no")))
       const request = new Provided.ProvidedServices()
@@ -50,7 +50,7 @@ describe("a service that two fibers of a request want at once", () => {
     })
   )
 
-  it.effect("is made by the second where the first is interrupted", () =>
+  it.effect("A service is made by the second fiber where the first fiber is interrupted", () =>
     Effect.gen(function* () {
       const { count, go, provision } = counting(Effect.succeed("made"))
       const request = new Provided.ProvidedServices()
@@ -66,7 +66,7 @@ describe("a service that two fibers of a request want at once", () => {
     })
   )
 
-  it.effect("is made by the second at whichever of its steps the first is interrupted", () =>
+  it.effect("A service is made by the second fiber at whichever of its steps the first fiber is interrupted", () =>
     Effect.gen(function* () {
       for (let steps = 0; steps < 20; steps++) {
         const { count, go, provision } = counting(Effect.succeed("made"))
@@ -89,7 +89,7 @@ describe("a service that two fibers of a request want at once", () => {
     })
   )
 
-  it.effect("belongs to one request: another makes its own", () =>
+  it.effect("A service belongs to one request: another request makes its own", () =>
     Effect.gen(function* () {
       const { count, go, provision } = counting(Effect.sync(() => ({})))
       yield* go.open
@@ -101,32 +101,34 @@ describe("a service that two fibers of a request want at once", () => {
   )
 })
 
-describe("a handler", () => {
-  it.effect("has each service above those of its context, and the context is as before once it ends", () =>
-    Effect.gen(function* () {
-      class A extends Context.Service<A, string>()("test/A") {}
-      class B extends Context.Service<B, string>()("test/B") {}
-      const read = Effect.map(Effect.context<A | B>(), (context) => [
-        Context.get(context, A),
-        Context.get(context, B),
-        [...context.mapUnsafe.keys()].filter((key) => key.startsWith("test/"))
-      ])
-      const wanted = [
-        { key: A.key, make: Effect.succeed("a") },
-        { key: B.key, make: Effect.sync(() => "b") }
-      ]
-      const both = Effect.all([Provided.within(wanted, () => read), Effect.all([A, B])])
-      assert.deepStrictEqual(
-        yield* Effect.provideContext(both, Context.make(A, "outer a").pipe(Context.add(B, "outer b"))),
-        [
-          ["a", "b", ["test/A", "test/B"]],
-          ["outer a", "outer b"]
+describe("A handler", () => {
+  it.effect(
+    "A handler has each service above those of its context, and the context is as before once the handler ends",
+    () =>
+      Effect.gen(function* () {
+        class A extends Context.Service<A, string>()("test/A") {}
+        class B extends Context.Service<B, string>()("test/B") {}
+        const read = Effect.map(Effect.context<A | B>(), (context) => [
+          Context.get(context, A),
+          Context.get(context, B),
+          [...context.mapUnsafe.keys()].filter((key) => key.startsWith("test/"))
+        ])
+        const wanted = [
+          { key: A.key, make: Effect.succeed("a") },
+          { key: B.key, make: Effect.sync(() => "b") }
         ]
-      )
-    })
+        const both = Effect.all([Provided.within(wanted, () => read), Effect.all([A, B])])
+        assert.deepStrictEqual(
+          yield* Effect.provideContext(both, Context.make(A, "outer a").pipe(Context.add(B, "outer b"))),
+          [
+            ["a", "b", ["test/A", "test/B"]],
+            ["outer a", "outer b"]
+          ]
+        )
+      })
   )
 
-  it.effect("that throws is a defect, and none runs where a service fails", () =>
+  it.effect("A handler that throws is a defect, and no handler runs where a service fails", () =>
     Effect.gen(function* () {
       const make = Effect.sync(() => 1)
       const thrown = Provided.within([{ key: "test/X", make }], (): Effect.Effect<never> => {
@@ -145,8 +147,8 @@ describe("a handler", () => {
   )
 })
 
-describe("a marker", () => {
-  it("is found among the services of a layer, and names its service in any use", () => {
+describe("A marker", () => {
+  it("A marker is found among the services of a layer, and names its service in any use", () => {
     const provision: Provided.Provision = { key: "test/X", make: Effect.succeed(1) }
     const marker: any = Provided.marker(provision)
     assert.deepStrictEqual(Provided.among(new Map<string, unknown>([["test/X", marker]])), [provision])

@@ -5,8 +5,8 @@ import { Schema } from "effect"
 const Key = Schema.Literals(["a", "b", "c", "d"])
 const Commands = Schema.Array(Schema.Struct({ key: Key, value: Schema.UndefinedOr(Schema.Int) }))
 
-describe("a BusyMap", () => {
-  it.prop("holds what a Map holds, however often it is made anew", [Commands], ([commands]) => {
+describe("A BusyMap", () => {
+  it.prop("A BusyMap holds what a Map holds, however often its table is made anew", [Commands], ([commands]) => {
     const busy = new BusyMap<string, number>()
     const model = new Map<string, number>()
     // Often enough for it to be made anew several times in the middle of things.
@@ -29,8 +29,8 @@ describe("a BusyMap", () => {
   })
 })
 
-describe("a BusySet", () => {
-  it("is iterated as it was, and then has what was added and deleted meanwhile", () => {
+describe("A BusySet", () => {
+  it("A BusySet is iterated as it was, and then has what was added and deleted meanwhile", () => {
     const busy = new BusySet<string>()
     for (const value of ["a", "b", "b", "c"]) busy.add(value)
     const seen: Array<string> = []

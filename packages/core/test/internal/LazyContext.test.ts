@@ -25,8 +25,8 @@ const base = new Map<string, unknown>([
 ])
 const make = (one: One = { made: 0 }) => new LazyContext(base, table, one)
 
-describe("the services of a request", () => {
-  it("are made when they are first read, and once", () => {
+describe("The services of a request", () => {
+  it("The services of a request are made when they are first read, and once", () => {
     const one = { made: 0 }
     const map = make(one)
     assert.isTrue(map.has(Counted.key))
@@ -37,7 +37,7 @@ describe("the services of a request", () => {
     assert.strictEqual(one.made, 1)
   })
 
-  it("are those of a plain map, however it is read", () => {
+  it("The services of a request are those of a plain map, however the map is read", () => {
     const map = make()
     const plain = new Map(map)
     assert.strictEqual(plain.size, map.size)
@@ -55,14 +55,14 @@ describe("the services of a request", () => {
     assert.isFalse(map.has(Never.key))
   })
 
-  it("hide those of the map below, which is not changed", () => {
+  it("The services of a request hide those of the map below, which is not changed", () => {
     assert.deepStrictEqual(make().get(Principal.Principal.key), { subject: "ada", scopes: [], claims: {} })
     assert.strictEqual(base.get(Principal.Principal.key), Principal.anonymous)
     assert.strictEqual(base.size, 2)
   })
 })
 
-describe("a handler's context", () => {
+describe("A handler's context", () => {
   const context = new HandlerContext<Base | RequestServices>(Context.make(Base, "captured"))
   // Those that a handler is given, and no others.
   const own = new ServiceTable<One>([
@@ -86,7 +86,7 @@ describe("a handler's context", () => {
   const within = (services: ReadonlyMap<string, unknown>) =>
     Effect.runSync(Effect.updateContext(context.provide(seen), () => Context.makeUnsafe<RequestServices>(services)))
 
-  it("is the same over services that are made when they are read as over a plain map", () => {
+  it("A handler's context is the same over lazily made services as over a plain map", () => {
     for (const below of [base, annotated({ step: 1 }), annotated({ step: 2 }), base]) {
       const map = new LazyContext(below, own, { made: 0 })
       assert.strictEqual(within(map), within(new Map(map)))

@@ -8,8 +8,8 @@ class Service extends Context.Service<Service, { readonly name: string }>()("tes
 class Mark extends Context.Service<Mark, string>()("test/Mark") {}
 const context = Context.make(Service, { name: "captured" })
 
-describe("an effect that starts at once", () => {
-  it("is an exit where it takes steps but does not wait", () => {
+describe("An effect that starts at once", () => {
+  it("An effect that starts at once is an exit where it takes steps but does not wait", () => {
     const steps = Effect.gen(function* () {
       const { name } = yield* Service
       return name
@@ -19,7 +19,7 @@ describe("an effect that starts at once", () => {
     assert.isTrue(Exit.isExit(eager.start(Effect.andThen(Service, Effect.interrupt), context)))
   })
 
-  it("is an exit although it leaves a fiber behind, which ends with it", () => {
+  it("An effect that starts at once is an exit although it leaves a fiber behind, which ends with the effect", () => {
     let ended = false
     const child = Effect.onInterrupt(Effect.never, () => Effect.sync(() => (ended = true)))
     const leaves = Effect.as(Effect.forkChild(child, { startImmediately: true }), "done")
@@ -27,7 +27,7 @@ describe("an effect that starts at once", () => {
     assert.isTrue(ended)
   })
 
-  it.effect("gives its exit after it waited", () =>
+  it.effect("An effect that starts at once gives its exit after a wait", () =>
     Effect.gen(function* () {
       for (const end of [Exit.succeed(1), Exit.fail("no"), Exit.die("secret")]) {
         const latch = Latch.makeUnsafe(false)
@@ -39,7 +39,7 @@ describe("an effect that starts at once", () => {
     })
   )
 
-  it.effect("gives its exit to a caller that asks after it ended", () =>
+  it.effect("An effect that starts at once gives its exit to a caller that joins after the end", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const started = eager.start(Effect.as(latch.await, 1), Context.empty())
@@ -49,32 +49,35 @@ describe("an effect that starts at once", () => {
     })
   )
 
-  it.effect("is interrupted with its caller, which waits for its finalizers and passes on the annotations", () =>
-    Effect.gen(function* () {
-      const finalizing = Latch.makeUnsafe(false)
-      const may = Latch.makeUnsafe(false)
-      const seen: Array<unknown> = []
-      const started = eager.start(
-        Effect.onExit(Effect.never, (exit) => {
-          if (Exit.isFailure(exit)) seen.push(...exit.cause.reasons.map(({ annotations }) => annotations.get(Mark.key)))
-          finalizing.openUnsafe()
-          return may.await
-        }),
-        Context.empty()
-      )
-      const waiting = yield* Effect.forkChild(started, { startImmediately: true })
-      waiting.interruptUnsafe(undefined, Context.make(Mark, "why"))
-      yield* finalizing.await
-      yield* quiesce
-      assert.deepStrictEqual(seen, ["why"])
-      assert.strictEqual(waiting.pollUnsafe(), undefined)
-      may.openUnsafe()
-      const exit = yield* Fiber.await(waiting)
-      assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
-    })
+  it.effect(
+    "An effect that starts at once is interrupted with its caller, which waits for its finalizers and passes on the annotations",
+    () =>
+      Effect.gen(function* () {
+        const finalizing = Latch.makeUnsafe(false)
+        const may = Latch.makeUnsafe(false)
+        const seen: Array<unknown> = []
+        const started = eager.start(
+          Effect.onExit(Effect.never, (exit) => {
+            if (Exit.isFailure(exit))
+              seen.push(...exit.cause.reasons.map(({ annotations }) => annotations.get(Mark.key)))
+            finalizing.openUnsafe()
+            return may.await
+          }),
+          Context.empty()
+        )
+        const waiting = yield* Effect.forkChild(started, { startImmediately: true })
+        waiting.interruptUnsafe(undefined, Context.make(Mark, "why"))
+        yield* finalizing.await
+        yield* quiesce
+        assert.deepStrictEqual(seen, ["why"])
+        assert.strictEqual(waiting.pollUnsafe(), undefined)
+        may.openUnsafe()
+        const exit = yield* Fiber.await(waiting)
+        assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
+      })
   )
 
-  it.effect("keeps the defects of its finalizers", () =>
+  it.effect("An effect that starts at once keeps the defects of its finalizers", () =>
     Effect.gen(function* () {
       const started = eager.start(
         Effect.onExit(Effect.never, () => Effect.die("lost?")),

@@ -25,7 +25,7 @@ const cancels = ({ messages }: Served) =>
     .filter(({ method }) => method === "notifications/cancelled")
     .map(({ params }) => params.reason)
 
-describe("the reason of a cancel that arrives", () => {
+describe("The reason of a cancel that arrives", () => {
   const long = "x".repeat(1000)
   it.effect.each([
     ["is seen by the handler's finalizers", "No longer needed", "No longer needed"],
@@ -34,7 +34,7 @@ describe("the reason of a cancel that arrives", () => {
     ["is not cut within a surrogate pair", `${long.slice(0, 199)}🙂🙂`, `${long.slice(0, 199)}…`],
     ["may be absent", undefined, undefined],
     ["does not count unless it is a string", { text: "No" }, undefined]
-  ] as const)("%s", ([, given, seen]) =>
+  ] as const)("The reason of a cancel that arrives %s", ([, given, seen]) =>
     Effect.gen(function* () {
       const { handle, reasons } = watched()
       const cancelled: Array<unknown> = []
@@ -47,7 +47,7 @@ describe("the reason of a cancel that arrives", () => {
     })
   )
 
-  it.effect("goes with the cancel of the request that the handler waits for", () =>
+  it.effect("The reason of a cancel goes with the cancel of the request that the handler waits for", () =>
     Effect.gen(function* () {
       const { handle, reasons } = watched()
       const served = yield* serve(handle)
@@ -62,8 +62,8 @@ describe("the reason of a cancel that arrives", () => {
   )
 })
 
-describe("the reason of an interruption by this side", () => {
-  it.effect("is seen by the handler's finalizers", () =>
+describe("The reason of an interruption by this side", () => {
+  it.effect("The reason of an interruption by this side is seen by the handler's finalizers", () =>
     Effect.gen(function* () {
       const { handle, reasons } = watched()
       const { peer, receive } = yield* serve(handle)
@@ -77,7 +77,7 @@ describe("the reason of an interruption by this side", () => {
   it.effect.each([
     ["leaves with the cancel of the caller's request", CancelReason.annotation("Changed my mind"), "Changed my mind"],
     ["is a sentence of its own where the interruption has none", undefined, "The caller was interrupted"]
-  ] as const)("%s", ([, annotation, reason]) =>
+  ] as const)("The reason of an interruption by this side %s", ([, annotation, reason]) =>
     Effect.gen(function* () {
       const served = yield* serve(() => Effect.never)
       const caller = yield* Effect.forkChild(served.peer.request("ask"), { startImmediately: true })
@@ -89,7 +89,7 @@ describe("the reason of an interruption by this side", () => {
 })
 
 describe("CancelReason.of", () => {
-  it("finds no reason in a cause without an interruption", () => {
+  it("CancelReason.of finds no reason in a cause without an interruption", () => {
     assert.isUndefined(CancelReason.of(Cause.fail("no")))
     assert.isUndefined(CancelReason.of(Cause.interrupt(1)))
   })

@@ -8,9 +8,9 @@ import { serve, quiesce, success } from "../support/wire.ts"
 
 const options = { every: "10 seconds", timeout: "5 seconds", failures: 2 } as const
 
-describe("keeping alive", () => {
+describe("Keeping alive", () => {
   it.effect(
-    "ends the conversation after that many pings in a row without an answer",
+    "A keep-alive ends the conversation after the given number of pings in a row without an answer",
     () =>
       Effect.gen(function* () {
         const { peer } = yield* serve(() => Effect.never)
@@ -25,7 +25,7 @@ describe("keeping alive", () => {
   )
 
   it.effect(
-    "pings at the given interval, and an answer starts the count anew",
+    "A keep-alive pings at the given interval, and an answer starts the count of failures anew",
     () =>
       Effect.gen(function* () {
         const { messages, peer, receive } = yield* serve(() => Effect.never)
@@ -46,7 +46,7 @@ describe("keeping alive", () => {
   )
 
   it.effect(
-    "logs every ping that failed",
+    "A keep-alive logs every ping that failed",
     () => {
       const logged: Array<unknown> = []
       const logger = Logger.make(({ logLevel, message }) => logged.push([logLevel, message]))

@@ -5,9 +5,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Latch } from "effect"
 import { cancel, request, serve, quiesce, success } from "../support/wire.ts"
 
-describe("an answer", () => {
+describe("An answer", () => {
   it.effect(
-    "carries a result or the typed error of its handler",
+    "An answer carries a result or the typed error of its handler",
     () =>
       Effect.gen(function* () {
         const { receive, messages } = yield* serve(({ request: { method } }) =>
@@ -25,7 +25,7 @@ describe("an answer", () => {
     verifies("json-rpc.response.result-or-error", "json-rpc.error.code-and-message", "json-rpc.error.code-integer")
   )
 
-  it.effect("to a defect is -32603 without details, and the peer lives on", () =>
+  it.effect("An answer to a defect is -32603 without details, and the peer lives on", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(({ request: { method } }) =>
         method === "die" ? Effect.die(new Error("secret")) : Effect.succeed({})
@@ -52,7 +52,7 @@ describe("an answer", () => {
     ["an object whose toJSON gives nothing", { toJSON: () => undefined }]
   ]
   for (const [name, value] of notJson) {
-    it.effect(`to a result that is ${name} is -32603`, () =>
+    it.effect(`An answer whose result is ${name} is -32603`, () =>
       Effect.gen(function* () {
         const { receive, messages } = yield* serve(() => Effect.succeed(value))
         receive(request(1))
@@ -63,7 +63,7 @@ describe("an answer", () => {
     )
   }
 
-  it.effect("to an error whose data is no JSON is -32603", () =>
+  it.effect("An answer whose error has data that is no JSON is -32603", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() =>
         Effect.fail(new McpError.McpError({ code: 1, message: "m", data: 1n }))
@@ -74,7 +74,7 @@ describe("an answer", () => {
   )
 
   it.effect(
-    "never comes for a notification, known or not",
+    "An answer never comes for a notification, known or not",
     () =>
       Effect.gen(function* () {
         const { receive, messages, notified } = yield* serve(() => Effect.succeed({}))
@@ -90,8 +90,8 @@ describe("an answer", () => {
   )
 })
 
-describe("limits", () => {
-  it.effect("let as many requests run as there are permits, in the order of arrival", () =>
+describe("Limits", () => {
+  it.effect("Limits let as many requests run as there are permits, in the order of arrival", () =>
     Effect.gen(function* () {
       const latches = new Map<unknown, Latch.Latch>()
       const started: Array<unknown> = []
@@ -126,7 +126,7 @@ describe("limits", () => {
     })
   )
 
-  it.effect("refuse requests while the queue behind the permits is full", () =>
+  it.effect("Limits refuse requests while the queue behind the permits is full", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages } = yield* serve(() => Effect.as(latch.await, {}), { inFlight: 1, pending: 2 })
@@ -150,7 +150,7 @@ describe("limits", () => {
     })
   )
 
-  it.effect("survive a long queue of handlers that complete at once", () =>
+  it.effect("Limits survive a long queue of handlers that complete at once", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages, peer } = yield* serve(
@@ -164,7 +164,7 @@ describe("limits", () => {
     })
   )
 
-  it.effect("count requests that wait: idle completes when none runs or waits", () =>
+  it.effect("A peer is idle when no request runs or waits for a permit", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages, peer } = yield* serve(
@@ -183,7 +183,7 @@ describe("limits", () => {
     })
   )
 
-  it.effect("count requests that wait also while only a handler that ends at once runs", () =>
+  it.effect("A peer is not idle while a request waits behind a handler that ends at once", () =>
     Effect.gen(function* () {
       const latches = [1, 2, 3].map((id) => Latch.makeUnsafe(id === 2))
       const { receive, messages, peer } = yield* serve(
@@ -203,14 +203,14 @@ describe("limits", () => {
   )
 })
 
-describe("subscriptions", () => {
+describe("Subscriptions", () => {
   const options = {
     inFlight: 1,
     pending: 2,
     isSubscription: ({ method }: { readonly method: string }) => method === "listen"
   }
 
-  it.effect("take no permit, and being idle does not wait for them", () =>
+  it.effect("Subscriptions take no permit, and a peer is idle although they run", () =>
     Effect.gen(function* () {
       const { receive, messages, peer } = yield* serve(
         ({ request: { method } }) => (method === "listen" ? Effect.never : Effect.succeed({})),
@@ -225,52 +225,56 @@ describe("subscriptions", () => {
     })
   )
 
-  it.effect("have all been answered when subscriptionsEnded completes, which other requests do not hold up", () =>
-    Effect.gen(function* () {
-      const latches = { l1: yield* Deferred.make<void>(), l2: yield* Deferred.make<void>() }
-      const { receive, messages, peer } = yield* serve(
-        ({ request: { id } }) =>
-          id === "l1" || id === "l2" ? Effect.as(Deferred.await(latches[id]), {}) : Effect.never,
-        options
-      )
-      yield* peer.subscriptionsEnded
-      receive(request(1))
-      receive(request("l1", "listen"))
-      receive(request("l2", "listen"))
-      const seen: Array<unknown> = []
-      const ended = yield* Effect.forkChild(
-        Effect.map(peer.subscriptionsEnded, () => seen.push(...messages())),
-        { startImmediately: true }
-      )
-      yield* Deferred.succeed(latches.l1, undefined)
-      yield* quiesce
-      assert.isUndefined(ended.pollUnsafe())
-      yield* Deferred.succeed(latches.l2, undefined)
-      yield* Fiber.join(ended)
-      assert.deepStrictEqual(seen, [success("l1"), success("l2")])
-    })
+  it.effect(
+    "All subscriptions have been answered when subscriptionsEnded completes, which other requests do not hold up",
+    () =>
+      Effect.gen(function* () {
+        const latches = { l1: yield* Deferred.make<void>(), l2: yield* Deferred.make<void>() }
+        const { receive, messages, peer } = yield* serve(
+          ({ request: { id } }) =>
+            id === "l1" || id === "l2" ? Effect.as(Deferred.await(latches[id]), {}) : Effect.never,
+          options
+        )
+        yield* peer.subscriptionsEnded
+        receive(request(1))
+        receive(request("l1", "listen"))
+        receive(request("l2", "listen"))
+        const seen: Array<unknown> = []
+        const ended = yield* Effect.forkChild(
+          Effect.map(peer.subscriptionsEnded, () => seen.push(...messages())),
+          { startImmediately: true }
+        )
+        yield* Deferred.succeed(latches.l1, undefined)
+        yield* quiesce
+        assert.isUndefined(ended.pollUnsafe())
+        yield* Deferred.succeed(latches.l2, undefined)
+        yield* Fiber.join(ended)
+        assert.deepStrictEqual(seen, [success("l1"), success("l2")])
+      })
   )
 
-  it.effect("start though every permit is taken, are bounded like what waits, and make room when they end", () =>
-    Effect.gen(function* () {
-      const { receive, messages, peer } = yield* serve(() => Effect.never, options)
-      receive(request(1))
-      for (const id of ["l1", "l2", "l3"]) receive(request(id, "listen"))
-      assert.deepStrictEqual(
-        messages().map(({ id, error }) => [id, error.code]),
-        [["l3", McpError.LimitExceeded]]
-      )
-      receive(cancel("l1"))
-      yield* quiesce
-      receive(request("l4", "listen"))
-      assert.sameMembers(
-        (yield* peer.inFlight).map(({ id }) => id),
-        [1, "l2", "l4"]
-      )
-    })
+  it.effect(
+    "Subscriptions start though every permit is taken, are bounded like requests that wait, and make room when they end",
+    () =>
+      Effect.gen(function* () {
+        const { receive, messages, peer } = yield* serve(() => Effect.never, options)
+        receive(request(1))
+        for (const id of ["l1", "l2", "l3"]) receive(request(id, "listen"))
+        assert.deepStrictEqual(
+          messages().map(({ id, error }) => [id, error.code]),
+          [["l3", McpError.LimitExceeded]]
+        )
+        receive(cancel("l1"))
+        yield* quiesce
+        receive(request("l4", "listen"))
+        assert.sameMembers(
+          (yield* peer.inFlight).map(({ id }) => id),
+          [1, "l2", "l4"]
+        )
+      })
   )
 
-  it.effect("do not let what waits for a permit start when they end", () =>
+  it.effect("The end of a subscription starts no request that waits for a permit", () =>
     Effect.gen(function* () {
       const started: Array<unknown> = []
       const { receive } = yield* serve(

@@ -9,9 +9,9 @@ import { cancel, notification, request, serve, quiesce, success } from "../suppo
 const options: Options = { batches: () => true, unreadableId: () => null }
 const byId = (messages: ReadonlyArray<any>) => messages.map(({ id, error }) => [id, error?.code])
 
-describe("a batch", () => {
+describe("A batch", () => {
   it.effect(
-    "has each of its messages handled and its answers in one array",
+    "A batch has each of its messages handled and its answers in one array",
     () =>
       Effect.gen(function* () {
         const served = yield* serve(({ request: { params } }) => Effect.succeed({ n: params?.n }), options)
@@ -31,7 +31,7 @@ describe("a batch", () => {
     verifies("json-rpc.batch.receive")
   )
 
-  it.effect("is answered once its last request is, in one array", () =>
+  it.effect("A batch is answered once its last request is, in one array", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages } = yield* serve(
@@ -47,7 +47,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("of notifications and answers only is not answered", () =>
+  it.effect("A batch of notifications and answers only is not answered", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.succeed({}), options)
       receive([notification("a"), notification("b"), success(44)])
@@ -56,7 +56,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("that is empty is answered by one error, not by an array", () =>
+  it.effect("A batch that is empty is answered by one error, not by an array", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.succeed({}), options)
       receive([])
@@ -64,7 +64,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("answers each invalid member by an error of its own", () =>
+  it.effect("A batch answers each invalid member by an error of its own", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.succeed({}), options)
       receive([1, "x", [], { jsonrpc: "2.0", id: 5 }, { jsonrpc: "2.0", id: 6, method: 6 }, request(7)])
@@ -80,7 +80,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("with a malformed answer in it fails the request that it answers, and answers nothing", () =>
+  it.effect("A batch with a malformed answer fails the request of that answer, and is not answered", () =>
     Effect.gen(function* () {
       const served = yield* serve(() => Effect.succeed({}), options)
       const asking = yield* Effect.forkChild(Effect.flip(served.peer.request("ask")), { startImmediately: true })
@@ -91,7 +91,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("whose members are cancelled is answered without them", () =>
+  it.effect("A batch whose members are cancelled is answered without them", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages } = yield* serve(() => Effect.as(latch.await, {}), { ...options, inFlight: 2 })
@@ -105,7 +105,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("whose members are all cancelled, by the batch itself or later, is not answered", () =>
+  it.effect("A batch whose members are all cancelled, by the batch itself or later, is not answered", () =>
     Effect.gen(function* () {
       const { receive, messages, peer } = yield* serve(() => Effect.never, options)
       receive([request(1), cancel(1)])
@@ -117,7 +117,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("with an id twice answers it once", () =>
+  it.effect("A batch with an id twice answers that id once", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages, dropped } = yield* serve(() => Effect.as(latch.await, {}), options)
@@ -129,7 +129,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("with an id that is in flight already does not wait for that request", () =>
+  it.effect("A batch with an id that is in flight already does not wait for that request", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(
         ({ request: { method } }) => (method === "stay" ? Effect.never : Effect.succeed({})),
@@ -142,7 +142,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("with results that are no JSON is answered", () =>
+  it.effect("A batch with results that are no JSON is answered", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(
         ({ request: { params } }) => Effect.succeed(params?.bad === true ? { bad: 1n } : {}),
@@ -158,7 +158,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("that is interrupted, refused or dies is answered for every member", () =>
+  it.effect("A batch whose members are interrupted, refused or die is answered for every member", () =>
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(
         ({ request: { method } }) => (method === "die" ? Effect.die("x") : Effect.never),
@@ -183,7 +183,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("keeps progress and questions of its handlers on the wire, ahead of the array", () =>
+  it.effect("A batch keeps progress and questions of its handlers on the wire, ahead of the array", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(
         ({ request: { id }, sink }) =>
@@ -202,7 +202,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("with more members than could ever be in flight is refused as a whole", () =>
+  it.effect("A batch with more members than could ever be in flight is refused as a whole", () =>
     Effect.gen(function* () {
       let runs = 0
       const { receive, messages } = yield* serve(() => Effect.sync(() => (runs++, {})), {
@@ -220,7 +220,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("is refused by one error where the revision has none", () =>
+  it.effect("A batch is refused by one error where the revision has none", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.die("must not run"))
       receive([request(1), request(2)])

@@ -8,8 +8,8 @@ import { type Served, serve, quiesce } from "../support/wire.ts"
 const ask = (served: Served, options?: RequestOptions) =>
   Effect.forkChild(Effect.flip(served.peer.request("ask", undefined, options)), { startImmediately: true })
 
-describe("outstanding requests fail with Closed at once", () => {
-  it.effect("when the stream ends, whatever their timeout", () =>
+describe("Outstanding requests of a closed peer", () => {
+  it.effect("Outstanding requests fail with Closed when the stream ends, whatever their timeout", () =>
     Effect.gen(function* () {
       const served = yield* serve(() => Effect.never)
       const fiber = yield* ask(served, { timeout: "1 hour" })
@@ -19,21 +19,23 @@ describe("outstanding requests fail with Closed at once", () => {
     })
   )
 
-  it.effect("when the stream fails, with its error as the cause", () =>
-    Effect.gen(function* () {
-      const served = yield* serve(() => Effect.never)
-      const fiber = yield* ask(served)
-      const cause = new TransportError({ reason: "Read", message: "reset" })
-      served.fail(cause)
-      const error = yield* Fiber.join(fiber)
-      assert.deepStrictEqual(
-        [error._tag, error.message, (error as { cause?: unknown }).cause],
-        ["Closed", "reset", cause]
-      )
-    })
+  it.effect(
+    "Outstanding requests fail with Closed when the stream fails, with the error of the stream as the cause",
+    () =>
+      Effect.gen(function* () {
+        const served = yield* serve(() => Effect.never)
+        const fiber = yield* ask(served)
+        const cause = new TransportError({ reason: "Read", message: "reset" })
+        served.fail(cause)
+        const error = yield* Fiber.join(fiber)
+        assert.deepStrictEqual(
+          [error._tag, error.message, (error as { cause?: unknown }).cause],
+          ["Closed", "reset", cause]
+        )
+      })
   )
 
-  it.effect("when the scope closes", () =>
+  it.effect("Outstanding requests fail with Closed when the scope closes", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const served = yield* Scope.provide(
@@ -46,7 +48,7 @@ describe("outstanding requests fail with Closed at once", () => {
     })
   )
 
-  it.effect("when they still wait for room in the outbox", () =>
+  it.effect("Outstanding requests fail with Closed while they still wait for room in the outbox", () =>
     Effect.gen(function* () {
       const served = yield* serve(() => Effect.never)
       served.setWritable(false)
@@ -59,7 +61,7 @@ describe("outstanding requests fail with Closed at once", () => {
     })
   )
 
-  it.effect("even while the other side's own requests get their grace", () =>
+  it.effect("Outstanding requests fail with Closed even while requests of the other side have their grace", () =>
     Effect.gen(function* () {
       const served = yield* serve(({ peer }) => Effect.orDie(Effect.flip(peer.request("ask"))), { grace: "1 hour" })
       served.receive({ jsonrpc: "2.0", id: 1, method: "work" })
@@ -70,7 +72,7 @@ describe("outstanding requests fail with Closed at once", () => {
     })
   )
 
-  it.effect("and later ones fail and are not sent", () =>
+  it.effect("Requests after the end of the stream fail with Closed and are not sent", () =>
     Effect.gen(function* () {
       const served = yield* serve(() => Effect.never)
       served.end()

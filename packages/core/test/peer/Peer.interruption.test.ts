@@ -8,8 +8,8 @@ import { cancel, request, serve, quiesce, success } from "../support/wire.ts"
 
 const codes = (messages: ReadonlyArray<any>) => messages.map(({ id, error }) => [id, error?.code])
 
-describe("an interruption that its sender did not ask for", () => {
-  it.effect("is answered McpError.Interrupted with its reason", () =>
+describe("An interruption that its sender did not ask for", () => {
+  it.effect("An interruption by the peer's owner is answered McpError.Interrupted with its reason", () =>
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(() => Effect.never)
       receive(request(1))
@@ -26,7 +26,7 @@ describe("an interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("reaches all requests that run or wait when it names no id", () =>
+  it.effect("An interruption without an id reaches all requests that run or wait", () =>
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(() => Effect.never, { inFlight: 1 })
       for (const id of [1, 2, 3]) receive(request(id))
@@ -41,7 +41,7 @@ describe("an interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("of an id that is not in flight does nothing", () =>
+  it.effect("An interruption of an id that is not in flight does nothing", () =>
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(() => Effect.never)
       receive(request("1"))
@@ -51,7 +51,7 @@ describe("an interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("is answered when the handler interrupts itself", () =>
+  it.effect("A handler that interrupts itself is answered McpError.Interrupted", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.interrupt)
       receive(request(1))
@@ -60,21 +60,23 @@ describe("an interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("of a handler that cannot be interrupted is answered once, when the handler has ended", () =>
-    Effect.gen(function* () {
-      const latch = Latch.makeUnsafe(false)
-      const { receive, peer, messages } = yield* serve(() => Effect.uninterruptible(Effect.as(latch.await, {})))
-      receive(request(1))
-      peer.interrupt("Too slow", 1)
-      yield* quiesce
-      assert.deepStrictEqual(messages(), [])
-      latch.openUnsafe()
-      yield* quiesce
-      assert.deepStrictEqual(codes(messages()), [[1, McpError.Interrupted]])
-    })
+  it.effect(
+    "An interruption of a handler that cannot be interrupted is answered once, when the handler has ended",
+    () =>
+      Effect.gen(function* () {
+        const latch = Latch.makeUnsafe(false)
+        const { receive, peer, messages } = yield* serve(() => Effect.uninterruptible(Effect.as(latch.await, {})))
+        receive(request(1))
+        peer.interrupt("Too slow", 1)
+        yield* quiesce
+        assert.deepStrictEqual(messages(), [])
+        latch.openUnsafe()
+        yield* quiesce
+        assert.deepStrictEqual(codes(messages()), [[1, McpError.Interrupted]])
+      })
   )
 
-  it.effect("is not answered when the sender cancels before the handler has ended", () =>
+  it.effect("An interruption is not answered when the sender cancels before the handler has ended", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, peer, messages } = yield* serve(() => Effect.ensuring(Effect.never, latch.await))
@@ -87,7 +89,7 @@ describe("an interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("does not turn a cancelled request into an answered one", () =>
+  it.effect("An interruption does not turn a cancelled request into an answered request", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, peer, messages } = yield* serve(() => Effect.ensuring(Effect.never, latch.await))
@@ -100,7 +102,7 @@ describe("an interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("is answered without a defect of the finalizers that it causes", () =>
+  it.effect("An interruption is answered without a defect of the finalizers that it causes", () =>
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(() => Effect.ensuring(Effect.never, Effect.die("secret")))
       receive(request(1))
@@ -112,26 +114,28 @@ describe("an interruption that its sender did not ask for", () => {
   )
 })
 
-describe("the end of the conversation", () => {
-  it.effect("interrupts what runs, waits for its finalizers and answers it", () =>
-    Effect.gen(function* () {
-      const scope = yield* Scope.make()
-      const latch = Latch.makeUnsafe(false)
-      const { receive, messages } = yield* Scope.provide(
-        serve(() => Effect.ensuring(Effect.never, latch.await)),
-        scope
-      )
-      receive(request(1))
-      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
-      yield* quiesce
-      assert.isUndefined(closing.pollUnsafe())
-      latch.openUnsafe()
-      yield* Fiber.join(closing)
-      assert.deepStrictEqual(codes(messages()), [[1, McpError.Interrupted]])
-    })
+describe("The end of the conversation", () => {
+  it.effect(
+    "The end of the conversation interrupts running requests, waits for their finalizers and answers them",
+    () =>
+      Effect.gen(function* () {
+        const scope = yield* Scope.make()
+        const latch = Latch.makeUnsafe(false)
+        const { receive, messages } = yield* Scope.provide(
+          serve(() => Effect.ensuring(Effect.never, latch.await)),
+          scope
+        )
+        receive(request(1))
+        const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+        yield* quiesce
+        assert.isUndefined(closing.pollUnsafe())
+        latch.openUnsafe()
+        yield* Fiber.join(closing)
+        assert.deepStrictEqual(codes(messages()), [[1, McpError.Interrupted]])
+      })
   )
 
-  it.effect("by the other side gives running requests their grace, and no more", () =>
+  it.effect("The end of the conversation by the other side gives running requests their grace, and no more", () =>
     Effect.gen(function* () {
       const wire = yield* serve(({ request: { params } }) => Effect.as(Effect.sleep(Number(params?.millis)), {}), {
         grace: "5 seconds",
@@ -154,7 +158,7 @@ describe("the end of the conversation", () => {
     })
   )
 
-  it.effect("by the other side without a grace interrupts at once", () =>
+  it.effect("The end of the conversation by the other side without a grace interrupts requests at once", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.never)
       wire.receive(request(1))
@@ -164,7 +168,7 @@ describe("the end of the conversation", () => {
     })
   )
 
-  it.effect("does not wait for the grace when nothing runs", () =>
+  it.effect("The end of the conversation does not wait for the grace when no request runs", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.never, { grace: "1 hour" })
       wire.end()
@@ -172,7 +176,7 @@ describe("the end of the conversation", () => {
     })
   )
 
-  it.effect("by a broken wire gives no grace", () =>
+  it.effect("The end of the conversation by a broken wire gives no grace", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.never, { grace: "1 hour" })
       wire.receive(request(1))
@@ -183,7 +187,7 @@ describe("the end of the conversation", () => {
     })
   )
 
-  it.effect("by this side completes awaitClosed in other fibers", () =>
+  it.effect("The end of the conversation by this side completes awaitClosed in other fibers", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { peer } = yield* Scope.provide(
@@ -196,17 +200,19 @@ describe("the end of the conversation", () => {
     })
   )
 
-  it.effect("by an abort fails awaitClosed and everything outstanding with its error", () =>
-    Effect.gen(function* () {
-      const { peer } = yield* serve(() => Effect.never)
-      const asking = yield* Effect.forkChild(Effect.flip(peer.request("ask")), { startImmediately: true })
-      peer.abort(new TransportError({ reason: "KeepAlive", message: "silent" }))
-      assert.strictEqual((yield* Effect.flip(peer.awaitClosed)).message, "silent")
-      assert.strictEqual((yield* Fiber.join(asking))._tag, "Closed")
-    })
+  it.effect(
+    "The end of the conversation by an abort fails awaitClosed and all outstanding requests with its error",
+    () =>
+      Effect.gen(function* () {
+        const { peer } = yield* serve(() => Effect.never)
+        const asking = yield* Effect.forkChild(Effect.flip(peer.request("ask")), { startImmediately: true })
+        peer.abort(new TransportError({ reason: "KeepAlive", message: "silent" }))
+        assert.strictEqual((yield* Effect.flip(peer.awaitClosed)).message, "silent")
+        assert.strictEqual((yield* Fiber.join(asking))._tag, "Closed")
+      })
   )
 
-  it.effect("has messages that arrive later neither run nor answered", () =>
+  it.effect("Messages after the end of the conversation neither run nor are answered", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.succeed({}))
       wire.end()

@@ -14,8 +14,8 @@ const oversize = (json: unknown) => {
   return inbound!
 }
 
-describe("an invalid line", () => {
-  it.effect("is answered -32700 with the revision's id, and the next one is served", () =>
+describe("An invalid line", () => {
+  it.effect("An invalid line is answered -32700 with the id that the revision has, and the next line is served", () =>
     Effect.gen(function* () {
       let id: null | undefined = null
       const { push, messages } = yield* serve(() => Effect.succeed({}), { unreadableId: () => id })
@@ -36,7 +36,7 @@ describe("an invalid line", () => {
     })
   )
 
-  it.effect("of a request with a readable id is answered -32600 to that id", () =>
+  it.effect("An invalid request with a readable id is answered -32600 to that id", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.die("must not run"))
       receive({ jsonrpc: "1.0", id: "a", method: "work" })
@@ -54,7 +54,7 @@ describe("an invalid line", () => {
   )
 
   it.effect(
-    "of an answer fails its request and is never answered",
+    "An invalid answer fails its request and is never answered",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages, dropped } = yield* serve(() => Effect.never)
@@ -69,7 +69,7 @@ describe("an invalid line", () => {
     verifies("json-rpc.response.not-both")
   )
 
-  it.effect("does not make two peers answer each other's errors for ever", () =>
+  it.effect("Two peers do not answer each other's errors for ever", () =>
     Effect.gen(function* () {
       const one = yield* serve(() => Effect.succeed({}))
       const other = yield* serve(() => Effect.succeed({}))
@@ -82,8 +82,8 @@ describe("an invalid line", () => {
   )
 })
 
-describe("a line over the limit", () => {
-  it.effect("that is a request is refused by its id, wherever the id is in the line", () =>
+describe("A line over the limit", () => {
+  it.effect("A request over the limit is refused by its id, wherever the id is in the line", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve(() => Effect.die("must not run"))
       peer.receive(oversize({ jsonrpc: "2.0", id: 1, method: "work", params: { huge } }))
@@ -102,7 +102,7 @@ describe("a line over the limit", () => {
     })
   )
 
-  it.effect("that is a request does not fail a request of this peer with the same id", () =>
+  it.effect("A request over the limit does not fail a request of this peer with the same id", () =>
     Effect.gen(function* () {
       const { peer, receive, messages } = yield* serve(() => Effect.die("must not run"))
       const fiber = yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })
@@ -113,7 +113,7 @@ describe("a line over the limit", () => {
     })
   )
 
-  it.effect("that is an answer fails the request that it answers, at once", () =>
+  it.effect("An answer over the limit fails the request that it answers, at once", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve(() => Effect.never)
       const ask = Effect.forkChild(Effect.flip(peer.request("ask")), { startImmediately: true })
@@ -126,7 +126,7 @@ describe("a line over the limit", () => {
     })
   )
 
-  it.effect("that is no JSON is answered without an id", () =>
+  it.effect("A line over the limit that is no JSON is answered without an id", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve(() => Effect.never)
       peer.receive(oversize(huge))

@@ -9,9 +9,9 @@ import * as Peer from "../../src/peer/Peer.ts"
 import { commands, Model } from "../support/model.ts"
 import { quiesce } from "../support/wire.ts"
 
-describe("a random conversation", () => {
+describe("A random conversation", () => {
   it.effect.prop(
-    "answers each request at most once, none after its cancel, every other exactly once, and leaves nothing behind",
+    "A random conversation answers each request at most once, none after its cancel, every other exactly once, and leaves nothing behind",
     { script: commands, drain: Schema.Boolean },
     ({ drain, script }) =>
       Effect.gen(function* () {
@@ -156,9 +156,9 @@ const converse = Effect.fnUntraced(function* (script: ReadonlyArray<typeof Comma
   }
 })
 
-describe("two peers in a random conversation", () => {
+describe("Two peers in a random conversation", () => {
   it.effect.prop(
-    "end every call as its handler ends, or by a reason, and leave nothing behind on either side",
+    "Two peers in a random conversation end every call as its handler ends, or by a reason, and leave nothing behind",
     {
       script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 30 }),
       highWater: Schema.Literals([1, 200, 100_000])

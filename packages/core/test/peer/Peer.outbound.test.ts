@@ -12,25 +12,27 @@ const start = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkChild(effect, { 
 const progress = (progressToken: unknown, value: unknown, more: object = {}) =>
   notification("notifications/progress", { progressToken, progress: value, ...more })
 
-describe("a request of this peer", () => {
-  it.effect("hands a result that comes after its cancel to `late`, once, and forgets the oldest of many", () =>
-    Effect.gen(function* () {
-      const { messages, peer, receive } = yield* serve
-      const results: Array<unknown> = []
-      const late = (result: unknown) => Effect.sync(() => void results.push(result))
-      for (let n = 0; n < 65; n++) yield* Fiber.interrupt(yield* start(peer.request("a", {}, { late })))
-      const ids = messages().flatMap(({ id, method }) => (method === "a" ? [id] : []))
-      assert.lengthOf(ids, 65)
-      for (const id of [ids[0], ids[1], ids[64], ids[64]]) receive(success(id, id))
-      receive({ jsonrpc: "2.0", id: ids[2], error: { code: 1, message: "no" } })
-      receive(success(ids[2], ids[2]))
-      yield* quiesce
-      assert.deepStrictEqual(results, [ids[1], ids[64]])
-    })
+describe("A request of this peer", () => {
+  it.effect(
+    "A request hands a result that comes after its cancel to `late`, once, and the peer forgets the oldest of many",
+    () =>
+      Effect.gen(function* () {
+        const { messages, peer, receive } = yield* serve
+        const results: Array<unknown> = []
+        const late = (result: unknown) => Effect.sync(() => void results.push(result))
+        for (let n = 0; n < 65; n++) yield* Fiber.interrupt(yield* start(peer.request("a", {}, { late })))
+        const ids = messages().flatMap(({ id, method }) => (method === "a" ? [id] : []))
+        assert.lengthOf(ids, 65)
+        for (const id of [ids[0], ids[1], ids[64], ids[64]]) receive(success(id, id))
+        receive({ jsonrpc: "2.0", id: ids[2], error: { code: 1, message: "no" } })
+        receive(success(ids[2], ids[2]))
+        yield* quiesce
+        assert.deepStrictEqual(results, [ids[1], ids[64]])
+      })
   )
 
   it.effect(
-    "has an id of its own and takes the answer to that id, in any order",
+    "A request of this peer has an id of its own and takes the answer to that id, in any order",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve
@@ -47,7 +49,7 @@ describe("a request of this peer", () => {
   )
 
   it.effect(
-    "has an id that no other of the session had, however the others ended",
+    "A request of this peer has an id that no other request of the session had, however the others ended",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve
@@ -80,7 +82,7 @@ describe("a request of this peer", () => {
     verifies("json-rpc.request.id-unique")
   )
 
-  it.effect("fails with the error it is answered with, data and all", () =>
+  it.effect("A request of this peer fails with the error of its answer, data and all", () =>
     Effect.gen(function* () {
       const { peer, receive } = yield* serve
       const fiber = yield* start(Effect.flip(peer.request("a")))
@@ -95,34 +97,38 @@ describe("a request of this peer", () => {
   )
 
   for (const error of [{ code: 1e300, message: "huge" }, { code: "1", message: "m" }, { code: 1 }, null, "no"]) {
-    it.effect(`fails on the malformed error ${JSON.stringify(error)}, and the peer lives on`, () =>
-      Effect.gen(function* () {
-        const { peer, push, messages } = yield* serve
-        const fiber = yield* start(Effect.flip(peer.request("a")))
-        push({ jsonrpc: "2.0", id: 1, error })
-        assert.strictEqual((yield* Fiber.join(fiber))._tag, "McpError")
-        push({ jsonrpc: "2.0", id: 9, method: "ping" })
-        yield* quiesce
-        assert.deepStrictEqual(messages().at(-1), success(9))
-      })
+    it.effect(
+      `A request of this peer fails on the malformed error ${JSON.stringify(error)}, and the peer lives on`,
+      () =>
+        Effect.gen(function* () {
+          const { peer, push, messages } = yield* serve
+          const fiber = yield* start(Effect.flip(peer.request("a")))
+          push({ jsonrpc: "2.0", id: 1, error })
+          assert.strictEqual((yield* Fiber.join(fiber))._tag, "McpError")
+          push({ jsonrpc: "2.0", id: 9, method: "ping" })
+          yield* quiesce
+          assert.deepStrictEqual(messages().at(-1), success(9))
+        })
     )
   }
 
-  it.effect("is not answered by another type of the same id, nor twice, nor by an error of no id", () =>
-    Effect.gen(function* () {
-      const { peer, receive, dropped } = yield* serve
-      const fiber = yield* start(peer.request("a"))
-      receive(success("1", "wrong"))
-      receive({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } })
-      receive({ jsonrpc: "2.0", error: { code: -32700, message: "Parse error" } })
-      receive(success(1, "right"))
-      receive(success(1, "late"))
-      assert.strictEqual(yield* Fiber.join(fiber), "right")
-      assert.strictEqual(dropped.length, 4)
-    })
+  it.effect(
+    "A request of this peer is not answered by another type of its id, nor twice, nor by an error without an id",
+    () =>
+      Effect.gen(function* () {
+        const { peer, receive, dropped } = yield* serve
+        const fiber = yield* start(peer.request("a"))
+        receive(success("1", "wrong"))
+        receive({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } })
+        receive({ jsonrpc: "2.0", error: { code: -32700, message: "Parse error" } })
+        receive(success(1, "right"))
+        receive(success(1, "late"))
+        assert.strictEqual(yield* Fiber.join(fiber), "right")
+        assert.strictEqual(dropped.length, 4)
+      })
   )
 
-  it.effect("is answered even when the answer comes before sending returns", () =>
+  it.effect("A request of this peer is answered even when the answer comes before sending returns", () =>
     Effect.gen(function* () {
       const peer: Peer.Peer = yield* Peer.make(
         {
@@ -143,17 +149,19 @@ describe("a request of this peer", () => {
     })
   )
 
-  it.effect("with params that are no JSON is a defect of the caller and leaves nothing behind", () =>
-    Effect.gen(function* () {
-      const { peer, messages } = yield* serve
-      const exit = yield* Effect.exit(peer.request("a", { big: 1n }, { timeout: "1 minute" }))
-      assert.isTrue(Exit.hasDies(exit))
-      assert.strictEqual(peer.outstanding(), 0)
-      assert.deepStrictEqual(messages(), [])
-    })
+  it.effect(
+    "A request of this peer with params that are no JSON is a defect of the caller and leaves nothing behind",
+    () =>
+      Effect.gen(function* () {
+        const { peer, messages } = yield* serve
+        const exit = yield* Effect.exit(peer.request("a", { big: 1n }, { timeout: "1 minute" }))
+        assert.isTrue(Exit.hasDies(exit))
+        assert.strictEqual(peer.outstanding(), 0)
+        assert.deepStrictEqual(messages(), [])
+      })
   )
 
-  it.effect("names the request it belongs to, and so does its cancellation", () =>
+  it.effect("A request of this peer names the request it belongs to, and so does its cancellation", () =>
     Effect.gen(function* () {
       const { peer, sent } = yield* serve
       const fiber = yield* start(peer.request("a", {}, { relatedTo: "in" }))
@@ -169,9 +177,9 @@ describe("a request of this peer", () => {
   )
 })
 
-describe("interrupting the caller", () => {
+describe("Interrupting the caller", () => {
   it.effect(
-    "sends one cancel, and the late answer is ignored",
+    "Interrupting the caller sends one cancel, and the late answer is ignored",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages, dropped } = yield* serve
@@ -192,7 +200,7 @@ describe("interrupting the caller", () => {
   )
 
   it.effect(
-    "sends no cancel once the request is answered",
+    "Interrupting the caller sends no cancel once the request is answered",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve
@@ -205,7 +213,7 @@ describe("interrupting the caller", () => {
   )
 
   it.effect(
-    "sends no cancel when the request must not be cancelled",
+    "Interrupting the caller sends no cancel when the request must not be cancelled",
     () =>
       Effect.gen(function* () {
         const { peer, messages } = yield* serve
@@ -217,7 +225,7 @@ describe("interrupting the caller", () => {
     verifies("cancellation.initialize-not-cancelled")
   )
 
-  it.effect("sends no cancel of a request that was never sent", () =>
+  it.effect("Interrupting the caller sends no cancel of a request that was never sent", () =>
     Effect.gen(function* () {
       const { peer, setWritable, messages } = yield* serve
       setWritable(false)
@@ -229,7 +237,7 @@ describe("interrupting the caller", () => {
     })
   )
 
-  it.effect("does not wait for room: a cancellation takes the control lane", () =>
+  it.effect("Interrupting the caller does not wait for room: a cancellation takes the control lane", () =>
     Effect.gen(function* () {
       const { peer, setWritable, sent } = yield* serve
       const fiber = yield* start(peer.request("a"))
@@ -240,8 +248,8 @@ describe("interrupting the caller", () => {
   )
 })
 
-describe("a timeout", () => {
-  it.effect("fails the requests that are late, also where a cancel cannot be sent", () =>
+describe("A timeout", () => {
+  it.effect("A timeout fails the requests that are late, also where a cancel cannot be sent", () =>
     Effect.gen(function* () {
       const { transport } = make()
       const send = (message: object): void => {
@@ -262,7 +270,7 @@ describe("a timeout", () => {
     })
   )
 
-  it.effect("fails the call on time and cancels it on the other side", () =>
+  it.effect("A timeout fails the call on time and cancels it on the other side", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve
       const fiber = yield* start(Effect.flip(peer.request("a", {}, { timeout: "10 seconds" })))
@@ -275,7 +283,7 @@ describe("a timeout", () => {
     })
   )
 
-  it.effect("of initialize fails the call and sends no cancel", () =>
+  it.effect("A timeout of initialize fails the call and sends no cancel", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve
       const options = { timeout: "1 second", cancellable: false } as const
@@ -286,7 +294,7 @@ describe("a timeout", () => {
     })
   )
 
-  it.effect("starts anew with every progress event, up to the hard cap", () =>
+  it.effect("A timeout starts anew with every progress event, up to the hard cap", () =>
     Effect.gen(function* () {
       const { peer, receive } = yield* serve
       const fiber = yield* start(
@@ -304,7 +312,7 @@ describe("a timeout", () => {
     })
   )
 
-  it.effect("counts from the last progress event", () =>
+  it.effect("A timeout counts from the last progress event", () =>
     Effect.gen(function* () {
       const { peer, receive } = yield* serve
       const fiber = yield* start(Effect.flip(peer.request("a", {}, { timeout: "10 seconds", onProgress: () => {} })))
@@ -317,7 +325,7 @@ describe("a timeout", () => {
     })
   )
 
-  it.effect("does not start anew with progress where that is turned off", () =>
+  it.effect("A timeout does not start anew with progress where resetOnProgress is false", () =>
     Effect.gen(function* () {
       const { peer, receive } = yield* serve
       const fiber = yield* start(
@@ -330,7 +338,7 @@ describe("a timeout", () => {
     })
   )
 
-  it.effect("is each request's own, whichever was sent first", () =>
+  it.effect("Each request has its own timeout, whichever request was sent first", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve
       const ended: Array<string> = []
@@ -359,7 +367,7 @@ describe("a timeout", () => {
     })
   )
 
-  it.effect("costs one timer for all requests, which ends a second after the last of them", () =>
+  it.effect("A timeout costs one timer for all requests, which ends a second after the last of them", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const timers = new Set<object>()
@@ -387,7 +395,7 @@ describe("a timeout", () => {
     })
   )
 
-  it.effect("of 0 sends its cancel after the request", () =>
+  it.effect("A timeout of 0 sends the cancel after the request", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve
       const fiber = yield* start(Effect.flip(peer.request("a", {}, { timeout: 0 })))
@@ -404,7 +412,7 @@ describe("a timeout", () => {
     [2, 1],
     [1, 30]
   ] as const) {
-    it.effect(`that is sent when another has run out after ${first} s runs out, too, after ${second} s`, () =>
+    it.effect(`A request that times out ${second} s after a timeout at ${first} s fails in time, too`, () =>
       Effect.gen(function* () {
         const { peer } = yield* serve
         const ask = (seconds: number) => Effect.flip(peer.request("a", {}, { timeout: `${seconds} seconds` }))
@@ -418,7 +426,7 @@ describe("a timeout", () => {
     )
   }
 
-  it.effect("needs no progress to have a hard cap", () =>
+  it.effect("A request without a handler of progress has a hard cap, too", () =>
     Effect.gen(function* () {
       const { peer } = yield* serve
       const fiber = yield* start(Effect.flip(peer.request("a", {}, { maxTotal: "3 seconds" })))
@@ -428,9 +436,9 @@ describe("a timeout", () => {
   )
 })
 
-describe("progress", () => {
+describe("Progress", () => {
   it.effect(
-    "has a token of its own and arrives in order",
+    "Progress has a token of its own and arrives in order",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve
@@ -454,7 +462,7 @@ describe("progress", () => {
   )
 
   it.effect(
-    "for an unknown, finished or uninterested request is dropped",
+    "Progress for an unknown, finished or uninterested request is dropped",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve

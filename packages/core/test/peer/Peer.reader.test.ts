@@ -7,9 +7,9 @@ import * as Memory from "../../src/transport/Memory.ts"
 import * as Peer from "../../src/peer/Peer.ts"
 import { request, serve, quiesce, success } from "../support/wire.ts"
 
-describe("the reader always pulls", () => {
+describe("The reader of a peer", () => {
   it.effect(
-    "answers a ping while every permit is taken",
+    "The reader answers a ping while every permit is taken",
     () =>
       Effect.gen(function* () {
         const { push, take } = yield* serve(() => Effect.never, { inFlight: 1, pending: 1 })
@@ -21,7 +21,7 @@ describe("the reader always pulls", () => {
     verifies("ping.receiver.empty-response")
   )
 
-  it.effect("takes answers while every permit is held by handlers that wait for those answers", () =>
+  it.effect("The reader takes answers while every permit is held by handlers that wait for those answers", () =>
     Effect.gen(function* () {
       const wire = yield* serve(({ peer }) => Effect.orDie(peer.request("ask")), { inFlight: 2 })
       for (const id of [1, 2, 3, 4]) wire.push(request(id))
@@ -40,7 +40,7 @@ describe("the reader always pulls", () => {
     })
   )
 
-  it.effect("does not wait for a handler that runs without a pause", () =>
+  it.effect("The reader does not wait for a handler that runs without a pause", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { push, take } = yield* serve(({ request: { method } }) =>
@@ -53,7 +53,7 @@ describe("the reader always pulls", () => {
     })
   )
 
-  it.effect("keeps pulling while its own outbox takes no more data", () =>
+  it.effect("The reader keeps pulling while its own outbox takes no more data", () =>
     Effect.gen(function* () {
       const wire = yield* serve(({ peer }) => Effect.orDie(peer.request("ask")))
       wire.setWritable(false)
@@ -68,7 +68,7 @@ describe("the reader always pulls", () => {
     })
   )
 
-  it.effect("lets a request time out against a peer that stopped reading, and sends nothing", () =>
+  it.effect("A request times out against a peer that stopped reading, and nothing is sent", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.never)
       wire.setWritable(false)
@@ -114,18 +114,18 @@ const crossfire = (options: {
     assert.deepStrictEqual([yield* a.inFlight, yield* b.inFlight], [[], []])
   })
 
-describe("two peers that ask each other", () => {
-  it.effect("do not deadlock over outboxes of one byte and with one permit", () =>
+describe("Two peers that ask each other", () => {
+  it.effect("Two peers that ask each other do not deadlock over outboxes of one byte", () =>
     crossfire({ highWater: 1, capacity: 1, inFlight: 64, depth: 3, calls: 20 })
   )
-  it.effect("do not deadlock when all of their calls wait for one permit", () =>
+  it.effect("Two peers that ask each other do not deadlock when all of their calls wait for one permit", () =>
     crossfire({ highWater: 1, capacity: 1, inFlight: 1, depth: 0, calls: 200 })
   )
-  it.effect("do not deadlock when many calls share small budgets", () =>
+  it.effect("Two peers that ask each other do not deadlock when many calls share small budgets", () =>
     crossfire({ highWater: 200, capacity: 1, inFlight: 300, depth: 5, calls: 50 })
   )
 
-  it.effect("answer each other while both outboxes are over their high-water mark", () =>
+  it.effect("Two peers that ask each other answer while both outboxes are over their high-water mark", () =>
     Effect.gen(function* () {
       const [left, right] = yield* Memory.pair({ highWater: 1, capacity: 1 })
       const both = yield* Deferred.make<void>()

@@ -15,8 +15,8 @@ const ways = {
   }
 }
 
-describe("a request is registered before it runs", () => {
-  it.effect("so a handler that completes at once is answered and forgotten", () =>
+describe("A registered request", () => {
+  it.effect("A request whose handler completes at once is answered and forgotten", () =>
     Effect.gen(function* () {
       const { receive, messages, peer } = yield* serve(() => Effect.succeed({ done: true }))
       receive(request(1))
@@ -26,7 +26,7 @@ describe("a request is registered before it runs", () => {
   )
 
   for (const [name, way] of Object.entries(ways)) {
-    it.effect(`so a handler sees itself in flight from its first step (run ${name})`, () =>
+    it.effect(`A handler sees its request in flight from its first step (run ${name})`, () =>
       Effect.gen(function* () {
         const { receive, messages, peer } = yield* serve((exchange) => way(exchange, exchange.peer.inFlight))
         receive(request("a", "look"))
@@ -35,7 +35,7 @@ describe("a request is registered before it runs", () => {
       })
     )
 
-    it.effect(`so a cancel that arrives within its first step ends it, unanswered (run ${name})`, () =>
+    it.effect(`A cancel within the first step of a handler ends the handler, unanswered (run ${name})`, () =>
       Effect.gen(function* () {
         let finalized = false
         const served = yield* serve((exchange) =>
@@ -55,7 +55,7 @@ describe("a request is registered before it runs", () => {
       })
     )
 
-    it.effect(`so one that is cancelled within its only step is not answered (run ${name})`, () =>
+    it.effect(`A request that is cancelled within its only step is not answered (run ${name})`, () =>
       Effect.gen(function* () {
         const served: Served = yield* serve((exchange) =>
           way(
@@ -70,7 +70,7 @@ describe("a request is registered before it runs", () => {
       })
     )
 
-    it.effect(`so a request that waits for a permit starts when it ends (run ${name})`, () =>
+    it.effect(`A request that waits for a permit starts when the running request ends (run ${name})`, () =>
       Effect.gen(function* () {
         const served: Served = yield* serve(
           (exchange) =>
@@ -90,7 +90,7 @@ describe("a request is registered before it runs", () => {
     )
   }
 
-  it.effect("so a handler that throws before it is an effect is answered -32603", () =>
+  it.effect("A handler that throws before it returns an effect is answered -32603", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => {
         throw new Error("secret")
@@ -102,9 +102,9 @@ describe("a request is registered before it runs", () => {
   )
 })
 
-describe("a second request of the same id in flight", () => {
+describe("A second request of the same id in flight", () => {
   it.effect(
-    "never disturbs the first",
+    "A second request of an id in flight never disturbs the first request",
     () =>
       Effect.gen(function* () {
         const latch = Latch.makeUnsafe(false)
@@ -128,7 +128,7 @@ describe("a second request of the same id in flight", () => {
     verifies("json-rpc.request.id-unique")
   )
 
-  it.effect("never disturbs the first while that one still waits for a permit", () =>
+  it.effect("A second request of an id in flight never disturbs a first request that still waits for a permit", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages } = yield* serve(() => Effect.as(latch.await, {}), { inFlight: 1 })
@@ -141,7 +141,7 @@ describe("a second request of the same id in flight", () => {
     })
   )
 
-  it.effect("is a new request once the first has been answered", () =>
+  it.effect("A second request of an id is a new request once the first request has been answered", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.succeed({}))
       receive(request(1))
@@ -150,7 +150,7 @@ describe("a second request of the same id in flight", () => {
     })
   )
 
-  it.effect("is still refused while the finalizers of the cancelled first one run", () =>
+  it.effect("A second request of an id is still refused while the finalizers of the cancelled first request run", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages, dropped } = yield* serve(() => Effect.ensuring(Effect.never, latch.await))
@@ -165,11 +165,11 @@ describe("a second request of the same id in flight", () => {
   )
 })
 
-describe("ids", () => {
+describe("Ids", () => {
   const ids = [0, "", 1, "1"]
 
   it.effect(
-    '0, "", 1 and "1" are four, each answered by its own',
+    'The ids 0, "", 1 and "1" are four, each answered by its own',
     () =>
       Effect.gen(function* () {
         const latch = Latch.makeUnsafe(false)
@@ -187,7 +187,7 @@ describe("ids", () => {
   )
 
   for (const id of ids) {
-    it.effect(`a cancel of ${JSON.stringify(id)} ends that one and no other`, () =>
+    it.effect(`A cancel of the id ${JSON.stringify(id)} ends that request and no other`, () =>
       Effect.gen(function* () {
         const { receive, peer } = yield* serve(() => Effect.never)
         for (const each of ids) receive(request(each))
@@ -202,7 +202,7 @@ describe("ids", () => {
   }
 
   it.effect(
-    "null, fractions and objects are refused",
+    "The ids null, fractions, objects, arrays and booleans are refused",
     () =>
       Effect.gen(function* () {
         const { receive, messages } = yield* serve(() => Effect.die("must not run"), { unreadableId: () => null })
@@ -216,9 +216,9 @@ describe("ids", () => {
   )
 })
 
-describe("a cancel", () => {
+describe("A cancel", () => {
   it.effect(
-    "ends the handler, frees what it holds and stays unanswered",
+    "A cancel ends the handler, frees what the handler holds and stays unanswered",
     () =>
       Effect.gen(function* () {
         let released = 0
@@ -244,7 +244,7 @@ describe("a cancel", () => {
     )
   )
 
-  it.effect("does not stall the reader behind a finalizer that is stuck", () =>
+  it.effect("A cancel does not stall the reader behind a finalizer that is stuck", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { push, take, messages } = yield* serve(({ request: { method } }) =>
@@ -261,7 +261,7 @@ describe("a cancel", () => {
     })
   )
 
-  it.effect("of a request that waits for a permit means that it never runs", () =>
+  it.effect("A cancelled request that waits for a permit never runs", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const ran: Array<unknown> = []
@@ -279,7 +279,7 @@ describe("a cancel", () => {
     })
   )
 
-  it.effect("of a handler that cannot be interrupted still silences its answer", () =>
+  it.effect("A cancel of a handler that cannot be interrupted still silences its answer", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages } = yield* serve(() => Effect.uninterruptible(Effect.as(latch.await, {})))
@@ -292,7 +292,7 @@ describe("a cancel", () => {
   )
 
   it.effect(
-    "of an unknown request, of an answered one, or without an id is ignored",
+    "A cancel of an unknown request, of an answered request, or without an id is ignored",
     () =>
       Effect.gen(function* () {
         const { receive, messages, peer } = yield* serve(({ request: { method } }) =>
@@ -318,7 +318,7 @@ describe("a cancel", () => {
   )
 
   it.effect(
-    "of initialize is ignored",
+    "A cancel of initialize is ignored",
     () =>
       Effect.gen(function* () {
         const latch = Latch.makeUnsafe(false)
@@ -332,7 +332,7 @@ describe("a cancel", () => {
     verifies("cancellation.initialize-not-cancelled")
   )
 
-  it.effect("that names a request of this peer is left to the role, and has no effect by itself", () =>
+  it.effect("A cancel that names a request of this peer is left to the role, and has no effect by itself", () =>
     Effect.gen(function* () {
       const { peer, receive, notified } = yield* serve(() => Effect.never)
       const asking = yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })
@@ -345,7 +345,7 @@ describe("a cancel", () => {
     })
   )
 
-  it.effect("whose id both sides have in flight ends the request of its sender", () =>
+  it.effect("A cancel whose id both sides have in flight ends the request of its sender", () =>
     Effect.gen(function* () {
       const { peer, receive, notified } = yield* serve(() => Effect.never)
       yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
 describe("A BusyMap", () => {
-  it("lets a young collection clear entries that came and went since the last full one", () => {
+  it("A BusyMap lets a young collection clear entries that came and went since the last full collection", () => {
     const source = fileURLToPath(new URL("../../src/internal/BusyMap.ts", import.meta.url))
     // What 64 at a time leave behind: the size of the heap before a full collection has cleared it away.
     const program = `

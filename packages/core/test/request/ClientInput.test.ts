@@ -9,7 +9,7 @@ import { notification, serve, quiesce, success } from "../support/wire.ts"
 const params = { messages: [{ role: "user", content: { type: "text", text: "Hello" } }], maxTokens: 10 } as const
 const answer = { role: "assistant", content: { type: "text", text: "Hello" }, model: "m" }
 
-describe.each(Revision.stateful)("a question over the open connection in $version", (revision) => {
+describe.each(Revision.stateful)("A question over the open connection in $version", (revision) => {
   const ask = Effect.fnUntraced(function* (options?: ClientInput.AskOptions) {
     const served = yield* serve(() => Effect.never)
     const input = ClientInput.remote({
@@ -26,7 +26,7 @@ describe.each(Revision.stateful)("a question over the open connection in $versio
     return { ...served, fiber }
   })
 
-  it.effect("asks for progress where the handler does, and each event is handed to it", () =>
+  it.effect("A question asks for progress where the handler does, and each event is handed to the handler", () =>
     Effect.gen(function* () {
       const seen: Array<number> = []
       const { fiber, messages, receive } = yield* ask({ onProgress: ({ progress }) => void seen.push(progress) })
@@ -39,7 +39,7 @@ describe.each(Revision.stateful)("a question over the open connection in $versio
     })
   )
 
-  it.effect("asks for no progress where the handler does not", () =>
+  it.effect("A question asks for no progress where the handler asks for none", () =>
     Effect.gen(function* () {
       const { messages } = yield* ask()
       const [{ params }] = messages()
@@ -47,7 +47,7 @@ describe.each(Revision.stateful)("a question over the open connection in $versio
     })
   )
 
-  it.effect("leaves on the stream of the request whose handler asks", () =>
+  it.effect("A question leaves on the stream of the request whose handler asks", () =>
     Effect.gen(function* () {
       const { sent } = yield* ask()
       assert.deepStrictEqual(

@@ -7,8 +7,8 @@ import * as Elicitation from "../../src/request/Elicitation.ts"
 const Name = Schema.Struct({ name: Schema.String })
 const page = { message: "pay", url: "https://example.com/pay", elicitationId: "e1" }
 
-describe("a question", () => {
-  it.effect("succeeds with what the user filled in", () =>
+describe("A question", () => {
+  it.effect("A question succeeds with what the user filled in", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* Elicitation.form("Who?", Name), { name: "Ada" })
       yield* Elicitation.confirm("Sure?")
@@ -20,7 +20,7 @@ describe("a question", () => {
     ["decline", Elicitation.layerDecline],
     ["cancel", Elicitation.layerCancel]
   ] as const) {
-    it.effect(`fails with Declined when the user's action is ${action}`, () =>
+    it.effect(`A question fails with Declined when the user's action is ${action}`, () =>
       Effect.gen(function* () {
         for (const question of [
           Effect.asVoid(Elicitation.form("Who?", Name)),
@@ -33,13 +33,13 @@ describe("a question", () => {
     )
   }
 
-  it.effect("fails with -32602 when the answer does not fit the form", () =>
+  it.effect("A question fails with -32602 when the answer does not fit the form", () =>
     Effect.gen(function* () {
       assert.deepInclude(yield* Effect.flip(Elicitation.form("Who?", Name)), { _tag: "McpError", code: -32602 })
     }).pipe(Effect.provide(Elicitation.layerAccept({ name: 7 })))
   )
 
-  it.effect("is a defect when no form can show it", () =>
+  it.effect("A question that no form can show is a defect", () =>
     Effect.gen(function* () {
       const nested = Schema.Struct({ inner: Name })
       const exit = yield* Effect.exit(Elicitation.form("?", nested))
@@ -47,7 +47,7 @@ describe("a question", () => {
     }).pipe(Effect.provide(Elicitation.layerAccept()))
   )
 
-  it.effect("in a mode that the client lacks is answered by -32602", () =>
+  it.effect("A question in a mode that the client lacks is answered by -32602", () =>
     Effect.gen(function* () {
       yield* Elicitation.confirm("Sure?")
       assert.deepInclude(yield* Effect.flip(Elicitation.url(page)), { _tag: "McpError", code: -32602 })
@@ -58,13 +58,13 @@ describe("a question", () => {
 describe("ifSupported", () => {
   const missing = Effect.fail(new CapabilityMissing({ capability: "elicitation.form", message: "no" }))
 
-  it.effect("runs the alternative when the client cannot be asked", () =>
+  it.effect("ifSupported runs the alternative when the client cannot be asked", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* Elicitation.ifSupported(missing, Effect.succeed("default")), "default")
     })
   )
 
-  it.effect("does not run the alternative when the user declines", () =>
+  it.effect("ifSupported does not run the alternative when the user declines", () =>
     Effect.gen(function* () {
       const asked = Elicitation.ifSupported(Elicitation.confirm("Sure?"), Effect.succeed("default"))
       assert.strictEqual((yield* Effect.flip(asked))._tag, "Declined")

@@ -11,7 +11,7 @@ const request = (recorded: { readonly [name: string]: unknown } = {}): ClientInp
 })
 
 describe("Once in a request without a task", () => {
-  it.effect("sleeps the whole duration, and in a later round what is left of it", () =>
+  it.effect("Once.sleep sleeps the whole duration, and in a later round what is left of the duration", () =>
     Effect.gen(function* () {
       const run = (recorded?: { readonly [name: string]: unknown }) =>
         Effect.forkChild(
@@ -30,7 +30,7 @@ describe("Once in a request without a task", () => {
     })
   )
 
-  it.effect("gives each run of a step a key, and dies outside of one", () =>
+  it.effect("Once.run gives each run of a step a key, and Once.key dies outside of a step", () =>
     Effect.gen(function* () {
       const step = Once.run("pay", Schema.String, Once.key)
       const keys = yield* Effect.all([step, step]).pipe(Effect.provideService(ClientInput.ClientInput, request()))

@@ -25,9 +25,9 @@ const wire = (token: string | number | undefined = 0) => {
   return { sent, move, service, report: service.report, values: () => sent.map(({ progress }) => progress) }
 }
 
-describe("a report", () => {
+describe("A report", () => {
   it.effect(
-    "is sent with the token of the request, whatever its type",
+    "A report is sent with the token of the request, whatever its type",
     () =>
       Effect.gen(function* () {
         for (const token of [0, "", 7, "7"]) {
@@ -43,7 +43,7 @@ describe("a report", () => {
     verifies("progress.token.from-active-request")
   )
 
-  it.effect("is not sent for a request without a token", () =>
+  it.effect("A report is not sent for a request without a token", () =>
     Effect.gen(function* () {
       const sent: Array<unknown> = []
       const service = Progress.make({
@@ -59,7 +59,7 @@ describe("a report", () => {
   )
 
   it.effect(
-    "that does not grow is dropped",
+    "A report that does not grow is dropped",
     () =>
       Effect.gen(function* () {
         const { report, values } = wire()
@@ -69,7 +69,7 @@ describe("a report", () => {
     verifies("progress.value.increases")
   )
 
-  it.effect("suspends the handler as long as the wire has no room", () =>
+  it.effect("A report suspends the handler as long as the wire has no room", () =>
     Effect.gen(function* () {
       const { report, values, move } = wire()
       move(false)
@@ -84,7 +84,7 @@ describe("a report", () => {
   )
 
   it.effect(
-    "does not wait longer than the stall time; the latest one is sent once there is room",
+    "A report does not wait longer than the stall time; the latest report is sent once there is room",
     () =>
       Effect.gen(function* () {
         const { report, values, move } = wire()
@@ -110,7 +110,7 @@ describe("a report", () => {
     verifies("progress.rate-limited")
   )
 
-  it.effect("suspends anew at the next stall", () =>
+  it.effect("A report suspends anew at the next stall", () =>
     Effect.gen(function* () {
       const { report, values, move } = wire()
       move(false)
@@ -127,7 +127,7 @@ describe("a report", () => {
     })
   )
 
-  it.effect("is never overtaken by an older one that waited", () =>
+  it.effect("A report is never overtaken by an older report that waited", () =>
     Effect.gen(function* () {
       const { report, values, move } = wire()
       move(false)
@@ -145,7 +145,7 @@ describe("a report", () => {
   )
 
   it.effect(
-    "after a stall is never followed by the older one that was kept",
+    "A report after a stall is never followed by the older report that was kept",
     () =>
       Effect.gen(function* () {
         const ready = Latch.makeUnsafe(false)
@@ -178,7 +178,7 @@ describe("a report", () => {
     verifies("progress.value.increases")
   )
 
-  it.effect("leaves no fiber behind when its handler ends before there is room", () =>
+  it.effect("A report leaves no fiber behind when its handler ends before there is room", () =>
     Effect.gen(function* () {
       const { report, values, move } = wire()
       move(false)

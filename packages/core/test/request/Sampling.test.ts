@@ -37,7 +37,7 @@ const wrong: ReadonlyArray<readonly [string, ReadonlyArray<SamplingMessage>]> = 
   ["a use without its result", [use("a"), text("user")]],
   ["only one of two results", [use("a", "b"), result("a")]],
   ["a result too many", [use("a"), result("a", "b")]],
-  ["a result of nothing", [result("a")]],
+  ["a result without a use", [result("a")]],
   ["a result twice", [use("a"), result("a", "a")]],
   ["a result one message late", [use("a"), text("user"), result("a")]],
   ["a result beside a text", [use("a"), mixed(result("a"))]],
@@ -46,19 +46,19 @@ const wrong: ReadonlyArray<readonly [string, ReadonlyArray<SamplingMessage>]> = 
   ["an id used twice at once", [use("a", "a"), result("a")]]
 ]
 
-describe("messages with tool uses", () => {
+describe("Messages with tool uses", () => {
   for (const [name, messages] of fine) {
-    it.effect(`may have ${name}`, () => Sampling.check(messages))
+    it.effect(`Messages with tool uses may have ${name}`, () => Sampling.check(messages))
   }
   for (const [name, messages] of wrong) {
-    it.effect(`must not have ${name}: -32602`, () =>
+    it.effect(`Messages with tool uses must not have ${name}: -32602`, () =>
       Effect.gen(function* () {
         assert.strictEqual((yield* Effect.flip(Sampling.check(messages))).code, McpError.InvalidParams)
       })
     )
   }
 
-  it.effect("are checked before a server's handler asks for them", () =>
+  it.effect("Messages with tool uses are checked before the handler of a server asks for them", () =>
     Effect.gen(function* () {
       const proxy = Sampling.proxy(
         {
@@ -74,13 +74,13 @@ describe("messages with tool uses", () => {
   )
 })
 
-describe("the hints of a server", () => {
+describe("The hints of a server", () => {
   const models = ["gpt-large", "claude-3-haiku", "claude-3-sonnet"]
   const hinted = (...names: ReadonlyArray<string>) =>
     Sampling.hinted(models, { hints: names.map((name) => ({ name })), intelligencePriority: 1, speedPriority: 0 })
 
   it(
-    "lead to the first model that the first matching hint is part of",
+    "The hints of a server lead to the first model that the first matching hint is part of",
     verifies("sampling.hints.in-order", "sampling.hints.substring", "sampling.security.hints-respected"),
     () => {
       assert.strictEqual(hinted("sonnet", "gpt"), "claude-3-sonnet")
@@ -89,7 +89,7 @@ describe("the hints of a server", () => {
   )
 
   it(
-    "precede the priorities, which decide only when no hint matches",
+    "The hints of a server precede the priorities, which decide only when no hint matches",
     verifies("sampling.hints.before-priorities"),
     () => {
       assert.strictEqual(hinted("haiku"), "claude-3-haiku")

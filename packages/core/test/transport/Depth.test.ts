@@ -83,13 +83,13 @@ const seen = (decoded: Decoded): unknown =>
     : decoded
 
 describe.each(messages)("$name", (kind) => {
-  it("is read at 256 levels as it is without a limit", () => {
+  it(`At 256 levels, ${kind.name} is read as without a limit`, () => {
     assert.deepStrictEqual(Framing.decode(kind.of(256)), Framing.decode(kind.of(256), {}, Infinity))
   })
-  it.each([257, 20_000, 1_000_000])("is refused at %i levels: the error names both depths", (depth) => {
+  it.each([257, 20_000, 1_000_000])(`At %i levels, ${kind.name} is refused: the error names both depths`, (depth) => {
     assert.deepStrictEqual(seen(Framing.decode(kind.of(depth))), refusal(kind, depth))
   })
-  it("is refused by a limit of its own", () => {
+  it(`At 11 levels, ${kind.name} is refused by a configured limit of 10`, () => {
     assert.deepStrictEqual(seen(Framing.decode(kind.of(11), {}, 10)), refusal(kind, 11, 10))
     assert.deepStrictEqual(
       seen(new Framing.LineDecoder(undefined, 10).push(lineOf(kind.of(11)))[0]!),
@@ -102,8 +102,8 @@ describe.each(messages)("$name", (kind) => {
 
 const lineOf = (text: string) => new TextEncoder().encode(`${text}\n`)
 
-describe("a batch", () => {
-  it("is refused member by member: those that are not too deep are read", () => {
+describe("A batch", () => {
+  it("A batch is refused member by member: members that are not too deep are read", () => {
     const [request, last] = messages
     const members = [
       request!.of(300),
@@ -119,14 +119,14 @@ describe("a batch", () => {
       seen(Framing.decode("7"))
     ])
   })
-  it("counts the depth of each member without the batch itself", () => {
+  it("A batch counts the depth of each member without the batch itself", () => {
     const member = messages[0]!.of(256)
     assert.deepStrictEqual(Framing.decode(`[${member}]`), {
       _tag: "Batch",
       members: [Framing.decode(member)] as never
     })
   })
-  it("may not have too many members, however deep they are", () => {
+  it("A batch may not have too many members, however deep they are", () => {
     const members = [messages[0]!.of(300), ...Array.from({ length: Framing.maxBatchMembers }, () => "[]")]
     const decoded = Framing.decode(`[${members.join()}]`)
     assert.strictEqual(
@@ -136,14 +136,14 @@ describe("a batch", () => {
   })
 })
 
-describe("a text that is deep and no JSON", () => {
+describe("A text that is deep and no JSON", () => {
   it.each([
     ["never closed", "[".repeat(100_000)],
     ["closed too often", `${arrays(300)}]`],
     ["closed by the wrong bracket", `${"[".repeat(300)}${"}".repeat(300)}`],
     ["in a batch", `[{"jsonrpc":"2.0","id":1,"method":"fine"},${"[".repeat(300)}]`],
     ["with a string that never ends", `[${arrays(300)},"${"\\".repeat(301)}"`]
-  ])("is a parse error: %s", (_, text) => {
+  ])("A text that is deep and no JSON is a parse error: %s", (_, text) => {
     assert.strictEqual((seen(Framing.decode(text)) as ReadonlyArray<unknown>)[1], -32700)
   })
 })
@@ -162,9 +162,9 @@ const Json = Arbitrary.schema(
   ])
 )
 
-describe("any JSON", () => {
+describe("Any JSON", () => {
   it.prop(
-    "is refused exactly where it is deeper than the limit, whatever its strings hold",
+    "JSON is refused exactly where the value is deeper than the limit, whatever its strings hold",
     { json: Json, limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 6 })), indented: Schema.Boolean },
     ({ indented, json, limit }) => {
       const text = JSON.stringify(json, null, indented ? 2 : 0)
@@ -195,7 +195,7 @@ const facts = (json: unknown): Pick<Kind, "id" | "response"> => {
   }
 }
 
-describe("a cancel", () => {
+describe("A cancel", () => {
   const cancelOf = (reason: string) =>
     `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":${reason},"requestId":"a"}}`
   it.each([
@@ -204,7 +204,7 @@ describe("a cancel", () => {
     ["a number", "7"],
     ["nested 100 levels deep", arrays(100)],
     ["of a million characters", JSON.stringify("x".repeat(1_000_000))]
-  ])("takes effect though its reason is %s", (_, reason) => {
+  ])("A cancel takes effect though its reason is %s", (_, reason) => {
     return Effect.gen(function* () {
       const interrupted = yield* Deferred.make<void>()
       const told = yield* Deferred.make<string | undefined>()
@@ -272,11 +272,11 @@ const doors: ReadonlyArray<{
   }
 ]
 
-describe.each(doors)("over $name", ({ open }) => {
+describe.each(doors)("over $name", ({ name, open }) => {
   it.effect.each([
     [undefined, 256],
     [10, 10]
-  ] as const)("a limit of %s allows %i levels, and what is deeper harms nothing else", ([option, allowed]) =>
+  ] as const)(`A limit of %s over ${name} allows %i levels, and a deeper message harms no other`, ([option, allowed]) =>
     Effect.gen(function* () {
       const { next, say, transport } = yield* open(option)
       const ended = yield* Deferred.make<string>()

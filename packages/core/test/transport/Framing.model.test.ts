@@ -129,9 +129,9 @@ const Size = Schema.Literals([0, 100, ...near(512, 1024, 4096, 8192, 65_536)])
 const Spec = Schema.Struct({ shape: Shape, size: Size, filler: Schema.Literals(["x", "é", "€", "😀", "\u2028"]) })
 const Chunk = Schema.Literals([1, 7, 100, ...near(4096, 8192), 65_536])
 
-describe("the line decoder", () => {
+describe("The line decoder", () => {
   it.prop(
-    "reads what a plain splitter reads, in chunks and lines of every size, again and again",
+    "The line decoder reads what a plain splitter reads, in chunks and lines of every size, again and again",
     {
       specs: Arbitrary.array(Arbitrary.schema(Spec), { minLength: 1, maxLength: 6 }),
       sizes: Arbitrary.array(Arbitrary.schema(Chunk), { minLength: 1, maxLength: 5 }),
@@ -152,7 +152,7 @@ describe("the line decoder", () => {
   )
 
   it.each(Object.keys(shapes) as Array<keyof typeof shapes>)(
-    "reads lines around 4 MiB, with the usual limit and with a larger one: %s",
+    "The line decoder reads lines around 4 MiB, with the usual limit and with a larger one: %s",
     verifies("stdio.framing.newline", "transport.encoding.utf-8"),
     (shape) => {
       for (const size of near(Framing.defaultMaxMessageBytes)) {
@@ -164,11 +164,11 @@ describe("the line decoder", () => {
     }
   )
 
-  it("reads a small chunk before a large one in their order", () => {
+  it("The line decoder reads a small chunk before a large one in their order", () => {
     assert.deepStrictEqual(...both([shapes["a request"](9000, "x")], [100, 8900], 10_000))
   })
 
-  it("reads a batch of exactly as many members as are allowed, and refuses one more", () => {
+  it("The line decoder reads a batch of exactly as many members as are allowed, and refuses one more", () => {
     const batch = (size: number): Line => ({ bytes: bytes(`[${Array.from({ length: size }, () => "7").join()}]`) })
     const decoded = (size: number) => {
       const [one] = new Framing.LineDecoder().push(concat(batch(size).bytes, newline))
@@ -179,7 +179,7 @@ describe("the line decoder", () => {
   })
 
   it(
-    "refuses a line that is JSON but for one invalid byte in a string, alone and among others",
+    "The line decoder refuses a line that is JSON but for one invalid byte in a string, alone and among others",
     verifies("transport.encoding.utf-8"),
     () => {
       const bad = concat(bytes(`{"jsonrpc":"2.0","method":"`), Uint8Array.of(0xff), bytes(`"}`))

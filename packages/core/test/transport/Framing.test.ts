@@ -41,9 +41,9 @@ const cuts = Arbitrary.array(Arbitrary.schema(Schema.Int.check(Schema.isBetween(
 })
 const fast = { arbitrary: { runs: 300 } }
 
-describe("the line decoder", () => {
+describe("The line decoder", () => {
   it.prop(
-    "reads the same messages however the stream is split",
+    "The line decoder reads the same messages however the stream is split",
     { lines: Arbitrary.array(line, { maxLength: 8 }), cuts, crlf: Schema.Boolean },
     ({ lines, cuts, crlf }) => {
       const end = crlf ? "\r\n" : "\n"
@@ -56,7 +56,7 @@ describe("the line decoder", () => {
     { ...verifies("stdio.framing.newline", "transport.encoding.utf-8"), ...fast }
   )
 
-  it("reads long lines of several connections at a time", () => {
+  it("The line decoder reads long lines of several connections at a time", () => {
     const connections = ["a", "é", "😀"].map((letter) => {
       const message = { jsonrpc: "2.0", method: letter.repeat(60_000) }
       const all = bytes(`${JSON.stringify(message)}\n`)
@@ -74,7 +74,7 @@ describe("the line decoder", () => {
   })
 
   it.prop(
-    "reads the same messages, over-long ones included, whatever the limit and the split",
+    "The line decoder reads the same messages, over-long ones included, whatever the limit and the split",
     {
       lines: Arbitrary.array(line, { maxLength: 6 }),
       cuts,
@@ -92,7 +92,7 @@ describe("the line decoder", () => {
   )
 
   it.prop(
-    "never throws on junk, and reads the line after it",
+    "The line decoder never throws on junk, and reads the line after it",
     { junk: Arbitrary.array(Arbitrary.schema(byte), { maxLength: 200 }), cuts, limit: Schema.Literals([8, 40, 1000]) },
     ({ junk, cuts, limit }) => {
       const ping = `{"jsonrpc":"2.0","method":"x"}`
@@ -132,7 +132,7 @@ describe("the line decoder", () => {
     "é"
   ]
   it.prop(
-    "never throws on invalid JSON-RPC, within the limit or over it",
+    "The line decoder never throws on invalid JSON-RPC, within the limit or over it",
     { parts: Arbitrary.array(Arbitrary.schema(Schema.Literals(scraps)), { maxLength: 60 }), cuts },
     ({ parts, cuts }) => {
       const all = bytes(`{${parts.join("")}}\n`)
@@ -143,7 +143,7 @@ describe("the line decoder", () => {
   )
 
   for (const id of ['"\\x"', "007", "-01", '"a\tb"', "99999999999999999999"]) {
-    it(`survives an over-long line whose id is ${JSON.stringify(id)}`, () => {
+    it(`The line decoder survives an over-long line whose id is ${JSON.stringify(id)}`, () => {
       const [read] = decodeAll(
         [bytes(`{"jsonrpc":"2.0","id":${id},"method":"x","params":{"pad":"${"x".repeat(99)}"}}\n`)],
         60
@@ -152,7 +152,7 @@ describe("the line decoder", () => {
     })
   }
 
-  it("is not misled by a string that spells an id", () => {
+  it("The line decoder is not misled by a string that spells an id", () => {
     const pad = "x".repeat(99)
     const spelled = { jsonrpc: "2.0", method: 'm","id":5,"', params: { pad, last: ',"id":6}' } }
     const [read] = decodeAll([bytes(`${JSON.stringify(spelled)}\n`)], 60)
@@ -164,38 +164,38 @@ describe("the line decoder", () => {
     assert.deepInclude(nested, { id: undefined })
   })
 
-  it("skips blank lines and accepts CRLF", () => {
+  it("The line decoder skips blank lines and accepts CRLF", () => {
     const read = decodeAll([bytes(`\n\r\n  \n{"jsonrpc":"2.0","method":"a"}\r\n\n`)])
     assert.deepStrictEqual(tags(read), ["Message"])
   })
 
-  it("holds a line without a newline, and makes no message of it", () => {
+  it("The line decoder holds a line without a newline, and makes no message of the line", () => {
     const decoder = new Framing.LineDecoder()
     assert.deepStrictEqual(decoder.push(bytes(`{"jsonrpc":"2.0",`)), [])
     assert.deepStrictEqual(decoder.push(new Uint8Array(0)), [])
     assert.deepStrictEqual(tags(decoder.push(bytes(`"method":"a"}\n{"json`))), ["Message"])
   })
 
-  it("says that a line is not UTF-8, and reads the next one", () => {
+  it("The line decoder says that a line is not UTF-8, and reads the next one", () => {
     const read = decodeAll([concat([Uint8Array.of(0xc3, 0x28, 10), bytes(`{"jsonrpc":"2.0","method":"é"}\n`)])])
     assert.deepStrictEqual(tags(read), ["InvalidMessage", "Message"])
     assert.deepInclude(read[0], { id: undefined, response: false })
     assert.strictEqual(read[0]?._tag === "InvalidMessage" ? read[0].error.code : 0, -32700)
   })
 
-  it("reads a character whose bytes arrive one by one", () => {
+  it("The line decoder reads a character whose bytes arrive one by one", () => {
     const all = bytes(`{"jsonrpc":"2.0","method":"😀é"}\n`)
     const read = decodeAll(Array.from(all, (value) => Uint8Array.of(value)))
     assert.deepStrictEqual(read, [Framing.decode(`{"jsonrpc":"2.0","method":"😀é"}`)])
   })
 
-  it("takes a line of exactly the limit, and refuses one byte more", () => {
+  it("The line decoder takes a line of exactly the limit, and refuses one byte more", () => {
     const text = `{"jsonrpc":"2.0","method":"a"}`
     assert.deepStrictEqual(tags(decodeAll([bytes(`${text}\n`)], text.length)), ["Message"])
     assert.deepStrictEqual(tags(decodeAll([bytes(`${text}\n`)], text.length - 1)), ["InvalidMessage"])
   })
 
-  it("gives up a line that never ends, and reads the next one", () => {
+  it("The line decoder gives up a line that never ends, and reads the next one", () => {
     const decoder = new Framing.LineDecoder(1000)
     const chunk = new Uint8Array(64 * 1024).fill(120)
     for (let n = 0; n < 10; n++) assert.deepStrictEqual(decoder.push(chunk), [])
@@ -205,7 +205,7 @@ describe("the line decoder", () => {
     ])
   })
 
-  it("reads a field named _tag like any other", () => {
+  it("The line decoder reads a field named _tag like any other", () => {
     const text = `{"jsonrpc":"2.0","method":"a","_tag":"Invalid"}`
     assert.strictEqual(Framing.decode(text)._tag, "Message")
   })

@@ -108,9 +108,9 @@ const outcome = Effect.fnUntraced(function* (
   return { seen, end, stats }
 })
 
-describe("a source with a delivery", () => {
+describe("A source with a delivery", () => {
   it.effect.prop(
-    "hands over the same items and the same end as its stream, whatever changes both, wherever the delivery is left out",
+    "A source with a delivery hands over the items and the end of its stream, whatever changes both, wherever the delivery is left out",
     { script: Arbitrary.schema(Script) },
     ({ script }) =>
       Effect.gen(function* () {
@@ -122,27 +122,29 @@ describe("a source with a delivery", () => {
     { arbitrary: { runs: 200 } }
   )
 
-  it.effect("hands over each item in the very call that brought it, through every change", () =>
-    Effect.gen(function* () {
-      const { push, source } = driven<number>()
-      const seen: Array<number> = []
-      const changed = Incoming.filter(
-        Incoming.map(
-          Incoming.flatMap(source, (n) => [n, n]),
-          (n) => n + 1
-        ),
-        (n) => n > 0
-      )
-      yield* Effect.forkChild(
-        Incoming.forEach(changed, (item) => void seen.push(item)),
-        { startImmediately: true }
-      )
-      push(1)
-      assert.deepStrictEqual(seen, [2, 2])
-    })
+  it.effect(
+    "A source with a delivery hands over each item in the very call that brought it, through every change",
+    () =>
+      Effect.gen(function* () {
+        const { push, source } = driven<number>()
+        const seen: Array<number> = []
+        const changed = Incoming.filter(
+          Incoming.map(
+            Incoming.flatMap(source, (n) => [n, n]),
+            (n) => n + 1
+          ),
+          (n) => n > 0
+        )
+        yield* Effect.forkChild(
+          Incoming.forEach(changed, (item) => void seen.push(item)),
+          { startImmediately: true }
+        )
+        push(1)
+        assert.deepStrictEqual(seen, [2, 2])
+      })
   )
 
-  it.effect("keeps more items than a queue usually holds until its stream is pulled", () =>
+  it.effect("A source with a delivery keeps more items than a queue usually holds until its stream is pulled", () =>
     Effect.gen(function* () {
       const { finish, push, source } = driven<number>()
       const pull = yield* Stream.toPull(source.incoming)
@@ -157,7 +159,7 @@ describe("a source with a delivery", () => {
     })
   )
 
-  it.effect("is read by the stream that a program puts in the place of its own", () =>
+  it.effect("A source with a delivery is read by the stream that a program puts in the place of its own", () =>
     Effect.gen(function* () {
       const { finish, push, source } = driven<number>()
       const seen: Array<number> = []
@@ -184,9 +186,9 @@ const sinkTo = (sent: Array<unknown>): Transport.Sink => ({
   ready: Effect.void
 })
 
-describe("a transport", () => {
+describe("A transport", () => {
   for (const path of ["delivered", "pulled"] as const) {
-    it.effect(`is tapped, mapped and filtered where its messages are ${path}`, () =>
+    it.effect(`A transport is tapped, mapped and filtered where its messages are ${path}`, () =>
       Effect.gen(function* () {
         const { push, source } = driven<Transport.Inbound>()
         const sent: Array<unknown> = []
@@ -223,7 +225,7 @@ describe("a transport", () => {
     )
   }
 
-  it("that is an instance of a class keeps its getters when it is mapped, filtered or tapped", () => {
+  it("A transport that is an instance of a class keeps its getters when it is mapped, filtered or tapped", () => {
     const sink = sinkTo([])
     class Socket implements Transport.Transport {
       readonly incoming = Stream.empty
@@ -244,7 +246,7 @@ describe("a transport", () => {
     }
   })
 
-  it.effect("has the answers of a batch leave together, wherever a member of it says", () =>
+  it.effect("A batch has its answers leave together, wherever a member of the batch says", () =>
     Effect.gen(function* () {
       const { peer, sent } = yield* serve(() => Effect.succeed({ done: true }), { batches: () => true })
       const elsewhere: Array<unknown> = []
@@ -259,7 +261,7 @@ describe("a transport", () => {
     })
   )
 
-  it.effect("has the answers to a message leave where the message says", () =>
+  it.effect("A message has its answers leave where the message says", () =>
     Effect.gen(function* () {
       const { peer, sent } = yield* serve(() => Effect.succeed({ done: true }))
       const elsewhere: Array<unknown> = []

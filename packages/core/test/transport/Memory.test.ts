@@ -8,9 +8,9 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Memory from "../../src/transport/Memory.ts"
 import { quiesce } from "../support/wire.ts"
 
-describe("an in-memory pair", () => {
+describe("An in-memory pair", () => {
   it.effect.prop(
-    "carries every message once, in order, as its JSON",
+    "An in-memory pair carries every message once, in order, as its JSON",
     {
       values: Arbitrary.array(Arbitrary.schema(Schema.Json), { maxLength: 20 }),
       highWater: Schema.Literals([1, 50, 10_000])
@@ -35,7 +35,7 @@ describe("an in-memory pair", () => {
     { ...verifies("transport.custom.preserves-protocol"), arbitrary: { runs: 60 } }
   )
 
-  it.effect("ends what both ends read when its scope closes", () =>
+  it.effect("An in-memory pair ends what both ends read when its scope closes", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const [client, server] = yield* Scope.provide(Memory.pair(), scope)
@@ -48,7 +48,7 @@ describe("an in-memory pair", () => {
     })
   )
 
-  it.effect("closes though neither end reads", () =>
+  it.effect("An in-memory pair closes though neither end reads", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const [client, server] = yield* Scope.provide(Memory.pair({ highWater: 1, capacity: 1 }), scope)
@@ -60,7 +60,7 @@ describe("an in-memory pair", () => {
     })
   )
 
-  it.effect("gives the server's end the envelope it was made with", () =>
+  it.effect("An in-memory pair gives the server's end the envelope of its options", () =>
     Effect.gen(function* () {
       const [client, server] = yield* Memory.pair({ envelope: { headers: { a: "b" } } })
       client.sink.send(JsonRpc.notification("n"), "data")

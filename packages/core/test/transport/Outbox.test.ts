@@ -42,8 +42,8 @@ const gated = Effect.fnUntraced(function* (options?: Outbox.Options) {
   return { ...outbox, writes, let1: () => void Queue.offerUnsafe(gate, undefined) }
 })
 
-describe("the outbox", () => {
-  it.effect("keeps the order of its senders over both lanes", () =>
+describe("The outbox", () => {
+  it.effect("The outbox keeps the order of its senders over both lanes", () =>
     Effect.gen(function* () {
       const { sink, writes, let1 } = yield* gated({ highWater: 1 })
       for (let n = 0; n < 6; n++) sink.send(n % 2 === 0 ? note(n) : answer(n), n % 2 === 0 ? "data" : "control")
@@ -56,7 +56,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("joins the messages of one turn into one write of whole lines", () =>
+  it.effect("The outbox joins the messages of one turn into one write of whole lines", () =>
     Effect.gen(function* () {
       const { sink, writes, let1 } = yield* gated()
       sink.send(note(1), "data")
@@ -73,7 +73,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("writes many messages in several writes, and has room again after each", () =>
+  it.effect("The outbox writes many messages in several writes, and has room again after each", () =>
     Effect.gen(function* () {
       const { sink, size, writes, let1 } = yield* gated()
       const padding = "x".repeat(20_000)
@@ -94,7 +94,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("never breaks a line, whatever its strings hold", () =>
+  it.effect("The outbox never breaks a line, whatever its strings hold", () =>
     Effect.gen(function* () {
       const { sink, writes, let1 } = yield* gated()
       const padding = "a\nb\r\n\u2028\u0000\ud800"
@@ -105,7 +105,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("makes senders of data wait above the high-water mark until the wire has taken enough", () =>
+  it.effect("The outbox makes senders of data wait above the high-water mark until the wire has taken enough", () =>
     Effect.gen(function* () {
       const { sink, size, let1 } = yield* gated({ highWater: 100 })
       assert.isTrue(sink.writable())
@@ -123,7 +123,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("counts answers apart: they neither wait nor make data wait", () =>
+  it.effect("The outbox counts answers apart: they neither wait nor make data wait", () =>
     Effect.gen(function* () {
       const { sink } = yield* gated({ highWater: 100 })
       for (let n = 0; n < 10; n++) sink.send(answer(n, "x".repeat(50)), "control")
@@ -132,7 +132,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("breaks the wire when the control lane passes its cap, and holds nothing from then on", () =>
+  it.effect("The outbox breaks the wire when the control lane passes its cap, and holds nothing from then on", () =>
     Effect.gen(function* () {
       const { sink, broken, size } = yield* gated({ controlCap: 1000, highWater: 10 })
       sink.send(note(0), "data")
@@ -147,29 +147,31 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("counts what the wire took: any number of answers and messages may leave, one after the other", () =>
-    Effect.gen(function* () {
-      const wrote = yield* Queue.unbounded<void>()
-      const outbox = yield* Outbox.make(
-        Stream.runForEach(() => Queue.offer(wrote, undefined)),
-        { controlCap: 500, highWater: 500 }
-      )
-      for (let n = 0; n < 50; n++) {
-        outbox.sink.send(answer(n, "x".repeat(100)), "control")
+  it.effect(
+    "The outbox counts what the wire took: any number of answers and messages may leave, one after the other",
+    () =>
+      Effect.gen(function* () {
+        const wrote = yield* Queue.unbounded<void>()
+        const outbox = yield* Outbox.make(
+          Stream.runForEach(() => Queue.offer(wrote, undefined)),
+          { controlCap: 500, highWater: 500 }
+        )
+        for (let n = 0; n < 50; n++) {
+          outbox.sink.send(answer(n, "x".repeat(100)), "control")
+          yield* Queue.take(wrote)
+          outbox.sink.send(note(n, "x".repeat(100)), "data")
+          yield* Queue.take(wrote)
+          assert.isAtMost(outbox.size(), 200)
+        }
+        // Pulling again is what says that the last was taken.
+        outbox.sink.send(answer(99), "control")
         yield* Queue.take(wrote)
-        outbox.sink.send(note(n, "x".repeat(100)), "data")
-        yield* Queue.take(wrote)
-        assert.isAtMost(outbox.size(), 200)
-      }
-      // Pulling again is what says that the last was taken.
-      outbox.sink.send(answer(99), "control")
-      yield* Queue.take(wrote)
-      assert.isTrue(outbox.sink.writable())
-      assert.isAtMost(outbox.size(), 100)
-    })
+        assert.isTrue(outbox.sink.writable())
+        assert.isAtMost(outbox.size(), 100)
+      })
   )
 
-  it.effect("counts a batch of answers by its text, and has all of its room again", () =>
+  it.effect("The outbox counts a batch of answers by its text, and has all of its room again", () =>
     Effect.gen(function* () {
       const waiting: Array<() => void> = []
       const outbox = yield* Outbox.make(
@@ -192,7 +194,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("lets one answer be larger than the cap", () =>
+  it.effect("The outbox lets one answer be larger than the cap", () =>
     Effect.gen(function* () {
       const { sink, writes, let1 } = yield* gated({ controlCap: 1000 })
       sink.send(answer(1, "x".repeat(5000)), "control")
@@ -202,7 +204,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("counts nothing below zero when the wire breaks while it writes", () =>
+  it.effect("The outbox counts nothing below zero when the wire breaks while it writes", () =>
     Effect.gen(function* () {
       const { sink, fail, size, let1 } = yield* gated()
       sink.send(note(1), "data")
@@ -220,7 +222,7 @@ describe("the outbox", () => {
     ["dies", Effect.die("EPIPE")],
     ["stops without an error", Effect.void]
   ] as const) {
-    it.effect(`breaks when its writer ${how}`, () =>
+    it.effect(`The outbox breaks when its writer ${how}`, () =>
       Effect.gen(function* () {
         const { broken, sink } = yield* Outbox.make(() => write)
         assert.strictEqual((yield* Effect.flip(broken)).reason, "Write")
@@ -230,7 +232,7 @@ describe("the outbox", () => {
     )
   }
 
-  it.effect("breaks when its writer throws, and closes at once", () =>
+  it.effect("The outbox breaks when its writer throws, and closes at once", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const defect = new Error("no")
@@ -246,7 +248,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("throws for a value that is no JSON, and counts nothing for it", () =>
+  it.effect("The outbox throws for a value that is no JSON, and counts nothing for it", () =>
     Effect.gen(function* () {
       const { sink, size } = yield* gated()
       assert.throws(() => sink.send(JsonRpc.notification("n", { big: 1n }), "data"))
@@ -255,7 +257,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("writes what is queued before its scope closes", () =>
+  it.effect("The outbox writes what is queued before its scope closes", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { sink, writes, let1 } = yield* Scope.provide(gated({ flush: "1 minute" }), scope)
@@ -270,7 +272,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("closes after the flush time when the wire takes no write", () =>
+  it.effect("The outbox closes after the flush time when the wire takes no write", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { sink } = yield* Scope.provide(gated({ flush: "2 seconds" }), scope)
@@ -310,8 +312,8 @@ const reporting = Effect.fnUntraced(function* (
   return { ...outbox, peer, receive: (json: unknown) => peer.receive(Framing.decode(JSON.stringify(json))) }
 })
 
-describe("a connection", () => {
-  it.effect("puts progress before the response it belongs to, however full the data lane is", () =>
+describe("A connection", () => {
+  it.effect("A connection puts progress before the response it belongs to, however full the data lane is", () =>
     Effect.gen(function* () {
       const { receive, writes, let1 } = yield* reporting(
         (report) =>
@@ -339,33 +341,35 @@ describe("a connection", () => {
     })
   )
 
-  it.effect("with a reader that stopped costs bounded memory while its handlers flood it with progress", () =>
-    Effect.gen(function* () {
-      const highWater = 1000
-      let reports = 0
-      const { receive, size, peer } = yield* reporting(
-        (report) =>
-          Effect.forever(
-            Effect.andThen(
-              Effect.sleep("20 millis"),
-              Effect.suspend(() => report(++reports, { message: "x".repeat(100) }))
-            )
-          ),
-        { highWater }
-      )
-      for (let id = 0; id < 10; id++) receive(request(id))
-      for (let second = 0; second < 60; second++) {
-        yield* TestClock.adjust("1 second")
-        // At most one message of each handler beyond the mark.
-        assert.isBelow(size(), highWater + 10 * 300)
-      }
-      // The handlers do not stand still for ever: past the stall time only the latest of each is kept.
-      assert.isAbove(reports, 1000)
-      peer.interrupt("enough")
-    })
+  it.effect(
+    "A connection with a reader that stopped costs bounded memory while its handlers flood it with progress",
+    () =>
+      Effect.gen(function* () {
+        const highWater = 1000
+        let reports = 0
+        const { receive, size, peer } = yield* reporting(
+          (report) =>
+            Effect.forever(
+              Effect.andThen(
+                Effect.sleep("20 millis"),
+                Effect.suspend(() => report(++reports, { message: "x".repeat(100) }))
+              )
+            ),
+          { highWater }
+        )
+        for (let id = 0; id < 10; id++) receive(request(id))
+        for (let second = 0; second < 60; second++) {
+          yield* TestClock.adjust("1 second")
+          // At most one message of each handler beyond the mark.
+          assert.isBelow(size(), highWater + 10 * 300)
+        }
+        // The handlers do not stand still for ever: past the stall time only the latest of each is kept.
+        assert.isAbove(reports, 1000)
+        peer.interrupt("enough")
+      })
   )
 
-  it.effect("does not make a handler wait for ever for a reader that stopped", () =>
+  it.effect("A connection does not make a handler wait for ever for a reader that stopped", () =>
     Effect.gen(function* () {
       const done = yield* Deferred.make<void>()
       const { receive } = yield* reporting(
@@ -382,7 +386,7 @@ describe("a connection", () => {
     })
   )
 
-  it.effect("breaks when its answers are not read, and all requests on it end", () =>
+  it.effect("A connection breaks when its answers are not read, and all its requests end", () =>
     Effect.gen(function* () {
       const { receive, peer } = yield* reporting(() => Effect.never, { controlCap: 500 })
       const peerless = yield* Effect.forkChild(Effect.flip(peer.awaitClosed), { startImmediately: true })

@@ -9,7 +9,7 @@ const of = (subject: string | undefined, iss?: string): Principal.Principal["Ser
   claims: iss === undefined ? {} : { iss }
 })
 
-it("a caller's key is its principal by issuer and subject, else its address, else nothing", () => {
+it("A caller's key is its principal by issuer and subject, else its address, else nothing", () => {
   assert.strictEqual(Principal.callerKey(of("ann", "https://a"), "127.0.0.1"), '["https://a","ann"]')
   assert.notStrictEqual(Principal.callerKey(of("ann", "https://a")), Principal.callerKey(of("ann", "https://b")))
   assert.notStrictEqual(Principal.callerKey(of("ann", "https://a")), Principal.callerKey(of("ann")))
@@ -18,7 +18,7 @@ it("a caller's key is its principal by issuer and subject, else its address, els
 })
 
 it.prop(
-  "no address has the key of a principal, whatever a proxy reports as one",
+  "No address has the key of a principal, whatever a proxy reports as the address",
   { subject: Schema.String, iss: Schema.String, address: Schema.String },
   ({ address, iss, subject }) => {
     const key = Principal.callerKey(of(subject, iss)) ?? ""
