@@ -56,13 +56,13 @@ const bundled = (program: Program, use: (file: string) => Promise<void>) =>
 
 describe("a bundled program", () => {
   for (const program of programs.filter(({ out }) => out.endsWith("-server.js"))) {
-    it(`starts and speaks: ${program.out}`, () =>
+    it(`A bundled program starts and answers: ${program.out}`, () =>
       bundled(program, async (file) => {
         assert.strictEqual(await serverIn(file), program.out.replace("-server.js", ""))
       }))
   }
 
-  it("is the command, too", async () => {
+  it("A bundled program is also the command that answers --version, with the notice of its licenses", async () => {
     const [program] = programs
     assert.isDefined(program)
     await bundled(program, async (file) => {
@@ -84,7 +84,7 @@ describe("what the page about performance says of a fast start", () => {
   const examples = path.join(root, "../examples")
   const source = path.join(examples, "src/calculator-server.ts")
 
-  it("bundles a server, and starts it", () =>
+  it("The page about a fast start bundles a server, and starts it", () =>
     inScratch(async (directory) => {
       writeFileSync(path.join(directory, "package.json"), `{ "type": "module" }`)
       const [, command, ...args] = block("bundle").trim().split(" ")
@@ -101,7 +101,7 @@ describe("what the page about performance says of a fast start", () => {
       assert.strictEqual(await serverIn(path.join(directory, "start.js")), "calculator")
     }))
 
-  it("compiles schemas by an import", () =>
+  it("The page about a fast start compiles schemas by an import", () =>
     inScratch(async (directory) => {
       writeFileSync(path.join(directory, "package.json"), `{ "type": "module" }`)
       symlinkSync(path.join(examples, "node_modules"), path.join(directory, "node_modules"))

@@ -12,7 +12,7 @@ const together = (files: ReadonlyArray<OutputChunk>, name: string): ReadonlyArra
 
 describe("the published files", () => {
   for (const name of linked) {
-    it(`of ${name} export what its modules do, and hold each module once`, async () => {
+    it(`The published files of ${name} export what its modules do, and hold each module once`, async () => {
       const files = await link(name)
       const modules = files.flatMap((file) => Object.keys(file.modules)).filter((id) => sources.test(id))
       assert.strictEqual(new Set(modules).size, modules.length)
@@ -25,7 +25,7 @@ describe("the published files", () => {
     })
   }
 
-  it("of a server over stdio load nothing that only HTTP and sockets need", async () => {
+  it("The published files of a server over stdio load nothing that only HTTP and sockets need", async () => {
     const files = await link("server")
     const loaded = together(files, "McpServer.js")
     assert.deepStrictEqual(

@@ -22,7 +22,7 @@ const measured = (...rows: ReadonlyArray<Row>): ReadonlyArray<Table> => [{ title
 const reached = (tables: ReadonlyArray<Table>) => Goals.rows(tables).find((reached) => reached.goal.title === goal)
 
 describe("a table of rounds", () => {
-  it("takes the lowest CPU and latency of all rounds, and the median of the rest", async () => {
+  it("A table takes the lowest CPU and latency of all rounds, and the median of the rest", async () => {
     const rounds = [
       { "cpu us": 5, "per s": 10, "p99 ms": 3 },
       { "cpu us": 9, "per s": 30, "p99 ms": 1 },
@@ -38,7 +38,7 @@ describe("a table of rounds", () => {
     )
   })
 
-  it("measures a sparse row in every other round", async () => {
+  it("A table measures a sparse row in every other round", async () => {
     const asked: Array<string> = []
     const counted = (key: string, sparse: boolean): Cell => ({
       key,
@@ -52,7 +52,7 @@ describe("a table of rounds", () => {
     assert.deepStrictEqual(asked, ["raw", "sdk2", "raw", "raw", "sdk2"])
   })
 
-  it("says what failed, and continues", async () => {
+  it("A table says what failed, and continues", async () => {
     const broken: Cell = { key: "ours 2025", round: () => Promise.reject(new Error("no\nway")) }
     const made = await table(title, [cell("raw 2025", cpu(1, 2)), broken], 2)
     assert.match(Report.text(made), /ours 2025 +Error: no way$/m)
@@ -61,25 +61,25 @@ describe("a table of rounds", () => {
 })
 
 describe("the gate", () => {
-  it("lets pass what meets its goal, at most", () => {
+  it("A gate lets a figure pass that is exactly its goal", () => {
     const tables = measured(row("raw 2025", 10), row("ours 2025", 20))
     assert.strictEqual(reached(tables)?.state, "met")
     assert.deepStrictEqual(Goals.missed(Goals.rows(tables)), [])
   })
 
-  it("names what misses its goal, and by how much", () => {
+  it("A gate names what misses its goal, and by how much", () => {
     const tables = measured(row("raw 2025", 10), row("ours 2025", 20.1))
     assert.deepStrictEqual(Goals.missed(Goals.rows(tables)), [`${goal}: 2.01, goal 2`])
   })
 
-  it("does not let pass what failed", () => {
+  it("A gate does not let pass what failed", () => {
     const failed = { key: "ours 2025", figures: {}, error: "exit 1" }
     assert.deepStrictEqual(Goals.missed(Goals.rows(measured(row("raw 2025", 10), failed))), [`${goal}: failed, goal 2`])
     const noRaw = measured({ key: "raw 2025", figures: {}, error: "exit 1" }, row("ours 2025", 1))
     assert.deepStrictEqual(Goals.missed(Goals.rows(noRaw)), [`${goal}: failed, goal 2`])
   })
 
-  it("asks nothing of what was not part of the run, nor of peers, nor of rows without a goal", () => {
+  it("A gate asks nothing of rows that did not run, of peers, and of rows without a goal", () => {
     assert.deepStrictEqual(Goals.missed(Goals.rows([])), [])
     const tables = measured(
       row("raw 2025", 1),
@@ -95,7 +95,7 @@ describe("the gate", () => {
     )
   })
 
-  it("judges the median of several runs' ratios, not a ratio of medians", () => {
+  it("A gate judges the median of several runs' ratios, not a ratio of medians", () => {
     const runs = [
       measured(row("raw 2025", 1), row("ours 2025", 1.9)),
       measured(row("raw 2025", 4), row("ours 2025", 7)),
@@ -107,7 +107,7 @@ describe("the gate", () => {
     assert.deepStrictEqual(Results.medians(runs)[0]?.rows, [row("raw 2025", 2), row("ours 2025", 7)])
   })
 
-  it("keeps a table that only the first run has", () => {
+  it("A median of runs keeps a table that only the first run has", () => {
     const [only] = measured(row("raw 2025", 1))
     assert.isDefined(only)
     assert.deepStrictEqual(Results.medians([[only], []]), [only])
@@ -117,16 +117,16 @@ describe("the gate", () => {
 describe("RESULTS.md", () => {
   const results = readFileSync(path.join(root, "RESULTS.md"), "utf8")
 
-  it.each(Short.documents)("has the figures of the short table in $file", (document) => {
+  it.each(Short.documents)("The results page has the figures of the short table in $file", (document) => {
     const text = readFileSync(document.file, "utf8")
     assert.strictEqual(Short.replaced(text, document, results), text)
   })
 
-  it("has the figures of the picture that the README shows", async () => {
+  it("The results page has the figures of the picture that the README shows", async () => {
     assert.strictEqual(`${await Short.picture(results)}\n`, readFileSync(Short.pictureFile, "utf8"))
   })
 
-  it("is where the short tables come from", () => {
+  it("A short table has the figures of the results page", () => {
     const goals = Goals.rows(
       measured(row("raw 2025", 10), row("ours 2025", 15), row("raw 2026", 10), row("ours 2026", 30))
     )
@@ -141,7 +141,7 @@ describe("RESULTS.md", () => {
 })
 
 describe("the options", () => {
-  it("write the results of a whole run only", () => {
+  it("The options write the results of a whole run only", () => {
     assert.isTrue(Options.parse(["--quick", "--write"]).write)
     assert.throws(() => Options.parse(["--write", "--only", "stdio"]), /whole run/)
   })

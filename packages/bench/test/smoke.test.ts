@@ -26,7 +26,7 @@ const expected = kinds.length * 4
 describe("the harness", () => {
   for (const entry of tested(Servers.stdio())) {
     for (const era of entry.eras) {
-      it(`asks ${entry.id} over stdio in ${era} for everything, and checks what it says`, async () => {
+      it(`The harness asks ${entry.id} over stdio in ${era} for everything, and checks what it says`, async () => {
         const target = Stdio.target(entry, era)
         try {
           await target.ready()
@@ -41,7 +41,7 @@ describe("the harness", () => {
   }
 
   for (const entry of tested(Servers.http())) {
-    it(`asks ${entry.id} over HTTP in ${entry.eras.join(" and ")} for everything, and checks what it says`, async () => {
+    it(`The harness asks ${entry.id} over HTTP in ${entry.eras.join(" and ")} for everything, and checks what it says`, async () => {
       const server = await Http.start(entry)
       try {
         for (const era of entry.eras) {
@@ -56,7 +56,7 @@ describe("the harness", () => {
     })
   }
 
-  it("counts what an update sends to subscribers of either kind, which one watcher serves", async () => {
+  it("The harness counts the messages of an update to subscribers of either kind, all served by a single watcher", async () => {
     const server = Process.start({ id: "subscribers", file: "servers/subscribers.ts", eras: [] })
     try {
       await Process.told(server)
@@ -68,7 +68,7 @@ describe("the harness", () => {
     }
   })
 
-  it("does not take a wrong answer for one", () => {
+  it("The harness does not accept a wrong answer", () => {
     const right = { id: 2, result: { content: [{ text: "hello 2" }] } }
     Wire.verify("call", [right], 2)
     assert.throws(() => Wire.verify("call", [{ ...right, id: 4 }], 2), /No answer/)

@@ -63,7 +63,7 @@ const url = Effect.gen(function* () {
 
 describe.skipIf(reason !== undefined)("a Worker without sessions", () => {
   it.live.each(["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] as const)(
-    "serves our client in %s, call after call",
+    "A Worker without sessions serves our client in %s, call after call",
     (version) =>
       Effect.gen(function* () {
         const context = yield* Layer.build(

@@ -18,7 +18,7 @@ const overflow = (page: Page): Promise<number> =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 
 describe("the page in a browser", needs(missing === undefined, missing ?? ""), () => {
-  it.live("shows text of a stranger as text, and breaks no rule of its policy", () =>
+  it.live("The page shows hostile text as text, and breaks no rule of its policy", () =>
     Effect.gen(function* () {
       const { more, url } = yield* busy()
       const { complaints, page } = yield* open(url)
@@ -38,35 +38,37 @@ describe("the page in a browser", needs(missing === undefined, missing ?? ""), (
     }).pipe(Effect.scoped)
   )
 
-  it.live("lets an operator find a call that hangs among a thousand sessions, and stop it, by the keyboard alone", () =>
-    Effect.gen(function* () {
-      const { stuck, url } = yield* busy(997)
-      const { page } = yield* open(url)
-      yield* Effect.promise(async () => {
-        await page.keyboard.type(token)
-        await page.keyboard.press("Enter")
-        await page.getByRole("treeitem").first().waitFor()
-        await page.locator("#summary", { hasText: "1000 sessions" }).waitFor()
-        assert.include(await page.locator("#empty").textContent(), "search to narrow")
-        await page.keyboard.press("/")
-        await page.keyboard.type("stuck")
-        await row(page, "claude-desktop").waitFor()
-        assert.strictEqual(await page.getByRole("treeitem").count(), 2)
-        await page.keyboard.press("ArrowDown")
-        await page.keyboard.press("ArrowDown")
-        await page.keyboard.press("Enter")
-        await page.locator("#details h2", { hasText: "tools/call stuck" }).waitFor()
-        await page.keyboard.press("i")
-        await page.keyboard.type("It hangs")
-        await page.keyboard.press("Enter")
-        await page.getByText("It was interrupted").waitFor({ state: "attached" })
-        await page.getByText("It has ended.").waitFor()
-      })
-      assert.include((yield* Fiber.join(stuck)).message, "It hangs")
-    }).pipe(Effect.scoped)
+  it.live(
+    "The page lets an operator find a call that hangs among a thousand sessions, and stop it, by the keyboard alone",
+    () =>
+      Effect.gen(function* () {
+        const { stuck, url } = yield* busy(997)
+        const { page } = yield* open(url)
+        yield* Effect.promise(async () => {
+          await page.keyboard.type(token)
+          await page.keyboard.press("Enter")
+          await page.getByRole("treeitem").first().waitFor()
+          await page.locator("#summary", { hasText: "1000 sessions" }).waitFor()
+          assert.include(await page.locator("#empty").textContent(), "search to narrow")
+          await page.keyboard.press("/")
+          await page.keyboard.type("stuck")
+          await row(page, "claude-desktop").waitFor()
+          assert.strictEqual(await page.getByRole("treeitem").count(), 2)
+          await page.keyboard.press("ArrowDown")
+          await page.keyboard.press("ArrowDown")
+          await page.keyboard.press("Enter")
+          await page.locator("#details h2", { hasText: "tools/call stuck" }).waitFor()
+          await page.keyboard.press("i")
+          await page.keyboard.type("It hangs")
+          await page.keyboard.press("Enter")
+          await page.getByText("It was interrupted").waitFor({ state: "attached" })
+          await page.getByText("It has ended.").waitFor()
+        })
+        assert.include((yield* Fiber.join(stuck)).message, "It hangs")
+      }).pipe(Effect.scoped)
   )
 
-  it.live("offers no interrupt to a token that may only see, and forgets a token that is refused", () =>
+  it.live("The page offers no interrupt to a token that may only see, and forgets a token that is refused", () =>
     Effect.gen(function* () {
       const { url } = yield* busy()
       const { page } = yield* open(url)
@@ -93,7 +95,7 @@ describe("the page in a browser", needs(missing === undefined, missing ?? ""), (
     }).pipe(Effect.scoped)
   )
 
-  it.live("looks into the messages of a session, sets its log level, and drains the server", () =>
+  it.live("The page looks into the messages of a session, sets its log level, and drains the server", () =>
     Effect.gen(function* () {
       const { calls, requests, url } = yield* busy()
       const { complaints, page } = yield* open(url)
@@ -118,7 +120,7 @@ describe("the page in a browser", needs(missing === undefined, missing ?? ""), (
     }).pipe(Effect.scoped)
   )
 
-  it.live("closes and opens sessions with the arrow keys, and keeps focus while rows change", () =>
+  it.live("The page closes and opens sessions with the arrow keys, and keeps focus while rows change", () =>
     Effect.gen(function* () {
       const { more, url } = yield* busy()
       const { page } = yield* open(url)
@@ -141,7 +143,7 @@ describe("the page in a browser", needs(missing === undefined, missing ?? ""), (
     }).pipe(Effect.scoped)
   )
 
-  it.live("fits into 360 pixels, in light and in dark", () =>
+  it.live("The page fits into 360 pixels, in light and in dark", () =>
     Effect.gen(function* () {
       const { url } = yield* busy()
       const looks = yield* Effect.forEach(["light", "dark"] as const, (colorScheme) =>
@@ -161,7 +163,7 @@ describe("the page in a browser", needs(missing === undefined, missing ?? ""), (
     }).pipe(Effect.scoped)
   )
 
-  it.live("says that it has lost the server, and comes back by itself", () =>
+  it.live("The page says that it has lost the server, and connects again by itself", () =>
     Effect.gen(function* () {
       const { url } = yield* busy()
       const { page } = yield* open(url)

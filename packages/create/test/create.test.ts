@@ -9,7 +9,7 @@ import { create, manifestOf, temporary } from "./support/create.ts"
 const workspace = resolve(import.meta.dirname, "../../..")
 
 describe("npm create @effect-mcp", () => {
-  it("asks for the versions that this workspace has", () => {
+  it("The npm initializer asks for the versions that this workspace has", () => {
     const { devDependencies } = manifestOf(resolve(import.meta.dirname, ".."))
     const { version } = manifestOf(join(workspace, "packages/server"))
     for (const promise of [true, false]) {
@@ -21,7 +21,7 @@ describe("npm create @effect-mcp", () => {
     assert.strictEqual(versions.own, version)
   })
 
-  it.effect("writes into a folder that is empty, and says what is next", () =>
+  it.effect("The npm initializer writes into a folder that is empty, and names the next steps", () =>
     Effect.gen(function* () {
       const folder = yield* temporary
       const { code, stderr, stdout } = create(folder, ".", "--name", "@me/greeter")
@@ -31,7 +31,7 @@ describe("npm create @effect-mcp", () => {
     })
   )
 
-  it.effect("refuses a folder that is not empty, and leaves it as it is", () =>
+  it.effect("The npm initializer refuses a folder that is not empty, and leaves it unchanged", () =>
     Effect.gen(function* () {
       const folder = yield* temporary
       writeFileSync(join(folder, "mine.txt"), "mine")
@@ -42,7 +42,7 @@ describe("npm create @effect-mcp", () => {
     })
   )
 
-  it.effect("refuses command lines and names that are wrong, and writes nothing", () =>
+  it.effect("The npm initializer refuses command lines and names that are wrong, and writes nothing", () =>
     Effect.gen(function* () {
       const folder = yield* temporary
       for (const [argv, reason] of [

@@ -85,7 +85,7 @@ const served = (folder: string) =>
 describe.concurrent.each(variants.map((argv) => ({ argv, title: argv.join(" ") || "no option" })))(
   "A project of $title",
   ({ argv }) => {
-    it.live("passes its test in every revision, and serves", () =>
+    it.live("A created project passes its test in every revision, and serves", () =>
       Effect.gen(function* () {
         const folder = yield* project(...argv)
         const { scripts } = manifestOf(folder)
@@ -107,7 +107,7 @@ describe.concurrent.each(variants.map((argv) => ({ argv, title: argv.join(" ") |
 )
 
 describe("The projects", () => {
-  it.live("compile by their own settings", () =>
+  it.live("Created projects compile by their own settings", () =>
     Effect.gen(function* () {
       const parent = yield* temporary
       const names = variants.map((argv) => ["project", ...argv].join(""))

@@ -86,18 +86,20 @@ const official: Work = (client) =>
 const user = Elicitation.layerAccept({ name: "Ada", check: true })
 
 describe("server-everything", () => {
-  it.live("is replayed as it was recorded over stdio, its questions and progress too", () =>
-    Effect.gen(function* () {
-      const file = yield* cassette
-      const recorded = yield* overStdio(file, [bin, "stdio"], official, "2025-11-25")
-      yield* assertReplayed(file, official, recorded)
-      const text = readFileSync(file, "utf8")
-      assert.include(text, '"method":"elicitation/create"')
-      assert.include(text, '"method":"notifications/progress"')
-    }).pipe(Effect.provide([services, user]))
+  it.live(
+    "A conversation with server-everything is replayed as it was recorded over stdio, its questions and progress too",
+    () =>
+      Effect.gen(function* () {
+        const file = yield* cassette
+        const recorded = yield* overStdio(file, [bin, "stdio"], official, "2025-11-25")
+        yield* assertReplayed(file, official, recorded)
+        const text = readFileSync(file, "utf8")
+        assert.include(text, '"method":"elicitation/create"')
+        assert.include(text, '"method":"notifications/progress"')
+      }).pipe(Effect.provide([services, user]))
   )
 
-  it.live("is replayed as it was recorded over Streamable HTTP", () =>
+  it.live("A conversation with server-everything is replayed as it was recorded over Streamable HTTP", () =>
     Effect.gen(function* () {
       const file = yield* cassette
       const { url } = yield* serverEverything
@@ -123,7 +125,7 @@ const ours =
 const answers = Elicitation.layerAccept({ username: "ada", email: "a@b.c" })
 
 describe.each(Revision.all)("The reference server in $version", ({ version }) => {
-  it.live("is replayed as it was recorded over stdio", () =>
+  it.live("A conversation with the reference server is replayed as it was recorded over stdio", () =>
     Effect.gen(function* () {
       const file = yield* cassette
       const recorded = yield* overStdio(file, [serverFile, "--stdio"], ours(version), version)
@@ -131,18 +133,20 @@ describe.each(Revision.all)("The reference server in $version", ({ version }) =>
     }).pipe(Effect.provide([services, answers]))
   )
 
-  it.live.skipIf(version === "2024-11-05")("is replayed as it was recorded over Streamable HTTP", () =>
-    Effect.gen(function* () {
-      const file = yield* cassette
-      const { url } = yield* serve
-      const recorded = yield* overHttp(file, url, ours(version), version)
-      yield* assertReplayed(file, ours(version), recorded)
-    }).pipe(Effect.provide([services, answers]))
+  it.live.skipIf(version === "2024-11-05")(
+    "A conversation with the reference server is replayed as it was recorded over Streamable HTTP",
+    () =>
+      Effect.gen(function* () {
+        const file = yield* cassette
+        const { url } = yield* serve
+        const recorded = yield* overHttp(file, url, ours(version), version)
+        yield* assertReplayed(file, ours(version), recorded)
+      }).pipe(Effect.provide([services, answers]))
   )
 })
 
 describe.each(["2025-11-25", "2026-07-28"] as const)("A cassette in %s", (version) => {
-  it.live("is a layer of a client, which fails a request that differs, and answers the others", () =>
+  it.live("A cassette is a layer of a client, which fails a request that differs, and answers the others", () =>
     Effect.gen(function* () {
       const file = yield* cassette
       yield* overStdio(file, [serverFile, "--stdio"], (client) => client.callToolByName("add", { a: 1, b: 2 }), version)

@@ -134,7 +134,7 @@ describe.each(cases)("an extension in $title", ({ open, revision }) => {
     return { client, ended, handled, seen, waiting }
   })
 
-  it.live("has requests with typed results, failures and progress, and settings of both sides", () =>
+  it.live("An extension has requests with typed results, failures and progress, and settings of both sides", () =>
     Effect.gen(function* () {
       const { client } = yield* run
       const events: Array<number> = []
@@ -147,7 +147,7 @@ describe.each(cases)("an extension in $title", ({ open, revision }) => {
     })
   )
 
-  it.live("has questions, their failures, and notifications while a tool runs", () =>
+  it.live("An extension has questions, their failures, and notifications while a tool runs", () =>
     Effect.gen(function* () {
       const { client, handled } = yield* run
       const told = yield* Effect.forkChild(Stream.runHead(client.notifications(Notes.notifications.added)), {
@@ -165,7 +165,7 @@ describe.each(cases)("an extension in $title", ({ open, revision }) => {
     })
   )
 
-  it.live("has results of another kind, which its client trades for the final ones", () =>
+  it.live("An extension has results of another kind, which its client trades for the final ones", () =>
     Effect.gen(function* () {
       const { client } = yield* run
       const { content } = yield* client.callToolByName(Later.name, {})
@@ -173,15 +173,17 @@ describe.each(cases)("an extension in $title", ({ open, revision }) => {
     })
   )
 
-  it.live("has notifications of the client, which its server handles in the order in which they arrive", () =>
-    Effect.gen(function* () {
-      const { client, seen } = yield* run
-      for (const id of [1, 2, 3]) yield* client.notify(Notes.notifications.seen, { id })
-      assert.deepStrictEqual(yield* Queue.takeN(seen, 3), [1, 2, 3])
-    })
+  it.live(
+    "An extension has notifications of the client, which its server handles in the order in which they arrive",
+    () =>
+      Effect.gen(function* () {
+        const { client, seen } = yield* run
+        for (const id of [1, 2, 3]) yield* client.notify(Notes.notifications.seen, { id })
+        assert.deepStrictEqual(yield* Queue.takeN(seen, 3), [1, 2, 3])
+      })
   )
 
-  it.live("has subscriptions, granted in part, in the stateless era alone", () =>
+  it.live("An extension has subscriptions, granted in part, in the stateless era alone", () =>
     Effect.gen(function* () {
       const { client } = yield* run
       const listening = client.listen(Notes.subscriptions.added, [-1, 7, 8], Notes.notifications.added)
@@ -199,7 +201,7 @@ describe.each(cases)("an extension in $title", ({ open, revision }) => {
     })
   )
 
-  it.live("has params and results of any names, beside the _meta of their messages", () =>
+  it.live("An extension has params and results of any names, beside the _meta of their messages", () =>
     Effect.gen(function* () {
       const { client } = yield* run
       const options = { meta: { "com.example/key": "text" } }
@@ -207,7 +209,7 @@ describe.each(cases)("an extension in $title", ({ open, revision }) => {
     })
   )
 
-  it.live("ends its handler with the caller of its request", () =>
+  it.live("A request of an extension that is interrupted ends its handler", () =>
     Effect.gen(function* () {
       const { client, ended, waiting } = yield* run
       const call = yield* Effect.forkChild(client.request(Notes.requests.wait, {}), { startImmediately: true })
@@ -217,7 +219,7 @@ describe.each(cases)("an extension in $title", ({ open, revision }) => {
     })
   )
 
-  it.live("is refused by the server to a client that sends its method without declaring it", () =>
+  it.live("A server refuses an extension's method to a client that did not declare the extension", () =>
     Effect.gen(function* () {
       const waiting = yield* Deferred.make<void>()
       const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()

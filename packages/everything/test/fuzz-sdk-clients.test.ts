@@ -57,30 +57,35 @@ const work = async (client: Worker): Promise<void> => {
 }
 
 describe("The official SDK as a client over stdio", () => {
-  it.live.each(clients)("keeps every MUST with servers that misbehave: %s in %s", ([name, version, open]) =>
-    Effect.gen(function* () {
-      const target = yield* FuzzClient.stdioClient(name, (given) =>
-        Effect.scoped(
-          Effect.acquireRelease(
-            Effect.tryPromise({ try: () => open(given), catch: (error) => new Stopped({ message: String(error) }) }),
-            (client) => Effect.promise(() => client.close())
-          ).pipe(
-            Effect.flatMap((client) =>
-              Effect.tryPromise({ try: () => work(client), catch: (error) => new Stopped({ message: String(error) }) })
+  it.live.each(clients)(
+    "The SDK client keeps every MUST with servers that misbehave: %s in %s",
+    ([name, version, open]) =>
+      Effect.gen(function* () {
+        const target = yield* FuzzClient.stdioClient(name, (given) =>
+          Effect.scoped(
+            Effect.acquireRelease(
+              Effect.tryPromise({ try: () => open(given), catch: (error) => new Stopped({ message: String(error) }) }),
+              (client) => Effect.promise(() => client.close())
+            ).pipe(
+              Effect.flatMap((client) =>
+                Effect.tryPromise({
+                  try: () => work(client),
+                  catch: (error) => new Stopped({ message: String(error) })
+                })
+              )
             )
           )
         )
-      )
-      const report = yield* FuzzClient.run(target, {
-        revisions: Revision.all.filter((revision) => revision.version === version),
-        only: ["MUST"],
-        runs: scaled(8, 300),
-        time: "1 day",
-        jobs: 4,
-        patience: 3000
-      })
-      assert.isFalse(Fuzz.Report.fails(report, "MUST"), Fuzz.Report.text(report))
-      assert.isAtLeast(report.rules.filter(({ kept }) => kept > 0).length, 4, Fuzz.Report.text(report))
-    }).pipe(Effect.provide(services))
+        const report = yield* FuzzClient.run(target, {
+          revisions: Revision.all.filter((revision) => revision.version === version),
+          only: ["MUST"],
+          runs: scaled(8, 300),
+          time: "1 day",
+          jobs: 4,
+          patience: 3000
+        })
+        assert.isFalse(Fuzz.Report.fails(report, "MUST"), Fuzz.Report.text(report))
+        assert.isAtLeast(report.rules.filter(({ kept }) => kept > 0).length, 4, Fuzz.Report.text(report))
+      }).pipe(Effect.provide(services))
   )
 })

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { layer } from "@effect-mcp/everything/everything"
 
 describe("The reference server under the fuzzer", () => {
-  it.effect.each(Revision.all)("breaks no rule in $version", (revision) =>
+  it.effect.each(Revision.all)("The reference server breaks no rule of the fuzzer in $version", (revision) =>
     Effect.gen(function* () {
       const runs = scaled(20, 1000)
       const report = yield* Fuzz.check(layer(), { revisions: [revision], runs, time: "1 day", patience: 500 })

@@ -36,7 +36,7 @@ const use = <E>(client: Layer.Layer<McpClient.McpClient, E>) =>
 
 describe.each(since("2025-03-26"))("an endpoint of %s with HTTP with SSE beside it", (version) => {
   it.live(
-    "serves its own clients, and at the same time those of 2024-11-05 over HTTP with SSE",
+    "An endpoint serves its own clients, and at the same time those of 2024-11-05 over HTTP with SSE",
     () =>
       Effect.gen(function* () {
         const context = yield* Layer.build(Layer.fresh(app))

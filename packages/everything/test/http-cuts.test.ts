@@ -189,7 +189,7 @@ describe.each([
   ["2026-07-28", "node:http", onNode]
 ] as const)("a wire of %s that is cut at random, to %s", (version, _, serve) => {
   it.live.each(seeds)(
-    "fails no call that can be come back for, lets none hang, and runs none twice (seed %d)",
+    "Random cuts fail no call that the client can resume, let no call hang, and run none twice (seed %d)",
     (seed) =>
       Effect.gen(function* () {
         const count = yield* storm(serve, version, seed)

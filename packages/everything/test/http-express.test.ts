@@ -59,28 +59,30 @@ const clients = [
 ] as const
 
 describe("a route of Express", () => {
-  it.live.each(clients)("serves the TypeScript SDK %s, and knows its principal", ([, make, Transport]) =>
-    Effect.gen(function* () {
-      const at = yield* origin
-      for (const user of ["ada", "bob"]) {
-        const transport: any = new Transport(new URL(`${at}/api/mcp`), {
-          requestInit: { headers: { authorization: `Bearer ${user}` } }
-        })
-        const client: any = make()
-        yield* Effect.acquireRelease(
-          Effect.promise(() => client.connect(transport)),
-          () => Effect.promise(() => client.close())
-        )
-        const { structuredContent } = yield* Effect.promise<any>(() =>
-          client.callTool({ name: "whoami", arguments: {} })
-        )
-        assert.deepStrictEqual(structuredContent, { subject: user })
-      }
-    })
+  it.live.each(clients)(
+    "A route of Express serves the TypeScript SDK %s, and knows its principal",
+    ([, make, Transport]) =>
+      Effect.gen(function* () {
+        const at = yield* origin
+        for (const user of ["ada", "bob"]) {
+          const transport: any = new Transport(new URL(`${at}/api/mcp`), {
+            requestInit: { headers: { authorization: `Bearer ${user}` } }
+          })
+          const client: any = make()
+          yield* Effect.acquireRelease(
+            Effect.promise(() => client.connect(transport)),
+            () => Effect.promise(() => client.close())
+          )
+          const { structuredContent } = yield* Effect.promise<any>(() =>
+            client.callTool({ name: "whoami", arguments: {} })
+          )
+          assert.deepStrictEqual(structuredContent, { subject: user })
+        }
+      })
   )
 
   it.live(
-    "leaves the other routes alone, refuses a POST without a token, and takes a body that the host has parsed",
+    "A route of Express leaves other routes alone, refuses POST without a token, and takes bodies that the host has parsed",
     () =>
       Effect.gen(function* () {
         const at = yield* origin

@@ -61,7 +61,7 @@ const scene = Effect.fnUntraced(function* ({ file, unknown = "" }: Pick<Peer, "f
 })
 
 describe.each(peers)("a server made with $name, that is restarted", ({ call: [tool, args], file, unknown }) => {
-  it.live("is asked for one new session, which serves all of them", () =>
+  it.live("A restarted server is asked for a single new session, which serves all waiting requests", () =>
     Effect.gen(function* () {
       const { client, restart, sessions } = yield* scene({ file, unknown: unknown ?? "" })
       const first = yield* client.callToolByName(tool, args)
@@ -77,7 +77,7 @@ describe.each(peers)("a server made with $name, that is restarted", ({ call: [to
 })
 
 describe.each(sdks)("a server made with the SDK %s", (_, file) => {
-  it.live("that is restarted is noticed by a client that only watches", () =>
+  it.live("A restart of a server is noticed by a client that only watches", () =>
     Effect.gen(function* () {
       const { client, restart, sessions } = yield* scene({ file, unknown: "400" })
       const events = yield* Queue.unbounded<McpClient.WatchEvent>()
@@ -93,7 +93,7 @@ describe.each(sdks)("a server made with the SDK %s", (_, file) => {
     })
   )
 
-  it.live("that knows none of its sessions is not asked for one after another", () =>
+  it.live("A server that knows none of its sessions is not asked for session after session", () =>
     Effect.gen(function* () {
       const { client, sessions } = yield* scene({ file, unknown: "never" })
       const error = yield* Effect.flip(client.callToolByName(...echo))

@@ -114,7 +114,7 @@ const following = <A, E>(stream: Stream.Stream<A, E>) =>
 
 describe.each(sessions)("a session of %s that the server ended", (version) => {
   it.live(
-    "is opened again once, for all requests that need it, and no request runs twice",
+    "A session that the server ended is opened again once for all requests, and no request runs twice",
     () =>
       Effect.gen(function* () {
         const { features, runs } = yield* makeWorld
@@ -143,7 +143,7 @@ describe.each(sessions)("a session of %s that the server ended", (version) => {
 })
 
 describe.each(wires)("a server of %s over %s", (version, kind) => {
-  it.live("that is restarted at its place is come back to", () =>
+  it.live("A server that is restarted at the same port is connected to again", () =>
     Effect.gen(function* () {
       const { features, parked, runs } = yield* makeWorld
       const scope = yield* Scope.make()
@@ -170,7 +170,7 @@ describe.each(wires)("a server of %s over %s", (version, kind) => {
     })
   )
 
-  it.live("whose connections are all cut announces the next update to its watchers", () =>
+  it.live("A server whose connections are all cut announces the next update to its watchers", () =>
     Effect.gen(function* () {
       const { features, update } = yield* makeWorld
       const proxy = yield* TcpProxy.make(yield* serve(features, kind))

@@ -31,7 +31,7 @@ for (const [over, serve] of ways) {
     options
   )(`The TypeScript SDK v2 client over ${over}`, (it) => {
     it.effect(
-      "discovers, lists, reads and calls",
+      "The SDK client discovers, lists, reads and calls",
       () =>
         Effect.gen(function* () {
           const { client } = yield* Modern
@@ -52,7 +52,7 @@ for (const [over, serve] of ways) {
     )
 
     it.effect(
-      "mirrors an argument into a header, whatever it says",
+      "The SDK client mirrors an argument into a header, whatever its text is",
       () =>
         Effect.gen(function* () {
           for (const region of ["nord", "sør", " padded ", "=?base64?literal?="]) {
@@ -62,14 +62,14 @@ for (const [over, serve] of ways) {
       verifies("http.params.validated", "http.params.decoded")
     )
 
-    it.effect("gets progress before the result", () =>
+    it.effect("The SDK client gets progress before the result", () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* progress, [0, 50, 100])
       })
     )
 
     it.effect(
-      "stops a handler by hanging up, and hears of it by a subscription",
+      "The SDK client stops a handler by hanging up, and sees the interruption by a subscription",
       () =>
         Effect.gen(function* () {
           assert.deepInclude(yield* interruption("hung up"), { text: JSON.stringify(["hung up"]) })
@@ -78,7 +78,7 @@ for (const [over, serve] of ways) {
     )
 
     it.effect(
-      "answers what the server asks in rounds",
+      "The SDK client answers the questions of the server in rounds",
       () =>
         Effect.gen(function* () {
           yield* answering("elicitation/create", () => ({ action: "accept", content: { name: "Ada", color: "red" } }))
@@ -91,7 +91,7 @@ for (const [over, serve] of ways) {
 
   describe(`The reference server over ${over}`, () => {
     it.live(
-      "listens on loopback only",
+      "The reference server listens on loopback only",
       () =>
         Effect.gen(function* () {
           const { hostname, port } = new URL((yield* serve).url)
@@ -112,7 +112,7 @@ for (const [over, serve] of ways) {
     )
 
     it.live(
-      "stops in order when it is asked to, while a client is subscribed",
+      "The reference server stops in order on SIGTERM while a client is subscribed",
       () =>
         Effect.gen(function* () {
           const { terminate, url } = yield* serve

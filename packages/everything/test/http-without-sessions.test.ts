@@ -27,7 +27,7 @@ const officials = [
 ] as const
 
 describe("an endpoint without sessions", () => {
-  it.live.each(officials)("serves the TypeScript SDK %s", ([, make, Transport]) =>
+  it.live.each(officials)("An endpoint without sessions serves the TypeScript SDK %s", ([, make, Transport]) =>
     Effect.gen(function* () {
       const transport: any = new Transport(new URL(yield* url))
       const client: any = make()
@@ -54,7 +54,7 @@ describe("an endpoint without sessions", () => {
   )
 
   it.live.each(["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] as const)(
-    "serves our client in %s",
+    "An endpoint without sessions serves our client in %s",
     (version) =>
       Effect.gen(function* () {
         const context = yield* Layer.build(

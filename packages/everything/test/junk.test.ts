@@ -33,7 +33,7 @@ const junk = (count: number, seed: number) =>
 describe("junk on stdin", () => {
   layer(Everything.layer())("of a server in this process", (it) => {
     it.effect.prop(
-      "never keeps a valid request from exactly one answer",
+      "Junk on stdin never keeps a valid request from exactly one answer",
       { seed: Schema.Int, chunkSize: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5000 })) },
       ({ seed, chunkSize }) =>
         Effect.gen(function* () {
@@ -56,7 +56,7 @@ describe("junk on stdin", () => {
     )
   })
 
-  it.live("does not end a server process: it answers among 10 000 lines, and exits with code 0 once stdin ends", () =>
+  it.live("Junk on stdin does not end a server process, which answers among 10 000 lines and exits with code 0", () =>
     Effect.gen(function* () {
       const sent = session(yield* junk(10_000, 11), 50)
       const server = yield* ChildProcess.make(process.execPath, [serverFile, "--stdio"], {

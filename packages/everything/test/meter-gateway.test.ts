@@ -31,7 +31,7 @@ const served = Effect.gen(function* () {
 const refusal = "The budget of 2 is spent"
 
 describe.each(Revision.all)("The extension com.acme/meter through a gateway over HTTP in $version", (revision) => {
-  it.live("serves our client its request, notification, setting and hook around tools/call", () =>
+  it.live("A gateway serves our client an extension's request, notification, setting and hook around tools/call", () =>
     Effect.gen(function* () {
       const url = yield* served
       const { callTool, notifications, request } = yield* McpClient.open(Http.open({ url }), {
@@ -53,7 +53,7 @@ describe.each(Revision.all)("The extension com.acme/meter through a gateway over
     )
   )
 
-  it.live("serves the client of the official SDK v2, which has only its names", () =>
+  it.live("A gateway serves an extension to the client of the official SDK v2, which has only its names", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const url = yield* served

@@ -47,7 +47,7 @@ const optionsIn = ({ era, rules, version }: Revision.Revision): ClientOptions =>
 })
 
 describe.each(Revision.all)("The official SDK v2 as a client in $version", (revision) => {
-  it("sends the request of an extension, gets its notifications, and meets its hook around tools/call", async () => {
+  it("The SDK v2 client sends the request of an extension, gets its notifications, and meets its hook around tools/call", async () => {
     const client = new Client(clientInfo, optionsIn(revision))
     const told: Array<unknown> = []
     client.setNotificationHandler(charged, { params: z.object({ total: z.number() }) }, ({ total }) => {
@@ -62,7 +62,7 @@ describe.each(Revision.all)("The official SDK v2 as a client in $version", (revi
 })
 
 describe("The official SDK v1 as a client in 2025-11-25", () => {
-  it("sends the request of an extension, gets its notifications, and meets its hook around tools/call", async () => {
+  it("The SDK v1 client sends the request of an extension, gets its notifications, and meets its hook around tools/call", async () => {
     const client = new ClientV1(clientInfo, { capabilities: { experimental: settings } })
     const told: Array<unknown> = []
     client.fallbackNotificationHandler = async ({ method, params }) => {

@@ -29,7 +29,7 @@ for (const { connector, name } of [
     `${name} drives server-everything through a proxy from stdio to Streamable HTTP`,
     (it) => {
       it.effect(
-        "sees the name and the tools of the upstream server, also those that only the client's capabilities open",
+        "The SDK client sees the name of the upstream server, and also the tools that depend on the client's capabilities",
         () =>
           Effect.gen(function* () {
             const { answers, client } = yield* Official
@@ -47,7 +47,7 @@ for (const { connector, name } of [
           })
       )
 
-      it.effect("hears of progress", () =>
+      it.effect("The SDK client gets progress through a proxy", () =>
         Effect.gen(function* () {
           const events: Array<unknown> = []
           yield* using((client) =>
@@ -64,7 +64,7 @@ for (const { connector, name } of [
         })
       )
 
-      it.effect("cancels a call, and continues", () =>
+      it.effect("The SDK client cancels a call through a proxy, and continues", () =>
         Effect.gen(function* () {
           const { client } = yield* Official
           const controller = new AbortController()
@@ -85,7 +85,7 @@ for (const { connector, name } of [
         })
       )
 
-      it.effect("is asked for its model, its user and its roots", () =>
+      it.effect("The SDK client is asked for its model, its user and its roots through a proxy", () =>
         Effect.gen(function* () {
           const { answers } = yield* Official
           answers.set("roots/list", () => ({ roots: [{ uri: "file:///project", name: "Work" }] }))
@@ -107,7 +107,7 @@ for (const { connector, name } of [
         })
       )
 
-      it.effect("gets the server's logs", () =>
+      it.effect("The SDK client gets the server's logs through a proxy", () =>
         Effect.gen(function* () {
           const { answers, notifications } = yield* Official
           answers.set("roots/list", () => ({ roots: [{ uri: "file:///other" }] }))

@@ -26,7 +26,7 @@ const logLevel = "io.modelcontextprotocol/logLevel"
 layer(Layer.effect(Modern, relayed), { timeout: 60_000, excludeTestServices: true })(
   "A gateway between the SDK v2's client and server in 2026-07-28",
   (it) => {
-    it.effect("shows each side what the other declares as experimental", () =>
+    it.effect("A gateway shows each side what the other side declares as experimental", () =>
       Effect.gen(function* () {
         const { client } = yield* Modern
         assert.deepStrictEqual(client.getServerCapabilities()?.experimental, { "example.com/server": { depth: 2 } })
@@ -35,14 +35,14 @@ layer(Layer.effect(Modern, relayed), { timeout: 60_000, excludeTestServices: tru
       })
     )
 
-    it.effect("passes on the `_meta` of a call", () =>
+    it.effect("A gateway passes on the `_meta` of a call", () =>
       Effect.gen(function* () {
         const _meta = { "example.com/own": { deep: [1] } }
         assert.deepInclude(JSON.parse(textOf(yield* call("meta", {}, { _meta }))), _meta)
       })
     )
 
-    it.effect("passes on the progress of a call", () =>
+    it.effect("A gateway passes on the progress of a call", () =>
       Effect.gen(function* () {
         const events: Array<unknown> = []
         const onprogress = ({ progress, total }: any) => void events.push([progress, total])
@@ -54,23 +54,21 @@ layer(Layer.effect(Modern, relayed), { timeout: 60_000, excludeTestServices: tru
       })
     )
 
-    it.effect(
-      "passes on the log messages of a call from the level on that the call asks for, and none without one",
-      () =>
-        Effect.gen(function* () {
-          const levels: Array<unknown> = []
-          const until = yield* listening
-          yield* call("log")
-          yield* call("log", {}, { _meta: { [logLevel]: "info" } })
-          yield* until(({ method, params }: any) => {
-            if (method === "notifications/message") levels.push(params.level)
-            return params?.level === "error"
-          })
-          assert.deepStrictEqual(levels, ["info", "error"])
+    it.effect("A gateway passes on a call's log messages from the level on that the call asks for, else none", () =>
+      Effect.gen(function* () {
+        const levels: Array<unknown> = []
+        const until = yield* listening
+        yield* call("log")
+        yield* call("log", {}, { _meta: { [logLevel]: "info" } })
+        yield* until(({ method, params }: any) => {
+          if (method === "notifications/message") levels.push(params.level)
+          return params?.level === "error"
         })
+        assert.deepStrictEqual(levels, ["info", "error"])
+      })
     )
 
-    it.effect("cancels the call behind when the client cancels", () =>
+    it.effect("A gateway cancels the call upstream when the client cancels", () =>
       Effect.gen(function* () {
         const until = yield* listening
         const subscription = yield* using((client) => client.listen({ resourceSubscriptions: ["fixture://cancelled"] }))
@@ -85,7 +83,7 @@ layer(Layer.effect(Modern, relayed), { timeout: 60_000, excludeTestServices: tru
       })
     )
 
-    it.effect("puts the questions of a round to the client, and gives its answers to the server", () =>
+    it.effect("A gateway puts the questions of a round to the client, and gives its answers to the server", () =>
       Effect.gen(function* () {
         yield* answering("elicitation/create", ({ mode }) =>
           mode === "url" ? { action: "accept" } : { action: "accept", content: { name: "Ada" } }
@@ -100,7 +98,7 @@ layer(Layer.effect(Modern, relayed), { timeout: 60_000, excludeTestServices: tru
       })
     )
 
-    it.effect("tells the client that the server's list of tools has changed", () =>
+    it.effect("A gateway tells the client that the server's list of tools has changed", () =>
       Effect.gen(function* () {
         const until = yield* listening
         const subscription = yield* using((client) => client.listen({ toolsListChanged: true }))

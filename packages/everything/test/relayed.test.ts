@@ -29,7 +29,7 @@ const heardUntil = (last: string) =>
 
 for (const { name, open, sdk } of cells) {
   layer(layerRelayed(sdk, open), { timeout: 60_000, excludeTestServices: true })(`A gateway ${name}`, (it) => {
-    it.effect("shows each side what the other declares as experimental", () =>
+    it.effect("A gateway shows each side what the other side declares as experimental", () =>
       Effect.gen(function* () {
         const { client } = yield* Relayed
         assert.deepStrictEqual(client.getServerCapabilities()?.experimental, experimental)
@@ -37,7 +37,7 @@ for (const { name, open, sdk } of cells) {
       })
     )
 
-    it.effect("passes on the `_meta` of a call, and asks for no progress that the client does not want", () =>
+    it.effect("A gateway passes on the `_meta` of a call, and asks for no progress that the client does not want", () =>
       Effect.gen(function* () {
         const _meta = { "example.com/own": { deep: [1] } }
         assert.deepStrictEqual(yield* call("meta", { _meta }), _meta)
@@ -51,7 +51,7 @@ for (const { name, open, sdk } of cells) {
       "the official SDK drops progress that it reads from a pipe in one chunk with the answer"
     )
     it.effect(
-      "passes on each progress event of a call that ends at once afterwards",
+      "A gateway passes on each progress event of a call that ends at once afterwards",
       () =>
         Effect.gen(function* () {
           const events: Array<unknown> = []
@@ -64,7 +64,7 @@ for (const { name, open, sdk } of cells) {
       separate
     )
 
-    it.effect("tells the server the reason for which the client cancels a call", () =>
+    it.effect("A gateway tells the server the reason for which the client cancels a call", () =>
       Effect.gen(function* () {
         const controller = new AbortController()
         const onprogress = () => controller.abort("The user closed the window")
@@ -75,7 +75,7 @@ for (const { name, open, sdk } of cells) {
     )
 
     it.effect(
-      "passes on the progress of a question's answer",
+      "A gateway passes on the progress of a question's answer",
       () =>
         Effect.gen(function* () {
           assert.deepStrictEqual(yield* call("ask"), [[1, 2]])
@@ -83,7 +83,7 @@ for (const { name, open, sdk } of cells) {
       separate
     )
 
-    it.effect("tells the client the reason for which the server withdraws a question", () =>
+    it.effect("A gateway tells the client the reason for which the server withdraws a question", () =>
       Effect.gen(function* () {
         const { withdrawn } = yield* Relayed
         assert.include(yield* call("withdraw"), "the tool changed its mind")
@@ -91,7 +91,7 @@ for (const { name, open, sdk } of cells) {
       })
     )
 
-    it.effect("keeps the messages of a question apart, and the contents of a message together", () =>
+    it.effect("A gateway keeps the messages of a question apart, and the contents of a message together", () =>
       Effect.gen(function* () {
         const { asked } = yield* Relayed
         yield* Queue.clear(asked)
@@ -107,7 +107,7 @@ for (const { name, open, sdk } of cells) {
     )
 
     for (const kind of ["tool", "prompt", "resource"]) {
-      it.effect(`tells the client of a ${kind} that the server registers while it is connected`, () =>
+      it.effect(`A gateway tells the client of a ${kind} that the server registers while the client is connected`, () =>
         Effect.gen(function* () {
           yield* Queue.clear((yield* Relayed).heard)
           yield* call("register", { arguments: { kind } })
@@ -116,7 +116,7 @@ for (const { name, open, sdk } of cells) {
       )
     }
 
-    it.effect("passes on a log message in the middle of a call", () =>
+    it.effect("A gateway passes on a log message in the middle of a call", () =>
       Effect.gen(function* () {
         const { heard } = yield* Relayed
         yield* Queue.clear(heard)
@@ -125,19 +125,21 @@ for (const { name, open, sdk } of cells) {
       })
     )
 
-    it.effect("passes on no update of a resource that the client has unsubscribed from, whatever else it watches", () =>
-      Effect.gen(function* () {
-        const { client, heard } = yield* Relayed
-        yield* Effect.promise(() => client.subscribeResource({ uri }))
-        yield* Effect.promise(() => client.subscribeResource({ uri: "test://other" }))
-        yield* call("update")
-        yield* heardUntil("notifications/resources/updated")
-        yield* Effect.promise(() => client.unsubscribeResource({ uri }))
-        yield* Queue.clear(heard)
-        yield* call("update")
-        yield* call("register", { arguments: { kind: "tool", name: "later" } })
-        assert.notInclude(yield* heardUntil("notifications/tools/list_changed"), "notifications/resources/updated")
-      })
+    it.effect(
+      "A gateway passes on no update of a resource that the client has unsubscribed from, whatever else is watched",
+      () =>
+        Effect.gen(function* () {
+          const { client, heard } = yield* Relayed
+          yield* Effect.promise(() => client.subscribeResource({ uri }))
+          yield* Effect.promise(() => client.subscribeResource({ uri: "test://other" }))
+          yield* call("update")
+          yield* heardUntil("notifications/resources/updated")
+          yield* Effect.promise(() => client.unsubscribeResource({ uri }))
+          yield* Queue.clear(heard)
+          yield* call("update")
+          yield* call("register", { arguments: { kind: "tool", name: "later" } })
+          assert.notInclude(yield* heardUntil("notifications/tools/list_changed"), "notifications/resources/updated")
+        })
     )
   })
 }

@@ -55,7 +55,7 @@ for (const { open, revision, title } of cases) {
 
   layer(connected, { excludeTestServices: true })(title, (it) => {
     it.effect(
-      "agrees on the only revision that both speak",
+      "Our client agrees on the only revision that both sides speak",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -66,7 +66,7 @@ for (const { open, revision, title } of cases) {
       verifies("lifecycle.version.server-echoes-supported", "lifecycle.operation.version-respected")
     )
 
-    it.effect("lists the same tools, and output schemas where there are any", () =>
+    it.effect("Our client lists the same tools in every revision, and output schemas where the revision has them", () =>
       Effect.gen(function* () {
         const tools = yield* Stream.runCollect((yield* client).listTools)
         assert.deepStrictEqual(
@@ -79,7 +79,7 @@ for (const { open, revision, title } of cases) {
     )
 
     it.effect(
-      "calls tools, by name and by contract",
+      "Our client calls tools by name and by contract",
       () =>
         Effect.gen(function* () {
           assert.deepStrictEqual(yield* (yield* client).callTool(Add, { a: 1, b: 2 }), { sum: 3 })
@@ -90,7 +90,7 @@ for (const { open, revision, title } of cases) {
       verifies("tools.result.structured-conforms", "tools.result.structured-text-mirror")
     )
 
-    it.effect("gets every content that the revision has, and a text for what it has not", () =>
+    it.effect("Our client gets every content type that the revision has, and a text for others", () =>
       Effect.gen(function* () {
         const types = (name: string) => Effect.map(call(name), ({ content }) => content.map(({ type }) => type))
         assert.deepStrictEqual(yield* types("test_multiple_content_types"), ["text", "image", "resource"])
@@ -100,7 +100,7 @@ for (const { open, revision, title } of cases) {
     )
 
     it.effect(
-      "tells failed tools from failed requests",
+      "Our client tells failed tools from failed requests",
       () =>
         Effect.gen(function* () {
           assert.deepInclude(yield* call("fail", { as: "tool" }), { isError: true })
@@ -118,7 +118,7 @@ for (const { open, revision, title } of cases) {
       verifies("tools.call.error-in-result", "tools.call.unknown-tool", "tools.security.input-validated")
     )
 
-    it.effect("shows progress, and interrupts the handler of a call that is given up", () =>
+    it.effect("Our client shows progress, and interrupts the handler of a call that is given up", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const reported = yield* Stream.runCollect(mcp.callToolByNameStream("test_tool_with_progress"))
@@ -146,7 +146,7 @@ for (const { open, revision, title } of cases) {
     )
 
     it.effect(
-      "reads resources and gets prompts",
+      "Our client reads resources and gets prompts",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -165,7 +165,7 @@ for (const { open, revision, title } of cases) {
       verifies("resources.read.not-found", "prompts.get.unknown")
     )
 
-    it.effect("completes arguments", () =>
+    it.effect("Our client completes arguments", () =>
       Effect.gen(function* () {
         const { values } = yield* (yield* client).complete({
           ref: { type: "ref/prompt", name: "test_prompt_with_arguments" },
@@ -176,7 +176,7 @@ for (const { open, revision, title } of cases) {
     )
 
     it.effect(
-      "hears log messages of its level",
+      "Our client gets the log messages of its level",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -195,7 +195,7 @@ for (const { open, revision, title } of cases) {
       verifies("logging.level.threshold")
     )
 
-    it.effect("hears that a tool appeared", () =>
+    it.effect("Our client is notified that a tool appeared", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const changes = yield* listening(mcp.toolChanges)
@@ -204,7 +204,7 @@ for (const { open, revision, title } of cases) {
       })
     )
 
-    it.effect("lends its model and shows its roots", () =>
+    it.effect("Our client lends its model and shows its roots", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         assert.strictEqual(textOf(yield* call("test_sampling", { prompt: "?" })), "LLM response: Pieces of eight")
@@ -222,7 +222,7 @@ for (const { open, revision, title } of cases) {
     )
 
     it.effect(
-      "asks its user where the revision has the question, and is refused without a message where it has not",
+      "Our client's user is asked where the revision has the question, and gets no message where the revision lacks it",
       () =>
         Effect.gen(function* () {
           const answered = yield* call("test_elicitation", { message: "Who?" })

@@ -5,13 +5,13 @@ import { leave } from "./support/left-sessions.ts"
 
 describe("Sessions that are left in the middle of things", () => {
   it.live(
-    "leave no fiber, no timer, no socket and neither end over memory and sockets",
+    "Sessions over memory and sockets that are left leave no fiber, timer, socket, client or server",
     () => leave("local"),
     verifies("cancellation.receiver.frees-resources")
   )
 
   it.live(
-    "leave no fiber, no timer, no socket and neither end over Streamable HTTP, in both eras",
+    "Sessions over Streamable HTTP that are left leave no fiber, timer, socket, client or server, in both eras",
     () => leave("http"),
     verifies("cancellation.receiver.frees-resources")
   )

@@ -41,51 +41,54 @@ const countOf = (tools: Effect.Success<McpClients.MergedClients["listTools"]>, o
   tools.filter(({ server }) => server === of).length
 
 describe.each(Revision.all)("Several server processes, ours with $version", ({ version }) => {
-  it.live("are one list, a server that is killed comes back as another process, and none is left in the end", () => {
-    const pids: Array<number> = []
-    return Effect.gen(function* () {
-      const ours = McpClients.server({
-        connector: Effect.tap(
-          Stdio.open({
-            command: process.execPath,
-            args: [serverFile, "--stdio", "--revision", version],
-            env: compileCache
-          }),
-          ({ pid }) => Effect.sync(() => void pids.push(pid))
-        ),
-        client: { probeTimeout: "20 seconds" }
-      })
-      const theirs = McpClients.stdio({
-        command: process.execPath,
-        args: [bin, "stdio"],
-        env: compileCache,
-        exitTimeout: "100 millis"
-      })
-      const context = yield* Layer.build(McpClients.layer({ ours, theirs }, { retry, patience: "1 minute" }))
-      const clients = yield* Effect.provideContext(McpClients.McpClients, context)
-      const tools = yield* clients.listTools
-      assert.isAbove(countOf(tools, "ours"), 5)
-      assert.isAbove(countOf(tools, "theirs"), 5)
-      assert.strictEqual(textOf(yield* clients.callToolByName("theirs_echo", { message: "hi" })), "Echo: hi")
-      const simple = yield* clients.callToolByName("ours_test_simple_text")
-      assert.include(textOf(simple), "text")
+  it.live(
+    "Several server processes are one list, a killed server returns as another process, and none is left in the end",
+    () => {
+      const pids: Array<number> = []
+      return Effect.gen(function* () {
+        const ours = McpClients.server({
+          connector: Effect.tap(
+            Stdio.open({
+              command: process.execPath,
+              args: [serverFile, "--stdio", "--revision", version],
+              env: compileCache
+            }),
+            ({ pid }) => Effect.sync(() => void pids.push(pid))
+          ),
+          client: { probeTimeout: "20 seconds" }
+        })
+        const theirs = McpClients.stdio({
+          command: process.execPath,
+          args: [bin, "stdio"],
+          env: compileCache,
+          exitTimeout: "100 millis"
+        })
+        const context = yield* Layer.build(McpClients.layer({ ours, theirs }, { retry, patience: "1 minute" }))
+        const clients = yield* Effect.provideContext(McpClients.McpClients, context)
+        const tools = yield* clients.listTools
+        assert.isAbove(countOf(tools, "ours"), 5)
+        assert.isAbove(countOf(tools, "theirs"), 5)
+        assert.strictEqual(textOf(yield* clients.callToolByName("theirs_echo", { message: "hi" })), "Echo: hi")
+        const simple = yield* clients.callToolByName("ours_test_simple_text")
+        assert.include(textOf(simple), "text")
 
-      const [pid = 0] = pids
-      const gone = yield* Effect.forkChild(until(clients, "ours", "Connecting"), { startImmediately: true })
-      process.kill(pid, "SIGKILL")
-      yield* Fiber.join(gone)
-      yield* until(clients, "ours", "Connected")
-      assert.deepEqual(textOf(yield* clients.callToolByName("ours_test_simple_text")), textOf(simple))
-      assert.lengthOf(pids, 2)
-      assert.strictEqual(countOf(yield* clients.listTools, "ours"), countOf(tools, "ours"))
-    }).pipe(
-      Effect.scoped,
-      Effect.provide(services),
-      Effect.map(() => assert.deepStrictEqual(pids.filter(isAlive), []))
-    )
-  })
+        const [pid = 0] = pids
+        const gone = yield* Effect.forkChild(until(clients, "ours", "Connecting"), { startImmediately: true })
+        process.kill(pid, "SIGKILL")
+        yield* Fiber.join(gone)
+        yield* until(clients, "ours", "Connected")
+        assert.deepEqual(textOf(yield* clients.callToolByName("ours_test_simple_text")), textOf(simple))
+        assert.lengthOf(pids, 2)
+        assert.strictEqual(countOf(yield* clients.listTools, "ours"), countOf(tools, "ours"))
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(services),
+        Effect.map(() => assert.deepStrictEqual(pids.filter(isAlive), []))
+      )
+    }
+  )
 
-  it.live("include one at a URL whose process ends, and another begins at its port", () =>
+  it.live("Several servers may include a URL whose process ends while another process begins at its port", () =>
     Effect.gen(function* () {
       const flags = ["--revision", version]
       const first = yield* start([serverFile, "--http", "--port", "0", ...flags])
@@ -138,57 +141,61 @@ describe("Several servers with credentials of their own", () => {
       )
     )
 
-  it.live("get each their own, and one with wrong ones is down until the program tries again", () =>
-    Effect.gen(function* () {
-      const [one, two] = [yield* guarded("one", "first"), yield* guarded("two", "second")]
-      let key = "wrong"
-      const late = Layer.suspend(() => withKey(key))
-      const clients = yield* McpClients.make(
-        {
-          one: McpClients.http({ url: one, services: withKey("first") }),
-          two: McpClients.http({ url: two, services: withKey("second") }),
-          wrong: McpClients.http({ url: two, services: Layer.fresh(late) })
-        },
-        { retry, patience: "1 minute" }
-      )
-      const names = Effect.map(clients.listTools, (tools) => tools.map(({ name }) => name))
-      assert.deepStrictEqual(yield* names, ["one_name", "two_name"])
-      assert.strictEqual(textOf(yield* clients.callToolByName("one_name")), "one")
-      assert.strictEqual(textOf(yield* clients.callToolByName("two_name")), "two")
-      assert.deepInclude(clients.state("wrong"), { _tag: "Down", retries: false, tries: 1 })
-      key = "second"
-      assert.strictEqual((yield* clients.retry("wrong"))._tag, "Connected")
-      assert.deepStrictEqual(yield* names, ["one_name", "two_name", "wrong_name"])
-    }).pipe(Effect.scoped, Effect.provide(services))
+  it.live(
+    "Several servers get their own credentials, and a server with wrong credentials is down until the program tries again",
+    () =>
+      Effect.gen(function* () {
+        const [one, two] = [yield* guarded("one", "first"), yield* guarded("two", "second")]
+        let key = "wrong"
+        const late = Layer.suspend(() => withKey(key))
+        const clients = yield* McpClients.make(
+          {
+            one: McpClients.http({ url: one, services: withKey("first") }),
+            two: McpClients.http({ url: two, services: withKey("second") }),
+            wrong: McpClients.http({ url: two, services: Layer.fresh(late) })
+          },
+          { retry, patience: "1 minute" }
+        )
+        const names = Effect.map(clients.listTools, (tools) => tools.map(({ name }) => name))
+        assert.deepStrictEqual(yield* names, ["one_name", "two_name"])
+        assert.strictEqual(textOf(yield* clients.callToolByName("one_name")), "one")
+        assert.strictEqual(textOf(yield* clients.callToolByName("two_name")), "two")
+        assert.deepInclude(clients.state("wrong"), { _tag: "Down", retries: false, tries: 1 })
+        key = "second"
+        assert.strictEqual((yield* clients.retry("wrong"))._tag, "Connected")
+        assert.deepStrictEqual(yield* names, ["one_name", "two_name", "wrong_name"])
+      }).pipe(Effect.scoped, Effect.provide(services))
   )
 })
 
 describe("The servers of a configuration file", () => {
-  it.live("are one list, with the variables of the environment, without what is disabled", () =>
-    Effect.gen(function* () {
-      const files = yield* FileSystem.FileSystem
-      const folder = yield* files.makeTempDirectoryScoped()
-      const served = yield* start([serverFile, "--http", "--port", "0"])
-      const mcpServers = {
-        everything: { command: "${NODE}", args: [bin, "stdio"], env: compileCache },
-        ours: { type: "http", url: "${BASE:-http://127.0.0.1:1}/mcp" },
-        off: { command: "no-such-program", disabled: true }
-      }
-      yield* files.writeFileString(`${folder}/mcp.json`, JSON.stringify({ mcpServers }))
-      const variables = { NODE: process.execPath, BASE: new URL(served.url).origin }
-      const context = yield* Layer.build(
-        McpClients.layerFile(`${folder}/mcp.json`, {
-          variables,
-          patience: "1 minute",
-          names: (name, server) => `${server}.${name}`
-        })
-      )
-      const clients = yield* Effect.provideContext(McpClients.McpClients, context)
-      assert.deepStrictEqual(clients.names, ["everything", "ours"])
-      const tools = yield* clients.listTools
-      assert.isAbove(countOf(tools, "everything"), 5)
-      assert.isAbove(countOf(tools, "ours"), 5)
-      assert.strictEqual(textOf(yield* clients.callToolByName("everything.echo", { message: "hi" })), "Echo: hi")
-    }).pipe(Effect.scoped, Effect.provide(services))
+  it.live(
+    "The servers of a configuration file are one list, with the variables of the environment and without disabled servers",
+    () =>
+      Effect.gen(function* () {
+        const files = yield* FileSystem.FileSystem
+        const folder = yield* files.makeTempDirectoryScoped()
+        const served = yield* start([serverFile, "--http", "--port", "0"])
+        const mcpServers = {
+          everything: { command: "${NODE}", args: [bin, "stdio"], env: compileCache },
+          ours: { type: "http", url: "${BASE:-http://127.0.0.1:1}/mcp" },
+          off: { command: "no-such-program", disabled: true }
+        }
+        yield* files.writeFileString(`${folder}/mcp.json`, JSON.stringify({ mcpServers }))
+        const variables = { NODE: process.execPath, BASE: new URL(served.url).origin }
+        const context = yield* Layer.build(
+          McpClients.layerFile(`${folder}/mcp.json`, {
+            variables,
+            patience: "1 minute",
+            names: (name, server) => `${server}.${name}`
+          })
+        )
+        const clients = yield* Effect.provideContext(McpClients.McpClients, context)
+        assert.deepStrictEqual(clients.names, ["everything", "ours"])
+        const tools = yield* clients.listTools
+        assert.isAbove(countOf(tools, "everything"), 5)
+        assert.isAbove(countOf(tools, "ours"), 5)
+        assert.strictEqual(textOf(yield* clients.callToolByName("everything.echo", { message: "hi" })), "Echo: hi")
+      }).pipe(Effect.scoped, Effect.provide(services))
   )
 })

@@ -72,7 +72,7 @@ const connect = (port: number, reconnect?: McpClient.Options["reconnect"]) =>
   )
 
 describe("a stream that is cut", () => {
-  it.live("ends what ran on it with a typed error; the next call opens another, and nothing runs twice", () =>
+  it.live("A stream that is cut fails what ran on it; the next call opens another stream, and nothing runs twice", () =>
     Effect.gen(function* () {
       const { features, left, parked, runs } = yield* makeWorld
       const server = yield* serve(features)
@@ -91,7 +91,7 @@ describe("a stream that is cut", () => {
     })
   )
 
-  it.live("leaves its watchers watching", () =>
+  it.live("A stream that is cut leaves its watchers watching", () =>
     Effect.gen(function* () {
       const { features, update } = yield* makeWorld
       const proxy = yield* TcpProxy.make((yield* serve(features)).port)
@@ -111,7 +111,7 @@ describe("a stream that is cut", () => {
 })
 
 describe("a server that is restarted at its place", () => {
-  it.live("is come back to", () =>
+  it.live("A server over HTTP with SSE that is restarted at the same port is connected to again", () =>
     Effect.gen(function* () {
       const { features, parked, runs } = yield* makeWorld
       const scope = yield* Scope.make()

@@ -13,7 +13,7 @@ const textOf = ({ result }: Message) => result?.content?.[0]?.text
 
 describe("one connection that speaks 2025-11-25 and 2026-07-28", () => {
   it.live(
-    "answers each request in its own era, before and after the handshake",
+    "A connection of both eras answers each request in its own era, before and after the handshake",
     () =>
       Effect.gen(function* () {
         const { ask, send } = yield* open()
@@ -58,7 +58,7 @@ describe("one connection that speaks 2025-11-25 and 2026-07-28", () => {
   )
 
   it.live(
-    "asks the session by requests and the others in results, each by what it declared itself",
+    "A server asks its session by requests and stateless requests in results, each by its own declaration",
     () =>
       Effect.gen(function* () {
         const { ask, send, until } = yield* withSession({ elicitation: {} })
@@ -92,7 +92,7 @@ describe("one connection that speaks 2025-11-25 and 2026-07-28", () => {
   )
 
   it.live(
-    "tells both of the same change, each in its own way",
+    "A change is announced to the session and to the stateless subscription, each in its own way",
     () =>
       Effect.gen(function* () {
         const { ask, received, send, until } = yield* withSession({})
@@ -146,7 +146,7 @@ describe("one connection that speaks 2025-11-25 and 2026-07-28", () => {
   )
 
   it.live(
-    "stops the calls that are cancelled, in both eras, and ends when stdin does",
+    "A server stops calls that are cancelled in both eras, and ends when stdin does",
     () =>
       Effect.gen(function* () {
         const wire = yield* withSession({})
@@ -181,7 +181,7 @@ describe("one connection that speaks 2025-11-25 and 2026-07-28", () => {
 
 describe("a server of one era only", () => {
   it.live(
-    "that speaks 2026-07-28 names it in its answer to initialize",
+    "A server that speaks only 2026-07-28 names it in its answer to initialize",
     () =>
       Effect.gen(function* () {
         const { ask } = yield* open(["--revision", "2026-07-28"])

@@ -33,7 +33,7 @@ for (const protocol of protocols) {
       return tool
     })
 
-    it.effect("agrees on the revision, and lists everything", () =>
+    it.effect("Effect's client agrees on the revision, and lists everything", () =>
       Effect.gen(function* () {
         const mcp = yield* EffectClient.McpClient
         assert.strictEqual(mcp.protocolVersion, version)
@@ -49,7 +49,7 @@ for (const protocol of protocols) {
       })
     )
 
-    it.effect("calls tools, with every content, and learns what failed", () =>
+    it.effect("Effect's client calls tools with every content, and gets their failures", () =>
       Effect.gen(function* () {
         const mcp = yield* EffectClient.McpClient
         const schema = Schema.Struct({ sum: Schema.Finite })
@@ -67,7 +67,7 @@ for (const protocol of protocols) {
       })
     )
 
-    it.effect("reads resources and gets prompts", () =>
+    it.effect("Effect's client reads resources and gets prompts", () =>
       Effect.gen(function* () {
         const mcp = yield* EffectClient.McpClient
         const { contents } = yield* mcp.readResource({ uri: "test://template/7/data" })
@@ -82,7 +82,7 @@ for (const protocol of protocols) {
       })
     )
 
-    it.effect("stops a handler by interrupting its call", () =>
+    it.effect("Effect's client stops a handler by interrupting its call", () =>
       Effect.gen(function* () {
         const mcp = yield* EffectClient.McpClient
         const slow = yield* tool("slow")
@@ -101,7 +101,7 @@ for (const protocol of protocols) {
     )
 
     it.effect(
-      "is asked nothing, since it declares nothing",
+      "Effect's client is asked nothing, since it declares nothing",
       () =>
         Effect.gen(function* () {
           const mcp = yield* EffectClient.McpClient
@@ -121,7 +121,7 @@ for (const protocol of protocols) {
 }
 
 describe("Our client and Effect's own server of both revisions", () => {
-  it.live("agree on the newer one", () =>
+  it.live("Our client and Effect's server agree on the newer revision", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* client).revision.version, "2026-07-28")
     }).pipe(Effect.provide(layerClient([theirServer])))

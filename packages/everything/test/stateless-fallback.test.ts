@@ -29,10 +29,10 @@ const echoes: ReadonlyArray<Server> = [
   { name: "our server", args: [serverFile, "--stdio"], speaks: "2026-07-28", echo: "hi" }
 ]
 
-describe("Our client, told nothing,", () => {
+describe("Our client without options", () => {
   for (const { args, echo, name, speaks } of echoes) {
     it.live(
-      `finds out that ${name} speaks ${speaks}`,
+      `Our client finds out that ${name} speaks ${speaks}`,
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -45,7 +45,7 @@ describe("Our client, told nothing,", () => {
   }
 
   it.live(
-    "shakes hands with a server that says nothing to its probe",
+    "Our client shakes hands with a server that says nothing to its probe",
     () =>
       Effect.gen(function* () {
         const mcp = yield* client
@@ -56,7 +56,7 @@ describe("Our client, told nothing,", () => {
   )
 
   it.live(
-    "starts a server again that ends at its probe",
+    "Our client starts a server again that ends at its probe",
     () =>
       Effect.gen(function* () {
         const mcp = yield* client
@@ -67,7 +67,7 @@ describe("Our client, told nothing,", () => {
   )
 
   it.live(
-    "that is to speak 2026-07-28 only refuses an older server, and says why",
+    "Our client that is to speak 2026-07-28 only refuses an older server, and says why",
     () =>
       Effect.gen(function* () {
         const refused = (args: ReadonlyArray<string>) =>
@@ -98,7 +98,7 @@ describe("Our client, told nothing,", () => {
 
 describe("The SDK v1 client and our server of both eras", () => {
   it.live(
-    "understand each other: what asks in rounds elsewhere asks by requests here",
+    "Our server asks the SDK v1 client by requests what it asks a stateless client in rounds",
     () =>
       Effect.gen(function* () {
         const asked: Array<Question> = []

@@ -35,7 +35,7 @@ const hospitable = (content: object) =>
 
 layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in 2026-07-28", (it) => {
   it.effect(
-    "discovers the server",
+    "The SDK client discovers the server",
     () =>
       Effect.gen(function* () {
         const { client } = yield* Modern
@@ -58,7 +58,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
   )
 
   it.effect(
-    "lists and reads everything, with hints for its cache (2026-07-28)",
+    "The SDK client lists and reads everything in 2026-07-28, with hints for its cache",
     () =>
       Effect.gen(function* () {
         const { wire } = yield* Modern
@@ -83,7 +83,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
   )
 
   it.effect(
-    "calls tools, and tells failed ones from failed requests (2026-07-28)",
+    "The SDK client in 2026-07-28 calls tools, and tells failed tools from failed requests",
     () =>
       Effect.gen(function* () {
         const mixed = yield* call("test_multiple_content_types")
@@ -113,7 +113,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
   )
 
   it.effect(
-    "gets progress, and stops a handler by cancelling its call (2026-07-28)",
+    "The SDK client in 2026-07-28 gets progress, and stops a handler by cancelling its call",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* progress, [0, 50, 100])
@@ -123,7 +123,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
   )
 
   it.effect(
-    "answers what the server asks in rounds, of user, model and roots (2026-07-28)",
+    "The SDK client in 2026-07-28 answers the questions of rounds to user, model and roots",
     () =>
       Effect.gen(function* () {
         const { wire } = yield* Modern
@@ -148,7 +148,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
   )
 
   it.effect(
-    "brings the state back as it was, under an id of its own (2026-07-28)",
+    "The SDK client in 2026-07-28 returns the state unchanged, under a request id of its own",
     () =>
       Effect.gen(function* () {
         const { wire } = yield* Modern
@@ -171,7 +171,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
   )
 
   it.effect(
-    "hears what the user refuses, and consents to a URL (2026-07-28)",
+    "The SDK client in 2026-07-28 passes on what the user refuses, and consents to a URL",
     () =>
       Effect.gen(function* () {
         for (const action of ["decline", "cancel"]) {
@@ -192,7 +192,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
     verifies("elicitation.url.request")
   )
 
-  it.effect("gets prompts and completes arguments (2026-07-28)", () =>
+  it.effect("The SDK client in 2026-07-28 gets prompts and completes arguments", () =>
     Effect.gen(function* () {
       const prompt = yield* using((client) =>
         client.getPrompt({ name: "test_prompt_with_arguments", arguments: { arg1: "a", arg2: "b" } })
@@ -212,7 +212,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
   )
 
   it.effect(
-    "listens: to what is granted, until it has enough (2026-07-28)",
+    "The SDK client in 2026-07-28 listens to what is granted until it unsubscribes",
     () =>
       Effect.gen(function* () {
         const { wire } = yield* Modern
@@ -256,7 +256,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
   )
 
   it.effect(
-    "gets the log messages that a call asks for (2026-07-28)",
+    "The SDK client in 2026-07-28 gets the log messages that a call asks for",
     () =>
       Effect.gen(function* () {
         const { wire } = yield* Modern
@@ -277,7 +277,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
 
 describe("The TypeScript SDK v2 client", () => {
   it.live(
-    "is asked for no more than it declared, and learns what it would have to declare (2026-07-28)",
+    "The SDK client in 2026-07-28 is asked only what it declared, and learns what else it would have to declare",
     () =>
       Effect.gen(function* () {
         const modern = yield* connect({ declare: { sampling: {} } })
@@ -297,7 +297,7 @@ describe("The TypeScript SDK v2 client", () => {
   )
 
   it.live(
-    "subscribes by itself, and lists anew what has changed (2026-07-28)",
+    "The SDK client in 2026-07-28 subscribes by itself, and lists anew what has changed",
     () =>
       Effect.gen(function* () {
         const changed = yield* Deferred.make<ReadonlyArray<string>>()
@@ -311,7 +311,7 @@ describe("The TypeScript SDK v2 client", () => {
   )
 
   it.live(
-    "finds out the newest revision that a server speaks, in either era, and its questions arrive in both",
+    "The SDK client finds the newest revision of a server in either era, and questions arrive in both",
     () =>
       Effect.gen(function* () {
         const asked = Effect.fnUntraced(function* (options: Parameters<typeof connect>[0]) {

@@ -8,8 +8,8 @@ const server = [fileOf("../fixtures/sdk-v2-modern-server.ts")]
 
 suite("stdio", layerClient(server))
 
-describe("Our client, left by a server of the SDK v2,", () => {
-  it.live("ends what it watched and what it called, at once and by name (2026-07-28)", () =>
+describe("Our client and a server of the SDK v2", () => {
+  it.live("Our client in 2026-07-28 ends its watches and calls at once and by name when the server leaves", () =>
     Effect.gen(function* () {
       const mcp = yield* client
       const uri = "fixture://touched"

@@ -29,7 +29,7 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
   "a client of 2026-07-28, line by line",
   (it) => {
     it.effect(
-      "is refused what it may not do, by the code for it",
+      "A stateless client is refused what it may not do, by the code for it",
       () =>
         Effect.gen(function* () {
           const { ask } = yield* client
@@ -83,7 +83,7 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
     )
 
     it.effect(
-      "is asked in results, under the keys of the server's author, and answers in the next try (2026-07-28)",
+      "A stateless client of 2026-07-28 is asked in results, under the author's keys, and answers in the next try",
       () =>
         Effect.gen(function* () {
           const { ask, received } = yield* client
@@ -118,7 +118,7 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
     )
 
     it.effect(
-      "is asked again for what is missing or unusable, whatever else it says (2026-07-28)",
+      "A stateless client of 2026-07-28 is asked again for missing or unusable answers, whatever else it sends",
       () =>
         Effect.gen(function* () {
           const { ask } = yield* client
@@ -144,7 +144,7 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
     )
 
     it.effect(
-      "cannot change the state, nor bring it to another request or another process (2026-07-28)",
+      "A stateless client of 2026-07-28 cannot change the state, nor use it for another request or another process",
       () =>
         Effect.gen(function* () {
           const [one, other] = [yield* Shared, yield* open()]
@@ -162,7 +162,7 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
     )
 
     it.effect(
-      "is asked only what it declared, request by request (2026-07-28)",
+      "A stateless client of 2026-07-28 is asked only what it declared, request by request",
       () =>
         Effect.gen(function* () {
           const { ask } = yield* client
@@ -190,7 +190,7 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
       )
     )
 
-    it.effect("gets two rounds with a state each, told apart (2026-07-28)", () =>
+    it.effect("A stateless client of 2026-07-28 gets two rounds with different states", () =>
       Effect.gen(function* () {
         const { ask } = yield* client
         const round = (id: number, more?: object) => ask(id, "tools/call", call(tool("multi_round"), {}, asks, more))
@@ -206,7 +206,7 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
     )
 
     it.effect(
-      "hears of what it subscribed to, first that it is subscribed, and until its stdin ends (2026-07-28)",
+      "A stateless client of 2026-07-28 gets the acknowledgement of its subscription first, then updates until its stdin ends",
       () =>
         Effect.gen(function* () {
           const wire = yield* open()
@@ -254,7 +254,7 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
     )
 
     it.effect(
-      "hears nothing more of what it cancelled, and its handler stops (2026-07-28)",
+      "A stateless client of 2026-07-28 gets nothing more of a cancelled request, whose handler stops",
       () =>
         Effect.gen(function* () {
           const wire = yield* open()
@@ -281,7 +281,7 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
     )
 
     it.effect(
-      "gets log messages only with requests that ask for them, from their level on (2026-07-28)",
+      "A stateless client of 2026-07-28 gets log messages only with requests that ask for them, from their level on",
       () =>
         Effect.gen(function* () {
           const { ask, received } = yield* client

@@ -127,7 +127,7 @@ const call = (session: TaskEnabledSession, name: string, args: { readonly [name:
 
 for (const [version, over, opened] of generations) {
   describe(`ext-tasks in ${version} over ${over}`, () => {
-    it.live("follows a call to its result", () =>
+    it.live("The ext-tasks client follows a call to its result", () =>
       Effect.gen(function* () {
         const { session } = yield* opened
         const execution = yield* call(session, "slow_compute", { seconds: 0.3, label: "pi" })
@@ -139,7 +139,7 @@ for (const [version, over, opened] of generations) {
       })
     )
 
-    it.live("answers a question of a task", () =>
+    it.live("The ext-tasks client answers a question of a task", () =>
       Effect.gen(function* () {
         const { asked, session } = yield* opened
         const settled = Effect.gen(function* () {
@@ -159,7 +159,7 @@ for (const [version, over, opened] of generations) {
       })
     )
 
-    it.live("cancels a task", () =>
+    it.live("The ext-tasks client cancels a task", () =>
       Effect.gen(function* () {
         const { session } = yield* opened
         const execution = yield* call(session, "slow_compute", { seconds: 60 })
@@ -169,7 +169,7 @@ for (const [version, over, opened] of generations) {
       })
     )
 
-    it.live("gets the failure of a tool, and an error", () =>
+    it.live("The ext-tasks client gets the failure of a tool, and an error", () =>
       Effect.gen(function* () {
         const { session } = yield* opened
         const failing = yield* call(session, "failing_job")
@@ -184,7 +184,7 @@ for (const [version, over, opened] of generations) {
       })
     )
 
-    it.live("lists tasks where the server knows its caller, in the generation that has lists", () =>
+    it.live("The ext-tasks client lists tasks where the server knows its caller, in the revision that has lists", () =>
       Effect.gen(function* () {
         const { session } = yield* opened
         const isListed = version === "2025-11-25" && over === "stdio"

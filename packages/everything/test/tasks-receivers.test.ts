@@ -88,7 +88,7 @@ for (const [name, connect] of [
   ["SDK v1", sdkV1]
 ] as const) {
   describe(`the receiver of ${name}`, () => {
-    it.live("runs a question to its user and one to its model, and our server gets the answers", () =>
+    it.live("A receiver runs a question to its user and a question to its model, and our server gets the answers", () =>
       Effect.gen(function* () {
         const { call, made } = yield* connect
         assert.include(JSON.stringify(yield* call("greet")), "Hello Ada")

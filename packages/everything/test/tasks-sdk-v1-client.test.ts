@@ -78,7 +78,7 @@ const codeOf = (promise: () => Promise<unknown>): Effect.Effect<unknown> =>
 
 for (const [over, open] of transports) {
   describe(`The tasks client of the SDK v1 over ${over}`, () => {
-    it.live("follows a call from its creation to its result", () =>
+    it.live("The SDK client follows a call from its creation to its result", () =>
       Effect.gen(function* () {
         const { client } = yield* connect(yield* open)
         const { last, taskId, types } = yield* streamed(client, "slow_compute", { seconds: 0.3, label: "pi" })
@@ -90,7 +90,7 @@ for (const [over, open] of transports) {
       })
     )
 
-    it.live("answers a question of a task, which says to which it belongs", () =>
+    it.live("The SDK client answers a question of a task, which names its task", () =>
       Effect.gen(function* () {
         const { asked, client } = yield* connect(yield* open)
         const { last, taskId } = yield* streamed(client, "confirm_delete", { filename: "a.txt" })
@@ -102,7 +102,7 @@ for (const [over, open] of transports) {
       })
     )
 
-    it.live("cancels a task, and reads and lists it where it may", () =>
+    it.live("The SDK client cancels a task, and reads and lists it where the server allows that", () =>
       Effect.gen(function* () {
         const { client } = yield* connect(yield* open)
         const { tasks } = client.experimental
@@ -123,7 +123,7 @@ for (const [over, open] of transports) {
       })
     )
 
-    it.live("gets the failure of a tool as its result, and an error as that error", () =>
+    it.live("The SDK client gets the failure of a tool as its result, and an error as that error", () =>
       Effect.gen(function* () {
         const { client } = yield* connect(yield* open)
         const { tasks } = client.experimental

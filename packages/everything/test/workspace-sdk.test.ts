@@ -41,7 +41,7 @@ const clients: ReadonlyArray<readonly [string, Connector]> = [
 ]
 
 describe.each(clients)("the official SDK %s, as a client of the workspace in 2025-11-25", (_name, connect) => {
-  it("searches, reads, watches, completes, summarizes and renames", async () => {
+  it("The SDK client of the workspace searches, reads, watches, completes, summarizes and renames", async () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "workspace-")))
     const uri = (name: string): string => pathToFileURL(join(folder, name)).href
     for (const name of ["a.md", "b.md", "c.md"]) writeFileSync(join(folder, name), `hello from ${name}\n`)
@@ -105,7 +105,7 @@ describe.each(clients)("the official SDK %s, as a client of the workspace in 202
 
 describe("the workspace over HTTP", () => {
   it.live(
-    "serves the official SDK v2 in 2026-07-28, and beside it a client that knows only HTTP with SSE",
+    "The workspace serves the official SDK v2 in 2026-07-28, and beside it a client that knows only HTTP with SSE",
     () =>
       Effect.gen(function* () {
         const folder = yield* Effect.acquireRelease(

@@ -27,19 +27,21 @@ const gateway = (upstream: Revision.Version, options: Partial<Gateway.Options<ne
   )
 
 describe.each(pairs)("A gateway of $title", ({ downstream, upstream }) => {
-  it.effect("declares all lists where the upstream server may be replaced, and those that it lacks are empty", () =>
-    Effect.gen(function* () {
-      const client = yield* join(downstream)
-      assert.deepStrictEqual(client.serverCapabilities.prompts, { listChanged: true })
-      assert.isTrue(client.serverCapabilities.resources?.listChanged)
-      assert.deepStrictEqual(yield* Stream.runCollect(client.listPrompts), [])
-      assert.deepStrictEqual(yield* Stream.runCollect(client.listResources), [])
-      assert.deepStrictEqual(yield* Stream.runCollect(client.listResourceTemplates), [])
-      assert.strictEqual((yield* Stream.runCollect(client.listTools)).length, 1)
-    }).pipe(Effect.provide(gateway(upstream.version, { changingLists: true })))
+  it.effect(
+    "A gateway whose upstream server may be replaced declares all lists, and the lists that the server lacks are empty",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* join(downstream)
+        assert.deepStrictEqual(client.serverCapabilities.prompts, { listChanged: true })
+        assert.isTrue(client.serverCapabilities.resources?.listChanged)
+        assert.deepStrictEqual(yield* Stream.runCollect(client.listPrompts), [])
+        assert.deepStrictEqual(yield* Stream.runCollect(client.listResources), [])
+        assert.deepStrictEqual(yield* Stream.runCollect(client.listResourceTemplates), [])
+        assert.strictEqual((yield* Stream.runCollect(client.listTools)).length, 1)
+      }).pipe(Effect.provide(gateway(upstream.version, { changingLists: true })))
   )
 
-  it.effect("declares what the upstream server declares unless it is told otherwise", () =>
+  it.effect("A gateway declares what the upstream server declares unless its options say otherwise", () =>
     Effect.gen(function* () {
       const client = yield* join(downstream)
       assert.isUndefined(client.serverCapabilities.prompts)
@@ -47,26 +49,29 @@ describe.each(pairs)("A gateway of $title", ({ downstream, upstream }) => {
     }).pipe(Effect.provide(gateway(upstream.version, {})))
   )
 
-  it.effect("runs its middleware around what it relays, which may refuse or change a request", () => {
-    const seen: Array<string> = []
-    return Effect.gen(function* () {
-      const client = yield* join(downstream)
-      const refused = yield* Effect.flip(client.raw.request("tools/call", { name: "closed", arguments: {} }))
-      assert.strictEqual(refused.message, "Closed today")
-      const called = yield* client.raw.request("tools/call", { name: "renamed", arguments: {} })
-      assert.deepInclude(called, { content: [{ type: "text", text: "Hello" }] })
-      assert.deepStrictEqual(seen.filter((method) => method === "tools/call").length, 2)
-    }).pipe(
-      Effect.provide(
-        gateway(upstream.version, {
-          middleware: (request, next, proceed) => {
-            seen.push(request.method)
-            if (request.method !== "tools/call") return next
-            if (request.params.name === "closed") return Effect.fail(McpError.invalidRequest("Closed today"))
-            return proceed({ ...request, params: { ...request.params, name: "hello" } })
-          }
-        })
+  it.effect(
+    "A gateway runs its middleware around what it relays, and the middleware may refuse or change a request",
+    () => {
+      const seen: Array<string> = []
+      return Effect.gen(function* () {
+        const client = yield* join(downstream)
+        const refused = yield* Effect.flip(client.raw.request("tools/call", { name: "closed", arguments: {} }))
+        assert.strictEqual(refused.message, "Closed today")
+        const called = yield* client.raw.request("tools/call", { name: "renamed", arguments: {} })
+        assert.deepInclude(called, { content: [{ type: "text", text: "Hello" }] })
+        assert.deepStrictEqual(seen.filter((method) => method === "tools/call").length, 2)
+      }).pipe(
+        Effect.provide(
+          gateway(upstream.version, {
+            middleware: (request, next, proceed) => {
+              seen.push(request.method)
+              if (request.method !== "tools/call") return next
+              if (request.params.name === "closed") return Effect.fail(McpError.invalidRequest("Closed today"))
+              return proceed({ ...request, params: { ...request.params, name: "hello" } })
+            }
+          })
+        )
       )
-    )
-  })
+    }
+  )
 })

@@ -14,40 +14,42 @@ const contractIn = (context: Context.Context<McpServer.McpServer>) =>
   Context.get(context, McpServer.McpServer).contract()
 
 describe.each(Revision.all)("A server that mounts one of $version", (revision) => {
-  it.effect("has the features of that server in its contract, in the order of their names", () =>
-    Effect.gen(function* () {
-      const server = yield* Layer.build(behind)
-      const client = yield* Effect.provide(McpTest.join(revision), server)
-      const features = Layer.effectDiscard(
-        Effect.gen(function* () {
-          yield* (yield* Tools.ToolRegistry).mount(Sources.tools(client))
-          yield* (yield* Prompts.PromptRegistry).mount(Sources.prompts(client))
-          yield* (yield* Resources.ResourceRegistry).mount(Sources.resources(client))
+  it.effect(
+    "A server that mounts another has the features of that server in its contract, in the order of their names",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* Layer.build(behind)
+        const client = yield* Effect.provide(McpTest.join(revision), server)
+        const features = Layer.effectDiscard(
+          Effect.gen(function* () {
+            yield* (yield* Tools.ToolRegistry).mount(Sources.tools(client))
+            yield* (yield* Prompts.PromptRegistry).mount(Sources.prompts(client))
+            yield* (yield* Resources.ResourceRegistry).mount(Sources.resources(client))
+          })
+        )
+        const mounting = yield* contractIn(
+          yield* Layer.build(McpServer.layer({ name: "mounting", version: "1", features }))
+        )
+        const own = yield* contractIn(server)
+        const namesOf = ({ prompts, templates, tools }: Contract.Contract) => ({
+          tools: tools.map(({ name }) => name),
+          prompts: prompts.map(({ name }) => name),
+          templates: templates.map(({ uriTemplate }) => uriTemplate)
         })
-      )
-      const mounting = yield* contractIn(
-        yield* Layer.build(McpServer.layer({ name: "mounting", version: "1", features }))
-      )
-      const own = yield* contractIn(server)
-      const namesOf = ({ prompts, templates, tools }: Contract.Contract) => ({
-        tools: tools.map(({ name }) => name),
-        prompts: prompts.map(({ name }) => name),
-        templates: templates.map(({ uriTemplate }) => uriTemplate)
-      })
-      assert.deepStrictEqual(namesOf(mounting), namesOf(own))
-      assert.isAtLeast(mounting.tools.length, 3)
-      assert.includeMembers(
-        mounting.resources.map(({ uri }) => uri),
-        own.resources.map(({ uri }) => uri)
-      )
-      const text = Contract.toText(mounting)
-      assert.strictEqual(Contract.toText(yield* Contract.fromText(text)), text)
-    }).pipe(Effect.provide(Behind.layer))
+        assert.deepStrictEqual(namesOf(mounting), namesOf(own))
+        assert.isAtLeast(mounting.tools.length, 3)
+        assert.includeMembers(
+          mounting.resources.map(({ uri }) => uri),
+          own.resources.map(({ uri }) => uri)
+        )
+        const text = Contract.toText(mounting)
+        assert.strictEqual(Contract.toText(yield* Contract.fromText(text)), text)
+      }).pipe(Effect.provide(Behind.layer))
   )
 })
 
 describe("A gateway", () => {
-  it.effect("has a contract without features but tasks, and opens no connection to read it", () =>
+  it.effect("A gateway has a contract without features but tasks, and opens no connection to read it", () =>
     Effect.gen(function* () {
       const gateway = yield* Layer.build(Gateway.layer({ connector: Effect.die(new Error("A connection was opened")) }))
       const { extensions, prompts, resources, templates, tools } = yield* contractIn(gateway)

@@ -27,7 +27,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   ) => it.effect(title, () => Effect.provide(Effect.scoped(body), Layer.fresh(layer(upstream))))
 
   test(
-    "the upstream server's name, instructions and capabilities",
+    "A gateway passes on the upstream server's name, instructions and capabilities",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       assert.strictEqual(client.serverInfo.name, "behind")
@@ -60,7 +60,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "results as they are, errors with code, message and data",
+    "A gateway passes on results unchanged, and errors with code, message and data",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const sum = yield* client.callToolByName("add", { a: 1, b: 2 })
@@ -78,7 +78,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "the client's name and a call's `_meta`, without the declaration of the other side",
+    "A gateway passes on the client's name and a call's `_meta`, without the declaration of the other side",
     Effect.gen(function* () {
       const client = yield* join(downstream, { clientInfo: { name: "asker", version: "9" } })
       const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -93,7 +93,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "progress, in order and before the result",
+    "A gateway passes on progress in order and before the result",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const events = yield* Stream.runCollect(client.callToolByNameStream("count"))
@@ -109,7 +109,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "logs, at the level that was asked for",
+    "A gateway passes on logs at the level that the client asked for",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const logs = yield* Queue.unbounded<unknown>()
@@ -128,8 +128,8 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
 
   test(
     asks
-      ? "questions to the user, one after another, of a call that runs once"
-      : "no questions that a side has no words for",
+      ? "A gateway passes on questions to the user, one after another, of a call that runs once"
+      : "A gateway asks no questions of the user that a side's revision lacks",
     Effect.gen(function* () {
       const client = yield* Effect.provide(join(downstream), everyone)
       const result = yield* client.callToolByName("greet", { first: "Ada" }).pipe(Effect.result)
@@ -145,7 +145,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "questions to the model, and for the roots",
+    "A gateway passes on questions to the model and for the roots",
     Effect.gen(function* () {
       const client = yield* Effect.provide(join(downstream), everyone)
       assert.strictEqual(text(yield* client.callToolByName("think")), "model 7")
@@ -155,7 +155,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "nothing that the client did not declare is asked",
+    "A gateway asks its client nothing that the client did not declare",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const result = yield* Effect.result(client.callToolByName("think"))
@@ -164,7 +164,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "cancellation",
+    "A gateway passes on the cancellation of a call",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const { interrupted, started } = yield* Behind
@@ -177,7 +177,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "the news that a list has changed",
+    "A gateway passes on the notification that a list has changed",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const changes = yield* Queue.unbounded<void>()
@@ -194,7 +194,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "updates of a resource that is watched",
+    "A gateway passes on updates of a resource that is watched",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const { updates } = yield* Behind

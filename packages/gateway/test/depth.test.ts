@@ -22,7 +22,7 @@ describe.each(Revision.all)("a gateway in $version", (revision) => {
     `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${name}","arguments":{"value":${value}}${_meta}}}`
 
   it.effect(
-    "passes on what is as deep as may be, refuses what is deeper, and passes on a cancel whatever its reason is",
+    "A gateway relays values up to the depth limit, refuses deeper ones, and relays a cancel whatever its reason is",
     () =>
       Effect.gen(function* () {
         const started = yield* Deferred.make<void>()

@@ -137,14 +137,14 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       )
     )
 
-  test("declares the extension of each side to the other", () =>
+  test("A gateway declares the extension of each side to the other", () =>
     Effect.gen(function* () {
       const client = yield* join(downstream)
       assert.deepStrictEqual(yield* client.serverSettings(Echo), Option.some({ since: 7 }))
       assert.deepStrictEqual(Object.keys(client.serverCapabilities[downstream.rules.extensions] ?? {}), [Echo.id])
     }))
 
-  test("passes params, _meta, results, errors and progress of an unknown request", () =>
+  test("A gateway passes on params, _meta, results, errors and progress of an unknown request", () =>
     Effect.gen(function* () {
       const { request } = yield* join(downstream)
       const said = yield* request(Echo.requests.say, { word: "hi" }, { meta: { "com.example/x": { y: 1 } } })
@@ -156,7 +156,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       assert.deepInclude(error, { code: 4711, message: "broken", data: { why: "so" } })
     }))
 
-  test("passes an unknown question of the server, its answer, and its progress between sessions", () =>
+  test("A gateway passes on an unknown question of the server, its answer, and its progress between sessions", () =>
     Effect.gen(function* () {
       const { request } = yield* join(downstream)
       const inSessions = downstream.era === "stateful" && upstream.era === "stateful"
@@ -164,7 +164,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       assert.strictEqual((yield* Gateway.Gateway).calls(), 0)
     }))
 
-  test("passes unknown notifications of the server beside a request, and alone where both sides have sessions", () =>
+  test("A gateway passes on unknown notifications of the server beside a request, and alone where both sides have sessions", () =>
     Effect.gen(function* () {
       const { notifications, request } = yield* join(downstream)
       const words = upstream.era === "stateful" ? ["beside", "alone"] : ["beside"]
@@ -179,7 +179,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       )
     }))
 
-  test("cancels the request upstream that its client cancels", ({ interrupted, started }) =>
+  test("A gateway cancels the request upstream that its client cancels", ({ interrupted, started }) =>
     Effect.gen(function* () {
       const { request } = yield* join(downstream)
       const fiber = yield* Effect.forkChild(request(Echo.requests.hang, {}))
@@ -189,14 +189,14 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       assert.strictEqual((yield* Gateway.Gateway).calls(), 0)
     }))
 
-  test("refuses a method that neither side knows", () =>
+  test("A gateway refuses a method that neither side knows", () =>
     Effect.gen(function* () {
       const { raw } = yield* join(downstream)
       assert.propertyVal(yield* Effect.flip(raw.request("com.example/nothing")), "code", -32601)
     }))
 
   if (downstream.era === "stateful") {
-    test("passes unknown notifications of a session's client", ({ heard }) =>
+    test("A gateway passes on unknown notifications of a session's client", ({ heard }) =>
       Effect.gen(function* () {
         const { notify } = yield* join(downstream)
         yield* notify(Echo.notifications.heard, { word: "one" })
@@ -206,7 +206,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   }
 
   if (downstream.era === "stateless") {
-    test("passes a kind of subscription that an extension adds, where the server has kinds", () =>
+    test("A gateway passes on a kind of subscription that an extension adds, where the server has kinds", () =>
       Effect.gen(function* () {
         const { listen } = yield* join(downstream)
         const events = listen(Echo.subscriptions.words, ["one", "secret", "two"], Echo.notifications.spoken)
@@ -224,7 +224,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   }
 
   if (upstream.era === "stateless") {
-    test("passes a result of another kind where its client's revision has kinds, else refuses it by name", () =>
+    test("A gateway passes on a result of another kind where its client's revision has kinds, else refuses it by name", () =>
       Effect.gen(function* () {
         const { raw } = yield* join(downstream)
         const exit = yield* Effect.result(raw.request(Echo.requests.later.method))
@@ -240,18 +240,20 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
 })
 
 describe.each(Revision.stateless)("An extension that only the server has, in $version", (newest) => {
-  it.effect("has its subscription refused by -32021, which names the extension", () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const { gateway } = yield* setup(newest)
-        const { raw } = yield* Effect.provide(join(newest), gateway)
-        const refused = yield* Effect.flip(Stream.runDrain(raw.listen({ [Echo.subscriptions.words.key]: ["one"] })))
-        assert.deepInclude(refused, {
-          code: -32021,
-          data: { requiredCapabilities: { extensions: { [Echo.id]: {} } } }
+  it.effect(
+    "A subscription of an extension that only the server has is refused by -32021, which names the extension",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { gateway } = yield* setup(newest)
+          const { raw } = yield* Effect.provide(join(newest), gateway)
+          const refused = yield* Effect.flip(Stream.runDrain(raw.listen({ [Echo.subscriptions.words.key]: ["one"] })))
+          assert.deepInclude(refused, {
+            code: -32021,
+            data: { requiredCapabilities: { extensions: { [Echo.id]: {} } } }
+          })
         })
-      })
-    )
+      )
   )
 })
 
@@ -273,7 +275,7 @@ describe.each(Revision.stateless)("The header Mcp-Name of an unknown method in $
       })
     )
 
-  it.effect("is compared with the param that a known extension names", () =>
+  it.effect("The header Mcp-Name of an unknown method is compared with the param that a known extension names", () =>
     Effect.gen(function* () {
       const known = { extensions: [Echo] }
       assert.deepInclude((yield* send({ "mcp-name": "mine" }, known)).result, { word: "mine" })
@@ -283,7 +285,7 @@ describe.each(Revision.stateless)("The header Mcp-Name of an unknown method in $
     })
   )
 
-  it.effect("is not compared for an extension that the gateway does not know, by itself", () =>
+  it.effect("The header Mcp-Name is not compared for an extension that the gateway itself does not know", () =>
     Effect.gen(function* () {
       assert.deepInclude((yield* send({ "mcp-name": "yours" })).result, { word: "mine" })
     })

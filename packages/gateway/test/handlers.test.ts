@@ -70,7 +70,7 @@ const versions = ["2025-06-18", "2025-11-25", "2026-07-28"] as const
 const pairs = versions.flatMap((downstream) => versions.map((upstream) => ({ downstream, upstream })))
 
 describe.each(pairs)("a handler of $upstream, asked by a client of $downstream", ({ downstream, upstream }) => {
-  it.effect("gets the answers to its questions, and does its steps once", () =>
+  it.effect("A handler behind a gateway gets the answers to its questions, and does its steps once", () =>
     Effect.gen(function* () {
       const play = (program: typeof programs extends Arbitrary.Arbitrary<infer A> ? A : never) =>
         Effect.gen(function* () {

@@ -42,24 +42,26 @@ const named = McpServer.layer({
 layer(gateway("2026-07-28", named), { excludeTestServices: true })(
   "a method that only the server behind HTTP knows, in 2026-07-28",
   (it) => {
-    it.effect("has its header Mcp-Name passed on, and refused by that server where it differs", () =>
-      Effect.gen(function* () {
-        const { method } = Named.requests.get
-        const capabilities = { extensions: { [Named.id]: {} } }
-        const send = (name: string) =>
-          post(
-            method,
-            { name: "mine" },
-            {
-              capabilities,
-              envelope: {
-                headers: { "mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": name }
+    it.effect(
+      "The header Mcp-Name of a method that only the server knows is passed on, and refused by that server where it differs",
+      () =>
+        Effect.gen(function* () {
+          const { method } = Named.requests.get
+          const capabilities = { extensions: { [Named.id]: {} } }
+          const send = (name: string) =>
+            post(
+              method,
+              { name: "mine" },
+              {
+                capabilities,
+                envelope: {
+                  headers: { "mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": name }
+                }
               }
-            }
-          )
-        assert.propertyVal((yield* send("mine")).result, "resultType", "complete")
-        assert.propertyVal((yield* send("yours")).error, "code", -32020)
-      })
+            )
+          assert.propertyVal((yield* send("mine")).result, "resultType", "complete")
+          assert.propertyVal((yield* send("yours")).error, "code", -32020)
+        })
     )
   }
 )
@@ -92,7 +94,7 @@ const wire = Effect.gen(function* () {
 layer(gateway("2025-11-25"), { excludeTestServices: true })(
   "calls of one conversation with a server behind HTTP",
   (it) => {
-    it.effect("are each asked their own questions", () =>
+    it.effect("Concurrent calls of one conversation are each asked their own questions", () =>
       Effect.gen(function* () {
         const { call } = yield* wire
         const names = ["one", "two", "three"]
@@ -104,7 +106,7 @@ layer(gateway("2025-11-25"), { excludeTestServices: true })(
       })
     )
 
-    it.effect("each get their own logs", () =>
+    it.effect("Concurrent calls of one conversation each get their own logs", () =>
       Effect.gen(function* () {
         const { call, said } = yield* wire
         const { started } = yield* Behind

@@ -32,7 +32,7 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
   "sessions of $downstream.version before $upstream.version",
   ({ downstream, upstream }) => {
     test(
-      "get their own questions, however many run at once",
+      "Sessions of a gateway get their own questions, however many run at once",
       upstream,
       Effect.scoped(
         Effect.gen(function* () {
@@ -54,7 +54,7 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
     )
 
     test(
-      "get their own logs",
+      "Sessions of a gateway get their own logs",
       upstream,
       Effect.scoped(
         Effect.gen(function* () {
@@ -82,7 +82,7 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
     )
 
     test(
-      "leave nothing behind",
+      "Sessions of a gateway that end leave no upstream conversation, call or subscription behind",
       upstream,
       Effect.gen(function* () {
         yield* Effect.scoped(
@@ -108,7 +108,7 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
 
 describe.each(both)("requests that come alone, before $version", (upstream) => {
   test(
-    "get their own questions, although nothing tells their senders apart",
+    "Requests without a session get their own questions, although their senders cannot be told apart",
     upstream,
     Effect.gen(function* () {
       const names = Array.from({ length: 8 }, (_, n) => `call ${n}`)
@@ -127,7 +127,7 @@ describe.each(both)("requests that come alone, before $version", (upstream) => {
   )
 
   test(
-    "get their own logs, if they want any",
+    "Requests without a session get their own logs where they ask for logs",
     upstream,
     Effect.gen(function* () {
       const wanting = post("tools/call", { name: "talk" }, { meta: { [Meta.logLevel]: "info" } })
@@ -142,7 +142,7 @@ describe.each(both)("requests that come alone, before $version", (upstream) => {
   )
 
   test(
-    "share a conversation where they can, which is kept for the next and then closed",
+    "Requests without a session share a conversation upstream, which is kept for later requests and then closed",
     upstream,
     Effect.gen(function* () {
       const plain = { capabilities: {} }
@@ -162,7 +162,7 @@ describe.each(both)("requests that come alone, before $version", (upstream) => {
   )
 
   test(
-    "do not share one with another principal's, or with those of other declarations",
+    "Requests of different principals or declarations do not share a conversation upstream",
     upstream,
     Effect.gen(function* () {
       const of = (subject: string): Principal.Principal["Service"] => ({ subject, scopes: [], claims: {} })
@@ -175,7 +175,7 @@ describe.each(both)("requests that come alone, before $version", (upstream) => {
   )
 
   test(
-    "end behind when they are interrupted",
+    "A request without a session that is interrupted ends at the upstream server",
     upstream,
     Effect.gen(function* () {
       const { interrupted, started } = yield* Behind
@@ -189,7 +189,7 @@ describe.each(both)("requests that come alone, before $version", (upstream) => {
   )
 
   test(
-    "must say the same in their headers as in their arguments",
+    "A request without a session must say the same in its headers as in its arguments",
     upstream,
     Effect.gen(function* () {
       const call = (headers: { readonly [name: string]: string }) =>
@@ -227,7 +227,7 @@ describe("a call that asks, of a client that answers in rounds", () => {
     })
 
   test(
-    "waits for the answer as long as it is patient, and is then cancelled behind",
+    "A call that waits for answers is cancelled upstream once its client's time for a round is over",
     stateful,
     Effect.gen(function* () {
       const { calls } = yield* Behind
@@ -249,7 +249,7 @@ describe("a call that asks, of a client that answers in rounds", () => {
   )
 
   test(
-    "is given up when too many wait: the one that waits longest",
+    "A call that has waited longest for its answers is given up when too many calls wait",
     stateful,
     Effect.gen(function* () {
       const { calls } = yield* Behind
@@ -264,7 +264,7 @@ describe("a call that asks, of a client that answers in rounds", () => {
   )
 
   test(
-    "is answered once: a state that was used is not in progress any more",
+    "A call is answered once: a state that was used is not in progress any more",
     stateful,
     Effect.gen(function* () {
       const second = yield* Effect.flatMap(first, answer)
@@ -275,7 +275,7 @@ describe("a call that asks, of a client that answers in rounds", () => {
   )
 
   test(
-    "has room made for it by conversations that are idle, and is refused where there is none",
+    "A call that asks makes room by closing idle conversations, and is refused where there is no room",
     stateful,
     Effect.gen(function* () {
       yield* post("tools/list", {}, { capabilities: {} })
@@ -288,7 +288,7 @@ describe("a call that asks, of a client that answers in rounds", () => {
   )
 })
 
-it.effect("a session for which there is no room is refused, and opened once there is", () =>
+it.effect("A session for which there is no room is refused, and opened once there is", () =>
   Effect.gen(function* () {
     yield* Effect.scoped(
       Effect.gen(function* () {
@@ -304,7 +304,7 @@ it.effect("a session for which there is no room is refused, and opened once ther
 
 describe("answers of a client that answers in rounds", () => {
   test(
-    "may be as large as a picture",
+    "An answer in a round may be as large as a picture",
     stateful,
     Effect.gen(function* () {
       const picture = "x".repeat(500_000)
@@ -316,7 +316,7 @@ describe("answers of a client that answers in rounds", () => {
 
 describe("a server behind that goes away", () => {
   test(
-    "fails what runs, and is opened again for what comes next",
+    "A server that goes away fails the calls that run, and is opened again for the next request",
     stateful,
     Effect.scoped(
       Effect.gen(function* () {
@@ -333,7 +333,7 @@ describe("a server behind that goes away", () => {
     { client: { revisions: ["2025-11-25"], reconnect: false } }
   )
 
-  it.effect("says so, where it cannot be reached at all", () =>
+  it.effect("A server that cannot be reached is reported in the error of each request", () =>
     Effect.gen(function* () {
       const reply = yield* post("tools/list", {})
       assert.deepInclude(reply.error, { code: -32603 })
@@ -346,7 +346,7 @@ describe("a server behind that goes away", () => {
   )
 })
 
-it.effect("a question that belongs to no request in flight is refused at once, where there is no session to ask", () =>
+it.effect("A question that belongs to no request in flight is refused at once, where there is no session to ask", () =>
   Effect.gen(function* () {
     const refused = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
     /** Asks for the roots as soon as it may, as some servers do. */

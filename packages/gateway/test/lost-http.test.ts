@@ -52,7 +52,7 @@ const mortal = Effect.gen(function* () {
 describe.each(["2025-11-25", "2026-07-28"] as const)(
   "A gateway, %s, before a server that is resumed over HTTP",
   (version) => {
-    it.live("ends a call with an error of the protocol soon after the server has died", () =>
+    it.live("A gateway ends a call with an error of the protocol soon after its HTTP server has died", () =>
       Effect.gen(function* () {
         const { die, fetch, primed } = yield* mortal
         const gateway = yield* Layer.build(

@@ -51,40 +51,44 @@ const passing = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 describe.each(pairs)(
   "A gateway ($downstream before $upstream) whose upstream server dies",
   ({ downstream, upstream }) => {
-    it.effect("ends each of 50 calls with an error of the protocol, although the server does not come back", () =>
-      Effect.gen(function* () {
-        const { die, gateway } = yield* mortal(upstream)
-        const client = yield* Effect.provide(join(Revision.get(downstream)!), gateway)
-        const calls = yield* Effect.forEach(Array.from({ length: 50 }), () =>
-          Effect.forkChild(Effect.exit(client.callToolByName("hang")), { startImmediately: true })
-        )
-        yield* quiesce
-        assert.strictEqual(Context.get(gateway, Gateway.Gateway).calls(), 50)
-        yield* die
-        const exits = yield* passing(Effect.forEach(calls, Fiber.join))
-        for (const exit of exits)
-          assert.deepInclude(yield* Effect.flip(exit), { _tag: "McpError", code: McpError.InternalError })
-      }).pipe(Effect.provide(Behind.layer))
+    it.effect(
+      "A gateway ends each of 50 calls with an error of the protocol, although its server does not come back",
+      () =>
+        Effect.gen(function* () {
+          const { die, gateway } = yield* mortal(upstream)
+          const client = yield* Effect.provide(join(Revision.get(downstream)!), gateway)
+          const calls = yield* Effect.forEach(Array.from({ length: 50 }), () =>
+            Effect.forkChild(Effect.exit(client.callToolByName("hang")), { startImmediately: true })
+          )
+          yield* quiesce
+          assert.strictEqual(Context.get(gateway, Gateway.Gateway).calls(), 50)
+          yield* die
+          const exits = yield* passing(Effect.forEach(calls, Fiber.join))
+          for (const exit of exits)
+            assert.deepInclude(yield* Effect.flip(exit), { _tag: "McpError", code: McpError.InternalError })
+        }).pipe(Effect.provide(Behind.layer))
     )
 
-    it.effect("fails a call that comes meanwhile after a second, and answers one that comes when it is back", () =>
-      Effect.gen(function* () {
-        const { alive, die, gateway } = yield* mortal(upstream)
-        const client = yield* Effect.provide(join(Revision.get(downstream)!), gateway)
-        yield* client.callToolByName("add", { a: 1, b: 2 })
-        yield* die
-        const call = client.callToolByName("add", { a: 1, b: 2 })
-        const ref = { type: "ref/prompt", name: "review" } as const
-        const query = client.complete({ ref, argument: { name: "file", value: "" } })
-        const requests: ReadonlyArray<Effect.Effect<unknown, ClientError>> = [call, query]
-        for (const request of requests) {
-          const error = yield* passing(Effect.flip(request))
-          assert.deepInclude(error, { _tag: "McpError", code: McpError.InternalError })
-          assert.include(error.message, "there is no other yet")
-        }
-        yield* alive.open
-        assert.deepInclude(yield* client.callToolByName("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
-      }).pipe(Effect.provide(Behind.layer))
+    it.effect(
+      "A gateway fails a call to a lost server after a second, and answers a call made when the server is back",
+      () =>
+        Effect.gen(function* () {
+          const { alive, die, gateway } = yield* mortal(upstream)
+          const client = yield* Effect.provide(join(Revision.get(downstream)!), gateway)
+          yield* client.callToolByName("add", { a: 1, b: 2 })
+          yield* die
+          const call = client.callToolByName("add", { a: 1, b: 2 })
+          const ref = { type: "ref/prompt", name: "review" } as const
+          const query = client.complete({ ref, argument: { name: "file", value: "" } })
+          const requests: ReadonlyArray<Effect.Effect<unknown, ClientError>> = [call, query]
+          for (const request of requests) {
+            const error = yield* passing(Effect.flip(request))
+            assert.deepInclude(error, { _tag: "McpError", code: McpError.InternalError })
+            assert.include(error.message, "there is no other yet")
+          }
+          yield* alive.open
+          assert.deepInclude(yield* client.callToolByName("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
+        }).pipe(Effect.provide(Behind.layer))
     )
   }
 )

@@ -42,7 +42,7 @@ const refusing = Effect.gen(function* () {
 })
 
 describe("a tool that is refused until a page was visited", () => {
-  it.effect("has its page visited by rounds, of a client whose revision has no such refusals", () =>
+  it.effect("A tool that requires a visited page asks by rounds where the client's revision has no such refusals", () =>
     Effect.gen(function* () {
       const { connector, visited } = yield* refusing
       const asked: Array<unknown> = []
@@ -66,7 +66,7 @@ describe("a tool that is refused until a page was visited", () => {
     })
   )
 
-  it.effect("is refused to a client that has such refusals, which is told when the page was visited", () =>
+  it.effect("A tool that requires a visited page is refused, and the client is told when the page was visited", () =>
     Effect.gen(function* () {
       const { connector, refusals, visited } = yield* refusing
       const user = Elicitation.layer({ url: () => Effect.succeed({ action: "accept" }) })
@@ -91,7 +91,7 @@ describe("a tool that is refused until a page was visited", () => {
   )
 })
 
-it.effect("a page without an id gets one, for a client whose revision knows pages by ids", () =>
+it.effect("A page without an id gets an id for a client whose revision knows pages by ids", () =>
   Effect.gen(function* () {
     const tool = Tools.layer(Tool.make("visit", { description: "Has a page visited." }), () =>
       Effect.as(Elicitation.url({ message: "Look", url: "https://example.com/" }), "consented")

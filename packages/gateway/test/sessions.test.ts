@@ -18,7 +18,7 @@ describe.each([stateful, Revision.get("2026-07-28")!])("a session before $versio
     it.effect(title, () => Effect.provide(Effect.scoped(body), Layer.fresh(layer(upstream))) as Effect.Effect<A, E>)
 
   test(
-    "subscribes by the bare requests, once however often it asks, until it unsubscribes",
+    "A session subscribes upstream once however often its client asks, until the client unsubscribes",
     Effect.gen(function* () {
       const client = yield* join(stateful)
       const { updates } = yield* Behind
@@ -44,7 +44,7 @@ describe.each([stateful, Revision.get("2026-07-28")!])("a session before $versio
   )
 
   test(
-    "is refused a subscription to what is not there",
+    "A session is refused a subscription to a resource that does not exist",
     Effect.gen(function* () {
       const client = yield* join(stateful)
       const error = yield* Effect.flip(client.subscribeResource("test://nowhere"))
@@ -54,7 +54,7 @@ describe.each([stateful, Revision.get("2026-07-28")!])("a session before $versio
   )
 })
 
-it.effect("what a server says outside of any request is told to the session", () =>
+it.effect("A message that a server sends outside of any request reaches the session", () =>
   Effect.gen(function* () {
     const connector = Effect.gen(function* () {
       const [client, server] = yield* Memory.pair()
@@ -95,7 +95,7 @@ it.effect("what a server says outside of any request is told to the session", ()
   })
 )
 
-it.effect("a server of the other era only is spoken to in that one; which is found out once", () =>
+it.effect("A server of the other era only is spoken to in that era, which the gateway finds out once", () =>
   Effect.gen(function* () {
     const add = Tools.layer(Tool.make("hello", { description: "Greets." }), () => Effect.succeed("hello"))
     const server = McpServer.layer({ name: "modern", version: "0", features: add, revisions: ["2026-07-28"] })
@@ -130,7 +130,7 @@ describe("a request that comes alone", () => {
     it.effect(title, () => Effect.provide(body, Layer.provide(Layer.fresh(layer(stateful)), unsealed)))
 
   test(
-    "and is sent twice with the same state is answered twice by the call that runs once",
+    "A request that is sent twice with the same state is answered twice by the call that runs once",
     Effect.gen(function* () {
       const call = { name: "greet", arguments: { first: "Ada" } }
       const answers = ({ inputRequests, requestState }: any) => ({
@@ -153,7 +153,7 @@ describe("a request that comes alone", () => {
   )
 
   test(
-    "is checked against the tools as they are now",
+    "A request without a session is checked against the tools as they are now",
     Effect.gen(function* () {
       const call = (name: string) =>
         post(
@@ -178,7 +178,7 @@ describe("a request that comes alone", () => {
   )
 
   test(
-    "has no session that could subscribe or be notified",
+    "A request without a session is refused a subscription of sessions",
     Effect.gen(function* () {
       const { error } = yield* post("resources/subscribe", { uri: "test://news" })
       assert.strictEqual(error.code, -32601)
@@ -186,7 +186,7 @@ describe("a request that comes alone", () => {
   )
 })
 
-it.effect("a subscription says what it got, and ends with a result when the gateway does", () =>
+it.effect("A subscription says what it was granted, and ends with a result when the gateway does", () =>
   Effect.gen(function* () {
     const { dispatch } = yield* McpServer.McpServer
     const messages = yield* Queue.unbounded<any>()

@@ -39,7 +39,7 @@ describe("a drain", () => {
   const nodes = (...states: ReadonlyArray<"serving" | "draining" | "unreachable">) =>
     states.map((state, i) => ({ name: `n${i}`, state, sessions: 0, requests: 0 }))
 
-  it("is offered to a token that may steer, while the server takes sessions", () => {
+  it("A drain is offered to a token that may steer, while the server takes sessions", () => {
     const offered = (draining: boolean, maySteer: boolean) => model.drainOf({ draining }, maySteer).isOffered
     assert.deepStrictEqual(
       [offered(false, true), offered(true, true), offered(false, false), offered(true, false)],
@@ -47,7 +47,7 @@ describe("a drain", () => {
     )
   })
 
-  it("is offered for the nodes that serve, whatever the node does that is asked", () => {
+  it("A drain is offered for the nodes that serve, whatever the node does that is asked", () => {
     assert.deepStrictEqual(model.drainOf({ draining: true, nodes: nodes("draining", "serving") }, true), {
       isOffered: true,
       nodes: ["n1"]
@@ -58,7 +58,7 @@ describe("a drain", () => {
 })
 
 describe("the groups of a snapshot", () => {
-  it("have the session with the oldest request first, and questions below the call that asks", () => {
+  it("The groups have the session with the oldest request first, and questions below the call that asks", () => {
     assert.deepStrictEqual(shown(""), [
       ["ada by editor 1", "2 3", "3 4"],
       ["Without a session", "2 5"],
@@ -66,14 +66,14 @@ describe("the groups of a snapshot", () => {
     ])
   })
 
-  it("have the requests that match, or all of a session that matches itself", () => {
+  it("The groups have the requests that match, or all of a session that matches itself", () => {
     assert.deepStrictEqual(shown("OLD"), [["ada by editor 1", "2 3"]])
     assert.deepStrictEqual(shown("desktop"), [["ada by desktop 1", "2 2"]])
     assert.deepStrictEqual(shown("elicitation"), [["ada by editor 1", "2 4"]])
     assert.deepStrictEqual(shown("nothing"), [])
   })
 
-  it("leave out what is younger than asked for", () => {
+  it("The groups leave out requests that are younger than asked for", () => {
     assert.deepStrictEqual(shown("", 60_000), [["ada by editor 1", "2 3", "3 4"]])
   })
 })
@@ -81,7 +81,7 @@ describe("the groups of a snapshot", () => {
 describe("the bars of a timeline", () => {
   const ended = (given: Partial<Ended>): Ended => ({ kind: "request", method: "tools/call", from: 0, to: 0, ...given })
 
-  it("of one lane do not overlap, and those before its beginning are left out", () => {
+  it("The bars of a lane do not overlap, and bars before the beginning of the timeline are left out", () => {
     const all = [
       ended({ from: 0, to: 10, target: "gone" }),
       ended({ from: 1000, to: 2000, target: "a", outcome: "answered" }),
@@ -114,7 +114,7 @@ describe("calls between two readings", () => {
     [0.1, 100]
   ])
 
-  it("are a rate, and the bound that 95 of 100 of them do not pass", () => {
+  it("The calls between two readings are a rate, and the bound that 95 of 100 of them do not pass", () => {
     const after = figures(2000, 120, [
       [0.01, 110],
       [0.1, 119]
@@ -127,7 +127,7 @@ describe("calls between two readings", () => {
     assert.strictEqual(model.callsBetween(before, slow)?.p95, Infinity)
   })
 
-  it("are not known where there are none, no metric, or a server that has begun anew", () => {
+  it("The rate of calls is unknown without a metric or after a restart, and its bound is unknown without calls", () => {
     assert.deepStrictEqual(model.callsBetween(before, { ...before, time: 1000 }), { perSecond: 0, p95: undefined })
     assert.isUndefined(model.callsBetween(undefined, before))
     assert.isUndefined(model.callsBetween(before, { time: 1000, metrics: {} }))
@@ -135,7 +135,7 @@ describe("calls between two readings", () => {
   })
 })
 
-it("ages are text of two units", () => {
+it("An age is a text of two units", () => {
   const all = [-5, 999, 61_000, 3_660_000, 48 * 3_600_000].map(model.age)
   assert.deepStrictEqual(all, ["0 s", "0 s", "1 min 1 s", "1 h 1 min", "2 d 0 h"])
 })

@@ -7,7 +7,7 @@ import { leave } from "../support/left-sessions.ts"
 const kibibyte = 1024
 
 describe("The memory of sessions", () => {
-  it.live("is free again when a thousand of them were left in the middle of things", () =>
+  it.live("The memory of a thousand sessions that were left in the middle of requests is free again", () =>
     Effect.gen(function* () {
       const { after, before, count } = yield* leave("large")
       assert.strictEqual(count, 1000)
@@ -16,7 +16,7 @@ describe("The memory of sessions", () => {
     })
   )
 
-  it.live("is less than 4 KiB each while ten thousand are idle over HTTP, and free again once they have expired", () =>
+  it.live("An idle session over HTTP takes less than 4 KiB, and the memory is free again after expiry", () =>
     Effect.gen(function* () {
       const count = 10_000
       const measured = yield* idle(count)

@@ -15,7 +15,7 @@ export const suite = <E>(
 ): void => {
   layer(connected, options)(`Our client drives Effect's own server of ${version} over ${wire}`, (it) => {
     it.effect(
-      "finds out by itself what it speaks",
+      "Our client finds out by itself which revision the server speaks",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -27,7 +27,7 @@ export const suite = <E>(
       verifies("stdio.compatibility.probes")
     )
 
-    it.effect("lists and calls tools, and sees their progress", () =>
+    it.effect("Our client lists and calls tools, and sees their progress", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const tools = yield* Stream.runCollect(mcp.listTools)
@@ -46,7 +46,7 @@ export const suite = <E>(
       })
     )
 
-    it.effect("reads resources, gets prompts and completes arguments", () =>
+    it.effect("Our client reads resources, gets prompts and completes arguments", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         assert.strictEqual((yield* Stream.runCollect(mcp.listResources)).length, 2)
@@ -58,7 +58,7 @@ export const suite = <E>(
       })
     )
 
-    it.effect("cancels a call", () =>
+    it.effect("Our client cancels a call", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const progress = yield* Queue.unbounded<unknown>()
@@ -78,7 +78,7 @@ export const suite = <E>(
 
     // Over HTTP its sessions have no stream of their own.
     if (told)
-      it.effect("watches a resource, cancels a call, and hears that a tool appeared", () =>
+      it.effect("Our client watches a resource, cancels a call, and is notified that a tool appeared", () =>
         Effect.gen(function* () {
           const mcp = yield* client
           const updates = yield* listening(mcp.watchResource("effect://interrupted"))
@@ -103,7 +103,7 @@ export const suite = <E>(
 
     if (version === "2026-07-28") {
       it.effect(
-        "answers what it asks in rounds",
+        "Our client answers the questions of the server in rounds",
         () =>
           Effect.gen(function* () {
             const { answers } = yield* Host
@@ -113,7 +113,7 @@ export const suite = <E>(
         verifies("mrtr.client.state-echoed", "mrtr.client.answers-all")
       )
     } else {
-      it.effect("answers what it asks by requests", () =>
+      it.effect("Our client answers the questions of the server by requests", () =>
         Effect.gen(function* () {
           const { answers } = yield* Host
           answers.form = () => ({ action: "accept", content: { name: "Ada" } })
@@ -124,7 +124,7 @@ export const suite = <E>(
       )
     }
 
-    it.effect("has understood everything the server said", () =>
+    it.effect("Our client drops no message of the server", () =>
       Effect.gen(function* () {
         assert.deepStrictEqual((yield* Host).dropped, [])
       })

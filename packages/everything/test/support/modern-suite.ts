@@ -15,7 +15,7 @@ const user = (content: { readonly [field: string]: string }) =>
 export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClient | Host, E>) =>
   layer(connected, { excludeTestServices: true })(`Our client drives the SDK v2 over ${wire} in 2026-07-28`, (it) => {
     it.effect(
-      "finds out by itself that the server speaks it",
+      "Our client finds out by itself that the server speaks the revision",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -29,7 +29,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
     )
 
     it.effect(
-      "lists and calls tools (2026-07-28)",
+      "Our client lists and calls tools in 2026-07-28",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -47,7 +47,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
     )
 
     it.effect(
-      "shows progress, and cancels a call by interrupting it (2026-07-28)",
+      "Our client in 2026-07-28 shows progress, and cancels a call by interrupting it",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -75,7 +75,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
     )
 
     it.effect(
-      "answers what tools, prompts and resources ask (2026-07-28)",
+      "Our client in 2026-07-28 answers the questions of tools, prompts and resources",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -103,7 +103,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
     )
 
     it.effect(
-      "brings a state back to the request it belongs to, round by round (2026-07-28)",
+      "Our client in 2026-07-28 returns a state to the request that it belongs to, round by round",
       () =>
         Effect.gen(function* () {
           const { answers } = yield* Host
@@ -116,7 +116,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
       verifies("mrtr.client.state-echoed", "mrtr.state.opaque")
     )
 
-    it.effect("reads resources, gets prompts and completes arguments (2026-07-28)", () =>
+    it.effect("Our client in 2026-07-28 reads resources, gets prompts and completes arguments", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const resources = yield* Stream.runCollect(mcp.listResources)
@@ -143,7 +143,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
     )
 
     it.effect(
-      "listens for as long as a resource is watched, and caches what the hints allow (2026-07-28)",
+      "Our client in 2026-07-28 listens for as long as a resource is watched, and caches what the hints allow",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -173,7 +173,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
       )
     )
 
-    it.effect("hears that a tool appeared (2026-07-28)", () =>
+    it.effect("Our client in 2026-07-28 is notified that a tool appeared", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const changes = yield* listening(mcp.toolChanges)
@@ -187,15 +187,17 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
       })
     )
 
-    it.effect("calls a tool whose argument travels in a header, where the wire has headers (2026-07-28)", () =>
-      Effect.gen(function* () {
-        for (const region of ["nord", "sør", " padded ", "=?base64?literal?="]) {
-          assert.strictEqual(yield* call("route", { region }), `Routed to ${region}.`)
-        }
-      })
+    it.effect(
+      "Our client in 2026-07-28 calls a tool whose argument travels in a header, where the wire has headers",
+      () =>
+        Effect.gen(function* () {
+          for (const region of ["nord", "sør", " padded ", "=?base64?literal?="]) {
+            assert.strictEqual(yield* call("route", { region }), `Routed to ${region}.`)
+          }
+        })
     )
 
-    it.effect("hears the log messages that its requests ask for (2026-07-28)", () =>
+    it.effect("Our client in 2026-07-28 gets the log messages that its requests ask for", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const logs = yield* listening(mcp.logs)
@@ -212,7 +214,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
       })
     )
 
-    it.effect("has understood everything the server said (2026-07-28)", () =>
+    it.effect("Our client in 2026-07-28 drops no message of the server", () =>
       Effect.gen(function* () {
         assert.deepStrictEqual((yield* Host).dropped, [])
         assert.strictEqual(yield* using((mcp) => Effect.succeed(mcp.revision.era)), "stateless")

@@ -28,7 +28,7 @@ export const suite = (name: string, connector: Connector, { notFound, turnsPages
 
     layer(Layer.effect(Official, connect(connector, ["--page-size", "5"])), options)("in small pages", (it) => {
       it.effect(
-        "puts the pages together to the whole list",
+        "The SDK client puts the pages together to the whole list",
         () =>
           Effect.gen(function* () {
             const first = yield* using((client) => client.listTools({}))

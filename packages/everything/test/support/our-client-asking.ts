@@ -6,7 +6,7 @@ import { Effect, Queue, SubscriptionRef } from "effect"
 import { call, client, Host, listening } from "./our-client.ts"
 
 export const asking = (it: Vitest.MethodsNonLive<McpClient.McpClient | Host>): void => {
-  it.effect("answers with the model of its host", () =>
+  it.effect("Our client answers with the model of its host", () =>
     Effect.gen(function* () {
       const { answers } = yield* Host
       answers.createMessage = ({ messages, systemPrompt }) => ({
@@ -18,7 +18,7 @@ export const asking = (it: Vitest.MethodsNonLive<McpClient.McpClient | Host>): v
     })
   )
 
-  it.effect("answers forms with what the user did", () =>
+  it.effect("Our client answers forms with the user's action", () =>
     Effect.gen(function* () {
       const { answers } = yield* Host
       answers.form = ({ requestedSchema }) => {
@@ -34,7 +34,7 @@ export const asking = (it: Vitest.MethodsNonLive<McpClient.McpClient | Host>): v
     })
   )
 
-  it.effect("consents to a URL and hears of its completion", () =>
+  it.effect("Our client consents to a URL and is notified of its completion", () =>
     Effect.gen(function* () {
       const { answers } = yield* Host
       const completed = yield* listening(yield* Effect.map(client, (mcp) => mcp.elicitationsCompleted))
@@ -50,7 +50,7 @@ export const asking = (it: Vitest.MethodsNonLive<McpClient.McpClient | Host>): v
   )
 
   it.effect(
-    "shows its roots, and says when they change",
+    "Our client shows its roots, and notifies the server when they change",
     () =>
       Effect.gen(function* () {
         const mcp = yield* client

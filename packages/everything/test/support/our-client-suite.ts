@@ -22,7 +22,7 @@ export const suite = (name: string, args: ReadonlyArray<string>) => suiteOver(na
 export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpClient | Host, E>) =>
   layer(connected, { excludeTestServices: true })(`Our client drives a server of ${name} over 2025-11-25`, (it) => {
     it.effect(
-      "agrees on the newest revision and learns the server's name",
+      "Our client agrees on the newest revision and gets the server's name",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -35,7 +35,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
       verifies("lifecycle.version.client-offers-latest", "lifecycle.initialized.sent", "stdio.client.supported")
     )
 
-    it.effect("lists the tools and calls them, by name and by contract", () =>
+    it.effect("Our client lists the tools and calls them, by name and by contract", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const tools = yield* Stream.runCollect(mcp.listTools)
@@ -49,7 +49,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
       })
     )
 
-    it.effect("gets a failed tool as a result, or as a typed failure", () =>
+    it.effect("Our client gets a failed tool as a result, or as a typed failure", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         assert.deepInclude(yield* mcp.callToolByName("fail"), { isError: true })
@@ -59,7 +59,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
       })
     )
 
-    it.effect("gets every kind of content as it was sent", () =>
+    it.effect("Our client gets every kind of content as the server sent it", () =>
       Effect.gen(function* () {
         const { content } = yield* using((mcp) => mcp.callToolByName("media"))
         const [text, image, audio, embedded, link] = content
@@ -84,7 +84,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
     )
 
     it.effect(
-      "shows the progress of a call before its result",
+      "Our client shows the progress of a call before its result",
       () =>
         Effect.gen(function* () {
           const events = yield* using((mcp) => Stream.runCollect(mcp.callToolByNameStream("progress")))
@@ -105,7 +105,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
     )
 
     it.effect(
-      "cancels a call by interrupting it",
+      "Our client cancels a call by interrupting it",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -131,7 +131,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
       )
     )
 
-    it.effect("lists and reads resources: text, bytes, members of a template", () =>
+    it.effect("Our client lists and reads resources: text, bytes, members of a template", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const resources = yield* Stream.runCollect(mcp.listResources)
@@ -153,7 +153,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
       })
     )
 
-    it.effect("subscribes for as long as a resource is watched", () =>
+    it.effect("Our client subscribes for as long as a resource is watched", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const uri = "fixture://text"
@@ -175,7 +175,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
       })
     )
 
-    it.effect("hears that the list of tools changed, and finds the new one", () =>
+    it.effect("Our client is notified that the list of tools changed, and finds the new tool", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const changes = yield* listening(mcp.toolChanges)
@@ -190,7 +190,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
       })
     )
 
-    it.effect("lists prompts and gets one, by name and by contract", () =>
+    it.effect("Our client lists prompts and gets a prompt, by name and by contract", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const [greet] = yield* Stream.runCollect(mcp.listPrompts)
@@ -215,7 +215,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
     )
 
     it.effect(
-      "completes arguments in view of the others",
+      "Our client completes arguments, given the arguments that are set",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -237,7 +237,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
       verifies("completion.client.context")
     )
 
-    it.effect("hears the log messages of the level it asked for", () =>
+    it.effect("Our client gets the log messages of the level that it asked for", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const logs = yield* listening(mcp.logs)
@@ -253,7 +253,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
 
     asking(it)
 
-    it.effect("has understood everything the server said", () =>
+    it.effect("Our client drops no message of the server", () =>
       Effect.gen(function* () {
         assert.deepStrictEqual((yield* Host).dropped, [])
       })

@@ -20,7 +20,7 @@ export const suite = <E>(
   layer(connected, { excludeTestServices: true })(
     `Our client drives server-everything over ${wire} in 2025-11-25`,
     (it) => {
-      it.effect("agrees on the newest revision and reads the instructions", () =>
+      it.effect("Our client agrees on the newest revision and reads the instructions", () =>
         Effect.gen(function* () {
           const mcp = yield* client
           assert.strictEqual(mcp.revision.version, "2025-11-25")
@@ -29,7 +29,7 @@ export const suite = <E>(
         })
       )
 
-      it.effect("lists its tools, among them those that only a client with our capabilities is shown", () =>
+      it.effect("Our client lists the server's tools, among them those that depend on the client's capabilities", () =>
         Effect.gen(function* () {
           const tools = yield* Stream.runCollect(Stream.unwrap(Effect.map(client, (mcp) => mcp.listTools)))
           assert.includeMembers(
@@ -48,7 +48,7 @@ export const suite = <E>(
       )
 
       it.effect(
-        "calls its tools, with structured content, links and annotations",
+        "Our client calls the server's tools, with structured content, links and annotations",
         () =>
           Effect.gen(function* () {
             const mcp = yield* client
@@ -71,7 +71,7 @@ export const suite = <E>(
         verifies("tools.result.structured-validated")
       )
 
-      it.effect(`calls a tool that runs as a task only, and shows its stages`, () =>
+      it.effect(`Our client calls a tool that runs as a task only, and shows its stages`, () =>
         Effect.gen(function* () {
           const mcp = yield* client
           const events = yield* Stream.runCollect(
@@ -83,7 +83,7 @@ export const suite = <E>(
         })
       )
 
-      it.effect("starts a task, lists it, follows it by its id, and cancels it", () =>
+      it.effect("Our client starts a task, lists it, follows it by its id, and cancels it", () =>
         Effect.gen(function* () {
           const mcp = yield* client
           const started = yield* mcp.startByName("simulate-research-query", { topic: "tasks" }, { ttl: "1 minute" })
@@ -100,7 +100,7 @@ export const suite = <E>(
         })
       )
 
-      it.effect("answers what a task asks on the way", () =>
+      it.effect("Our client answers the questions of a task", () =>
         Effect.gen(function* () {
           const { answers } = yield* Host
           const asked: Array<string> = []
@@ -114,21 +114,23 @@ export const suite = <E>(
         })
       )
 
-      it.effect.runIf(receives)("runs tasks for the server: a question to the user, and one to the model", () =>
-        Effect.gen(function* () {
-          const { answers } = yield* Host
-          answers.form = () => ({ action: "accept", content: { name: "Ada" } })
-          assert.match(yield* textOf("trigger-elicitation-request-async"), /\[COMPLETED\][^]*Name: Ada/)
-          answers.createMessage = () => ({
-            role: "assistant",
-            model: "m",
-            content: { type: "text", text: "Said as a task" }
+      it.effect.runIf(receives)(
+        "Our client runs tasks for the server: a question to the user, and a question to the model",
+        () =>
+          Effect.gen(function* () {
+            const { answers } = yield* Host
+            answers.form = () => ({ action: "accept", content: { name: "Ada" } })
+            assert.match(yield* textOf("trigger-elicitation-request-async"), /\[COMPLETED\][^]*Name: Ada/)
+            answers.createMessage = () => ({
+              role: "assistant",
+              model: "m",
+              content: { type: "text", text: "Said as a task" }
+            })
+            assert.match(yield* textOf("trigger-sampling-request-async", { prompt: "Say it" }), /Said as a task/)
           })
-          assert.match(yield* textOf("trigger-sampling-request-async", { prompt: "Say it" }), /Said as a task/)
-        })
       )
 
-      it.effect("watches a long operation, and gives up on another", () =>
+      it.effect("Our client follows a long operation, and interrupts another", () =>
         Effect.gen(function* () {
           const mcp = yield* client
           const operation = { duration: 0.03, steps: 3 }
@@ -155,7 +157,7 @@ export const suite = <E>(
         })
       )
 
-      it.effect("reads resources and members of its templates, and completes their variables", () =>
+      it.effect("Our client reads resources and members of templates, and completes the variables of templates", () =>
         Effect.gen(function* () {
           const mcp = yield* client
           const [first] = yield* Stream.runCollect(mcp.listResources)
@@ -173,7 +175,7 @@ export const suite = <E>(
         })
       )
 
-      it.effect("hears of updates of what it watches", () =>
+      it.effect("Our client is notified of updates of a resource that it watches", () =>
         Effect.gen(function* () {
           const mcp = yield* client
           const uri = "demo://resource/dynamic/text/1"
@@ -185,7 +187,7 @@ export const suite = <E>(
         })
       )
 
-      it.effect("gets prompts and completes their arguments in view of each other", () =>
+      it.effect("Our client gets prompts and completes their arguments in view of each other", () =>
         Effect.gen(function* () {
           const mcp = yield* client
           const prompts = yield* Stream.runCollect(mcp.listPrompts)
@@ -208,7 +210,7 @@ export const suite = <E>(
         })
       )
 
-      it.effect("answers with its host's model, user and roots", () =>
+      it.effect("Our client answers with its host's model, user and roots", () =>
         Effect.gen(function* () {
           const mcp = yield* client
           const { answers, roots } = yield* Host
@@ -247,7 +249,7 @@ export const suite = <E>(
         })
       )
 
-      it.effect("has understood everything the server said", () =>
+      it.effect("Our client drops no message of the server", () =>
         Effect.gen(function* () {
           // A request that was interrupted, such as tasks/result, may have been answered on the way.
           const dropped = (yield* Host).dropped.filter((reason) => !reason.startsWith("An answer to no request"))

@@ -19,29 +19,31 @@ const ofTask = (taskId: string) => ({
 })
 
 describe("a question of a task that is not known yet", () => {
-  it.effect("waits ten seconds for its call, whatever others wait or waited for the same", () =>
-    Effect.gen(function* () {
-      const calls = new Set<UpstreamCall<unknown>>()
-      const questions = new TaskQuestions(calls)
-      const call = yield* UpstreamCall.make<unknown>("call")
-      const ask = Effect.forkChild(
-        questions.question(
-          ofTask("t1"),
-          Effect.map(CurrentCall, (call) => call?.id)
-        ),
-        { startImmediately: true }
-      )
-      const early = yield* ask
-      yield* TestClock.adjust("6 seconds")
-      const late = yield* ask
-      yield* TestClock.adjust("4 seconds")
-      yield* quiesce
-      assert.deepInclude(yield* Effect.flip(Fiber.join(early)), { code: McpError.InvalidRequest })
-      yield* TestClock.adjust("2 seconds")
-      call.taskId = "t1"
-      calls.add(call)
-      questions.begun(call)
-      assert.strictEqual(yield* Fiber.join(late), "call")
-    })
+  it.effect(
+    "A question of an unknown task waits ten seconds for its call, whatever other questions wait for the same",
+    () =>
+      Effect.gen(function* () {
+        const calls = new Set<UpstreamCall<unknown>>()
+        const questions = new TaskQuestions(calls)
+        const call = yield* UpstreamCall.make<unknown>("call")
+        const ask = Effect.forkChild(
+          questions.question(
+            ofTask("t1"),
+            Effect.map(CurrentCall, (call) => call?.id)
+          ),
+          { startImmediately: true }
+        )
+        const early = yield* ask
+        yield* TestClock.adjust("6 seconds")
+        const late = yield* ask
+        yield* TestClock.adjust("4 seconds")
+        yield* quiesce
+        assert.deepInclude(yield* Effect.flip(Fiber.join(early)), { code: McpError.InvalidRequest })
+        yield* TestClock.adjust("2 seconds")
+        call.taskId = "t1"
+        calls.add(call)
+        questions.begun(call)
+        assert.strictEqual(yield* Fiber.join(late), "call")
+      })
   )
 })

@@ -63,7 +63,7 @@ describe("a question as a task through a gateway in 2025-11-25", () => {
     form: () => Effect.succeed({ action: "accept", content: { name: "Ada" } })
   })
 
-  it.live("is a task of the client, where the client runs questions as tasks", () =>
+  it.live("A question is a task of the client, where the client runs questions as tasks", () =>
     Effect.gen(function* () {
       const { client, made } = yield* behind(answering, true)
       assert.strictEqual(textOf(yield* client.callToolByName("ask")), 'Ada {"elicitation":{"create":{}}}')
@@ -71,7 +71,7 @@ describe("a question as a task through a gateway in 2025-11-25", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is a question within its request, where the client runs none", () =>
+  it.live("A question is asked within its request, where the client runs no questions as tasks", () =>
     Effect.gen(function* () {
       const { client, made } = yield* behind(answering, false)
       assert.strictEqual(textOf(yield* client.callToolByName("ask")), "Ada null")
@@ -79,7 +79,7 @@ describe("a question as a task through a gateway in 2025-11-25", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is withdrawn from the user when the call is given up", () =>
+  it.live("A question is withdrawn from the user when its call is interrupted", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()

@@ -63,7 +63,7 @@ const errorOf = <A, E>(effect: Effect.Effect<A, E>) =>
   )
 
 describe.each(pairsOf(Revision.all))("A task through a gateway, $title", (pair) => {
-  it.live("gives its result to any caller", () =>
+  it.live("A task behind a gateway gives its result to any caller", () =>
     run(pair, (client) =>
       Effect.gen(function* () {
         for (const name of ["must", "may", "plain"]) {
@@ -74,7 +74,7 @@ describe.each(pairsOf(Revision.all))("A task through a gateway, $title", (pair) 
     )
   )
 
-  it.live("gives the failure of its tool, and its error, to any caller", () =>
+  it.live("A task behind a gateway gives the failure of its tool, and its error, to any caller", () =>
     run(pair, (client) =>
       Effect.gen(function* () {
         assert.deepInclude(yield* client.callToolByName("fail"), { isError: true })
@@ -85,7 +85,7 @@ describe.each(pairsOf(Revision.all))("A task through a gateway, $title", (pair) 
   )
 
   if (pair.downstream.rules.elicitation.form) {
-    it.live("asks the user of any caller, and continues with the answers", () =>
+    it.live("A task behind a gateway asks the user of any caller, and continues with the answers", () =>
       run(pair, (client) =>
         Effect.gen(function* () {
           assert.strictEqual(textOf(yield* client.callToolByName("ask")), "Ada and Bob")
@@ -93,7 +93,7 @@ describe.each(pairsOf(Revision.all))("A task through a gateway, $title", (pair) 
       )
     )
 
-    it.live("that begins after a question asks it first, and gives the result", () =>
+    it.live("A task that begins after a question asks the question first, and gives the result", () =>
       run(pair, (client, { go }) =>
         Effect.gen(function* () {
           yield* go.open
@@ -103,7 +103,7 @@ describe.each(pairsOf(Revision.all))("A task through a gateway, $title", (pair) 
     )
   }
 
-  it.live("is cancelled at the server behind when its caller gives up", () =>
+  it.live("A task behind a gateway is cancelled at the upstream server when its caller gives up", () =>
     run(pair, (client, { interrupted }) =>
       Effect.gen(function* () {
         // A task is known once it is told about: a server that has just made one may be told too late that its request is cancelled.
@@ -122,7 +122,7 @@ describe.each(pairsOf(Revision.all))("A task through a gateway, $title", (pair) 
 describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
   const stateful = pair.downstream.era === "stateful"
 
-  it.live("is offered to the caller, and called working with the message of the task behind", () =>
+  it.live("A task of a gateway has the status working and the message of the upstream task", () =>
     run(pair, (client, { go, started }) =>
       Effect.gen(function* () {
         const { extensions, tasks } = client.serverCapabilities
@@ -142,7 +142,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
     )
   )
 
-  it.live("is cancelled by its caller, and then at the server behind", () =>
+  it.live("A task of a gateway is cancelled by its caller, and then at the upstream server", () =>
     run(pair, (client, { interrupted }) =>
       Effect.gen(function* () {
         const { taskId } = yield* begin(client, "hang")
@@ -154,7 +154,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
     )
   )
 
-  it.live("is unknown to another caller", () =>
+  it.live("A task of a gateway is unknown to another caller", () =>
     run(pair, (client, { go }) =>
       Effect.gen(function* () {
         const other = yield* join(pair.downstream)
@@ -169,7 +169,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
   )
 
   if (stateful) {
-    it.live("is made of a call that asks for it, and of none that does not", () =>
+    it.live("A task is made of a call that asks for one, and of no other", () =>
       run(pair, ({ raw }) =>
         Effect.gen(function* () {
           const { content } = (yield* raw.request("tools/call", { name: "may", arguments: {} })) as any // a tool's result
@@ -188,7 +188,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
       )
     )
   } else {
-    it.live("asks what it asks itself, beside another task of its caller", () =>
+    it.live("A task of a gateway asks its own questions, beside another task of its caller", () =>
       run(pair, (client) =>
         Effect.gen(function* () {
           const names = ["one", "two", "three"]
@@ -208,7 +208,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
       )
     )
 
-    it.live("is not announced to a client that did not declare the extension", () =>
+    it.live("A task is not announced to a client that did not declare the extension", () =>
       Effect.gen(function* () {
         const { gateway } = yield* setup(pair.upstream)
         const client = yield* Effect.provide(join(pair.downstream, { tasks: false }), gateway)
@@ -216,7 +216,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
       }).pipe(Effect.scoped)
     )
 
-    it.live("is announced to a caller that subscribes to it", () =>
+    it.live("A task is announced to a caller that subscribes to it", () =>
       run(pair, (client, { go, started }) =>
         Effect.gen(function* () {
           const { taskId } = yield* begin(client, "wait")
@@ -236,7 +236,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
       )
     )
 
-    it.live("is needed for a tool that runs only as a task", () =>
+    it.live("A client that did not declare tasks is refused a tool that runs only as a task", () =>
       Effect.gen(function* () {
         const { gateway } = yield* setup(pair.upstream)
         const client = yield* Effect.provide(join(pair.downstream, { tasks: false }), gateway)
@@ -252,7 +252,7 @@ describe.each(pairsOf(withTasks))("A task of a gateway, $title", (pair) => {
 })
 
 describe.each(pairsOf(withTasks))("A gateway before a server without tasks, $title", (pair) => {
-  it.live("offers none, and has no methods for them", () =>
+  it.live("A gateway before a server without tasks offers none, and has no methods for them", () =>
     Effect.gen(function* () {
       const { gateway } = yield* setup(pair.upstream, { hasTasks: false })
       const client = yield* Effect.provide(join(pair.downstream), gateway)

@@ -50,7 +50,7 @@ describe("Requests that come alone", () => {
     ["declaration", { capabilities: { roots: {} } }]
   ]
   for (const [what, other] of others) {
-    it.effect(`share a conversation with their like, and none with another ${what}`, () =>
+    it.effect(`Requests without a session share a conversation with their like, and none with another ${what}`, () =>
       Effect.gen(function* () {
         const upstreams = yield* make()
         const first = yield* upstreams.acquire(alone, false)
@@ -63,7 +63,7 @@ describe("Requests that come alone", () => {
 })
 
 describe("What is left", () => {
-  it.effect("of a wire that ends is nothing, nor of its conversation", () =>
+  it.effect("A connection that ends leaves no conversation", () =>
     Effect.gen(function* () {
       const upstreams = yield* make()
       const wire = yield* Scope.make()
@@ -74,7 +74,7 @@ describe("What is left", () => {
     }).pipe(Effect.provide(Behind.layer))
   )
 
-  it.effect("of a wire that ends is the conversation that a task uses, until the task has ended", () =>
+  it.effect("A conversation that a task uses outlives its connection until the task has ended", () =>
     Effect.gen(function* () {
       const upstreams = yield* make()
       const wire = yield* Scope.make()
@@ -89,7 +89,7 @@ describe("What is left", () => {
   )
 
   for (const kind of ["a wire", "requests that come alone"] as const) {
-    it.effect(`of a conversation of ${kind} that could not be opened is nothing: the next try opens one`, () =>
+    it.effect(`A conversation of ${kind} that could not be opened is not kept: the next try opens another`, () =>
       Effect.gen(function* () {
         const upstreams = yield* make(1)
         const client = kind === "a wire" ? onWire(yield* Effect.scope) : alone

@@ -7,7 +7,7 @@ import { Official } from "../official.ts"
 import { answering, call, listening, using } from "./calls.ts"
 
 export const asking = (it: Vitest.MethodsNonLive<Official>): void => {
-  it.effect("lends the server its model", () =>
+  it.effect("The SDK client lends the server its model", () =>
     Effect.gen(function* () {
       yield* answering("sampling/createMessage", ({ messages, maxTokens }) => ({
         role: "assistant",
@@ -20,7 +20,7 @@ export const asking = (it: Vitest.MethodsNonLive<Official>): void => {
     })
   )
 
-  it.effect("shows the server's forms, and what the user did with them arrives", () =>
+  it.effect("The SDK client shows the server's forms, and the user's action arrives", () =>
     Effect.gen(function* () {
       const replies = [
         { action: "accept", content: { username: "ada", email: "ada@example.com" } },
@@ -42,7 +42,7 @@ export const asking = (it: Vitest.MethodsNonLive<Official>): void => {
   )
 
   it.effect(
-    "gets forms with defaults and with every kind of choice",
+    "The SDK client gets forms with defaults and with every kind of choice",
     () =>
       Effect.gen(function* () {
         const asked = (name: string, content: object) =>
@@ -86,7 +86,7 @@ export const asking = (it: Vitest.MethodsNonLive<Official>): void => {
   )
 
   it.effect(
-    "consents to a URL, and hears of its completion",
+    "The SDK client consents to a URL, and is notified of its completion",
     () =>
       Effect.gen(function* () {
         let asked: any
@@ -105,7 +105,7 @@ export const asking = (it: Vitest.MethodsNonLive<Official>): void => {
   )
 
   it.effect(
-    "shows the server its roots, and the new ones once it says that they changed",
+    "The SDK client shows the server its roots, and the new roots after its notification that they changed",
     () =>
       Effect.gen(function* () {
         const { client } = yield* Official

@@ -7,7 +7,7 @@ import { type Notification, type Official } from "../official.ts"
 import { call, failure, listening, updated, using } from "./calls.ts"
 
 export const reading = (it: Vitest.MethodsNonLive<Official>, notFound: number): void => {
-  it.effect("lists and reads resources: text, bytes, members of a template", () =>
+  it.effect("The SDK client lists and reads resources: text, bytes, members of a template", () =>
     Effect.gen(function* () {
       const { resources } = yield* using((client) => client.listResources())
       assert.deepStrictEqual(
@@ -45,7 +45,7 @@ export const reading = (it: Vitest.MethodsNonLive<Official>, notFound: number): 
   )
 
   it.effect(
-    "learns that a resource does not exist",
+    "The SDK client gets an error for a resource that does not exist",
     () =>
       Effect.gen(function* () {
         const { code } = yield* failure(using((client) => client.readResource({ uri: "test://nowhere" })))
@@ -55,7 +55,7 @@ export const reading = (it: Vitest.MethodsNonLive<Official>, notFound: number): 
   )
 
   it.effect(
-    "hears of updates while it subscribes, and not afterwards",
+    "The SDK client is notified of updates while it subscribes, and not afterwards",
     () =>
       Effect.gen(function* () {
         const uri = "test://watched-resource"
@@ -78,7 +78,7 @@ export const reading = (it: Vitest.MethodsNonLive<Official>, notFound: number): 
   )
 
   it.effect(
-    "lists prompts and gets them, with arguments, a resource and an image",
+    "The SDK client lists prompts and gets them, with arguments, a resource and an image",
     () =>
       Effect.gen(function* () {
         const { prompts } = yield* using((client) => client.listPrompts())
@@ -119,7 +119,7 @@ export const reading = (it: Vitest.MethodsNonLive<Official>, notFound: number): 
   )
 
   it.effect(
-    "learns what is wrong with a prompt it asks for",
+    "The SDK client learns what is wrong with a prompt that it asks for",
     () =>
       Effect.gen(function* () {
         const get = (name: string) => failure(using((client) => client.getPrompt({ name })))
@@ -132,7 +132,7 @@ export const reading = (it: Vitest.MethodsNonLive<Official>, notFound: number): 
   )
 
   it.effect(
-    "completes arguments of prompts and templates, in view of the others",
+    "The SDK client completes arguments of prompts and templates, given the arguments that are set",
     () =>
       Effect.gen(function* () {
         const complete = (ref: object, name: string, value: string, settled?: object) =>
@@ -162,7 +162,7 @@ export const reading = (it: Vitest.MethodsNonLive<Official>, notFound: number): 
   )
 
   it.effect(
-    "hears only the log messages of its level and above",
+    "The SDK client gets only the log messages of its level and above",
     () =>
       Effect.gen(function* () {
         const until = yield* listening

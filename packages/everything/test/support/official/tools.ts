@@ -8,7 +8,7 @@ import { call, failure, listening, updated, using } from "./calls.ts"
 
 export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void => {
   it.effect(
-    "learns the server's name and what it offers",
+    "The SDK client gets the server's name and capabilities",
     () =>
       Effect.gen(function* () {
         const { client } = yield* Official
@@ -41,7 +41,7 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
   )
 
   it.effect(
-    "gets an empty answer to a ping",
+    "The SDK client gets an empty answer to a ping",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* using((client) => client.ping()), {})
@@ -50,7 +50,7 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
   )
 
   it.effect(
-    "lists every tool, and a foreign input schema verbatim",
+    "The SDK client lists every tool, and a foreign input schema verbatim",
     () =>
       Effect.gen(function* () {
         const tools = yield* using((client) => client.allTools())
@@ -87,7 +87,7 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
     verifies("tools.definition.input-schema-object", "tools.definition.no-parameters", "tools.name.unique")
   )
 
-  it.effect("gets every kind of content, also when it sends no arguments at all", () =>
+  it.effect("The SDK client gets every kind of content, also when it sends no arguments at all", () =>
     Effect.gen(function* () {
       const contents = (name: string) => Effect.map(call(name), (result) => result.content)
       assert.deepStrictEqual(yield* contents("test_simple_text"), [
@@ -118,7 +118,7 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
   )
 
   it.effect(
-    "gets a structured result together with its text",
+    "The SDK client gets a structured result together with its text",
     () =>
       Effect.gen(function* () {
         // Clients check results against the schemas that they have listed.
@@ -130,7 +130,7 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
     verifies("tools.result.structured-text-mirror", "tools.result.structured-conforms")
   )
 
-  it.effect("gets a megabyte in one piece", () =>
+  it.effect("The SDK client gets a megabyte in one piece", () =>
     Effect.gen(function* () {
       const { content } = yield* call("big", { bytes: 1_000_000 })
       assert.strictEqual(content[0].text.length, 1_000_000)
@@ -138,7 +138,7 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
   )
 
   it.effect(
-    "gets its own answers to a hundred calls at once",
+    "The SDK client gets its own answers to a hundred calls at once",
     () =>
       Effect.gen(function* () {
         const messages = Array.from({ length: 100 }, (_, i) => `call ${i}`)
@@ -154,7 +154,7 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
   )
 
   it.effect(
-    "learns of a failing tool in the result, and of what is no result by an error",
+    "The SDK client gets the failure of a tool in the result, and other failures as errors",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* call("test_error_handling"), {
@@ -179,7 +179,7 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
   )
 
   it.effect(
-    "gets the progress of a call that asked for it",
+    "The SDK client gets the progress of a call that asked for it",
     () =>
       Effect.gen(function* () {
         const events: Array<unknown> = []
@@ -196,7 +196,7 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
   )
 
   it.effect(
-    "cancels a call: its handler is interrupted, its finalizer runs, no answer comes",
+    "The SDK client cancels a call: its handler is interrupted, its finalizer runs, no answer arrives",
     () =>
       Effect.gen(function* () {
         const uri = "test://interruptions"
