@@ -34,7 +34,7 @@ const unescaped = (escape: string): string => {
 }
 
 describe("An escaped text", () => {
-  it.each(hidden)("shows %s as escapes of JSON", (_, first, last) => {
+  it.each(hidden)("An escaped text shows %s as escapes of JSON", (_, first, last) => {
     for (const character of from(first, last)) {
       const shown = escaped(`a${character}b`)
       assert.match(shown, /^a(?:\\u[0-9a-f]{4}){1,2}b$/)
@@ -42,54 +42,54 @@ describe("An escaped text", () => {
     }
   })
 
-  it("keeps letters of any script, and emoji in colour", () => {
+  it("An escaped text keeps letters of any script, and emoji in colour", () => {
     const text = "Å ß 日本 हिन्दी العربية ❤\ufe0f ✔\ufe0e 👍🏽 𝒳"
     assert.strictEqual(escaped(text), text)
   })
 
-  it.prop("is the same when it is escaped again", [Schema.String], ([text]) => {
+  it.prop("An escaped text is the same when it is escaped again", [Schema.String], ([text]) => {
     assert.strictEqual(escaped(escaped(text)), escaped(text))
     assert.strictEqual(escapedLines(escapedLines(text)), escapedLines(text))
   })
 
-  it("has one line, unless its lines and tabs are kept", () => {
+  it("An escaped text has one line, unless lines and tabs are kept", () => {
     assert.strictEqual(escaped("a\tb\r\nc"), String.raw`a\u0009b\u000d\u000ac`)
     assert.strictEqual(escapedLines("a\tb\r\nc"), "a\tb\\u000d\nc")
   })
 
-  it.prop("of JSON has the value that it had", [Schema.String], ([text]) => {
+  it.prop("An escaped text of JSON has the value of the JSON", [Schema.String], ([text]) => {
     const json = JSON.stringify({ text: `${text}\u202e\u{e0041}\u009b\u2028` }, undefined, 2)
     assert.deepStrictEqual(JSON.parse(escapedLines(json)), JSON.parse(json))
   })
 })
 
 describe("An excerpt", () => {
-  it("is the whole text where that is short", () => {
+  it("An excerpt of a short text is the whole text", () => {
     assert.strictEqual(excerpt("x".repeat(maxLength)), "x".repeat(maxLength))
     assert.strictEqual(excerpt("a\u001b[2J", 10), String.raw`a\u001b[2J`)
     assert.strictEqual(excerpt("", 0), "")
   })
 
-  it("of a long text is its beginning and dots", () => {
+  it("An excerpt of a long text is its beginning and dots", () => {
     assert.strictEqual(excerpt("x".repeat(1_000_000)), `${"x".repeat(maxLength)}…`)
     assert.strictEqual(excerpt("abcd", 3), "abc…")
     assert.strictEqual(excerpt("\u0000\u0000", 11), "\\u0000…")
   })
 
-  it("never ends in half of a surrogate pair", () => {
+  it("An excerpt never ends in half of a surrogate pair", () => {
     assert.strictEqual(excerpt("a🙂b", 1), "a…")
     assert.strictEqual(excerpt("a🙂b", 2), "a…")
     assert.strictEqual(excerpt("a🙂b", 3), "a🙂…")
   })
 
-  it("counts an escape as long as it is, and shows it whole or not at all", () => {
+  it("An excerpt counts an escape by its length, and shows the escape whole or not at all", () => {
     assert.strictEqual(excerpt("\n".repeat(maxLength)), `${"\\u000a".repeat(33)}…`)
     assert.strictEqual(excerpt("a\u{e0041}", 12), "a…")
     assert.strictEqual(excerpt("a\u{e0041}", 13), String.raw`a\udb40\udc41`)
   })
 
   it.prop(
-    "is within its limit, and the same when it is taken again",
+    "An excerpt is within its limit, and an excerpt of the excerpt is the same",
     [Schema.String, Schema.Literals([0, 1, 5, 6, 7, 20])],
     ([text, limit]) => {
       for (const long of [text, `${text}\n\u{e0041}🙂${text}`]) {
@@ -102,7 +102,7 @@ describe("An excerpt", () => {
 })
 
 describe("The beginning of a text", () => {
-  it("is the text unchanged up to the limit, and ends in no half of a surrogate pair", () => {
+  it("The beginning of a text is the text unchanged up to the limit, and ends in no half of a surrogate pair", () => {
     assert.strictEqual(beginning("a\n\u200c🙂"), "a\n\u200c🙂")
     assert.strictEqual(beginning("a\n🙂b", 2), "a\n…")
     assert.strictEqual(beginning("a\n🙂b", 3), "a\n…")

@@ -230,31 +230,31 @@ const shape = (parts: ReadonlyArray<string>) =>
   Arbitrary.schema(Schema.Array(Schema.Literals(parts)).check(Schema.isMaxLength(4)))
 
 describe("UriTemplate expansion", () => {
-  it("agrees with every example of RFC 6570 sections 1.2 and 3.2", () => {
+  it("UriTemplate.expand agrees with every example of RFC 6570 sections 1.2 and 3.2", () => {
     for (const [source, expansion] of examples) {
       assert.strictEqual(UriTemplate.expand(template(source), values), expansion, source)
     }
     assert.isAbove(examples.length, 150)
   })
 
-  it("ignores inherited properties of the variables object", () => {
+  it("UriTemplate.expand ignores inherited properties of the variables object", () => {
     assert.strictEqual(UriTemplate.expand(template("a{/toString,__proto__}"), {}), "a")
   })
 
-  it("takes numbers and booleans, and replaces lone surrogates instead of throwing", () => {
+  it("UriTemplate.expand takes numbers and booleans, and replaces lone surrogates instead of throwing", () => {
     assert.strictEqual(
       UriTemplate.expand(template("{n}-{b}-{s}{+s}"), { n: 7, b: true, s: "\ud800" }),
       "7-true-%EF%BF%BD%EF%BF%BD"
     )
   })
 
-  it("percent-encodes literals that a URI cannot hold and keeps brackets and triplets", () => {
+  it("UriTemplate.expand percent-encodes literals that a URI cannot hold and keeps brackets and triplets", () => {
     assert.strictEqual(UriTemplate.expand(template("é [%20]{x}"), { x: "1" }), "%C3%A9%20[%20]1")
   })
 })
 
 describe("UriTemplate grammar", () => {
-  it("names the variables once each, in order", () => {
+  it("UriTemplate.variables names the variables once each, in order", () => {
     assert.deepStrictEqual(UriTemplate.variables(template("a/{x}{?y*,x}{#a.b}")), ["x", "y", "a.b"])
   })
 
@@ -299,7 +299,7 @@ describe("UriTemplate grammar", () => {
     "a".repeat(9000)
   ]
   for (const source of malformed) {
-    it(`refuses ${JSON.stringify(source.slice(0, 40))} with a typed error that says where`, () => {
+    it(`UriTemplate.parse refuses ${JSON.stringify(source.slice(0, 40))} with a typed error that says where`, () => {
       const error = Result.getOrThrow(Result.flip(UriTemplate.parse(source)))
       assert.strictEqual(error._tag, "InvalidUriTemplate")
       assert.isAtLeast(error.position, 0)
@@ -307,7 +307,7 @@ describe("UriTemplate grammar", () => {
     })
   }
 
-  it("points at the variable that is wrong", () => {
+  it("The error of UriTemplate.parse points at the variable that is wrong", () => {
     const error = Result.getOrThrow(Result.flip(UriTemplate.parse("a{?ok,not ok}")))
     assert.strictEqual(error.position, 6)
   })
@@ -411,7 +411,7 @@ describe("UriTemplate matching", () => {
     "%00"
   ]
   for (const text of climbing) {
-    it(`keeps a variable within its segment: ${text} is no value of it, unless it is unconfined`, () => {
+    it(`UriTemplate.match keeps a variable within its segment: ${text} is a value of an unconfined variable only`, () => {
       const value = decodeURIComponent(text)
       for (const source of ["d/{v}", "d/{v}/x", "d{/v}", "d/a{.v}", "d{;v}", "d/{w}/{v}"]) {
         const uri = UriTemplate.expand(template(source), { v: "VALUE", w: "w" }).replace("VALUE", text)
@@ -433,19 +433,19 @@ describe("UriTemplate matching", () => {
     })
   }
 
-  it("leaves what only looks like climbing to the segment: dots in a name, and what decodes to no separator", () => {
+  it("UriTemplate.match takes for a value what only looks like climbing: dots in a name, and what decodes to no separator", () => {
     for (const text of ["...", "..a", "a..", ".env", "..%252F", "%EF%BC%8F", "a:b", "~"]) {
       assert.deepStrictEqual(match("d/{v}", `d/${text}`), { v: decodeURIComponent(text) })
     }
   })
 
   for (const [source, uri, bindings] of cases) {
-    it(`${bindings === undefined ? "refuses" : "reads"} ${JSON.stringify(uri)} by ${JSON.stringify(source)}`, () => {
+    it(`UriTemplate.match ${bindings === undefined ? "refuses" : "reads"} ${JSON.stringify(uri)} by ${JSON.stringify(source)}`, () => {
       assert.deepStrictEqual(match(source, uri), bindings)
     })
   }
 
-  it("is bounded: hostile templates and URIs are answered, where exponential or cubic work would take minutes", () => {
+  it("UriTemplate.match is bounded: hostile templates and URIs are answered, where exponential or cubic work would take minutes", () => {
     const long = "a".repeat(UriTemplate.maxUriLength - 1)
     assert.isUndefined(match("{a}{b}{c}{d}{e}{f}{g}{h}!", long))
     assert.isUndefined(match("{+a}/{+b}/{+c}/{+d}/x", "/".repeat(60_000)))
@@ -465,7 +465,7 @@ describe("UriTemplate matching", () => {
   const Texts = Arbitrary.array(Text, { minLength: 1, maxLength: 4 })
 
   it.prop(
-    "reads back what it expanded, for templates with one reading",
+    "UriTemplate.match reads back the values of an expansion, for templates with one reading",
     {
       parts: shape(["simple", "list", "segments", "label", "parameters"]),
       tail: shape(["query", "reserved"]),
@@ -505,7 +505,7 @@ describe("UriTemplate matching", () => {
   )
 
   it.prop(
-    "never throws on any URI, and what it reads expands to a URI that reads the same",
+    "UriTemplate.match throws for no URI, and its bindings expand to a URI with the same bindings",
     {
       tokens: Schema.Array(
         Schema.Literals(["a", "b", "=", "&", ";", "?", "/", ".", ",", "%41", "%2F", "%C3%A9", "%", "é"])

@@ -53,7 +53,7 @@ const plain = (result: Result.Result<unknown, unknown>) =>
 const options = { arbitrary: { runs: 5, size: 4, seed: 20261121 } }
 const seen = new Set<AnyCodec>()
 
-describe("the fast path of a codec", () => {
+describe("The fast path of a codec", () => {
   for (const [name, codec] of codecs) {
     // Most codecs are shared by several revisions.
     if (seen.has(codec)) continue
@@ -62,7 +62,7 @@ describe("the fast path of a codec", () => {
     const decode = Schema.decodeUnknownResult(codec)
     const encode = Schema.encodeUnknownResult(codec)
     it.prop(
-      `${name}: reads and writes what its Schema does, and refuses what that refuses`,
+      `The fast path of ${name} reads and writes what its Schema does, and refuses what the Schema refuses`,
       [canonical.get(name)!],
       ([value]) => {
         // It is taken at all.
@@ -77,7 +77,7 @@ describe("the fast path of a codec", () => {
   }
 })
 
-describe("a compiled check", () => {
+describe("A compiled check", () => {
   /** The values that the two judge differently. */
   const disputed = (schemas: ReadonlyArray<Schema.Codec<unknown>>, values: ReadonlyArray<unknown>) =>
     schemas.flatMap((schema) => {
@@ -87,7 +87,7 @@ describe("a compiled check", () => {
     })
   const inheriting: unknown = Object.create({ a: "b" })
 
-  it("says what Schema.is says of everything that the model is made of", () => {
+  it("A compiled check agrees with Schema.is about all schemas that the model is made of", () => {
     const values = [...wrong, { a: "b" }, { a: 1 }, { a: undefined }, ["a"], [1], inheriting, Number.NaN, 1.5, "b"]
     const schemas = [
       Schema.Struct({ a: Schema.String }),
@@ -103,7 +103,7 @@ describe("a compiled check", () => {
     assert.deepStrictEqual(disputed(schemas, values), [])
   })
 
-  it("leaves to Schema.is what it does not know", () => {
+  it("A compiled check leaves to Schema.is the schemas that it does not know", () => {
     const values = [...wrong, { a: "b" }, { a: 1 }, [1, "a"], Number.NaN, -1, 1n]
     const schemas = [
       Schema.Finite,
@@ -115,7 +115,7 @@ describe("a compiled check", () => {
     assert.deepStrictEqual(disputed(schemas, values), [])
   })
 
-  it("follows a schema that contains itself", () => {
+  it("A compiled check follows a schema that contains itself", () => {
     interface Tree {
       readonly leaves: ReadonlyArray<Tree>
     }

@@ -17,8 +17,8 @@ const valid = [
   "io.modelcontextprotocol/protocolVersion"
 ]
 
-describe("a progress token", () => {
-  it("is a string or an integer", () => {
+describe("A progress token", () => {
+  it("A progress token is a string or an integer", () => {
     const is = Schema.is(Meta.ProgressToken)
     for (const token of ["", "a", 0, -1, 7, Number.MAX_SAFE_INTEGER]) assert.isTrue(is(token), String(token))
     for (const token of [1.5, 1e-7, Number.NaN, Infinity, null, true, {}, ["a"]])
@@ -26,36 +26,36 @@ describe("a progress token", () => {
   })
 })
 
-describe("a key of `_meta`", () => {
-  it("is a name, after an optional prefix", () => {
+describe("A key of `_meta`", () => {
+  it("A key of `_meta` is a name, after an optional prefix", () => {
     for (const key of valid) assert.isTrue(Meta.isKey(key), key)
   })
 
-  it("has labels with dots between and one slash after them", () => {
+  it("A key of `_meta` has labels with dots between and one slash after them", () => {
     for (const key of ["/a", "com..example/a", ".com/a", "com./a", "com/example/a", "com.example//a", "a /b"]) {
       assert.isFalse(Meta.isKey(key), key)
     }
   })
 
-  it("has labels that start with a letter and end with a letter or digit", () => {
+  it("A key of `_meta` has labels that start with a letter and end with a letter or digit", () => {
     for (const key of ["1com/a", "-com/a", "com-/a", "com.2x/a", "c_m/a", "é/a"]) assert.isFalse(Meta.isKey(key), key)
     for (const key of ["c/a", "c1/a", "c-1/a"]) assert.isTrue(Meta.isKey(key), key)
   })
 
-  it("has a name that is empty, or starts and ends with a letter or digit", () => {
+  it("A key of `_meta` has a name that is empty, or starts and ends with a letter or digit", () => {
     for (const key of ["-a", "a-", "_a", "a.", "com.example/-a", "com.example/a_", "a b", "a\n", "ä"]) {
       assert.isFalse(Meta.isKey(key), JSON.stringify(key))
     }
   })
 
-  it("is checked in time that grows with its length alone", () => {
+  it("A key of `_meta` is checked in time that grows with its length alone", () => {
     const long = "a".repeat(100_000)
     assert.isTrue(Meta.isKey(`${long}.${long}/${long}`))
     assert.isFalse(Meta.isKey(`${long}${"-".repeat(100_000)}`))
     assert.isFalse(Meta.isKey(`${"a.".repeat(100_000)}/`))
   })
 
-  it("is reserved where the second label of its prefix is MCP's", () => {
+  it("A key of `_meta` is reserved where the second label of its prefix is MCP's", () => {
     const reserved = [
       "io.modelcontextprotocol/",
       "dev.mcp/a",
@@ -69,13 +69,13 @@ describe("a key of `_meta`", () => {
     }
   })
 
-  it("names an extension only with a prefix", () => {
+  it("A key of `_meta` names an extension only with a prefix", () => {
     for (const key of ["io.modelcontextprotocol/ui", "example/x"]) assert.isTrue(Meta.isExtensionId(key), key)
     for (const key of ["ui", "", "/ui", "1a/ui", "a/-"]) assert.isFalse(Meta.isExtensionId(key), key)
   })
 
   it(
-    "of the protocol follows the rules",
+    "Each key of `_meta` that the protocol defines follows the rules",
     verifies("meta.prefix.format", "meta.prefix.label", "meta.name.format"),
     () => {
       const { baggage, clientCapabilities, clientInfo, logLevel, protocolVersion } = Meta
@@ -89,7 +89,7 @@ describe("a key of `_meta`", () => {
 })
 
 describe("withMeta", () => {
-  it("adds to the `_meta` that a message has, and leaves the message alone", () => {
+  it("withMeta adds to the `_meta` that a message has, and leaves the message alone", () => {
     const message = { a: 1, _meta: { b: 2, c: 3 } }
     assert.deepStrictEqual(Meta.withMeta(message, { c: 4 }), { a: 1, _meta: { b: 2, c: 4 } })
     assert.deepStrictEqual(Meta.withMeta({ a: 1 }, { c: 4 }), { a: 1, _meta: { c: 4 } })

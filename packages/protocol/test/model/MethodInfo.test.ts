@@ -27,35 +27,37 @@ const statelessRequests = Object.keys(stateless.clientRequests) as ReadonlyArray
 
 describe("The table of methods", () => {
   it.each(directions)(
-    "has a row for each method that a revision has a codec of, and no other: %s",
+    "The table of methods has a row for each method that a revision has a codec of, and no other: %s",
     (_, rows, codecs) => {
       assert.deepStrictEqual(names([rows]), names(codecs))
     }
   )
 
-  it.effect("marks as cacheable the methods whose result 2026-07-28 writes with caching hints", () =>
-    Effect.gen(function* () {
-      for (const method of statelessRequests) {
-        // A result is an object in every method; what it lacks is a failure, which carries no hints either.
-        const results: Record<string, object> = {
-          "server/discover": { supportedVersions: [], capabilities: {} },
-          "prompts/list": { prompts: [] },
-          "resources/list": { resources: [] },
-          "resources/templates/list": { resourceTemplates: [] },
-          "resources/read": { contents: [] },
-          "tools/list": { tools: [] },
-          "tools/call": { content: [] },
-          "prompts/get": { messages: [] },
-          "completion/complete": { completion: { values: [] } },
-          "subscriptions/listen": { _meta: { "io.modelcontextprotocol/subscriptionId": 1 } }
+  it.effect(
+    "The table of methods marks as cacheable the methods whose result 2026-07-28 writes with caching hints",
+    () =>
+      Effect.gen(function* () {
+        for (const method of statelessRequests) {
+          // A result is an object in every method; what it lacks is a failure, which carries no hints either.
+          const results: Record<string, object> = {
+            "server/discover": { supportedVersions: [], capabilities: {} },
+            "prompts/list": { prompts: [] },
+            "resources/list": { resources: [] },
+            "resources/templates/list": { resourceTemplates: [] },
+            "resources/read": { contents: [] },
+            "tools/list": { tools: [] },
+            "tools/call": { content: [] },
+            "prompts/get": { messages: [] },
+            "completion/complete": { completion: { values: [] } },
+            "subscriptions/listen": { _meta: { "io.modelcontextprotocol/subscriptionId": 1 } }
+          }
+          const wire = yield* Codecs.coders(stateless.clientRequests[method]!).result.encode(results[method] as never)
+          assert.strictEqual("cacheScope" in (wire as object), MethodInfo.ofRequest(method)?.cacheable === true, method)
         }
-        const wire = yield* Codecs.coders(stateless.clientRequests[method]!).result.encode(results[method] as never)
-        assert.strictEqual("cacheScope" in (wire as object), MethodInfo.ofRequest(method)?.cacheable === true, method)
-      }
-    })
+      })
   )
 
-  it("says of methods that 2026-07-28 removed that they need a session, or are the handshake and ping", () => {
+  it("The table of methods says of methods that 2026-07-28 removed that they need a session, or are the handshake and ping", () => {
     const gone = names([MethodInfo.clientRequests]).filter((method) => !(method in stateless.clientRequests))
     assert.deepStrictEqual(
       gone.filter((method) => MethodInfo.ofRequest(method)?.needsSession !== true),
@@ -63,7 +65,7 @@ describe("The table of methods", () => {
     )
   })
 
-  it("marks as paginated the methods that list", () => {
+  it("The table of methods marks as paginated the methods that list", () => {
     const paginated = names([MethodInfo.clientRequests]).filter(
       (method) => MethodInfo.ofRequest(method)?.paginated === true
     )
@@ -73,7 +75,7 @@ describe("The table of methods", () => {
     )
   })
 
-  it("names only cacheable methods as stale", () => {
+  it("The table of methods names only cacheable methods as stale", () => {
     const stale = Object.values(MethodInfo.serverNotifications).flatMap(
       (info: MethodInfo.ServerNotificationInfo) => info.stale ?? []
     )
@@ -90,7 +92,7 @@ describe("The table of methods", () => {
     )
   })
 
-  it("has no row for a name of Object.prototype", () => {
+  it("The table of methods has no row for a name of Object.prototype", () => {
     assert.isUndefined(MethodInfo.ofRequest("constructor"))
     assert.isUndefined(MethodInfo.ofServerNotification("toString"))
   })
@@ -105,13 +107,16 @@ describe("missingCapability", () => {
     tools: {}
   }
 
-  it.each(Object.entries(MethodInfo.clientRequests))("of %s is its capability where nothing is declared", (_, info) => {
-    const { capability } = info
-    assert.strictEqual(MethodInfo.missingCapability(info, {}, { completionsDeclared: true }), capability)
-    assert.isUndefined(MethodInfo.missingCapability(info, all, { completionsDeclared: true }))
-  })
+  it.each(Object.entries(MethodInfo.clientRequests))(
+    "The missing capability of %s is the capability of the method where no capability is declared",
+    (_, info) => {
+      const { capability } = info
+      assert.strictEqual(MethodInfo.missingCapability(info, {}, { completionsDeclared: true }), capability)
+      assert.isUndefined(MethodInfo.missingCapability(info, all, { completionsDeclared: true }))
+    }
+  )
 
-  it("of resources/subscribe is missing where resources are declared without subscriptions", () => {
+  it("The capability of resources/subscribe is missing where resources are declared without subscriptions", () => {
     const info = MethodInfo.clientRequests["resources/subscribe"]
     assert.strictEqual(
       MethodInfo.missingCapability(info, { resources: {} }, { completionsDeclared: true }),
@@ -119,7 +124,7 @@ describe("missingCapability", () => {
     )
   })
 
-  it("of completion/complete is not missing in a revision that has no such declaration", () => {
+  it("The capability of completion/complete is not missing in a revision that has no such declaration", () => {
     const info = MethodInfo.clientRequests["completion/complete"]
     assert.isUndefined(MethodInfo.missingCapability(info, {}, { completionsDeclared: false }))
   })

@@ -42,8 +42,8 @@ const listed: { readonly [version: string]: { asks?: ReadonlyArray<string>; tell
 
 const names = (table: object) => Object.keys(table).toSorted()
 
-describe("the methods of a revision", () => {
-  it("are listed here for every stateful revision", () => {
+describe("The methods of a revision", () => {
+  it("The methods of every stateful revision are listed here", () => {
     assert.deepStrictEqual(
       Revision.stateful.map((revision) => revision.version),
       Object.keys(listed)
@@ -52,7 +52,7 @@ describe("the methods of a revision", () => {
 
   for (const revision of Revision.stateful) {
     const { asks = [], tells = [] } = listed[revision.version] ?? {}
-    it(`${revision.version} has the methods of its published schema, and no others`, () => {
+    it(`The revision ${revision.version} has the methods of its published schema, and no others`, () => {
       assert.deepStrictEqual(names(revision.clientRequests), clientRequests)
       assert.deepStrictEqual(names(revision.serverRequests), [...serverRequests, ...asks].toSorted())
       assert.deepStrictEqual(names(revision.clientNotifications), clientNotifications)
@@ -60,7 +60,7 @@ describe("the methods of a revision", () => {
     })
   }
 
-  it("2026-07-28 has the methods of its published schema, and no others", () => {
+  it("The revision 2026-07-28 has the methods of its published schema, and no others", () => {
     const july = Revision.get("2026-07-28")!
     const gone = ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"]
     const kept = clientRequests.filter((method) => !gone.includes(method))
@@ -71,7 +71,7 @@ describe("the methods of a revision", () => {
     assert.deepStrictEqual(names(july.serverNotifications), told.toSorted())
   })
 
-  it("share a codec where revisions do not differ", () => {
+  it("Revisions share a codec where they do not differ", () => {
     const [first, second, third, fourth] = Revision.stateful
     assert.strictEqual(first?.clientRequests["tools/call"]?.params, fourth?.clientRequests["tools/call"]?.params)
     assert.strictEqual(first?.clientRequests["prompts/list"]?.result, second?.clientRequests["prompts/list"]?.result)

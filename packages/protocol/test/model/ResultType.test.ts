@@ -30,8 +30,8 @@ const cacheable = new Set<string>([
   "tools/list"
 ])
 
-describe("a result of 2026-07-28", () => {
-  it("has a case here for every method", () => {
+describe("A result of 2026-07-28", () => {
+  it("Every method of 2026-07-28 has a result in these tests", () => {
     assert.deepStrictEqual(Object.keys(results).toSorted(), Object.keys(revision.clientRequests).toSorted())
   })
 
@@ -42,7 +42,7 @@ describe("a result of 2026-07-28", () => {
     const hints = cacheable.has(method) ? { ttlMs: 0, cacheScope: "private" } : {}
 
     it(
-      `of ${method} is marked as complete, and carries hints only if it may be cached`,
+      `A result of ${method} is marked as complete, and carries hints only if the method is cacheable`,
       verifies("json-rpc.result.type-included", "caching.hints.included"),
       () => {
         assert.deepStrictEqual(write(result), { ...result, ...hints, resultType: "complete" })
@@ -51,7 +51,7 @@ describe("a result of 2026-07-28", () => {
     )
 
     it(
-      `of ${method} is read with its mark or without, and never of another type`,
+      `A result of ${method} is read with its mark or without, and never of another type`,
       verifies("json-rpc.result.type-absent", "json-rpc.result.type-unknown"),
       () => {
         assert.strictEqual(read(result), result)
@@ -63,13 +63,17 @@ describe("a result of 2026-07-28", () => {
     )
   }
 
-  it("lives a whole number of milliseconds that is not negative", verifies("caching.ttl.not-negative"), () => {
-    const write = Schema.encodeUnknownSync(codec("tools/list"))
-    const ttl = (ttlMs: number) => (write({ tools: [], ttlMs, cacheScope: "public" }) as { ttlMs: number }).ttlMs
-    assert.deepStrictEqual([0, 1000, 1.9, -1, -0.5, 1e300].map(ttl), [0, 1000, 1, 0, 0, Number.MAX_SAFE_INTEGER])
-  })
+  it(
+    "The time to live of a result is a whole number of milliseconds that is not negative",
+    verifies("caching.ttl.not-negative"),
+    () => {
+      const write = Schema.encodeUnknownSync(codec("tools/list"))
+      const ttl = (ttlMs: number) => (write({ tools: [], ttlMs, cacheScope: "public" }) as { ttlMs: number }).ttlMs
+      assert.deepStrictEqual([0, 1000, 1.9, -1, -0.5, 1e300].map(ttl), [0, 1000, 1, 0, 0, Number.MAX_SAFE_INTEGER])
+    }
+  )
 
-  it("keeps the hints that it has", () => {
+  it("A result keeps the caching hints that it has", () => {
     const hinted = { tools: [], ttlMs: 5, cacheScope: "public" }
     assert.deepStrictEqual(Schema.encodeUnknownSync(codec("tools/list"))(hinted), {
       ...hinted,
@@ -77,19 +81,19 @@ describe("a result of 2026-07-28", () => {
     })
   })
 
-  it("that asks for input carries no hints", verifies("caching.hints.not-interim"), () => {
+  it("A result that asks for input carries no hints", verifies("caching.hints.not-interim"), () => {
     const asking = { resultType: "input_required", requestState: "s" }
     assert.deepStrictEqual(Schema.encodeUnknownSync(inputRequired)(asking), asking)
   })
 
-  it("is not known to the revisions before", () => {
+  it("A result of an older revision has no type", () => {
     const { result } = Revision.latestStateful.clientRequests["tools/call"]!
     assert.deepStrictEqual(Schema.encodeSync(result)({ content: [] }), { content: [] })
   })
 })
 
-describe("the type of a result", () => {
-  it("is told from the wire", () => {
+describe("The type of a result", () => {
+  it("The type of a result is read from the wire", () => {
     assert.strictEqual(ResultType.of({}), "complete")
     assert.strictEqual(ResultType.of({ resultType: "task" }), "task")
     assert.isTrue(ResultType.isInputRequired({ resultType: "input_required" }))
@@ -98,7 +102,7 @@ describe("the type of a result", () => {
     }
   })
 
-  it("is put on and taken off without touching anything else", () => {
+  it("The type of a result is put on and taken off without another change", () => {
     const wire = { a: [1] }
     assert.deepStrictEqual(ResultType.complete(wire), { a: [1], resultType: "complete" })
     assert.deepStrictEqual(ResultType.unmarked(ResultType.complete(wire)), wire)

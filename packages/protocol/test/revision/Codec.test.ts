@@ -66,13 +66,13 @@ const withUnknown = (value: unknown, key: string, closed = false): unknown => {
 const notWritable = /^MCP [0-9-]+ cannot say /
 
 for (const revision of Revision.all) {
-  describe(`the codecs of ${revision.version}`, () => {
+  describe(`The codecs of ${revision.version}`, () => {
     for (const { name, codec, strict, declare } of codecs(revision)) {
       const read = Schema.decodeUnknownSync(codec)
       const write = Schema.encodeUnknownSync(codec)
 
       it.prop(
-        `${name}: what arrives leaves again, with its unknown fields`,
+        `The codec ${name} of ${revision.version} writes again what it reads, with unknown fields`,
         [strict, Schema.String],
         ([value, key]) => {
           assert.deepStrictEqual(write(read(value)), value)
@@ -85,7 +85,7 @@ for (const revision of Revision.all) {
       const isStrict = Schema.decodeUnknownResult(strict, { onExcessProperty: "error" })
       const tryWrite = Schema.encodeUnknownResult(codec)
       it.prop(
-        `${name}: whatever the model knows is read, and written in the words of ${revision.version} or refused`,
+        `The codec ${name} of ${revision.version} reads all values of the model, and writes them in valid form or refuses them`,
         [canonical.get(name)!],
         ([value]) => {
           assert.deepStrictEqual(read(value), value)

@@ -7,15 +7,15 @@ import { answer, ask, audio, called, cases, client, hello, icons, tool, toolUse 
 const before = (since: Revision.Version): Revision.Revision =>
   Revision.stateful.findLast((revision) => revision.version < since)!
 
-describe("a value that an older revision lacks", () => {
-  it("has exactly one case here for each row of the table", () => {
+describe("A value that an older revision lacks", () => {
+  it("Each row of the table of downgrades has exactly one case in these tests", () => {
     const rows = table.map((row) => `${row.type}.${row.field ?? "*"} ${row.how} before ${row.since}`)
     const tested = cases.map(({ row, how, since }) => `${row} ${how} before ${since}`)
     assert.deepStrictEqual(tested.toSorted(), rows.toSorted())
   })
 
   for (const { row, since, how, place, say, gets, refused } of cases) {
-    it(`${row} before ${since}: ${how}`, () => {
+    it(`The downgrade of ${row} before ${since} is ${how}`, () => {
       const { value, write } = place(say)
       const older = before(since)
       if (refused === undefined) assert.deepStrictEqual(write(older), place(gets ?? {}).value)
@@ -34,7 +34,7 @@ describe("a value that an older revision lacks", () => {
   const june = Revision.get("2025-06-18")!
   const first = Revision.get("2024-11-05")!
 
-  it("is written as text inside prompts and sampled messages too, with its annotations", () => {
+  it("An audio block is written as text inside prompts and sampled messages of older revisions, with its annotations", () => {
     const annotations = { audience: ["user"], priority: 0.5 }
     const messages = [{ role: "user", content: { ...audio, annotations: { ...annotations, lastModified: "x" } } }]
     const spoken = { type: "text", text: "[audio: audio/wav, 4 bytes]", annotations }
@@ -47,7 +47,7 @@ describe("a value that an older revision lacks", () => {
     })
   })
 
-  it("keeps unknown fields, next to those that are left out", () => {
+  it("A downgrade keeps unknown fields beside the fields that it leaves out", () => {
     const value = tool({ ...icons, "x-mine": { deep: [1] }, annotations: { "x-hint": true } }).write
     assert.deepStrictEqual(value(first), {
       tools: [{ name: "t", inputSchema: { type: "object" }, "x-mine": { deep: [1] } }]
@@ -57,7 +57,7 @@ describe("a value that an older revision lacks", () => {
     })
   })
 
-  it("is dropped with structured content only where text tells the same", () => {
+  it("Structured content is left out only where text tells the same", () => {
     const say = { structuredContent: { a: 1 } }
     assert.deepStrictEqual(called({ content: [], ...say }).write(first), {
       content: [{ type: "text", text: `{"a":1}` }]
@@ -66,7 +66,7 @@ describe("a value that an older revision lacks", () => {
     assert.deepStrictEqual(called({ content: [hello], ...say }).write(june), { content: [hello], ...say })
   })
 
-  it("of several sampled blocks is unwrapped if it is one, and refused if not all are text", () => {
+  it("A sampled message of several blocks is unwrapped if it has one block, and refused unless all are text", () => {
     assert.deepStrictEqual(answer({ content: [audio] }).write(june), answer({ content: audio }).value)
     assert.throws(
       () => answer({ content: [hello, audio] }).write(june),
@@ -78,7 +78,7 @@ describe("a value that an older revision lacks", () => {
     )
   })
 
-  it("declares elicitation to older servers only if forms are among it", () => {
+  it("A client declares elicitation to older servers only with forms", () => {
     assert.deepStrictEqual(
       client({ elicitation: { form: {}, url: {} } }).write(june),
       client({ elicitation: {} }).value

@@ -72,21 +72,21 @@ const cases: ReadonlyArray<Case> = [
   }
 ]
 
-describe("a value that 2026-07-28 no longer has", () => {
-  it("has exactly one case here for each row of the table", () => {
+describe("A value that 2026-07-28 no longer has", () => {
+  it("Each row of the table of removals has exactly one case in these tests", () => {
     const rows = removed.map((row) => `${row.type}.${row.field ?? "*"} ${row.how}`)
     assert.deepStrictEqual(cases.map(({ row }) => row).toSorted(), rows.toSorted())
     assert.isTrue(removed.every((row) => row.since === "2026-07-28"))
   })
 
   for (const { row, write, say, gets, refused } of cases) {
-    it(`${row} from 2026-07-28 on`, () => {
+    it(`The removal ${row} applies from 2026-07-28 on`, () => {
       if (refused === undefined) assert.deepStrictEqual(write(say), gets)
       else assert.throws(() => write(say), refused)
     })
   }
 
-  it("is still said by the revisions that have it", () => {
+  it("A value that 2026-07-28 removed is still written by the revisions that have it", () => {
     const november = Revision.get("2025-11-25")!
     const page = { ...url, elicitationId: "1" }
     assert.strictEqual(write(november.serverRequests["elicitation/create"]?.params, page), page)
@@ -94,20 +94,24 @@ describe("a value that 2026-07-28 no longer has", () => {
     assert.strictEqual(write(november.serverRequests["elicitation/create"]?.params, choice), choice)
   })
 
-  it("is still read", () => {
+  it("A value that 2026-07-28 removed is still read", () => {
     const read = Schema.decodeUnknownSync(july.serverRequests["elicitation/create"]!.params)
     const choice = form(named)
     assert.deepStrictEqual(read(choice), choice as never)
   })
 
-  it("asks for a page without an elicitationId, also inside a result", verifies("elicitation.url.fields"), () => {
-    const asking = (params: Fields) => ({
-      resultType: "input_required",
-      inputRequests: { a: { method: "elicitation/create", params } }
-    })
-    assert.deepStrictEqual(write(inputRequired, asking({ ...url, elicitationId: "1" })), asking(url))
-    for (const key of ["message", "url"]) {
-      assert.throws(() => write(inputRequired, asking({ ...url, [key]: undefined })), /Expected/)
+  it(
+    "A question for a page in 2026-07-28 has no elicitationId, also inside a result",
+    verifies("elicitation.url.fields"),
+    () => {
+      const asking = (params: Fields) => ({
+        resultType: "input_required",
+        inputRequests: { a: { method: "elicitation/create", params } }
+      })
+      assert.deepStrictEqual(write(inputRequired, asking({ ...url, elicitationId: "1" })), asking(url))
+      for (const key of ["message", "url"]) {
+        assert.throws(() => write(inputRequired, asking({ ...url, [key]: undefined })), /Expected/)
+      }
     }
-  })
+  )
 })

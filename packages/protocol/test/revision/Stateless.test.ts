@@ -36,8 +36,8 @@ const sampling = {
 const roots = { method: "roots/list" }
 const asking = { resultType: "input_required", inputRequests: { floor: elicitation, "2": sampling, dirs: roots } }
 
-describe("the revision 2026-07-28", () => {
-  it("is found by its name, and negotiated by no handshake", () => {
+describe("The revision 2026-07-28", () => {
+  it("The revision 2026-07-28 is found by its name, and negotiated by no handshake", () => {
     assert.strictEqual(Revision.get("2026-07-28"), revision)
     assert.deepStrictEqual(
       Revision.stateless.map(({ era, version }) => [version, era]),
@@ -47,7 +47,7 @@ describe("the revision 2026-07-28", () => {
     assert.strictEqual(Revision.latestStateful.version, "2025-11-25")
   })
 
-  it("differs from the one before in few rules", () => {
+  it("The revision 2026-07-28 differs from 2025-11-25 in few rules", () => {
     const { anyStructuredContent, extensions, missingCapability, polling, resourceNotFound, tasks, ...same } =
       revision.rules
     const before = Revision.latestStateful.rules
@@ -69,7 +69,7 @@ describe("the revision 2026-07-28", () => {
     )
   })
 
-  it("reads what a request declares, and nothing less", () => {
+  it("The declarations of a request in 2026-07-28 are read, and a request without them is refused", () => {
     assert.isTrue(survives(declaration, meta))
     assert.isTrue(survives(declaration, { ...meta, progressToken: 0, "com.example/a": null }))
     for (const key of ["io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"]) {
@@ -80,7 +80,7 @@ describe("the revision 2026-07-28", () => {
     assert.isTrue(isRefused(declaration, undefined))
   })
 
-  it("tells what a server speaks and offers", () => {
+  it("A result of server/discover in 2026-07-28 has the versions and capabilities of a server", () => {
     assert.isTrue(
       survives(revision.clientRequests["server/discover"]!.result, {
         resultType: "complete",
@@ -94,7 +94,7 @@ describe("the revision 2026-07-28", () => {
     )
   })
 
-  it("opens, acknowledges and ends a subscription", () => {
+  it("The revision 2026-07-28 opens, acknowledges and ends a subscription", () => {
     const { params, result } = revision.clientRequests["subscriptions/listen"]!
     const notifications = { toolsListChanged: true, promptsListChanged: false, resourceSubscriptions: ["a:b"] }
     const mine = (id: unknown) => ({ _meta: { "io.modelcontextprotocol/subscriptionId": id } })
@@ -115,21 +115,25 @@ describe("the revision 2026-07-28", () => {
     assert.isTrue(isRefused(result, {}))
   })
 
-  it("asks for input, one of three kinds", verifies("mrtr.questions.kinds"), () => {
-    assert.isTrue(survives(inputRequired, { ...asking, requestState: "opaque", _meta: { a: 1 } }))
-    for (const question of [
-      { method: "ping" },
-      { method: "elicitation/create" },
-      { params: elicitation.params },
-      null
-    ]) {
-      const other = { ...asking, inputRequests: { a: question } }
-      assert.isTrue(isRefused(inputRequired, other))
-      assert.throws(() => Schema.encodeUnknownSync(inputRequired)(other), /Expected|Missing/)
+  it(
+    "A result that asks for input in 2026-07-28 has questions of three kinds",
+    verifies("mrtr.questions.kinds"),
+    () => {
+      assert.isTrue(survives(inputRequired, { ...asking, requestState: "opaque", _meta: { a: 1 } }))
+      for (const question of [
+        { method: "ping" },
+        { method: "elicitation/create" },
+        { params: elicitation.params },
+        null
+      ]) {
+        const other = { ...asking, inputRequests: { a: question } }
+        assert.isTrue(isRefused(inputRequired, other))
+        assert.throws(() => Schema.encodeUnknownSync(inputRequired)(other), /Expected|Missing/)
+      }
     }
-  })
+  )
 
-  it("has questions, or asks for another try", verifies("mrtr.result.not-empty"), () => {
+  it("A result that asks for input in 2026-07-28 has questions or a state", verifies("mrtr.result.not-empty"), () => {
     assert.isTrue(survives(inputRequired, { resultType: "input_required", requestState: "" }))
     assert.isTrue(survives(inputRequired, { resultType: "input_required", inputRequests: {} }))
     assert.isTrue(isRefused(inputRequired, { resultType: "input_required" }))
@@ -137,7 +141,7 @@ describe("the revision 2026-07-28", () => {
     assert.isTrue(isRefused(inputRequired, { resultType: "complete", requestState: "s" }))
   })
 
-  it("takes answers with the next request, without decoding them", () => {
+  it("A request of 2026-07-28 takes the answers to questions without decoding them", () => {
     const answers = { inputResponses: { floor: { action: "accept", content: { floor: 3 } }, "?": { a: 1 } } }
     assert.isTrue(
       survives(revision.clientRequests["tools/call"]!.params, {
@@ -157,7 +161,7 @@ describe("the revision 2026-07-28", () => {
     assert.isTrue(isRefused(revision.clientRequests["tools/call"]!.params, { name: "lift", requestState: {} }))
   })
 
-  it("has structured content of any JSON type, and output schemas with any root", () => {
+  it("A tool of 2026-07-28 has structured content of any JSON type, and an output schema with any root", () => {
     for (const structuredContent of [[1], "a", 0, false, null, { a: 1 }]) {
       const wire = { resultType: "complete", content: [], structuredContent }
       assert.isTrue(survives(revision.clientRequests["tools/call"]!.result, wire))
@@ -174,10 +178,10 @@ describe("the revision 2026-07-28", () => {
   })
 })
 
-describe("an error of 2026-07-28", () => {
+describe("An error of 2026-07-28", () => {
   const plain = ({ code, data, message }: McpError.McpError) => ({ code, data, message })
 
-  it("lists the capabilities that a request lacks", () => {
+  it("The error -32021 of 2026-07-28 lists the capabilities that a request lacks", () => {
     assert.deepStrictEqual(plain(McpError.missingClientCapability({ elicitation: { url: {} }, roots: {} })), {
       code: -32021,
       message: "The client did not declare: elicitation, roots",
@@ -185,7 +189,7 @@ describe("an error of 2026-07-28", () => {
     })
   })
 
-  it("lists the versions that are served", () => {
+  it("The error -32022 of 2026-07-28 lists the versions that are served", () => {
     assert.deepStrictEqual(plain(McpError.unsupportedProtocolVersion(["2026-07-28"], "1900-01-01")), {
       code: -32022,
       message: "Unsupported protocol version: 1900-01-01",
@@ -193,7 +197,7 @@ describe("an error of 2026-07-28", () => {
     })
   })
 
-  it("says how a header differs", () => {
+  it("The error -32020 of 2026-07-28 says how a header differs", () => {
     assert.deepStrictEqual(plain(McpError.headerMismatch("Mcp-Name is a, the body says b")), {
       code: -32020,
       message: "Header mismatch: Mcp-Name is a, the body says b",

@@ -179,13 +179,13 @@ describe("JsonSchema.fromSchema", () => {
     ]
   ]
   for (const [what, schema, document] of cases) {
-    it(`advertises ${what}`, () => {
+    it(`JsonSchema.fromSchema advertises ${what}`, () => {
       assert.deepStrictEqual(JsonSchema.fromSchema(schema), document)
       validator(schema)
     })
   }
 
-  it("shares named schemas in $defs, also where one of them is optional", () => {
+  it("JsonSchema.fromSchema shares named schemas in $defs, also where one of them is optional", () => {
     const document = JsonSchema.fromSchema(
       Schema.Struct({ a: Person, b: Schema.Array(Person), c: Schema.optionalKey(Person) })
     )
@@ -197,7 +197,7 @@ describe("JsonSchema.fromSchema", () => {
     assert.deepStrictEqual(Object.keys(Object(document["$defs"])), ["PersonEncoded"])
   })
 
-  it("throws a typed defect for keys that JSON does not have", () => {
+  it("JsonSchema.fromSchema throws a typed defect for keys that JSON does not have", () => {
     assert.throws(
       () => JsonSchema.fromSchema(Schema.Struct({ [Symbol.for("s")]: Schema.String })),
       JsonSchema.InvalidToolSchema
@@ -206,13 +206,17 @@ describe("JsonSchema.fromSchema", () => {
 })
 
 describe("JsonSchema.input and output", () => {
-  it("put type: object at the root of a union of objects", verifies("tools.definition.input-schema-object"), () => {
-    const either = Schema.Union([Schema.Struct({ a: Schema.String }), Person])
-    const document = JsonSchema.input(either)
-    assert.strictEqual(document.type, "object")
-    assert.lengthOf(document["anyOf"] as Array<unknown>, 2)
-    assert.isTrue(JsonSchema.output(either).isObject)
-  })
+  it(
+    "JsonSchema.input puts type: object at the root of a union of objects",
+    verifies("tools.definition.input-schema-object"),
+    () => {
+      const either = Schema.Union([Schema.Struct({ a: Schema.String }), Person])
+      const document = JsonSchema.input(either)
+      assert.strictEqual(document.type, "object")
+      assert.lengthOf(document["anyOf"] as Array<unknown>, 2)
+      assert.isTrue(JsonSchema.output(either).isObject)
+    }
+  )
 
   for (const [what, schema] of [
     ["a string", Schema.String],
@@ -220,7 +224,7 @@ describe("JsonSchema.input and output", () => {
     ["an array", Schema.Array(Schema.Struct({}))],
     ["a union with something else", Schema.NullOr(Schema.Struct({}))]
   ] as const) {
-    it(`do not take ${what} for an object`, () => {
+    it(`JsonSchema.input and output do not take ${what} for an object`, () => {
       assert.throws(() => JsonSchema.input(schema), JsonSchema.InvalidToolSchema)
       const output = JsonSchema.output(schema)
       assert.isFalse(output.isObject)
@@ -228,12 +232,16 @@ describe("JsonSchema.input and output", () => {
     })
   }
 
-  it("say that a tool without parameters takes only empty objects", verifies("tools.definition.no-parameters"), () => {
-    assert.deepStrictEqual(JsonSchema.input(Schema.Struct({})), { type: "object", additionalProperties: false })
-    assert.deepStrictEqual(JsonSchema.input(Schema.Record(Schema.String, Schema.Unknown)), { type: "object" })
-  })
+  it(
+    "JsonSchema.input says that a tool without parameters takes only empty objects",
+    verifies("tools.definition.no-parameters"),
+    () => {
+      assert.deepStrictEqual(JsonSchema.input(Schema.Struct({})), { type: "object", additionalProperties: false })
+      assert.deepStrictEqual(JsonSchema.input(Schema.Record(Schema.String, Schema.Unknown)), { type: "object" })
+    }
+  )
 
-  it("take structs, records, classes and recursive schemas", () => {
+  it("JsonSchema.input and output take structs, records, classes and recursive schemas for objects", () => {
     for (const schema of [Schema.Struct({}), Schema.Record(Schema.String, Schema.Unknown), Person, Tree]) {
       assert.strictEqual(JsonSchema.input(schema).type, "object")
       assert.isTrue(JsonSchema.output(schema).isObject)
@@ -242,7 +250,7 @@ describe("JsonSchema.input and output", () => {
 })
 
 describe("JsonSchema.codec", () => {
-  it.effect("leaves undefined fields out and reads their absence, but not null", () =>
+  it.effect("JsonSchema.codec leaves undefined fields out and reads their absence, but not null", () =>
     Effect.gen(function* () {
       const codec = JsonSchema.codec(
         Schema.Struct({ a: Schema.optional(Schema.Date), b: Schema.optional(Schema.Number) })
@@ -254,7 +262,7 @@ describe("JsonSchema.codec", () => {
     })
   )
 
-  it.effect("refuses numbers that JSON cannot hold, in both directions", () =>
+  it.effect("JsonSchema.codec refuses numbers that JSON cannot hold, in both directions", () =>
     Effect.gen(function* () {
       const codec = JsonSchema.codec(Schema.Struct({ n: Schema.Number }))
       assert.isTrue(Exit.isFailure(yield* Effect.exit(Schema.decodeUnknownEffect(codec)({ n: "Infinity" }))))
@@ -262,14 +270,16 @@ describe("JsonSchema.codec", () => {
     })
   )
 
-  it.effect("drops fields that the schema does not have, and reads no array or string as an empty struct", () =>
-    Effect.gen(function* () {
-      const codec = JsonSchema.codec(Schema.Struct({ e: Schema.Struct({}) }))
-      assert.deepStrictEqual(yield* Schema.decodeUnknownEffect(codec)({ e: { x: 1 }, y: 2 }), { e: {} })
-      for (const e of [[], "", 1, null]) {
-        assert.isTrue(Exit.isFailure(yield* Effect.exit(Schema.decodeUnknownEffect(codec)({ e }))))
-      }
-    })
+  it.effect(
+    "JsonSchema.codec drops fields that the schema does not have, and reads no array or string as an empty struct",
+    () =>
+      Effect.gen(function* () {
+        const codec = JsonSchema.codec(Schema.Struct({ e: Schema.Struct({}) }))
+        assert.deepStrictEqual(yield* Schema.decodeUnknownEffect(codec)({ e: { x: 1 }, y: 2 }), { e: {} })
+        for (const e of [[], "", 1, null]) {
+          assert.isTrue(Exit.isFailure(yield* Effect.exit(Schema.decodeUnknownEffect(codec)({ e }))))
+        }
+      })
   )
 })
 
@@ -372,7 +382,7 @@ const mutate = (json: unknown, at: number, replacement: unknown): unknown => {
 
 describe("JsonSchema, by generated schemas", () => {
   it.effect.prop(
-    "advertises what it encodes, validly, and reads it back",
+    "JsonSchema.codec encodes values that the advertised schema admits, and reads them back",
     { sample: sample(plans(false)) },
     ({ sample: [plan, value] }) =>
       Effect.gen(function* () {
@@ -388,7 +398,7 @@ describe("JsonSchema, by generated schemas", () => {
   )
 
   it.effect.prop(
-    "decodes exactly what the advertised schema admits, where JSON Schema can say it",
+    "JsonSchema.codec decodes exactly what the advertised schema admits, where JSON Schema can say it",
     {
       sample: sample(plans(true)),
       at: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 12 })),
@@ -437,7 +447,7 @@ describe("JsonSchema.elicitation", () => {
     site: Schema.URL
   })
 
-  it("says everything that the restricted schema of 2025-11-25 can say", () => {
+  it("JsonSchema.elicitation says everything that the restricted schema of 2025-11-25 can say", () => {
     const form = Result.getOrThrow(JsonSchema.elicitation(Form))
     assert.deepStrictEqual<unknown>(form.properties, {
       name: {
@@ -502,7 +512,7 @@ describe("JsonSchema.elicitation", () => {
     assert.deepStrictEqual(Object.keys(form), ["type", "properties", "required"])
   })
 
-  it.effect("asks for what the codec reads", () =>
+  it.effect("JsonSchema.elicitation asks for what the codec reads", () =>
     Effect.gen(function* () {
       const Short = Schema.Struct({
         when: Schema.Date,
@@ -519,7 +529,7 @@ describe("JsonSchema.elicitation", () => {
     })
   )
 
-  it("takes named schemas for fields and for items", () => {
+  it("JsonSchema.elicitation takes named schemas for fields and for items", () => {
     const Size = Schema.Literals(["s", "m"]).annotate({ identifier: "Size" })
     const form = Result.getOrThrow(JsonSchema.elicitation(Schema.Struct({ one: Size, some: Schema.Array(Size) })))
     assert.deepStrictEqual(form.properties, {
@@ -548,7 +558,7 @@ describe("JsonSchema.elicitation", () => {
     ["symbol keys", Schema.Struct({ [Symbol.for("s")]: Schema.String }), ""]
   ]
   for (const [what, schema, field] of refused) {
-    it(`refuses ${what} with a typed error that names the field`, () => {
+    it(`JsonSchema.elicitation refuses ${what} with a typed error that names the field`, () => {
       const error = Option.getOrThrow(Result.getFailure(JsonSchema.elicitation(schema)))
       assert.strictEqual(error._tag, "InvalidElicitationSchema")
       assert.strictEqual(error.field, field)

@@ -125,7 +125,7 @@ describe("JsonSchemaValidator", () => {
     ]
   ]
   for (const [what, schema, valid, invalid] of cases) {
-    it(`reads ${what}`, () => {
+    it(`JsonSchemaValidator reads ${what}`, () => {
       const validate = compile(schema)
       for (const value of valid) assert.deepStrictEqual(validate(value), [], JSON.stringify(value))
       for (const value of invalid) assert.isNotEmpty(validate(value), JSON.stringify(value))
@@ -133,7 +133,7 @@ describe("JsonSchemaValidator", () => {
   }
 
   it(
-    "takes a schema for 2020-12 unless it declares another dialect",
+    "JsonSchemaValidator takes a schema for 2020-12 unless it declares another dialect",
     verifies("json-schema.dialect.default", "json-schema.dialect.validated"),
     () => {
       const tuple = { prefixItems: [{ type: "string" }] }
@@ -143,12 +143,12 @@ describe("JsonSchemaValidator", () => {
     }
   )
 
-  it("asserts formats when asked to, and ignores unknown ones", () => {
+  it("JsonSchemaValidator asserts formats when the option says so, and ignores unknown formats", () => {
     assert.isNotEmpty(compile({ format: "email" }, { formats: true })("no email"))
     assert.deepStrictEqual(compile({ format: "unheard-of" }, { formats: true })("x"), [])
   })
 
-  it("says where and what is wrong, shortly", () => {
+  it("JsonSchemaValidator says where and what is wrong, shortly", () => {
     const validate = compile({
       type: "object",
       properties: {
@@ -170,7 +170,7 @@ describe("JsonSchemaValidator", () => {
     assert.deepStrictEqual(compile(false)(1), [{ path: "", message: "False boolean schema." }])
   })
 
-  it("reports at most ten violations of at most 200 characters, of however many", () => {
+  it("JsonSchemaValidator reports at most ten violations of at most 200 characters, however many a value has", () => {
     const violations = compile({ items: { enum: ["x".repeat(1000)] } })(Array.from({ length: 200_000 }, () => 1))
     assert.isAtMost(violations.length, 10)
     assert.isNotEmpty(violations)
@@ -212,7 +212,7 @@ describe("JsonSchemaValidator", () => {
   ]
   for (const [what, schema, path, reason] of refused) {
     it(
-      `refuses ${what} when it compiles, with a typed error`,
+      `JsonSchemaValidator refuses ${what} when it compiles, with a typed error`,
       what === "other dialects"
         ? verifies("json-schema.dialect.unsupported")
         : what === "remote references"
@@ -227,7 +227,7 @@ describe("JsonSchemaValidator", () => {
     )
   }
 
-  it("bounds the depth of schemas and of values", () => {
+  it("JsonSchemaValidator bounds the depth of schemas and of values", () => {
     assert.isTrue(Result.isSuccess(JsonSchemaValidator.compile(nested(64, (items) => ({ items })))))
     assert.match(refusal(nested(65, (items) => ({ items }))).reason, /deeper than 64/)
     assert.match(
@@ -242,13 +242,13 @@ describe("JsonSchemaValidator", () => {
     assert.strictEqual(validate(nested(100_000, (a) => ({ a })))[0]?.message, "Is nested too deeply.")
   })
 
-  it("bounds chains of references, and the number of subschemas", () => {
+  it("JsonSchemaValidator bounds chains of references, and the number of subschemas", () => {
     assert.isTrue(Result.isSuccess(JsonSchemaValidator.compile(chain(60))))
     assert.match(refusal(chain(5000)).reason, /64 steps/)
     assert.match(refusal({ allOf: Array.from({ length: 20_000 }, () => ({})) }).reason, /10000 subschemas/)
   })
 
-  it("stops a small schema that would take exponential time", () => {
+  it("JsonSchemaValidator stops a small schema that would take exponential time", () => {
     const defs = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [i, i === 29 ? {} : level(i)]))
     assert.match(compile({ $ref: "#/$defs/0", $defs: defs })(1)[0]?.message ?? "", /too complex/)
     // The same through the value: every level of it doubles the work.
@@ -258,14 +258,14 @@ describe("JsonSchemaValidator", () => {
     assert.deepStrictEqual(validate(nested(6, (a) => ({ a }))), [])
   })
 
-  it("does not compare very long arrays item by item", () => {
+  it("JsonSchemaValidator does not compare very long arrays item by item", () => {
     const validate = compile({ properties: { a: { uniqueItems: true } } })
     const { maxUniqueItems } = JsonSchemaValidator
     assert.strictEqual(validate({ a: Array.from({ length: maxUniqueItems + 1 }, (_, i) => i) })[0]?.path, "/a")
     assert.deepStrictEqual(validate({ a: Array.from({ length: maxUniqueItems }, (_, i) => i) }), [])
   })
 
-  it("says of values that are not JSON where they are not", () => {
+  it("JsonSchemaValidator says where a value is not JSON", () => {
     const validate = compile(true)
     assert.deepStrictEqual(validate(undefined), [{ path: "", message: "Is not JSON." }])
     assert.strictEqual(validate({ a: [1, Number.NaN] })[0]?.path, "/a/1")
@@ -273,7 +273,7 @@ describe("JsonSchemaValidator", () => {
     assert.match(validate({ a: { "\ud800": 1 } })[0]?.message ?? "", /no Unicode text/)
   })
 
-  it("leaves the schema it is given as it is", () => {
+  it("JsonSchemaValidator leaves its schema unchanged", () => {
     const schema = Object.freeze({ $ref: "#/$defs/a", $defs: Object.freeze({ a: Object.freeze({ type: "string" }) }) })
     const before = JSON.stringify(schema)
     assert.deepStrictEqual(compile(schema)("a"), [])

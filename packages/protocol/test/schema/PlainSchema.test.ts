@@ -42,8 +42,8 @@ const recipe = Arbitrary.schema(
   )
 )
 
-describe("a plain schema", () => {
-  it.prop("has a JSON form whose root is an object and that asks for no header", [recipe], ([fields]) => {
+describe("A plain schema", () => {
+  it.prop("A plain schema has a JSON form whose root is an object, and declares no header", [recipe], ([fields]) => {
     const entries = fields.map(({ leaf, wraps }, i) => {
       const schema = wraps
         .slice(0, 4)
@@ -73,7 +73,7 @@ describe("a plain schema", () => {
     ["recursion", Schema.Struct({ a: Schema.suspend(() => Schema.String) })],
     ["a record", Schema.Struct({ a: Schema.Record(Schema.String, Schema.String) })],
     ["a big integer", Schema.Struct({ a: Schema.Literal(1n) })]
-  ])("is not one with %s", (_title, schema) => {
+  ])("A schema with %s is not plain", (_title, schema) => {
     assert.isFalse(isPlainStruct(schema.ast))
   })
 })

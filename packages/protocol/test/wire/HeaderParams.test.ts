@@ -8,8 +8,8 @@ const object = (properties: Fields, more: Fields = {}) => ({ type: "object", pro
 const reasons = (schema: Fields) =>
   HeaderParams.parse(schema).problems.map(({ at, reason }) => `${reason} /${at.join("/")}`)
 
-describe("the header parameters of an input schema", () => {
-  it("are its annotated properties, at any depth, in their order", () => {
+describe("The header parameters of an input schema", () => {
+  it("The header parameters of an input schema are its annotated properties, at any depth, in their order", () => {
     const schema = object({
       region: header("Region"),
       query: { type: "string" },
@@ -25,13 +25,13 @@ describe("the header parameters of an input schema", () => {
     })
   })
 
-  it("are none where nothing is annotated", () => {
+  it("The header parameters of an input schema without annotations are none", () => {
     for (const schema of [{ type: "object" }, object({}), object({ a: true, b: { type: "string" } })]) {
       assert.deepStrictEqual(HeaderParams.parse(schema), { params: [], problems: [] })
     }
   })
 
-  it("are named by an HTTP token", () => {
+  it("The header parameters of an input schema are named by an HTTP token", () => {
     for (const name of [
       "",
       " ",
@@ -56,13 +56,13 @@ describe("the header parameters of an input schema", () => {
     }
   })
 
-  it("are strings, integers and booleans only", () => {
+  it("The header parameters of an input schema are strings, integers and booleans only", () => {
     for (const type of ["number", "object", "array", "null", undefined, ["string"], ["string", "null"]]) {
       assert.deepStrictEqual(reasons(object({ a: { type, "x-mcp-header": "A" } })), ["type /properties/a"])
     }
   })
 
-  it("have names that differ in more than their case", () => {
+  it("The header parameters of an input schema have names that differ in more than their case", () => {
     const schema = object({ a: header("Region"), b: object({ c: header("REGION") }), d: header("Other") })
     assert.deepStrictEqual(reasons(schema), ["duplicate /properties/b/properties/c"])
     assert.deepStrictEqual(
@@ -90,7 +90,7 @@ describe("the header parameters of an input schema", () => {
     ["$defs/x", { $defs: { x: header("A") } }],
     ["definitions/x", { definitions: { x: header("A") } }]
   ]
-  it("are reached by properties alone", () => {
+  it("The header parameters of an input schema are reached by properties alone", () => {
     for (const [at, more] of inside) {
       assert.deepStrictEqual(reasons(object({ p: object({}, more) })), [`unreachable /properties/p/${at}`])
     }
@@ -100,7 +100,7 @@ describe("the header parameters of an input schema", () => {
     ])
   })
 
-  it("are not seen in data, nor in a property that happens to have the name of the annotation", () => {
+  it("The header parameters of an input schema are not seen in data, nor in a property that happens to have the name of the annotation", () => {
     const data = { default: header("A"), const: header("A"), enum: [header("A")], examples: [header("A")] }
     const schema = object({
       "x-mcp-header": { type: "string", ...data },
@@ -109,12 +109,12 @@ describe("the header parameters of an input schema", () => {
     assert.deepStrictEqual(HeaderParams.parse(schema), { params: [], problems: [] })
   })
 
-  it("are found among any number of properties", () => {
+  it("The header parameters of an input schema are found among any number of properties", () => {
     const many = Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`p${i}`, {}]))
     assert.lengthOf(HeaderParams.parse(object({ ...many, a: header("A") })).params, 1)
   })
 
-  it("say what is wrong with each of them", () => {
+  it("The header parameters of an input schema say what is wrong with each", () => {
     const { problems } = HeaderParams.parse(object({ a: header("a b"), b: header("B", "number") }))
     assert.deepStrictEqual(
       problems.map(({ message }) => message),
@@ -125,7 +125,7 @@ describe("the header parameters of an input schema", () => {
     )
   })
 
-  it("are reached through 64 levels, and looked for however deep a schema is", () => {
+  it("The header parameters of an input schema are reached through 64 levels, and looked for however deep the schema is", () => {
     const nested = (levels: number) => {
       let schema: Fields = header("A")
       for (let i = 0; i < levels; i++) schema = object({ p: schema })
@@ -144,17 +144,17 @@ describe("the header parameters of an input schema", () => {
   })
 })
 
-describe("the value of a header parameter", () => {
+describe("The value of a header parameter", () => {
   const at = (...path: ReadonlyArray<string>): HeaderParams.HeaderParam => ({ name: "A", path, type: "string" })
 
-  it("is the argument at exactly its path", () => {
+  it("The value of a header parameter is the argument at exactly its path", () => {
     assert.strictEqual(HeaderParams.valueOf(at("a"), { a: "x" }), "x")
     assert.strictEqual(HeaderParams.valueOf(at("a", "b"), { a: { b: 0 } }), 0)
     assert.strictEqual(HeaderParams.valueOf(at("a"), { a: false }), false)
     assert.strictEqual(HeaderParams.valueOf(at("a"), { a: "" }), "")
   })
 
-  it("is missing where the call gives nothing, or null", () => {
+  it("The value of a header parameter is missing where the call gives no argument, or null", () => {
     for (const args of [undefined, null, {}, { a: null }, { a: [1] }, { a: "b" }, { "a/b": 1 }, [1]]) {
       assert.isUndefined(HeaderParams.valueOf(at("a", "b"), args))
     }

@@ -30,9 +30,9 @@ const examples = {
   "=?BASE64?literal?=": "=?BASE64?literal?="
 }
 
-describe("a value in a header", () => {
+describe("A value in a header", () => {
   it(
-    "is plain where that is safe, else Base64 between marks",
+    "A value in a header is plain where that is safe, else Base64 between marks",
     verifies(
       "http.params.encoded",
       "http.params.base64",
@@ -49,7 +49,7 @@ describe("a value in a header", () => {
   )
 
   it.prop(
-    "comes back as it was, through characters that every header may have",
+    "A value in a header is decoded unchanged, through characters that every header may have",
     { value: Schema.String },
     ({ value }) => {
       const text = value.toWellFormed()
@@ -60,26 +60,30 @@ describe("a value in a header", () => {
     verifies("http.params.decoded")
   )
 
-  it("is refused if its characters or its Base64 are not valid", verifies("http.params.invalid-characters"), () => {
-    for (const broken of [
-      "é",
-      "a\nb",
-      "a\u0000",
-      "=?base64?SGVsbG8?=",
-      "=?base64?SGVs bG8=?=",
-      "=?base64?!!!!?=",
-      "=?base64?/w==?="
-    ]) {
-      assert.strictEqual(Headers.decode(broken), undefined, broken)
+  it(
+    "A value in a header is refused if its characters or its Base64 are not valid",
+    verifies("http.params.invalid-characters"),
+    () => {
+      for (const broken of [
+        "é",
+        "a\nb",
+        "a\u0000",
+        "=?base64?SGVsbG8?=",
+        "=?base64?SGVs bG8=?=",
+        "=?base64?!!!!?=",
+        "=?base64?/w==?="
+      ]) {
+        assert.strictEqual(Headers.decode(broken), undefined, broken)
+      }
     }
-  })
+  )
 })
 
-describe("the headers of a request", () => {
+describe("The headers of a request", () => {
   const body = { name: "größe", arguments: { region: "süd", options: { limit: 42 }, dry: false } }
 
   it(
-    "mirror its version, its method, what it names and the annotated arguments it gives",
+    "The headers of a request mirror its version, its method, its name and its annotated arguments",
     verifies("http.version.matches-body", "http.headers.standard", "http.params.mirrored", "http.params.exact-path"),
     () => {
       assert.deepStrictEqual(Headers.of(request("tools/call", body), params), {
@@ -96,15 +100,19 @@ describe("the headers of a request", () => {
     }
   )
 
-  it("leave out arguments that are absent or null", verifies("http.params.omitted", "http.params.not-expected"), () => {
-    const headers = Headers.of(request("tools/call", { name: "t", arguments: { region: null } }), params)
-    assert.deepStrictEqual(Object.keys(headers), ["mcp-protocol-version", "mcp-method", "mcp-name"])
-    assert.strictEqual(Headers.paramMismatch(headers, params, { region: null }), undefined)
-    assert.strictEqual(Headers.paramMismatch(headers, params, undefined), undefined)
-  })
+  it(
+    "The headers of a request leave out arguments that are absent or null",
+    verifies("http.params.omitted", "http.params.not-expected"),
+    () => {
+      const headers = Headers.of(request("tools/call", { name: "t", arguments: { region: null } }), params)
+      assert.deepStrictEqual(Object.keys(headers), ["mcp-protocol-version", "mcp-method", "mcp-name"])
+      assert.strictEqual(Headers.paramMismatch(headers, params, { region: null }), undefined)
+      assert.strictEqual(Headers.paramMismatch(headers, params, undefined), undefined)
+    }
+  )
 
   it.prop(
-    "that a request was given agree with it, whatever its values",
+    "The headers of a request agree with its body, whatever its values",
     { name: Schema.String, region: Schema.String, limit: Schema.Int, dry: Schema.Boolean },
     ({ name, region, limit, dry }) => {
       const call = request("tools/call", {
@@ -118,28 +126,32 @@ describe("the headers of a request", () => {
     verifies("http.headers.decoded")
   )
 
-  it("must be there, well-formed and the same", verifies("http.params.missing", "http.params.validated"), () => {
-    const call = request("tools/call", body)
-    const headers = Headers.of(call, params)
-    for (const header of ["mcp-protocol-version", "mcp-method", "mcp-name"]) {
-      for (const value of [undefined, "other", "é", "=?base64?!?="]) {
-        assert.match(Headers.mismatch({ ...headers, [header]: value }, call) ?? "", new RegExp(header), value)
+  it(
+    "The headers of a request must be there, well-formed and the same as its body",
+    verifies("http.params.missing", "http.params.validated"),
+    () => {
+      const call = request("tools/call", body)
+      const headers = Headers.of(call, params)
+      for (const header of ["mcp-protocol-version", "mcp-method", "mcp-name"]) {
+        for (const value of [undefined, "other", "é", "=?base64?!?="]) {
+          assert.match(Headers.mismatch({ ...headers, [header]: value }, call) ?? "", new RegExp(header), value)
+        }
       }
-    }
-    for (const header of ["mcp-param-region", "mcp-param-limit", "mcp-param-dry"]) {
-      for (const value of [undefined, "other", "é", "=?base64?!?="]) {
-        assert.match(
-          Headers.paramMismatch({ ...headers, [header]: value }, params, body.arguments) ?? "",
-          new RegExp(header),
-          value
-        )
+      for (const header of ["mcp-param-region", "mcp-param-limit", "mcp-param-dry"]) {
+        for (const value of [undefined, "other", "é", "=?base64?!?="]) {
+          assert.match(
+            Headers.paramMismatch({ ...headers, [header]: value }, params, body.arguments) ?? "",
+            new RegExp(header),
+            value
+          )
+        }
       }
+      assert.match(Headers.paramMismatch(headers, params, {}) ?? "", /mcp-param-region is given/)
     }
-    assert.match(Headers.paramMismatch(headers, params, {}) ?? "", /mcp-param-region is given/)
-  })
+  )
 
   it(
-    "are read with their marks even where the body holds the same marked text",
+    "The headers of a request are read with their marks even where the body holds the same marked text",
     verifies("http.headers.decoded"),
     () => {
       const marked = Headers.encode("é")
@@ -153,7 +165,7 @@ describe("the headers of a request", () => {
     }
   )
 
-  it("say integers in any decimal form", verifies("http.headers.integers"), () => {
+  it("The headers of a request hold integers in any decimal form", verifies("http.headers.integers"), () => {
     const limit = (said: string, value: unknown) =>
       Headers.paramMismatch({ "mcp-param-limit": said }, params, { options: { limit: value } })
     assert.strictEqual(limit("42.0", 42), undefined)
@@ -169,7 +181,7 @@ describe("the headers of a request", () => {
     }
   })
 
-  it("need not agree with what the body does not say", () => {
+  it("The headers of a request need not agree with what the body leaves out", () => {
     const bare: JsonRpc.Request = { jsonrpc: "2.0", id: 1, method: "server/discover" }
     assert.strictEqual(Headers.mismatch({ ...Headers.of(bare), "mcp-protocol-version": "2026-07-28" }, bare), undefined)
   })

@@ -46,9 +46,9 @@ const Junk = Schema.Struct({
 const Near = Schema.Struct({ ...Junk.fields, jsonrpc: Schema.Literal("2.0") })
 const options = { arbitrary: { runs: 3000, size: 6, seed: 7 } }
 
-describe("the envelope", () => {
+describe("The envelope", () => {
   it.prop(
-    "is classified by hand as its schema says",
+    "JsonRpc.classify agrees with the schemas of the envelope on near misses",
     [Schema.Union([Near, Near, Near, Junk])],
     ([value]) => assert.deepStrictEqual(byHand(value), bySchema(value)),
     {
@@ -65,14 +65,14 @@ describe("the envelope", () => {
   )
 
   it.prop(
-    "is never found in other JSON",
+    "JsonRpc.classify agrees with the schemas of the envelope on any JSON",
     [Schema.Json],
     ([value]) => assert.deepStrictEqual(byHand(value), bySchema(value)),
     { arbitrary: { runs: 300, size: 8, seed: 7 } }
   )
 
   it.prop(
-    "that is valid passes as the same object, with its unknown fields",
+    "A valid envelope passes as the same object, with its unknown fields",
     [Schema.Union([envelope.request, envelope.notification, envelope.success, envelope.failure])],
     ([message]) => {
       const extended = { ...message, "x-unknown": 1 }
@@ -82,7 +82,7 @@ describe("the envelope", () => {
     { arbitrary: { runs: 200, size: 6, seed: 7 } }
   )
 
-  it("tells four ids apart that look alike, and none of them is missing", () => {
+  it("An envelope tells four ids apart that look alike, and no such id counts as missing", () => {
     for (const id of [0, "", 1, "1"]) {
       const message = JsonRpc.classify({ jsonrpc: "2.0", id, method: "ping" })
       assert.isFalse(JsonRpc.isInvalid(message))
@@ -90,7 +90,7 @@ describe("the envelope", () => {
     }
   })
 
-  it("that is invalid still tells its id where it has one", () => {
+  it("An invalid envelope still tells its id where it has one", () => {
     assert.strictEqual((JsonRpc.classify({ jsonrpc: "1.0", id: 0 }) as JsonRpc.Invalid).id, 0)
     assert.strictEqual((JsonRpc.classify({ jsonrpc: "2.0", id: 7, method: 3 }) as JsonRpc.Invalid).id, 7)
     assert.isUndefined((JsonRpc.classify({ jsonrpc: "2.0", id: null, method: "ping" }) as JsonRpc.Invalid).id)
@@ -98,9 +98,9 @@ describe("the envelope", () => {
   })
 })
 
-describe("the text of a message", () => {
+describe("The text of a message", () => {
   it.prop(
-    "is one line and reads back the same",
+    "The text of a message is one line and reads back the same",
     [JsonRpcMessage()],
     ([generated]) => {
       const message = JSON.parse(JSON.stringify(generated)) as JsonRpc.Message
@@ -111,7 +111,7 @@ describe("the text of a message", () => {
     { arbitrary: { runs: 200, size: 6, seed: 7 } }
   )
 
-  it("of a progress notification is what JSON.stringify gives", () => {
+  it("The text of a progress notification is what JSON.stringify gives", () => {
     const values = [
       0,
       -0,
@@ -158,7 +158,7 @@ describe("the text of a message", () => {
     send({ jsonrpc: "2.0", id: 1, method, params: { progress: 1 } })
   })
 
-  it("escapes the line ends of Unicode in every kind of message, since some peers split lines there", () => {
+  it("The text of a message escapes the line ends of Unicode in every kind of message, since some peers split lines there", () => {
     const text = "a\u2028b\u2029c"
     const params = { [text]: text }
     const messages: ReadonlyArray<JsonRpc.Message> = [
@@ -188,12 +188,12 @@ describe("the text of a message", () => {
     }
   })
 
-  it("takes a result that is text already as it is", () => {
+  it("The text of a message holds a result that is text already unchanged", () => {
     const line = JsonRpc.encode(JsonRpc.success(`"`, new JsonRpc.RawResult(`{"tools":[]}`)))
     assert.strictEqual(line, String.raw`{"jsonrpc":"2.0","id":"\"","result":{"tools":[]}}`)
   })
 
-  it("of a failure has a null id, no id or the id, as it was made", () => {
+  it("The text of a failure has a null id, no id or the id, as the failure was made", () => {
     const error = { code: -32700, message: "no" }
     assert.strictEqual(
       JsonRpc.encode(JsonRpc.failure(null, error)),

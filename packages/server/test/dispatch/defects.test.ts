@@ -24,7 +24,7 @@ const features = Layer.mergeAll(
   )
 )
 
-describe("a handler that dies", () => {
+describe("A handler that dies", () => {
   for (const version of everyVersion()) {
     for (const [method, params, said] of [
       ["tools/call", { name: "t" }, 'The handler of tools/call "t" died TypeError: x is undefined'],
@@ -35,25 +35,27 @@ describe("a handler that dies", () => {
       ["tools/call", { name: "halves" }, "The output of the tool halves does not fit its output schema: "],
       ["tools/call", { name: "fails" }, "The failure of the tool fails does not fit its failure schema: "]
     ] as const) {
-      it.effect(`is named in the log, and the client gets only -32603: ${JSON.stringify(params)} (${version})`, () =>
-        Effect.gen(function* () {
-          const logged: Array<string> = []
-          const logger = Logger.make(({ cause, message }) => {
-            const [defect] = cause.reasons.filter(Cause.isDieReason)
-            logged.push(`${String(message)} ${String(defect?.defect)}`)
+      it.effect(
+        `A handler that dies is named in the log, and the client gets only -32603: ${JSON.stringify(params)} (${version})`,
+        () =>
+          Effect.gen(function* () {
+            const logged: Array<string> = []
+            const logger = Logger.make(({ cause, message }) => {
+              const [defect] = cause.reasons.filter(Cause.isDieReason)
+              logged.push(`${String(message)} ${String(defect?.defect)}`)
+            })
+            const client = yield* Effect.provide(session(features, { version }), Logger.layer([logger]))
+            const error = yield* client.refused(method, params)
+            assert.deepStrictEqual([error.code, error.message], [McpError.InternalError, "Internal error"])
+            assert.strictEqual(logged.length, 1)
+            assert.include(logged[0], said)
+            if ("name" in params && params.name === "halves") assert.include(logged[0], '["n"]')
           })
-          const client = yield* Effect.provide(session(features, { version }), Logger.layer([logger]))
-          const error = yield* client.refused(method, params)
-          assert.deepStrictEqual([error.code, error.message], [McpError.InternalError, "Internal error"])
-          assert.strictEqual(logged.length, 1)
-          assert.include(logged[0], said)
-          if ("name" in params && params.name === "halves") assert.include(logged[0], '["n"]')
-        })
       )
     }
   }
 
-  it.effect("is named by at most as many characters as a name may have", () =>
+  it.effect("A handler that dies is named by at most as many characters as a name may have", () =>
     Effect.gen(function* () {
       const logged: Array<string> = []
       const logger = Logger.make(({ message }) => void logged.push(String(message)))

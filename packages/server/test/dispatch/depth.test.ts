@@ -204,7 +204,7 @@ describe.each(cases)("over $door in $version", ({ open, version, door }) => {
       )
     )
 
-  test("a message that is too deep is refused, whatever it is, and other requests are answered", (client, {
+  test("A message that is too deep is refused, whatever its kind, and other requests are answered", (client, {
     release,
     started
   }) =>
@@ -230,7 +230,7 @@ describe.each(cases)("over $door in $version", ({ open, version, door }) => {
       assert.deepInclude((yield* answer(1)).result.content[0], { text: "waited" })
     }))
 
-  test("a message that is as deep as may be reaches its handler, or is refused by its schema", ({
+  test("A message of the greatest depth that is allowed reaches its handler, or is refused by its schema", ({
     answer,
     call,
     say
@@ -247,7 +247,7 @@ describe.each(cases)("over $door in $version", ({ open, version, door }) => {
 
   // In the newest revision the end of its connection is what cancels a request over HTTP.
   if (version !== modern || door !== "Streamable HTTP") {
-    test("a cancel takes effect whatever its reason is", ({ call, say, text, answer }, { interrupted, started }) =>
+    test("A cancel takes effect whatever its reason is", ({ call, say, text, answer }, { interrupted, started }) =>
       Effect.gen(function* () {
         yield* say(call(1, "hang"))
         assert.strictEqual(yield* Queue.take(started), "hang")
@@ -259,7 +259,7 @@ describe.each(cases)("over $door in $version", ({ open, version, door }) => {
   }
 
   if (version === "2025-03-26") {
-    test("a batch is refused member by member", ({ call, inbox, say }) =>
+    test("A batch is refused member by member where members are too deep", ({ call, inbox, say }) =>
       Effect.gen(function* () {
         yield* say(`[${call(1, "echo", `{"value":1}`)},${call(2, "echo", `{"value":${arrays(300)}}`)}]`)
         const answers: any = yield* Queue.take(inbox)

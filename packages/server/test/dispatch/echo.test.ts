@@ -33,7 +33,7 @@ const requests = [
 
 describe("The message of an error", () => {
   for (const version of everyVersion()) {
-    it.effect(`repeats no more of a name or a URI than an excerpt (${version})`, () =>
+    it.effect(`The message of an error repeats no more of a name or a URI than an excerpt (${version})`, () =>
       Effect.gen(function* () {
         const client = yield* connect(yield* serve({ features }), { version })
         for (const [method, params] of requests) {
@@ -44,7 +44,7 @@ describe("The message of an error", () => {
     )
   }
 
-  it.effect("repeats no more of a version than an excerpt", () =>
+  it.effect("The message of an error repeats no more of a version than an excerpt", () =>
     Effect.gen(function* () {
       const client = yield* connect(yield* serve({ features }), { version: "2026-07-28" })
       const meta = { "io.modelcontextprotocol/protocolVersion": long }

@@ -49,87 +49,93 @@ const ways: ReadonlyArray<(end: Ends) => Ends> = [
 ]
 const around = Middleware.layer((_request, next) => next)
 
-describe("a handler that is done already", () => {
+describe("A handler that is done already", () => {
   for (const version of everyVersion()) {
-    it.effect(`answers what one that takes steps does, with middleware and without, traced or not (${version})`, () =>
-      Effect.gen(function* () {
-        const answers: Array<ReadonlyArray<unknown>> = []
-        for (const [way, traced, layers] of ways.flatMap((way) => [
-          [way, false, Layer.empty] as const,
-          [way, false, around] as const,
-          [way, true, Layer.empty] as const
-        ])) {
-          let end: Ends = Effect.succeed("")
-          const handler = () => way(end)
-          const features = Layer.mergeAll(Tools.layer(Sum, handler), Tools.layer(Said, handler), layers)
-          const client = yield* traced
-            ? Effect.provideService(open(features, version), Tracer.Tracer, yield* Tracer.Tracer)
-            : open(features, version)
-          const seen: Array<unknown> = []
-          const ask = (name: string, args: object) =>
-            Effect.map(Effect.result(client.call(name, args)), (result) =>
-              seen.push(JSON.parse(JSON.stringify(result)))
-            )
-          for (end of results) yield* ask("sum", { a: 1 })
-          for (end of said) yield* ask("said", { a: 1 })
-          yield* ask("sum", { a: "no number" })
-          yield* ask("nobody", {})
-          answers.push(seen)
-        }
-        const [first, ...others] = answers
-        assert.strictEqual(others.length, 17)
-        for (const other of others) assert.deepStrictEqual(other, first)
-      })
+    it.effect(
+      `A handler that is done already answers as a handler that takes steps does, with and without middleware and traces (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const answers: Array<ReadonlyArray<unknown>> = []
+          for (const [way, traced, layers] of ways.flatMap((way) => [
+            [way, false, Layer.empty] as const,
+            [way, false, around] as const,
+            [way, true, Layer.empty] as const
+          ])) {
+            let end: Ends = Effect.succeed("")
+            const handler = () => way(end)
+            const features = Layer.mergeAll(Tools.layer(Sum, handler), Tools.layer(Said, handler), layers)
+            const client = yield* traced
+              ? Effect.provideService(open(features, version), Tracer.Tracer, yield* Tracer.Tracer)
+              : open(features, version)
+            const seen: Array<unknown> = []
+            const ask = (name: string, args: object) =>
+              Effect.map(Effect.result(client.call(name, args)), (result) =>
+                seen.push(JSON.parse(JSON.stringify(result)))
+              )
+            for (end of results) yield* ask("sum", { a: 1 })
+            for (end of said) yield* ask("said", { a: 1 })
+            yield* ask("sum", { a: "no number" })
+            yield* ask("nobody", {})
+            answers.push(seen)
+          }
+          const [first, ...others] = answers
+          assert.strictEqual(others.length, 17)
+          for (const other of others) assert.deepStrictEqual(other, first)
+        })
     )
   }
 
-  it.effect("has its Scope closed, and lets go of its layer, before it is answered", () =>
-    Effect.gen(function* () {
-      for (const version of everyVersion()) {
-        for (const wait of [Effect.void, Effect.yieldNow]) {
-          const said: Array<string> = []
-          const handler = Effect.fnUntraced(function* () {
-            yield* Effect.addFinalizer((exit) =>
-              Effect.andThen(
-                wait,
-                Effect.sync(() => said.push(exit._tag))
+  it.effect(
+    "A handler that is done already has its Scope closed, and lets go of its layer, before it is answered",
+    () =>
+      Effect.gen(function* () {
+        for (const version of everyVersion()) {
+          for (const wait of [Effect.void, Effect.yieldNow]) {
+            const said: Array<string> = []
+            const handler = Effect.fnUntraced(function* () {
+              yield* Effect.addFinalizer((exit) =>
+                Effect.andThen(
+                  wait,
+                  Effect.sync(() => said.push(exit._tag))
+                )
               )
-            )
-            yield* wait
-            return "done"
-          })
-          const client = yield* open(Tools.layer(Said, handler), version)
-          yield* client.call("said", { a: 1 })
-          assert.deepStrictEqual(said, ["Success"])
+              yield* wait
+              return "done"
+            })
+            const client = yield* open(Tools.layer(Said, handler), version)
+            yield* client.call("said", { a: 1 })
+            assert.deepStrictEqual(said, ["Success"])
+          }
         }
-      }
-    })
-  )
-
-  it.effect("has its Scope closed, and is logged, though its result throws while it is encoded", () =>
-    Effect.gen(function* () {
-      const unsayable = {
-        type: "text" as const,
-        get text(): string {
-          throw new Error("secret")
-        }
-      }
-      const handler = Effect.fnUntraced(function* () {
-        yield* Effect.addFinalizer(() => Effect.sync(() => said.push("closed")))
-        return unsayable
       })
-      const said: Array<unknown> = []
-      const logger = Logger.make(({ message }) => void said.push(Array.isArray(message) ? message[0] : message))
-      for (const version of everyVersion()) {
-        const client = yield* Effect.provide(open(Tools.layer(Said, handler), version), Logger.layer([logger]))
-        const error: any = yield* Effect.flip(client.call("said", { a: 1 }))
-        assert.strictEqual(error.code, McpError.InternalError)
-        assert.deepStrictEqual(said.splice(0), ["closed", 'The handler of tools/call "said" died'])
-      }
-    })
   )
 
-  it.effect("runs once per call, and not at all when middleware answers", () =>
+  it.effect(
+    "A handler that is done already has its Scope closed, and is logged, though its result throws while it is encoded",
+    () =>
+      Effect.gen(function* () {
+        const unsayable = {
+          type: "text" as const,
+          get text(): string {
+            throw new Error("secret")
+          }
+        }
+        const handler = Effect.fnUntraced(function* () {
+          yield* Effect.addFinalizer(() => Effect.sync(() => said.push("closed")))
+          return unsayable
+        })
+        const said: Array<unknown> = []
+        const logger = Logger.make(({ message }) => void said.push(Array.isArray(message) ? message[0] : message))
+        for (const version of everyVersion()) {
+          const client = yield* Effect.provide(open(Tools.layer(Said, handler), version), Logger.layer([logger]))
+          const error: any = yield* Effect.flip(client.call("said", { a: 1 }))
+          assert.strictEqual(error.code, McpError.InternalError)
+          assert.deepStrictEqual(said.splice(0), ["closed", 'The handler of tools/call "said" died'])
+        }
+      })
+  )
+
+  it.effect("A handler that is done already runs once per call, and not at all when middleware answers", () =>
     Effect.gen(function* () {
       let calls = 0
       const handler = () => {
@@ -151,7 +157,7 @@ describe("a handler that is done already", () => {
     })
   )
 
-  it.effect("that throws is a defect like any other", () =>
+  it.effect("A handler that throws is a defect like any other", () =>
     Effect.gen(function* () {
       for (const version of everyVersion()) {
         const client = yield* open(
@@ -168,7 +174,7 @@ describe("a handler that is done already", () => {
   )
 })
 
-describe("a list that is kept as text", () => {
+describe("A list that is kept as text", () => {
   const tool = (name: string, admin = false) =>
     Tools.layer(Tool.make(name, { description: name }), () => Effect.succeed(""), {
       visible: ({ scopes }) => !admin || scopes.includes("admin")
@@ -178,37 +184,39 @@ describe("a list that is kept as text", () => {
   const names = (result: any) => result.tools.map(({ name }: any) => name)
 
   for (const version of everyVersion()) {
-    it.effect(`is the list of its caller every time, and what middleware makes of it (${version})`, () =>
-      Effect.gen(function* () {
-        const server = yield* serve({ features })
-        const renaming = Middleware.layer((_request, next) =>
-          Effect.map(next, (result) =>
-            "tools" in result
-              ? { ...result, tools: result.tools.map((one) => ({ ...one, description: "other" })) }
-              : result
+    it.effect(
+      `A list that is kept as text is the list of its caller every time, and is changed by middleware (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const server = yield* serve({ features })
+          const renaming = Middleware.layer((_request, next) =>
+            Effect.map(next, (result) =>
+              "tools" in result
+                ? { ...result, tools: result.tools.map((one) => ({ ...one, description: "other" })) }
+                : result
+            )
           )
-        )
-        const copying = Middleware.layer((_request, next) =>
-          Effect.map(next, (result) => ("tools" in result ? { ...result } : result))
-        )
-        const copied = yield* serve({ features: Layer.merge(features, copying) })
-        const renamed = yield* serve({ features: Layer.merge(features, renaming) })
-        for (const scope of ["admin", "guest", "admin", "guest"]) {
-          const options = { version, principal: principal(scope) }
-          const list = (from: typeof server) =>
-            Effect.flatMap(connect(from, options), (client) => client.request("tools/list"))
-          const kept = yield* list(server)
-          assert.deepStrictEqual(names(kept), scope === "admin" ? ["a", "b", "c"] : ["a", "c"])
-          // One that is encoded anew says the same.
-          assert.deepStrictEqual(kept, yield* list(copied))
-          const other = yield* list(renamed)
-          assert.deepStrictEqual(names(other), names(kept))
-          assert.strictEqual(other.tools[0].description, "other")
-        }
-      })
+          const copying = Middleware.layer((_request, next) =>
+            Effect.map(next, (result) => ("tools" in result ? { ...result } : result))
+          )
+          const copied = yield* serve({ features: Layer.merge(features, copying) })
+          const renamed = yield* serve({ features: Layer.merge(features, renaming) })
+          for (const scope of ["admin", "guest", "admin", "guest"]) {
+            const options = { version, principal: principal(scope) }
+            const list = (from: typeof server) =>
+              Effect.flatMap(connect(from, options), (client) => client.request("tools/list"))
+            const kept = yield* list(server)
+            assert.deepStrictEqual(names(kept), scope === "admin" ? ["a", "b", "c"] : ["a", "c"])
+            // One that is encoded anew says the same.
+            assert.deepStrictEqual(kept, yield* list(copied))
+            const other = yield* list(renamed)
+            assert.deepStrictEqual(names(other), names(kept))
+            assert.strictEqual(other.tools[0].description, "other")
+          }
+        })
     )
 
-    it.effect(`has pages (${version})`, () =>
+    it.effect(`A list that is kept as text has pages (${version})`, () =>
       Effect.gen(function* () {
         const server = yield* serve({ features, pageSize: 1 })
         const client = yield* connect(server, { version, principal: principal("admin") })

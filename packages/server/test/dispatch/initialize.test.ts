@@ -26,10 +26,10 @@ const initialize = (protocolVersion: unknown, more: object = {}) => ({
   ...more
 })
 
-describe("version negotiation", () => {
+describe("Version negotiation", () => {
   for (const version of versions()) {
     it.effect(
-      `echoes ${version}, with capabilities and server info`,
+      `A server answers initialize of ${version} with that version, with capabilities and server info`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(echo, { version })
@@ -43,7 +43,7 @@ describe("version negotiation", () => {
 
   for (const newest of versions()) {
     it.effect(
-      `A server whose newest revision with sessions is ${newest} answers with it to any that it does not speak`,
+      `A server whose newest revision with sessions is ${newest} answers with it to any unknown version`,
       () =>
         Effect.gen(function* () {
           const revisions = [...versions("2024-11-05", newest), "2026-07-28"] as const
@@ -64,7 +64,7 @@ describe("version negotiation", () => {
 
   for (const version of versions()) {
     it.effect(
-      `is kept to after the handshake, by a server that speaks all revisions: what ${version} has no words for is not said`,
+      `A session of ${version} with a server of all revisions gets no field that ${version} lacks`,
       () =>
         Effect.gen(function* () {
           let spoken: string | undefined
@@ -93,7 +93,7 @@ describe("version negotiation", () => {
     )
   }
 
-  it.effect("never answers a revision that the server was told not to speak", () =>
+  it.effect("A server never answers a revision that its options leave out", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: echo, revisions: ["2024-11-05", "2025-06-18"] })
       for (const [offered, answered] of [
@@ -107,7 +107,7 @@ describe("version negotiation", () => {
     })
   )
 
-  it.effect("answers -32602 to a handshake that is malformed, and takes the next one", () =>
+  it.effect("A server answers -32602 to a malformed handshake, and takes the next handshake", () =>
     Effect.gen(function* () {
       const client = yield* session(echo, { handshake: false })
       for (const params of [undefined, {}, initialize(1), initialize("2025-06-18", { clientInfo: { name: "x" } })]) {
@@ -119,9 +119,9 @@ describe("version negotiation", () => {
   )
 })
 
-describe("before and after the handshake", () => {
+describe("Before and after the handshake", () => {
   it.effect(
-    "refuses everything but ping and initialize before it, with -32600",
+    "A server refuses everything but ping and initialize before the handshake, with -32600",
     () =>
       Effect.gen(function* () {
         const client = yield* session(echo, { handshake: false })
@@ -136,7 +136,7 @@ describe("before and after the handshake", () => {
   )
 
   for (const version of versions()) {
-    it.effect(`refuses a second initialize in ${version} and keeps the first`, () =>
+    it.effect(`A server refuses a second initialize in ${version} and keeps the first`, () =>
       Effect.gen(function* () {
         const client = yield* session(echo, { version, capabilities: { sampling: {} } })
         assert.strictEqual((yield* client.refused("initialize", initialize("2025-11-25"))).code, -32600)
@@ -149,7 +149,7 @@ describe("before and after the handshake", () => {
 
   for (const version of versions("2025-06-18")) {
     it.effect(
-      `A handler in ${version} asks nothing before initialized; its question leaves right after it`,
+      `A handler in ${version} asks nothing before initialized; its question leaves right after initialized`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(ask, {
@@ -170,7 +170,7 @@ describe("before and after the handshake", () => {
 
   for (const version of versions()) {
     it.effect(
-      `A server in ${version} announces nothing before initialized, and what changed since the handshake right after it`,
+      `A server in ${version} announces nothing before initialized; changes since the handshake are announced right after`,
       () =>
         Effect.gen(function* () {
           const server = yield* serve({ features: Layer.mergeAll(echo, late) })
@@ -202,7 +202,7 @@ const late = Layer.effectDiscard(
   })
 )
 
-describe("what a server says of itself", () => {
+describe("What a server says of itself", () => {
   const everything = {
     title: "Test server",
     description: "For tests",
@@ -213,7 +213,7 @@ describe("what a server says of itself", () => {
     extensions: { "example.com/ext": {} }
   }
   for (const version of versions()) {
-    it.effect(`carries to ${version} what that revision has`, () =>
+    it.effect(`The description of a server carries to ${version} what that revision has`, () =>
       Effect.gen(function* () {
         const { initialized } = yield* session(echo, { version }, everything)
         assert.deepStrictEqual(initialized.serverInfo, {
@@ -231,7 +231,7 @@ describe("what a server says of itself", () => {
     )
   }
 
-  it.effect("has no instructions and no declarations when it was given none", () =>
+  it.effect("The description of a server has no instructions and no declarations unless they are given", () =>
     Effect.gen(function* () {
       const { initialized } = yield* session(echo)
       assert.deepStrictEqual(Object.keys(initialized).toSorted(), ["capabilities", "protocolVersion", "serverInfo"])
@@ -240,7 +240,7 @@ describe("what a server says of itself", () => {
   )
 })
 
-describe("capabilities", () => {
+describe("Capabilities", () => {
   const completing = Prompts.layer(
     Prompt.make("who", { arguments: { name: Schema.String } }),
     () => Effect.succeed("hi"),
@@ -249,7 +249,7 @@ describe("capabilities", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `follow from what was built in ${version}`,
+      `The capabilities of a server follow from its features in ${version}`,
       () =>
         Effect.gen(function* () {
           const of = (features: Layer.Layer<never, never, any>, dynamic = false) =>
@@ -279,7 +279,7 @@ describe("capabilities", () => {
     )
 
     it.effect(
-      `that are not declared have no methods in ${version}: -32601`,
+      `Capabilities that are not declared have no methods in ${version}: -32601`,
       () =>
         Effect.gen(function* () {
           const tools = yield* session(echo, { version })
@@ -309,7 +309,7 @@ describe("capabilities", () => {
   }
 
   it.effect(
-    "are fixed at the first handshake: what comes later is neither declared nor announced",
+    "Capabilities are fixed at the first handshake: later features are neither declared nor announced",
     () =>
       Effect.gen(function* () {
         const first = yield* Latch.make(false)

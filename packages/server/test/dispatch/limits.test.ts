@@ -23,31 +23,33 @@ const initialize = (version: string, clientInfo: object = {}, capabilities: obje
 })
 const data = (limit: string, given: number, allowed: number) => ({ limit, given, allowed })
 
-describe("what initialize brings", () => {
+describe("The limits of initialize", () => {
   for (const version of versions()) {
     for (const [what, params] of [
       ["names", initialize(version, { name: "n".repeat(20_000) })],
       ["capabilities", initialize(version, {}, { experimental: { x: { y: "y".repeat(20_000) } } })]
     ] as const) {
-      it.effect(`is refused where its ${what} have more bytes than a server keeps of a client (${version})`, () =>
-        Effect.gen(function* () {
-          const client = yield* session(watched, { handshake: false })
-          const error = yield* client.refused("initialize", params)
-          assert.strictEqual(error.code, McpError.LimitExceeded)
-          const { given } = error.data as { readonly given: number }
-          assert.isAbove(given, 20_000)
-          assert.deepStrictEqual(error.data, data("clientBytes", given, 16 * 1024))
-          assert.include(error.message, `${given}, at most 16384 are allowed`)
-          // The session can still be opened, and nothing of the refused attempt is kept.
-          assert.strictEqual(client.session.kept, 0)
-          yield* client.request("initialize", initialize(version))
-          assert.isBelow(client.session.kept, 200)
-        })
+      it.effect(
+        `An initialize is refused where its ${what} have more bytes than a server keeps of a client (${version})`,
+        () =>
+          Effect.gen(function* () {
+            const client = yield* session(watched, { handshake: false })
+            const error = yield* client.refused("initialize", params)
+            assert.strictEqual(error.code, McpError.LimitExceeded)
+            const { given } = error.data as { readonly given: number }
+            assert.isAbove(given, 20_000)
+            assert.deepStrictEqual(error.data, data("clientBytes", given, 16 * 1024))
+            assert.include(error.message, `${given}, at most 16384 are allowed`)
+            // The session can still be opened, and nothing of the refused attempt is kept.
+            assert.strictEqual(client.session.kept, 0)
+            yield* client.request("initialize", initialize(version))
+            assert.isBelow(client.session.kept, 200)
+          })
       )
     }
   }
 
-  it.effect("is kept without the icons that do not fit, and with those that do", () =>
+  it.effect("The client info of initialize is kept without the icons that do not fit, and with those that do", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: watched })
       const icon = (bytes: number) => ({ src: `data:image/png;base64,${"A".repeat(bytes)}` })
@@ -63,7 +65,7 @@ describe("what initialize brings", () => {
     })
   )
 
-  it.effect("counts bytes of UTF-8, not characters", () =>
+  it.effect("The limit of initialize counts bytes of UTF-8, not characters", () =>
     Effect.gen(function* () {
       const client = yield* session(watched, { handshake: false })
       const error = yield* client.refused("initialize", initialize("2025-11-25", { name: "\u20ac".repeat(6000) }))
@@ -72,7 +74,7 @@ describe("what initialize brings", () => {
     })
   )
 
-  it.effect("is given back when the answer fails, and when the session is over", () =>
+  it.effect("The bytes of initialize are given back when the answer fails, and when the session is over", () =>
     Effect.gen(function* () {
       let greets = 0
       const server = yield* serve({
@@ -98,7 +100,7 @@ describe("what initialize brings", () => {
   )
 })
 
-describe("subscriptions", () => {
+describe("Subscriptions", () => {
   const subscribing = (limits: McpServer.Options<never, never>["limits"]) =>
     Effect.map(
       serve({ features: watched, limits }),
@@ -108,50 +110,54 @@ describe("subscriptions", () => {
     )
 
   for (const version of versions()) {
-    it.effect(`of a session are refused where a URI, their number or their bytes are too large (${version})`, () =>
-      Effect.gen(function* () {
-        const open = yield* subscribing({ sessionBytes: 3000, subscriptions: 3, uriBytes: 1000 })
-        const client = yield* open(undefined, version)
-        const refused = (uri: string) =>
-          Effect.map(client.refused("resources/subscribe", { uri }), (error) => [error.code, error.data])
-        const bytes = client.session.kept
-        assert.deepStrictEqual(yield* refused(`x:${"a".repeat(999)}`), [
-          McpError.LimitExceeded,
-          data("uriBytes", 1001, 1000)
-        ])
-        yield* client.request("resources/subscribe", { uri: `x:${"b".repeat(998)}` })
-        yield* client.request("resources/subscribe", { uri: "x:c" })
-        assert.deepStrictEqual(yield* refused(`x:${"d".repeat(998)}`), [
-          McpError.LimitExceeded,
-          data("sessionBytes", bytes + 1512 + 515 + 1512, 3000)
-        ])
-        // Subscribing twice is subscribing once.
-        yield* client.request("resources/subscribe", { uri: "x:c" })
-        yield* client.request("resources/subscribe", { uri: "x:d" })
-        assert.deepStrictEqual(yield* refused("x:e"), [McpError.LimitExceeded, data("subscriptions", 4, 3)])
-        yield* client.request("resources/unsubscribe", { uri: "x:c" })
-        yield* client.request("resources/unsubscribe", { uri: "x:c" })
-        yield* client.request("resources/subscribe", { uri: "x:e" })
-        assert.strictEqual(client.session.kept, bytes + 1512 + 515 + 515)
-      })
+    it.effect(
+      `Subscriptions of a session are refused where a URI, their number or their bytes are too large (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const open = yield* subscribing({ sessionBytes: 3000, subscriptions: 3, uriBytes: 1000 })
+          const client = yield* open(undefined, version)
+          const refused = (uri: string) =>
+            Effect.map(client.refused("resources/subscribe", { uri }), (error) => [error.code, error.data])
+          const bytes = client.session.kept
+          assert.deepStrictEqual(yield* refused(`x:${"a".repeat(999)}`), [
+            McpError.LimitExceeded,
+            data("uriBytes", 1001, 1000)
+          ])
+          yield* client.request("resources/subscribe", { uri: `x:${"b".repeat(998)}` })
+          yield* client.request("resources/subscribe", { uri: "x:c" })
+          assert.deepStrictEqual(yield* refused(`x:${"d".repeat(998)}`), [
+            McpError.LimitExceeded,
+            data("sessionBytes", bytes + 1512 + 515 + 1512, 3000)
+          ])
+          // Subscribing twice is subscribing once.
+          yield* client.request("resources/subscribe", { uri: "x:c" })
+          yield* client.request("resources/subscribe", { uri: "x:d" })
+          assert.deepStrictEqual(yield* refused("x:e"), [McpError.LimitExceeded, data("subscriptions", 4, 3)])
+          yield* client.request("resources/unsubscribe", { uri: "x:c" })
+          yield* client.request("resources/unsubscribe", { uri: "x:c" })
+          yield* client.request("resources/subscribe", { uri: "x:e" })
+          assert.strictEqual(client.session.kept, bytes + 1512 + 515 + 515)
+        })
     )
   }
 
-  it.effect("of all sessions of one caller count together; those of others and of anonymous sessions do not", () =>
-    Effect.gen(function* () {
-      const open = yield* subscribing({ callerBytes: 3000 })
-      const large = (letter: string) => ({ uri: `x:${letter.repeat(1000)}` })
-      const first = yield* open(ann)
-      const second = yield* open(ann)
-      yield* first.request("resources/subscribe", large("a"))
-      const error = yield* second.refused("resources/subscribe", large("a"))
-      assert.strictEqual((error.data as { readonly limit: string }).limit, "callerBytes")
-      for (const client of [yield* open(ann2), yield* open(), yield* open()]) {
-        yield* client.request("resources/subscribe", large("a"))
-      }
-      yield* first.request("resources/unsubscribe", large("a"))
-      yield* second.request("resources/subscribe", large("a"))
-    })
+  it.effect(
+    "Subscriptions of all sessions of one caller count together; those of others and of anonymous sessions do not",
+    () =>
+      Effect.gen(function* () {
+        const open = yield* subscribing({ callerBytes: 3000 })
+        const large = (letter: string) => ({ uri: `x:${letter.repeat(1000)}` })
+        const first = yield* open(ann)
+        const second = yield* open(ann)
+        yield* first.request("resources/subscribe", large("a"))
+        const error = yield* second.refused("resources/subscribe", large("a"))
+        assert.strictEqual((error.data as { readonly limit: string }).limit, "callerBytes")
+        for (const client of [yield* open(ann2), yield* open(), yield* open()]) {
+          yield* client.request("resources/subscribe", large("a"))
+        }
+        yield* first.request("resources/unsubscribe", large("a"))
+        yield* second.request("resources/subscribe", large("a"))
+      })
   )
 })
 
@@ -165,7 +171,7 @@ describe("subscriptions/listen", () => {
     return { features, looked: () => looked }
   })
 
-  it.effect("with 150 000 URIs is refused before any of them is looked up (2026-07-28)", () =>
+  it.effect("subscriptions/listen with 150 000 URIs is refused before any of them is looked up (2026-07-28)", () =>
     Effect.gen(function* () {
       const { features, looked } = yield* listening
       const client = yield* join(yield* serve({ features }))
@@ -179,47 +185,51 @@ describe("subscriptions/listen", () => {
     })
   )
 
-  it.effect("is refused for one URI that is too long, and for what else its request holds (2026-07-28)", () =>
-    Effect.gen(function* () {
-      const { features } = yield* listening
-      const client = yield* join(yield* serve({ features }))
-      const refused = (params: object) =>
-        Effect.map(client.refused("subscriptions/listen", params), ({ data }) => (data as any).limit)
-      assert.strictEqual(
-        yield* refused({ notifications: { resourceSubscriptions: [`x:${"a".repeat(9000)}`] } }),
-        "uriBytes"
-      )
-      assert.strictEqual(
-        yield* refused({ notifications: {}, _meta: { "example.com/x": "x".repeat(1024 * 1024) } }),
-        "sessionBytes"
-      )
-    })
-  )
-
-  it.effect("counts for its wire and its caller while it is open, and no longer (2026-07-28)", () =>
-    Effect.gen(function* () {
-      const { features } = yield* listening
-      const server = yield* serve({ features, limits: { callerBytes: 4000, sessionBytes: 3000 } })
-      const wanted = { resourceSubscriptions: [`x:${"a".repeat(900)}`] }
-      const limitOf = (client: { readonly refused: any }) =>
-        Effect.map(
-          client.refused("subscriptions/listen", { notifications: wanted }) as Effect.Effect<McpError.McpError>,
-          ({ data }) => (data as any).limit
+  it.effect(
+    "subscriptions/listen is refused for one URI that is too long, and for what else its request holds (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const { features } = yield* listening
+        const client = yield* join(yield* serve({ features }))
+        const refused = (params: object) =>
+          Effect.map(client.refused("subscriptions/listen", params), ({ data }) => (data as any).limit)
+        assert.strictEqual(
+          yield* refused({ notifications: { resourceSubscriptions: [`x:${"a".repeat(9000)}`] } }),
+          "uriBytes"
         )
-      const first = yield* join(server, { principal: ann })
-      const open = yield* first.listen(wanted)
-      assert.strictEqual(open.messages().length, 1)
-      assert.strictEqual(yield* limitOf(first), "sessionBytes")
-      const second = yield* join(server, { principal: ann })
-      assert.strictEqual(yield* limitOf(second), "callerBytes")
-      assert.strictEqual((yield* (yield* join(server)).listen(wanted)).messages().length, 1)
-      yield* open.cancel
-      assert.strictEqual(first.session.kept, 0)
-      assert.strictEqual((yield* second.listen(wanted)).messages().length, 1)
-    })
+        assert.strictEqual(
+          yield* refused({ notifications: {}, _meta: { "example.com/x": "x".repeat(1024 * 1024) } }),
+          "sessionBytes"
+        )
+      })
   )
 
-  it.effect("of a POST of its own counts for its caller, until it ends (2026-07-28)", () =>
+  it.effect(
+    "A subscriptions/listen counts for its wire and its caller while it is open, and no longer (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const { features } = yield* listening
+        const server = yield* serve({ features, limits: { callerBytes: 4000, sessionBytes: 3000 } })
+        const wanted = { resourceSubscriptions: [`x:${"a".repeat(900)}`] }
+        const limitOf = (client: { readonly refused: any }) =>
+          Effect.map(
+            client.refused("subscriptions/listen", { notifications: wanted }) as Effect.Effect<McpError.McpError>,
+            ({ data }) => (data as any).limit
+          )
+        const first = yield* join(server, { principal: ann })
+        const open = yield* first.listen(wanted)
+        assert.strictEqual(open.messages().length, 1)
+        assert.strictEqual(yield* limitOf(first), "sessionBytes")
+        const second = yield* join(server, { principal: ann })
+        assert.strictEqual(yield* limitOf(second), "callerBytes")
+        assert.strictEqual((yield* (yield* join(server)).listen(wanted)).messages().length, 1)
+        yield* open.cancel
+        assert.strictEqual(first.session.kept, 0)
+        assert.strictEqual((yield* second.listen(wanted)).messages().length, 1)
+      })
+  )
+
+  it.effect("A subscriptions/listen of a POST of its own counts for its caller, until it ends (2026-07-28)", () =>
     Effect.gen(function* () {
       const { features } = yield* listening
       const server = yield* serve({ features, limits: { callerBytes: 3000 } })

@@ -22,11 +22,11 @@ const everyLevel = Effect.forEach(levels, (level) => Effect.flatMap(Log.Log, (lo
 const datas = (client: { notes: (method: string) => ReadonlyArray<any> }) =>
   client.notes("notifications/message").map((note) => note.params.data)
 
-describe("levels", () => {
+describe("Levels", () => {
   for (const version of versions()) {
     for (const [index, level] of levels.entries()) {
       it.effect(
-        `after ${level} was set in ${version}, it and what is worse is sent, nothing below`,
+        `Log messages of ${level} and worse are sent after that level was set in ${version}, and none below`,
         () =>
           Effect.gen(function* () {
             const client = yield* session(doing(everyLevel), { version })
@@ -43,7 +43,7 @@ describe("levels", () => {
     }
   }
 
-  it.effect("before one was set, the server's own applies: info, or what it was told", () =>
+  it.effect("The log level of the server applies before a level is set: info, or that of the options", () =>
     Effect.gen(function* () {
       const normal = yield* session(doing(everyLevel))
       yield* normal.call("do")
@@ -54,7 +54,7 @@ describe("levels", () => {
     })
   )
 
-  it.effect("are each session's own", () =>
+  it.effect("Each session has its own log level", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: doing(everyLevel) })
       const [one, two] = [yield* connect(server), yield* connect(server)]
@@ -67,7 +67,7 @@ describe("levels", () => {
 
   for (const version of versions()) {
     it.effect(
-      `that do not exist are answered -32602 and change nothing (${version})`,
+      `A log level that does not exist is answered -32602 and changes nothing (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(doing(everyLevel), { version })
@@ -80,7 +80,7 @@ describe("levels", () => {
     )
 
     it.effect(
-      `that cannot be set are answered -32603 and change nothing (${version})`,
+      `A log level that cannot be set is answered -32603 and changes nothing (${version})`,
       () =>
         Effect.gen(function* () {
           const failing = Middleware.layer(({ method }, next) =>
@@ -95,10 +95,10 @@ describe("levels", () => {
   }
 })
 
-describe("rate", () => {
+describe("Rate", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `is bounded per session: a burst, then a number per second, and what was dropped is owned up to (${version})`,
+      `Log messages are bounded per session: a burst, then a number per second, and a count of the dropped ones (${version})`,
       () =>
         Effect.gen(function* () {
           const flood = Effect.forEach(Array.from({ length: 50 }), () => Log.info("x"), { discard: true })
@@ -129,7 +129,7 @@ describe("rate", () => {
   }
 
   it.effect(
-    "is owned up to at the level that the client asked for, if that is higher",
+    "The count of dropped log messages is sent at the level that the client set, if that is higher",
     () =>
       Effect.gen(function* () {
         const flood = Effect.forEach(Array.from({ length: 30 }), () => Log.alert("x"), { discard: true })
@@ -145,10 +145,10 @@ describe("rate", () => {
   )
 })
 
-describe("what leaves", () => {
+describe("Log messages that leave", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `passes the redaction hook, which may change or drop it (${version})`,
+      `A log message passes the redaction hook, which may change or drop the message (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -176,7 +176,7 @@ describe("what leaves", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `of an error is its name and message: no stack, no cause (${version})`,
+      `A log message of an error is its name and message: no stack, no cause (${version})`,
       () =>
         Effect.gen(function* () {
           const error = new Failed({ message: "no luck", cause: new Error("secret"), query: "select secret" })
@@ -203,7 +203,7 @@ describe("what leaves", () => {
     )
   }
 
-  it.effect("is always JSON: what is none costs the handler nothing", () =>
+  it.effect("A log message is always JSON: a value that is no JSON costs the handler nothing", () =>
     Effect.gen(function* () {
       const cycle: any = { a: 1 }
       cycle.self = cycle
@@ -228,7 +228,7 @@ describe("what leaves", () => {
   )
 
   it.effect(
-    "includes what a handler says by Effect.log, with its own annotations",
+    "Effect.log of a handler is a log message, with the annotations of the handler",
     () =>
       Effect.gen(function* () {
         const client = yield* session(
@@ -257,7 +257,7 @@ describe("what leaves", () => {
     verifies("logging.server.context")
   )
 
-  it.effect("still goes where the server logs, causes and all", () =>
+  it.effect("A log message still goes where the server logs, causes and all", () =>
     Effect.gen(function* () {
       const local: Array<string> = []
       const logger = Logger.make(({ cause, message }) => void local.push(`${String(message)} ${Cause.pretty(cause)}`))
@@ -275,7 +275,7 @@ describe("what leaves", () => {
   )
 
   it.effect.each(everyVersion())(
-    "comes before the answer of its request, and goes to the client that sent it (%s)",
+    "A log message comes before the answer of its request, and goes to the client that sent the request (%s)",
     (version) =>
       Effect.gen(function* () {
         const server = yield* serve({ features: doing(Log.info("x")) })
@@ -290,7 +290,7 @@ describe("what leaves", () => {
     verifies("logging.security.access-control")
   )
 
-  it.effect("is nothing of the server's own: a defect is logged there, not told", () =>
+  it.effect("A defect is logged by the server, and is no log message of the client", () =>
     Effect.gen(function* () {
       const client = yield* session(doing(Effect.die(new Error("secret"))))
       yield* client.request("logging/setLevel", { level: "debug" })
@@ -301,7 +301,7 @@ describe("what leaves", () => {
   )
 })
 
-it.effect("annotations of the code that opened the connection, or of middleware, are not sent to the client", () =>
+it.effect("Annotations of the code that opened the connection, or of middleware, are not sent to the client", () =>
   Effect.gen(function* () {
     const local: Array<unknown> = []
     const logger = Logger.make(({ fiber }) => void local.push(fiber.getRef(References.CurrentLogAnnotations)))

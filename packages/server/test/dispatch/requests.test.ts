@@ -49,7 +49,7 @@ const cancelled = (params: object) => ({ jsonrpc: "2.0", method: "notifications/
 const answers = (client: { received: ReadonlyArray<any> }, id: unknown) =>
   client.received.filter((message) => message.id === id && !("method" in message))
 
-describe("cancellation", () => {
+describe("Cancellation", () => {
   for (const version of everyVersion()) {
     it.effect(
       `A cancelled request of ${version} interrupts its handler, runs its finalizers and is not answered`,
@@ -123,7 +123,7 @@ describe("cancellation", () => {
     )
   }
 
-  it.effect("by an operator is answered, with the reason: -32000", () =>
+  it.effect("A cancellation by an operator is answered, with the reason: -32000", () =>
     Effect.gen(function* () {
       const { features, finalized, started } = yield* hanging
       const server = yield* serve({ features })
@@ -144,7 +144,7 @@ describe("cancellation", () => {
   )
 })
 
-describe("progress", () => {
+describe("Progress", () => {
   const reporting = (...values: ReadonlyArray<readonly [number, Progress.ReportOptions?]>) =>
     tool(
       "report",
@@ -158,7 +158,7 @@ describe("progress", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `is sent with the token that was given, before the answer, growing only, in ${version}`,
+      `Progress is sent with the token of the request, before the answer, growing only, in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -196,7 +196,7 @@ describe("progress", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `is not sent without a token, or for one that is none (${version})`,
+      `Progress is not sent without a token, or with an invalid token (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(reporting([1]), { version })
@@ -210,7 +210,7 @@ describe("progress", () => {
     )
 
     it.effect(
-      `is over when its request is, whatever still runs (${version})`,
+      `Progress is over when its request is, whatever still runs (${version})`,
       () =>
         Effect.gen(function* () {
           const go = yield* Latch.make()
@@ -235,7 +235,7 @@ describe("progress", () => {
   }
 })
 
-describe("envelopes", () => {
+describe("Envelopes", () => {
   for (const version of everyVersion()) {
     it.effect(
       `A request of ${version} is answered under its id, value and type, with a result or an error`,
@@ -293,7 +293,7 @@ describe("envelopes", () => {
 
   for (const version of versions()) {
     it.effect(
-      `of notifications are never answered, known or not, in ${version}`,
+      `Notifications are never answered, known or not, in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(tool("a", Effect.succeed("")), { version })
@@ -314,7 +314,7 @@ describe("envelopes", () => {
     )
 
     it.effect(
-      `in a batch are ${version === "2025-03-26" ? "each answered, in one batch" : "refused: -32600"} in ${version}`,
+      `The members of a batch are ${version === "2025-03-26" ? "each answered, in one batch" : "refused: -32600"} in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(tool("a", Effect.succeed("")), { version })
@@ -335,7 +335,7 @@ describe("envelopes", () => {
   }
 
   it.effect(
-    "a ping is answered at once, even when every permit is taken",
+    "A ping is answered at once, even when every permit is taken",
     () =>
       Effect.gen(function* () {
         const { features } = yield* hanging
@@ -357,7 +357,7 @@ describe("envelopes", () => {
     verifies("ping.receiver.empty-response")
   )
 
-  it.effect("a request id in flight is not disturbed by its second use", () =>
+  it.effect("A request id in flight is not disturbed by its second use", () =>
     Effect.gen(function* () {
       const { features, finalized } = yield* hanging
       const client = yield* session(Layer.merge(features, tool("a", Effect.succeed(""))))
@@ -423,7 +423,7 @@ describe("keep-alive", () => {
     )
   }
 
-  it.effect("forgives a client that answers again in time", () =>
+  it.effect("The keep-alive forgives a client that answers again in time", () =>
     Effect.gen(function* () {
       let quiet = true
       const server = yield* serve({ features: tool("a", Effect.succeed("")), keepAlive })
@@ -440,8 +440,8 @@ describe("keep-alive", () => {
   )
 })
 
-describe("the end of a connection", () => {
-  it.effect("by the client interrupts what it asked for; the scope it was opened in may live on", () =>
+describe("The end of a connection", () => {
+  it.effect("A client that ends its connection interrupts its requests, and other connections live on", () =>
     Effect.gen(function* () {
       const { features, finalized, started } = yield* hanging
       const server = yield* serve({ features })
@@ -471,7 +471,7 @@ describe("the end of a connection", () => {
     return { client, close: Scope.close(far, Exit.void) }
   })
 
-  it.effect("by the server is answered to every request in flight, with -32000, before the wire ends", () =>
+  it.effect("A server that ends a connection answers every request in flight with -32000, before the wire ends", () =>
     Effect.gen(function* () {
       const { features, finalized, started } = yield* hanging
       const { client, close } = yield* apart(yield* serve({ features }))
@@ -484,7 +484,7 @@ describe("the end of a connection", () => {
     })
   )
 
-  it.effect("by a server that drains lets what is in flight finish, and refuses the rest", () =>
+  it.effect("A server that drains lets requests in flight finish, and refuses new ones", () =>
     Effect.gen(function* () {
       const go = yield* Latch.make()
       const started = yield* Latch.make()
@@ -511,7 +511,7 @@ describe("the end of a connection", () => {
     })
   )
 
-  it.effect("by a server that drains lets what waits for its turn finish, too", () =>
+  it.effect("A server that drains lets requests that wait for a permit finish, too", () =>
     Effect.gen(function* () {
       const go = yield* Latch.make()
       const features = Layer.merge(tool("slow", Effect.as(go.await, "finished")), tool("quick", Effect.succeed("done")))
@@ -535,7 +535,7 @@ describe("the end of a connection", () => {
     })
   )
 
-  it.effect("leaves nothing behind: no session, watcher, handler or fiber, after many of them", () =>
+  it.effect("A hundred ended connections leave no session, watcher, handler or fiber behind", () =>
     Effect.gen(function* () {
       let watchers = 0
       let handlers = 0
@@ -572,7 +572,7 @@ describe("the end of a connection", () => {
   )
 })
 
-it.effect("a result that the revision has no words for is the server's fault, and says so", () =>
+it.effect("A result in a form that the revision lacks is sent as text", () =>
   Effect.gen(function* () {
     const Sum = Tool.make("sum", { description: "", output: Schema.Array(Schema.Int) })
     const client = yield* session(Tools.layer(Sum, () => Effect.succeed([1, 2])))
@@ -583,7 +583,7 @@ it.effect("a result that the revision has no words for is the server's fault, an
 )
 
 it.effect(
-  "initialize in a batch is refused, and the session can still be opened",
+  "An initialize in a batch is refused, and the session can still be opened",
   () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: Layer.empty })

@@ -15,13 +15,13 @@ import { declaring, id } from "../support/notes.ts"
 import { everyVersion, quiesce, serve, connect } from "../support/raw.ts"
 import { open } from "../support/modern.ts"
 
-describe("a tool that is answered before it has run", () => {
+describe("A tool that is answered before it has run", () => {
   const Slow = Tool.make("slow", { description: "Is slow" })
   const Later = Extension.make(id)
 
   for (const version of everyVersion()) {
     it.effect(
-      `runs with the facts of its request, a Scope of its own and other sinks, and leaves nothing behind (${version})`,
+      `A tool that is answered before it has run keeps the facts of its request, and leaves nothing behind (${version})`,
       () =>
         Effect.gen(function* () {
           const release = yield* Deferred.make<void>()
@@ -63,7 +63,7 @@ describe("a tool that is answered before it has run", () => {
     )
   }
 
-  it.effect("says its type of result in 2026-07-28", () =>
+  it.effect("An encoded result says its type in 2026-07-28", () =>
     Effect.gen(function* () {
       const tagged = Middleware.layer((request, next) =>
         request.method === "tools/call" ? Effect.succeed(EncodedResult.of(Later, "task", { taskId: "1" })) : next
@@ -75,32 +75,34 @@ describe("a tool that is answered before it has run", () => {
     })
   )
 
-  it("cannot be of a kind that MCP has", () => {
+  it("An encoded result cannot be of a type that MCP has", () => {
     assert.throws(() => EncodedResult.of(Later, "complete", {}), /MCP has it already/)
   })
 })
 
-describe("a scope for work outside of requests", () => {
-  it.effect("closes before the layers of all features, also where they fail, and with its own layer", () =>
-    Effect.gen(function* () {
-      const ends: Array<string> = []
-      const ending = (name: string) => Effect.addFinalizer(() => Effect.sync(() => void ends.push(name)))
-      const work = Layer.effectDiscard(
-        Effect.andThen(
-          ending("layer"),
-          Effect.flatMap(Detached.scope, (scope) => Scope.provide(ending("work"), scope))
+describe("A scope for work outside of requests", () => {
+  it.effect(
+    "A scope for work outside of requests closes before the layers of all features, also where they fail, and with its own layer",
+    () =>
+      Effect.gen(function* () {
+        const ends: Array<string> = []
+        const ending = (name: string) => Effect.addFinalizer(() => Effect.sync(() => void ends.push(name)))
+        const work = Layer.effectDiscard(
+          Effect.andThen(
+            ending("layer"),
+            Effect.flatMap(Detached.scope, (scope) => Scope.provide(ending("work"), scope))
+          )
         )
-      )
-      const feature = Layer.effectDiscard(ending("feature"))
-      const last = Layer.provideMerge(feature, work)
-      yield* Effect.scoped(serve({ features: last }))
-      assert.deepStrictEqual(ends.splice(0), ["work", "feature", "layer"])
-      yield* Effect.exit(
-        Effect.scoped(serve({ features: Layer.provideMerge(Layer.effectDiscard(Effect.die("no")), last) }))
-      )
-      assert.sameMembers(ends.splice(0), ["work", "feature", "layer"])
-      yield* Effect.scoped(Layer.build(work))
-      assert.deepStrictEqual(ends, ["work", "layer"])
-    })
+        const feature = Layer.effectDiscard(ending("feature"))
+        const last = Layer.provideMerge(feature, work)
+        yield* Effect.scoped(serve({ features: last }))
+        assert.deepStrictEqual(ends.splice(0), ["work", "feature", "layer"])
+        yield* Effect.exit(
+          Effect.scoped(serve({ features: Layer.provideMerge(Layer.effectDiscard(Effect.die("no")), last) }))
+        )
+        assert.sameMembers(ends.splice(0), ["work", "feature", "layer"])
+        yield* Effect.scoped(Layer.build(work))
+        assert.deepStrictEqual(ends, ["work", "layer"])
+      })
   )
 })

@@ -42,8 +42,8 @@ const both = Layer.merge(served, serving(Old))
 
 const named = { subject: "ada", scopes: [], claims: {} }
 
-describe("two generations of an extension", () => {
-  it.effect("answer one method each in its form, and no revision that has neither", () =>
+describe("Two generations of an extension", () => {
+  it.effect("Two generations of an extension answer one method each in its form, and no revision without both", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: both })
       const modern = yield* connect(server, { version: "2026-07-28", capabilities: declaring("2026-07-28") })
@@ -60,7 +60,7 @@ describe("two generations of an extension", () => {
   )
 
   it.effect(
-    "are declared in their revisions alone: the capability by the caller, the extension among the extensions",
+    "Two generations of an extension are declared in their revisions alone: as a capability, and among the extensions",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: both })
@@ -76,20 +76,22 @@ describe("two generations of an extension", () => {
       })
   )
 
-  it.effect("leave the answer to server/discover public where the older one alone depends on its caller", () =>
-    Effect.gen(function* () {
-      const caching: McpServer.Options<never, never>["caching"] = {
-        discover: { timeToLive: "1 second", scope: "public" }
-      }
-      const client = yield* open(both, {}, { caching })
-      assert.strictEqual((yield* client.request("server/discover"))["cacheScope"], "public")
-      const varying = Extensions.layer(Extension.make("com.example/other"), { settings: () => ({}) })
-      const other = yield* open(Layer.merge(both, varying), {}, { caching })
-      assert.strictEqual((yield* other.request("server/discover"))["cacheScope"], "private")
-    })
+  it.effect(
+    "Two generations of an extension leave server/discover public where the older alone depends on its caller",
+    () =>
+      Effect.gen(function* () {
+        const caching: McpServer.Options<never, never>["caching"] = {
+          discover: { timeToLive: "1 second", scope: "public" }
+        }
+        const client = yield* open(both, {}, { caching })
+        assert.strictEqual((yield* client.request("server/discover"))["cacheScope"], "public")
+        const varying = Extensions.layer(Extension.make("com.example/other"), { settings: () => ({}) })
+        const other = yield* open(Layer.merge(both, varying), {}, { caching })
+        assert.strictEqual((yield* other.request("server/discover"))["cacheScope"], "private")
+      })
   )
 
-  it.effect("are one extension of the server's contract, in its newest form", () =>
+  it.effect("Two generations of an extension are one extension of the server's contract, in the newest form", () =>
     Effect.gen(function* () {
       const { contract } = yield* serve({ features: both })
       const { extensions } = yield* contract()
@@ -102,7 +104,7 @@ describe("two generations of an extension", () => {
     })
   )
 
-  it.effect("are a defect where both are in one revision", () =>
+  it.effect("Two generations of an extension are a defect where both are in one revision", () =>
     Effect.gen(function* () {
       const overlapping = generation(["2025-11-25", "2026-07-28"])
       const exit = yield* Effect.exit(session(Layer.merge(served, serving(overlapping))))

@@ -54,22 +54,24 @@ const picking = (answer: NonNullable<ConnectOptions["answer"]>, version: (typeof
 })
 const all = everyVersion()
 
-describe("a question of an extension", () => {
+describe("A question of an extension", () => {
   const asking = notes({ find: Effect.map(Extensions.ask(pick, { ids: [1, 2] }), ({ id }) => ({ ids: [id] })) })
 
   for (const version of all) {
-    it.effect(`reaches the client with its params, and its answer the handler (${version})`, () =>
-      Effect.gen(function* () {
-        const client = yield* session(
-          asking,
-          picking((_method, { ids }) => Effect.succeed({ id: ids[1] }), version)
-        )
-        assert.deepStrictEqual(yield* find(client), { ids: [2] })
-        assert.deepStrictEqual(client.asked, [{ method: pick.method, params: { ids: [1, 2] } }])
-      })
+    it.effect(
+      `A question of an extension reaches the client with its params, and its answer the handler (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(
+            asking,
+            picking((_method, { ids }) => Effect.succeed({ id: ids[1] }), version)
+          )
+          assert.deepStrictEqual(yield* find(client), { ids: [2] })
+          assert.deepStrictEqual(client.asked, [{ method: pick.method, params: { ids: [1, 2] } }])
+        })
     )
 
-    it.effect(`may be asked by a tool (${version})`, () =>
+    it.effect(`A question of an extension may be asked by a tool (${version})`, () =>
       Effect.gen(function* () {
         const Pick = Tool.make("pick", { description: "Picks" })
         const tool = Tools.layer(Pick, () =>
@@ -85,7 +87,7 @@ describe("a question of an extension", () => {
     )
 
     it.effect(
-      `is not sent to a client that did not declare the extension (${version})`,
+      `A question of an extension is not sent to a client that did not declare the extension (${version})`,
       () =>
         Effect.gen(function* () {
           const Pick = Tool.make("pick", { description: "Picks" })
@@ -105,90 +107,98 @@ describe("a question of an extension", () => {
   }
 
   for (const version of versions()) {
-    it.effect(`fails with the failure that it declares, which the client sent as an error (${version})`, () =>
-      Effect.gen(function* () {
-        const failing = notes({
-          find: Effect.matchEffect(Extensions.ask(pick, { ids: [] }), {
-            onSuccess: () => Effect.die("unexpected"),
-            onFailure: (failure) => Effect.succeed({ ids: ["none" in failure && failure.none ? 1 : 0] })
+    it.effect(
+      `A question of an extension fails with its declared failure, which the client sent as an error (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const failing = notes({
+            find: Effect.matchEffect(Extensions.ask(pick, { ids: [] }), {
+              onSuccess: () => Effect.die("unexpected"),
+              onFailure: (failure) => Effect.succeed({ ids: ["none" in failure && failure.none ? 1 : 0] })
+            })
           })
+          const data = { [Extension.failureKey]: { none: true } }
+          const error = new McpError.McpError({ code: Extension.failureCode, message: "None", data })
+          const client = yield* session(
+            failing,
+            picking(() => Effect.fail(error), version)
+          )
+          assert.deepStrictEqual(yield* find(client), { ids: [1] })
         })
-        const data = { [Extension.failureKey]: { none: true } }
-        const error = new McpError.McpError({ code: Extension.failureCode, message: "None", data })
-        const client = yield* session(
-          failing,
-          picking(() => Effect.fail(error), version)
-        )
-        assert.deepStrictEqual(yield* find(client), { ids: [1] })
-      })
     )
 
-    it.effect(`fails with -32603 where its answer does not fit, and with the client's own error (${version})`, () =>
-      Effect.gen(function* () {
-        const unfit = yield* session(
-          asking,
-          picking(() => Effect.succeed({ id: "a" }), version)
-        )
-        assert.deepInclude(yield* Effect.flip(find(unfit)), { code: McpError.InternalError })
-        const other = yield* session(
-          asking,
-          picking(() => Effect.fail(McpError.methodNotFound("pick")), version)
-        )
-        assert.deepInclude(yield* Effect.flip(find(other)), { code: McpError.MethodNotFound })
-      })
+    it.effect(
+      `A question of an extension fails with -32603 where its answer does not fit, and with the error of the client (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const unfit = yield* session(
+            asking,
+            picking(() => Effect.succeed({ id: "a" }), version)
+          )
+          assert.deepInclude(yield* Effect.flip(find(unfit)), { code: McpError.InternalError })
+          const other = yield* session(
+            asking,
+            picking(() => Effect.fail(McpError.methodNotFound("pick")), version)
+          )
+          assert.deepInclude(yield* Effect.flip(find(other)), { code: McpError.MethodNotFound })
+        })
     )
   }
 
-  it.effect("ends with its request when the client leaves, and the finalizers of the handler run", () =>
-    Effect.gen(function* () {
-      const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
-      const server = yield* serve({
-        features: notes({
-          find: Effect.onExit(Effect.as(Extensions.ask(pick, { ids: [] }), { ids: [] }), (exit) =>
-            Deferred.succeed(ended, exit)
-          )
+  it.effect(
+    "A question of an extension ends with its request when the client leaves, and the finalizers of the handler run",
+    () =>
+      Effect.gen(function* () {
+        const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
+        const server = yield* serve({
+          features: notes({
+            find: Effect.onExit(Effect.as(Extensions.ask(pick, { ids: [] }), { ids: [] }), (exit) =>
+              Deferred.succeed(ended, exit)
+            )
+          })
         })
+        const scope = yield* Scope.make()
+        const client = yield* Scope.provide(connect(server, { capabilities: declaring("2025-11-25") }), scope)
+        yield* Effect.forkChild(find(client))
+        yield* client.nextAsk
+        yield* Scope.close(scope, Exit.void)
+        assert.isTrue(Exit.isFailure(yield* Deferred.await(ended)))
+        yield* quiesce
+        assert.deepStrictEqual(yield* server.sessions, [])
       })
-      const scope = yield* Scope.make()
-      const client = yield* Scope.provide(connect(server, { capabilities: declaring("2025-11-25") }), scope)
-      yield* Effect.forkChild(find(client))
-      yield* client.nextAsk
-      yield* Scope.close(scope, Exit.void)
-      assert.isTrue(Exit.isFailure(yield* Deferred.await(ended)))
-      yield* quiesce
-      assert.deepStrictEqual(yield* server.sessions, [])
-    })
-  )
-
-  it.effect("is asked in rounds in 2026-07-28: steps before it run once, a state is of one request alone", () =>
-    Effect.gen(function* () {
-      let steps = 0
-      const step = Once.run(
-        "step",
-        Schema.Int,
-        Effect.sync(() => ++steps)
-      )
-      const features = notes({
-        find: Effect.flatMap(step, (first) =>
-          Effect.map(Extensions.ask(pick, { ids: [first] }, { key: "which" }), ({ id }) => ({ ids: [first, id] }))
-        )
-      })
-      const client = yield* open(features, { capabilities: declaring("2026-07-28") })
-      const { asked, result } = yield* client.play(Notes.requests.find.method, { text: "a" }, () => ({ id: 5 }))
-      assert.deepStrictEqual(result.ids, [1, 5])
-      assert.deepStrictEqual(asked, [[{ method: pick.method, params: { ids: [1] } }]])
-      assert.strictEqual(steps, 1)
-      const { requestState } = yield* client.request(Notes.requests.find.method, { text: "a" })
-      const answers = { requestState, inputResponses: { which: { id: 5 } } }
-      const other = yield* client.refused(Notes.requests.find.method, { text: "b", ...answers })
-      assert.strictEqual(other.code, McpError.InvalidParams)
-      const again = yield* client.request(Notes.requests.find.method, { text: "a", ...answers })
-      assert.deepStrictEqual(again.ids, [2, 5])
-    })
   )
 
   it.effect(
-    "is asked again where its answer in a round does not fit; a failure that it declares is read from `_meta`",
+    "A question of an extension is asked in rounds in 2026-07-28: steps before it run once, a state is of one request alone",
+    () =>
+      Effect.gen(function* () {
+        let steps = 0
+        const step = Once.run(
+          "step",
+          Schema.Int,
+          Effect.sync(() => ++steps)
+        )
+        const features = notes({
+          find: Effect.flatMap(step, (first) =>
+            Effect.map(Extensions.ask(pick, { ids: [first] }, { key: "which" }), ({ id }) => ({ ids: [first, id] }))
+          )
+        })
+        const client = yield* open(features, { capabilities: declaring("2026-07-28") })
+        const { asked, result } = yield* client.play(Notes.requests.find.method, { text: "a" }, () => ({ id: 5 }))
+        assert.deepStrictEqual(result.ids, [1, 5])
+        assert.deepStrictEqual(asked, [[{ method: pick.method, params: { ids: [1] } }]])
+        assert.strictEqual(steps, 1)
+        const { requestState } = yield* client.request(Notes.requests.find.method, { text: "a" })
+        const answers = { requestState, inputResponses: { which: { id: 5 } } }
+        const other = yield* client.refused(Notes.requests.find.method, { text: "b", ...answers })
+        assert.strictEqual(other.code, McpError.InvalidParams)
+        const again = yield* client.request(Notes.requests.find.method, { text: "a", ...answers })
+        assert.deepStrictEqual(again.ids, [2, 5])
+      })
+  )
+
+  it.effect(
+    "A question of an extension is asked again where its answer in a round does not fit; a declared failure is read from `_meta`",
     () =>
       Effect.gen(function* () {
         const features = notes({
@@ -205,9 +215,9 @@ describe("a question of an extension", () => {
   )
 })
 
-describe("a notification of the server", () => {
+describe("A notification of the server", () => {
   for (const version of all) {
-    it.effect(`is sent on the stream of its request, before the answer (${version})`, () =>
+    it.effect(`A notification of the server is sent on the stream of its request, before the answer (${version})`, () =>
       Effect.gen(function* () {
         const features = notes({ find: Effect.as(Extensions.notify(added, { id: 3 }), { ids: [3] }) })
         const client = yield* session(features, { version, capabilities: declaring(version) })
@@ -223,7 +233,7 @@ describe("a notification of the server", () => {
     )
 
     it.effect(
-      `is not sent to a client that did not declare the extension (${version})`,
+      `A notification of the server is not sent to a client that did not declare the extension (${version})`,
       () =>
         Effect.gen(function* () {
           const Add = Tool.make("add", { description: "Adds" })
@@ -236,29 +246,31 @@ describe("a notification of the server", () => {
       verifies("versioning.extension.unsupported")
     )
 
-    it.effect(`that is sent after the answer leaves on the connection of a session alone (${version})`, () =>
-      Effect.gen(function* () {
-        const later = yield* Queue.unbounded<Effect.Effect<void>>()
-        const features = notes({
-          find: Effect.contextWith((context) => {
-            const send = (on: "request" | "connection") =>
-              Effect.provideContext(Extensions.notify(added, { id: 3 }, { on }), context as any)
-            return Effect.as(Queue.offerAll(later, [send("request"), send("connection")]), { ids: [] })
+    it.effect(
+      `A notification of the server that is sent after the answer leaves on the connection of a session alone (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const later = yield* Queue.unbounded<Effect.Effect<void>>()
+          const features = notes({
+            find: Effect.contextWith((context) => {
+              const send = (on: "request" | "connection") =>
+                Effect.provideContext(Extensions.notify(added, { id: 3 }, { on }), context as any)
+              return Effect.as(Queue.offerAll(later, [send("request"), send("connection")]), { ids: [] })
+            })
           })
+          const client = yield* session(features, { version, capabilities: declaring(version) })
+          yield* find(client)
+          yield* yield* Queue.take(later)
+          yield* quiesce
+          assert.lengthOf(client.notes(added.method), 0)
+          yield* yield* Queue.take(later)
+          yield* quiesce
+          assert.lengthOf(client.notes(added.method), version === "2026-07-28" ? 0 : 1)
         })
-        const client = yield* session(features, { version, capabilities: declaring(version) })
-        yield* find(client)
-        yield* yield* Queue.take(later)
-        yield* quiesce
-        assert.lengthOf(client.notes(added.method), 0)
-        yield* yield* Queue.take(later)
-        yield* quiesce
-        assert.lengthOf(client.notes(added.method), version === "2026-07-28" ? 0 : 1)
-      })
     )
   }
 
-  it.effect("on a connection is dropped where the client does not open its session in time", () =>
+  it.effect("A notification on a connection is dropped where the client does not open its session in time", () =>
     Effect.gen(function* () {
       const told = yield* Queue.unbounded<void>()
       const telling = Effect.andThen(
@@ -278,51 +290,53 @@ describe("a notification of the server", () => {
   )
 
   for (const version of all) {
-    it.effect(`waits for room where its client stops to read, and is sent when it reads again (${version})`, () =>
-      Effect.gen(function* () {
-        const sent: Array<number> = []
-        const features = notes({
-          find: Effect.as(
-            Effect.forEach([1, 2, 3], (id) =>
-              Effect.andThen(
-                Extensions.notify(added, { id }),
-                Effect.sync(() => sent.push(id))
-              )
-            ),
-            { ids: [] }
+    it.effect(
+      `A notification of the server waits for room where its client stops to read, and is sent when it reads again (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const sent: Array<number> = []
+          const features = notes({
+            find: Effect.as(
+              Effect.forEach([1, 2, 3], (id) =>
+                Effect.andThen(
+                  Extensions.notify(added, { id }),
+                  Effect.sync(() => sent.push(id))
+                )
+              ),
+              { ids: [] }
+            )
+          })
+          const server = yield* serve({ features })
+          const wire = yield* Scripted.make
+          yield* server.connect(wire.transport)
+          const isStateless = version === "2026-07-28"
+          const capabilities = declaring(version)
+          if (!isStateless) {
+            const params = { protocolVersion: version, capabilities, clientInfo: { name: "scripted", version: "0" } }
+            yield* wire.push({ jsonrpc: "2.0", id: 0, method: "initialize", params })
+            yield* wire.take
+            yield* wire.push({ jsonrpc: "2.0", method: "notifications/initialized" })
+          }
+          const before = (yield* wire.sent).length
+          const left = Effect.map(wire.sent, (all) => all.slice(before).map(({ json }) => json))
+          yield* wire.setWritable(false)
+          const params = { text: "", ...(isStateless && { _meta: metaOf(capabilities) }) }
+          yield* wire.push({ jsonrpc: "2.0", id: 1, method: Notes.requests.find.method, params })
+          yield* quiesce
+          assert.deepStrictEqual([sent, yield* left], [[], []])
+          yield* wire.setWritable(true)
+          yield* quiesce
+          assert.deepStrictEqual(sent, [1, 2, 3])
+          const messages: ReadonlyArray<any> = yield* left
+          assert.deepStrictEqual(
+            messages.map(({ id, params }) => params?.id ?? { answers: id }),
+            [1, 2, 3, { answers: 1 }]
           )
         })
-        const server = yield* serve({ features })
-        const wire = yield* Scripted.make
-        yield* server.connect(wire.transport)
-        const isStateless = version === "2026-07-28"
-        const capabilities = declaring(version)
-        if (!isStateless) {
-          const params = { protocolVersion: version, capabilities, clientInfo: { name: "scripted", version: "0" } }
-          yield* wire.push({ jsonrpc: "2.0", id: 0, method: "initialize", params })
-          yield* wire.take
-          yield* wire.push({ jsonrpc: "2.0", method: "notifications/initialized" })
-        }
-        const before = (yield* wire.sent).length
-        const left = Effect.map(wire.sent, (all) => all.slice(before).map(({ json }) => json))
-        yield* wire.setWritable(false)
-        const params = { text: "", ...(isStateless && { _meta: metaOf(capabilities) }) }
-        yield* wire.push({ jsonrpc: "2.0", id: 1, method: Notes.requests.find.method, params })
-        yield* quiesce
-        assert.deepStrictEqual([sent, yield* left], [[], []])
-        yield* wire.setWritable(true)
-        yield* quiesce
-        assert.deepStrictEqual(sent, [1, 2, 3])
-        const messages: ReadonlyArray<any> = yield* left
-        assert.deepStrictEqual(
-          messages.map(({ id, params }) => params?.id ?? { answers: id }),
-          [1, 2, 3, { answers: 1 }]
-        )
-      })
     )
   }
 
-  it.effect("with params that do not fit is a defect", () =>
+  it.effect("A notification of the server with params that do not fit is a defect", () =>
     Effect.gen(function* () {
       const features = notes({ find: Effect.as(Extensions.notify(added, { id: 1.5 }), { ids: [] }) })
       const client = yield* session(features, { capabilities: declaring("2025-11-25") })
@@ -331,35 +345,37 @@ describe("a notification of the server", () => {
   )
 })
 
-describe("a notification of the client", () => {
+describe("A notification of the client", () => {
   const tell = (client: Client, version: Version, params: object, capabilities: object = declaring(version)) =>
     client.notify(seen.method, version === "2026-07-28" ? { ...params, _meta: metaOf(capabilities) } : params)
 
   for (const version of all) {
-    it.effect(`is handled in order of arrival, with the services of its session (${version})`, () =>
-      Effect.gen(function* () {
-        const heard: Array<unknown> = []
-        const features = notes({
-          seen: ({ id }) =>
-            Effect.gen(function* () {
-              yield* Effect.yieldNow
-              const { clientInfo, revision } = yield* RequestContext
-              heard.push([id, clientInfo?.name, revision.version])
-            })
+    it.effect(
+      `A notification of the client is handled in order of arrival, with the services of its session (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const heard: Array<unknown> = []
+          const features = notes({
+            seen: ({ id }) =>
+              Effect.gen(function* () {
+                yield* Effect.yieldNow
+                const { clientInfo, revision } = yield* RequestContext
+                heard.push([id, clientInfo?.name, revision.version])
+              })
+          })
+          const client = yield* session(features, { version, capabilities: declaring(version) })
+          const name = version === "2026-07-28" ? "modern" : "raw"
+          for (const id of [1, 2, 3]) yield* tell(client, version, { id })
+          yield* quiesce
+          assert.deepStrictEqual(
+            heard,
+            [1, 2, 3].map((id) => [id, name, version])
+          )
         })
-        const client = yield* session(features, { version, capabilities: declaring(version) })
-        const name = version === "2026-07-28" ? "modern" : "raw"
-        for (const id of [1, 2, 3]) yield* tell(client, version, { id })
-        yield* quiesce
-        assert.deepStrictEqual(
-          heard,
-          [1, 2, 3].map((id) => [id, name, version])
-        )
-      })
     )
 
     it.effect(
-      `is dropped where it does not fit or its extension was not declared; nothing is answered (${version})`,
+      `A notification of the client is dropped where it does not fit or lacks its declaration; nothing is answered (${version})`,
       () =>
         Effect.gen(function* () {
           const heard: Array<number> = []
@@ -381,7 +397,7 @@ describe("a notification of the client", () => {
     )
   }
 
-  it.effect("of a handler that dies does not stop those after it", () =>
+  it.effect("A notification whose handler dies does not stop later notifications", () =>
     Effect.gen(function* () {
       const heard: Array<number> = []
       const features = notes({
@@ -393,7 +409,7 @@ describe("a notification of the client", () => {
     })
   )
 
-  it.effect("is dropped where 1024 wait before it", () =>
+  it.effect("A notification of the client is dropped where 1024 notifications wait already", () =>
     Effect.gen(function* () {
       let handled = 0
       const release = yield* Deferred.make<void>()
@@ -415,7 +431,7 @@ describe("a notification of the client", () => {
     })
   )
 
-  it.effect("whose handler waits ends with its session", () =>
+  it.effect("A notification whose handler waits ends with its session", () =>
     Effect.gen(function* () {
       const exits: Array<boolean> = []
       const features = notes({
@@ -431,7 +447,7 @@ describe("a notification of the client", () => {
   )
 })
 
-describe("a subscription of an extension", () => {
+describe("A subscription of an extension", () => {
   const key = Notes.subscriptions.added.key
 
   const feed = Effect.gen(function* () {
@@ -450,7 +466,7 @@ describe("a subscription of an extension", () => {
   })
 
   it.effect(
-    "is acknowledged with what is granted, and each of its messages carries its id",
+    "A subscription of an extension is acknowledged with what is granted, and each of its messages carries its id",
     () =>
       Effect.gen(function* () {
         const { closed, features, queue } = yield* feed
@@ -478,7 +494,7 @@ describe("a subscription of an extension", () => {
     verifies("meta.notification.subscription", "subscriptions.acknowledged.subset")
   )
 
-  it.effect("that is not granted is left out of the acknowledgement", () =>
+  it.effect("A subscription of an extension is left out of the acknowledgement where it is not granted", () =>
     Effect.gen(function* () {
       const { features } = yield* feed
       const client = yield* open(features, { capabilities: declaring("2026-07-28") })
@@ -488,7 +504,7 @@ describe("a subscription of an extension", () => {
   )
 
   it.effect(
-    "is refused to a client that did not declare the extension, and for a filter that does not fit",
+    "A subscription of an extension is refused to a client that did not declare it, and for a filter that does not fit",
     () =>
       Effect.gen(function* () {
         const { features } = yield* feed
@@ -504,7 +520,7 @@ describe("a subscription of an extension", () => {
     verifies("versioning.extension.unsupported")
   )
 
-  it.effect("pulls messages only as fast as they are written", () =>
+  it.effect("A subscription of an extension pulls messages only as fast as they are written", () =>
     Effect.gen(function* () {
       let pulled = 0
       const features = notes({
@@ -531,7 +547,7 @@ describe("a subscription of an extension", () => {
     })
   )
 
-  it.effect("that sends what is no notification of its extension is a defect", () =>
+  it.effect("A subscription of an extension with a message that is no notification of it is a defect", () =>
     Effect.gen(function* () {
       const Other = Extension.make("com.example/other", { notifications: Notes.notifications })
       const features = notes({
@@ -547,24 +563,26 @@ describe("a subscription of an extension", () => {
     })
   )
 
-  it.effect("ends its messages when the layer of its extension is closed, and the rest of the subscription stays", () =>
-    Effect.gen(function* () {
-      const { features, queue } = yield* feed
-      const registry = yield* Deferred.make<Extensions.ExtensionRegistry["Service"]>()
-      const capture = Layer.effectDiscard(
-        Effect.flatMap(Extensions.ExtensionRegistry, (found) => Deferred.succeed(registry, found))
-      )
-      const client = yield* open(capture, { capabilities: declaring("2026-07-28") })
-      const scope = yield* Scope.make()
-      const late = Layer.provide(features, Layer.effect(Extensions.ExtensionRegistry, Deferred.await(registry)))
-      yield* Scope.provide(Layer.build(late), scope)
-      const listening = yield* client.listen({ [key]: [1] })
-      yield* Scope.close(scope, Exit.void)
-      yield* Queue.offer(queue, 1)
-      yield* quiesce
-      assert.lengthOf(listening.messages(), 1)
-      assert.isUndefined(listening.fiber.pollUnsafe())
-      yield* Fiber.interrupt(listening.fiber)
-    })
+  it.effect(
+    "A subscription of an extension ends its messages when the layer of its extension is closed, and the rest of the subscription stays",
+    () =>
+      Effect.gen(function* () {
+        const { features, queue } = yield* feed
+        const registry = yield* Deferred.make<Extensions.ExtensionRegistry["Service"]>()
+        const capture = Layer.effectDiscard(
+          Effect.flatMap(Extensions.ExtensionRegistry, (found) => Deferred.succeed(registry, found))
+        )
+        const client = yield* open(capture, { capabilities: declaring("2026-07-28") })
+        const scope = yield* Scope.make()
+        const late = Layer.provide(features, Layer.effect(Extensions.ExtensionRegistry, Deferred.await(registry)))
+        yield* Scope.provide(Layer.build(late), scope)
+        const listening = yield* client.listen({ [key]: [1] })
+        yield* Scope.close(scope, Exit.void)
+        yield* Queue.offer(queue, 1)
+        yield* quiesce
+        assert.lengthOf(listening.messages(), 1)
+        assert.isUndefined(listening.fiber.pollUnsafe())
+        yield* Fiber.interrupt(listening.fiber)
+      })
   )
 })

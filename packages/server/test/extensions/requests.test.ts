@@ -23,9 +23,9 @@ const finding = Extensions.layer(Find, {
   requests: { find: ({ text }) => Effect.succeed({ ids: [text.length] }) }
 })
 
-describe("a method of an extension", () => {
+describe("A method of an extension", () => {
   for (const version of everyVersion()) {
-    it.effect(`is answered by its handler, with the services of its layer (${version})`, () =>
+    it.effect(`A method of an extension is answered by its handler, with the services of its layer (${version})`, () =>
       Effect.gen(function* () {
         const features = Extensions.layer(Find, {
           requests: {
@@ -37,7 +37,7 @@ describe("a method of an extension", () => {
       })
     )
 
-    it.effect(`has -32602 for params that do not fit, and for no params (${version})`, () =>
+    it.effect(`A method of an extension has -32602 for params that do not fit, and for no params (${version})`, () =>
       Effect.gen(function* () {
         const client = yield* session(finding, { version, capabilities: declaring(version) })
         for (const params of [{ text: 1 }, {}, undefined]) {
@@ -49,25 +49,29 @@ describe("a method of an extension", () => {
       })
     )
 
-    it.effect(`carries a declared failure in the data of its error, and McpErrors unchanged (${version})`, () =>
-      Effect.gen(function* () {
-        const features = Extensions.layer(Find, {
-          requests: {
-            find: ({ text }) =>
-              text === "" ? Effect.fail({ tooShort: 1 }) : Effect.fail(McpError.invalidParams("No such note", { text }))
-          }
+    it.effect(
+      `A method of an extension carries a declared failure in the data of its error, and McpErrors unchanged (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const features = Extensions.layer(Find, {
+            requests: {
+              find: ({ text }) =>
+                text === ""
+                  ? Effect.fail({ tooShort: 1 })
+                  : Effect.fail(McpError.invalidParams("No such note", { text }))
+            }
+          })
+          const client = yield* session(features, { version, capabilities: declaring(version) })
+          const failed = yield* client.refused(method, { text: "" })
+          assert.strictEqual(failed.code, Extension.failureCode)
+          assert.deepStrictEqual(failed.data, { [Extension.failureKey]: { tooShort: 1 } })
+          const refused = yield* client.refused(method, { text: "a" })
+          assert.deepInclude(refused, { code: McpError.InvalidParams, message: "No such note", data: { text: "a" } })
         })
-        const client = yield* session(features, { version, capabilities: declaring(version) })
-        const failed = yield* client.refused(method, { text: "" })
-        assert.strictEqual(failed.code, Extension.failureCode)
-        assert.deepStrictEqual(failed.data, { [Extension.failureKey]: { tooShort: 1 } })
-        const refused = yield* client.refused(method, { text: "a" })
-        assert.deepInclude(refused, { code: McpError.InvalidParams, message: "No such note", data: { text: "a" } })
-      })
     )
 
     it.effect(
-      `is answered by -32603 without details where the handler dies or its result does not fit (${version})`,
+      `A method of an extension is answered by -32603 without details where the handler dies or its result does not fit (${version})`,
       () =>
         Effect.gen(function* () {
           const features = Extensions.layer(Find, {
@@ -88,7 +92,7 @@ describe("a method of an extension", () => {
     )
 
     it.effect(
-      `is refused to a client that did not declare the extension, with the declaration it lacks (${version})`,
+      `A method of an extension is refused to a client that did not declare the extension, with the declaration (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(finding, { version, capabilities: declaring(version, ["com.example/other"]) })
@@ -101,7 +105,7 @@ describe("a method of an extension", () => {
       verifies("versioning.extension.unsupported")
     )
 
-    it.effect(`is served to every client where the extension says so (${version})`, () =>
+    it.effect(`A method of an extension is served to every client where the extension says so (${version})`, () =>
       Effect.gen(function* () {
         const Open = Extension.make(id, { requests: Notes.requests, undeclared: "served" })
         const features = Extensions.layer(Open, { requests: { find: () => Effect.succeed({ ids: [] }) } })
@@ -110,24 +114,26 @@ describe("a method of an extension", () => {
       })
     )
 
-    it.effect(`that may not ask has the params of answers to questions for itself (${version})`, () =>
-      Effect.gen(function* () {
-        const params = { inputResponses: Schema.optionalKey(Schema.Unknown) }
-        const shapes = { params, result: { seen: Schema.String } }
-        const own = Extension.request(method, { ...shapes, mayAsk: false })
-        const asking = Extension.request("com.example/notes/asking", shapes)
-        const Both = Extension.make(id, { requests: { own, asking }, undeclared: "served" })
-        const seen = ({ inputResponses }: { readonly inputResponses?: unknown }) =>
-          Effect.succeed({ seen: JSON.stringify(inputResponses) ?? "nothing" })
-        const features = Extensions.layer(Both, { requests: { own: seen, asking: seen } })
-        const client = yield* session(features, { version })
-        const sent = { inputResponses: { a: {} } }
-        assert.deepStrictEqual(yield* client.request(method, sent), { seen: '{"a":{}}' })
-        assert.deepStrictEqual(yield* client.request(asking.method, sent), { seen: "nothing" })
-      })
+    it.effect(
+      `A method of an extension that may not ask has the params of answers to questions for itself (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const params = { inputResponses: Schema.optionalKey(Schema.Unknown) }
+          const shapes = { params, result: { seen: Schema.String } }
+          const own = Extension.request(method, { ...shapes, mayAsk: false })
+          const asking = Extension.request("com.example/notes/asking", shapes)
+          const Both = Extension.make(id, { requests: { own, asking }, undeclared: "served" })
+          const seen = ({ inputResponses }: { readonly inputResponses?: unknown }) =>
+            Effect.succeed({ seen: JSON.stringify(inputResponses) ?? "nothing" })
+          const features = Extensions.layer(Both, { requests: { own: seen, asking: seen } })
+          const client = yield* session(features, { version })
+          const sent = { inputResponses: { a: {} } }
+          assert.deepStrictEqual(yield* client.request(method, sent), { seen: '{"a":{}}' })
+          assert.deepStrictEqual(yield* client.request(asking.method, sent), { seen: "nothing" })
+        })
     )
 
-    it.effect(`does not exist in revisions that it is not a part of (${version})`, () =>
+    it.effect(`A method of an extension does not exist in other revisions than its own (${version})`, () =>
       Effect.gen(function* () {
         const only = (revisions: ReadonlyArray<typeof version>, ofMethod?: ReadonlyArray<typeof version>) => {
           const find = Extension.request(method, { params: { text: Schema.String }, revisions: ofMethod })
@@ -143,48 +149,55 @@ describe("a method of an extension", () => {
       })
     )
 
-    it.effect(`reports progress, is visible while it runs, and ends when it is cancelled (${version})`, () =>
-      Effect.gen(function* () {
-        const started = yield* Deferred.make<void>()
-        const ended = yield* Deferred.make<void>()
-        const features = Extensions.layer(Find, {
-          requests: {
-            find: () =>
-              Effect.onInterrupt(
-                Effect.andThen(Progress.report(1), Effect.andThen(Deferred.succeed(started, undefined), Effect.never)),
-                () => Deferred.succeed(ended, undefined)
-              )
-          }
+    it.effect(
+      `A method of an extension reports progress, is visible while it runs, and ends when it is cancelled (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const started = yield* Deferred.make<void>()
+          const ended = yield* Deferred.make<void>()
+          const features = Extensions.layer(Find, {
+            requests: {
+              find: () =>
+                Effect.onInterrupt(
+                  Effect.andThen(
+                    Progress.report(1),
+                    Effect.andThen(Deferred.succeed(started, undefined), Effect.never)
+                  ),
+                  () => Deferred.succeed(ended, undefined)
+                )
+            }
+          })
+          const client = yield* session(features, { version, capabilities: declaring(version) })
+          const fiber = yield* Effect.forkChild(client.request(method, { text: "", _meta: { progressToken: "p" } }), {
+            startImmediately: true
+          })
+          yield* Deferred.await(started)
+          yield* quiesce
+          const [running] = yield* client.session.peer.inFlight
+          assert.strictEqual(running?.method, method)
+          assert.deepStrictEqual(client.notes("notifications/progress")[0].params, { progressToken: "p", progress: 1 })
+          yield* Fiber.interrupt(fiber)
+          yield* Deferred.await(ended)
+          yield* quiesce
+          assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
         })
-        const client = yield* session(features, { version, capabilities: declaring(version) })
-        const fiber = yield* Effect.forkChild(client.request(method, { text: "", _meta: { progressToken: "p" } }), {
-          startImmediately: true
-        })
-        yield* Deferred.await(started)
-        yield* quiesce
-        const [running] = yield* client.session.peer.inFlight
-        assert.strictEqual(running?.method, method)
-        assert.deepStrictEqual(client.notes("notifications/progress")[0].params, { progressToken: "p", progress: 1 })
-        yield* Fiber.interrupt(fiber)
-        yield* Deferred.await(ended)
-        yield* quiesce
-        assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
-      })
     )
   }
 
-  it.effect("does not exist under the names of an object's prototype, or the id of its extension", () =>
-    Effect.gen(function* () {
-      for (const version of everyVersion()) {
-        const client = yield* session(finding, { version, capabilities: declaring(version) })
-        for (const name of ["__proto__", "constructor", "toString", "", id]) {
-          assert.strictEqual((yield* client.refused(name)).code, McpError.MethodNotFound, `${name} in ${version}`)
+  it.effect(
+    "A method of an extension does not exist under the names of an object's prototype, or the id of its extension",
+    () =>
+      Effect.gen(function* () {
+        for (const version of everyVersion()) {
+          const client = yield* session(finding, { version, capabilities: declaring(version) })
+          for (const name of ["__proto__", "constructor", "toString", "", id]) {
+            assert.strictEqual((yield* client.refused(name)).code, McpError.MethodNotFound, `${name} in ${version}`)
+          }
         }
-      }
-    })
+      })
   )
 
-  it.effect("may itself be named as a member of an object's prototype", () =>
+  it.effect("A method of an extension may itself be named as a member of an object's prototype", () =>
     Effect.gen(function* () {
       const Odd = Extension.make(id, {
         requests: {
@@ -203,7 +216,7 @@ describe("a method of an extension", () => {
     })
   )
 
-  it.effect("does not count as a declaration what an object inherits", () =>
+  it.effect("A declaration of an extension does not count where an object inherits it", () =>
     Effect.gen(function* () {
       const Odd = Extension.make("com.example/constructor", { requests: Notes.requests })
       const features = Extensions.layer(Odd, { requests: { find: () => Effect.succeed({ ids: [] }) } })
@@ -212,7 +225,7 @@ describe("a method of an extension", () => {
     })
   )
 
-  it.effect("is gone once its layer is closed, which waits for the requests in flight", () =>
+  it.effect("A method of an extension is gone once its layer is closed, which waits for the requests in flight", () =>
     Effect.gen(function* () {
       const registry = yield* Deferred.make<ExtensionRegistry["Service"]>()
       const capture = Layer.effectDiscard(
@@ -240,7 +253,7 @@ describe("a method of an extension", () => {
     })
   )
 
-  it.effect("is limited by the rate that the server sets for its name", () =>
+  it.effect("A method of an extension is limited by the rate that the server sets for its name", () =>
     Effect.gen(function* () {
       const client = yield* session(finding, { capabilities: declaring("2025-11-25") }, { rateLimit: { [method]: 1 } })
       yield* client.request(method, { text: "" })
@@ -250,9 +263,9 @@ describe("a method of an extension", () => {
   )
 })
 
-describe("a result of an extension's method", () => {
+describe("A result of an extension's method", () => {
   it.effect(
-    "is complete and names the server in 2026-07-28, and has no type before",
+    "A result of an extension's method is complete and names the server in 2026-07-28, and has no type before",
     () =>
       Effect.gen(function* () {
         const modern = yield* open(finding, { capabilities: declaring("2026-07-28") })
@@ -268,7 +281,7 @@ describe("a result of an extension's method", () => {
     verifies("json-rpc.result.type-included")
   )
 
-  it.effect("keeps its type of result whatever its schema says", () =>
+  it.effect("A result of an extension's method keeps its type whatever its schema says", () =>
     Effect.gen(function* () {
       const Odd = Extension.make(id, {
         requests: { odd: Extension.request("x/odd", { result: { resultType: Schema.String } }) }
@@ -280,8 +293,8 @@ describe("a result of an extension's method", () => {
   )
 })
 
-describe("the order of checks in 2026-07-28", () => {
-  it.effect("is version, method, declaration, params", () =>
+describe("The order of checks in 2026-07-28", () => {
+  it.effect("The checks of a request in 2026-07-28 are version, method, declaration and params, in this order", () =>
     Effect.gen(function* () {
       const client = yield* open(finding, { capabilities: {} })
       const raw = (_meta: object, name = method) =>
@@ -297,7 +310,7 @@ describe("the order of checks in 2026-07-28", () => {
   )
 
   it.effect(
-    "takes the declaration of the request alone, never that of an earlier one",
+    "A request of an extension's method takes its own declaration, never that of an earlier request",
     () =>
       Effect.gen(function* () {
         const client = yield* open(finding, { capabilities: {} })
@@ -308,7 +321,7 @@ describe("the order of checks in 2026-07-28", () => {
     verifies("stateless.request.no-prior-context")
   )
 
-  it.effect("refuses answers and a state that are none", () =>
+  it.effect("A request of an extension's method is refused with malformed answers or a malformed state", () =>
     Effect.gen(function* () {
       const client = yield* open(finding, { capabilities: declaring("2026-07-28") })
       for (const wrong of [{ requestState: 1 }, { inputResponses: [] }]) {
@@ -318,14 +331,14 @@ describe("the order of checks in 2026-07-28", () => {
   )
 })
 
-describe("what is declared of an extension", () => {
+describe("Declarations of extensions", () => {
   const limited = (settings: Extensions.Handlers<typeof Limited>["settings"]) =>
     Extensions.layer(Limited, { settings, requests: { find: () => Effect.succeed({ ids: [] }) } })
   const Limited = Extension.make(id, { serverSettings: { limit: Schema.Int }, requests: Notes.requests })
 
   for (const version of everyVersion()) {
     it.effect(
-      `is its settings, beside what the options declare (${version})`,
+      `The declaration of an extension is its settings, beside what the options declare (${version})`,
       () =>
         Effect.gen(function* () {
           const options = {
@@ -347,101 +360,109 @@ describe("what is declared of an extension", () => {
         : verifies("lifecycle.capability.experimental")
     )
 
-    it.effect(`follows the caller, and nothing is kept of another one (${version})`, () =>
-      Effect.gen(function* () {
-        const server = yield* serve({
-          features: limited(({ duplex, principal: { subject }, revision }) => {
-            assert.deepStrictEqual([duplex, revision.version], [true, version])
-            return subject === undefined ? undefined : { limit: subject.length }
+    it.effect(
+      `The declaration of an extension follows the caller, and keeps no field of another caller (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const server = yield* serve({
+            features: limited(({ duplex, principal: { subject }, revision }) => {
+              assert.deepStrictEqual([duplex, revision.version], [true, version])
+              return subject === undefined ? undefined : { limit: subject.length }
+            })
           })
+          const as = (subject: string | undefined) =>
+            connect(server, {
+              version,
+              capabilities: declaring(version),
+              principal: { ...anonymous, subject }
+            })
+          const limitOf = ({ initialized: { capabilities } }: any) =>
+            (capabilities.experimental ?? capabilities.extensions)?.[id]?.limit
+          const [none, ada, grace] = [yield* as(undefined), yield* as("ada"), yield* as("grace")]
+          assert.deepStrictEqual([limitOf(none), limitOf(ada), limitOf(grace)], [undefined, 3, 5])
+          const { code, data } = yield* none.refused(method, { text: "" })
+          assert.deepStrictEqual([code, data], [McpError.MethodNotFound, undefined])
+          assert.deepStrictEqual(yield* ada.request(method, { text: "" }), { ids: [] })
         })
-        const as = (subject: string | undefined) =>
-          connect(server, {
-            version,
-            capabilities: declaring(version),
-            principal: { ...anonymous, subject }
-          })
-        const limitOf = ({ initialized: { capabilities } }: any) =>
-          (capabilities.experimental ?? capabilities.extensions)?.[id]?.limit
-        const [none, ada, grace] = [yield* as(undefined), yield* as("ada"), yield* as("grace")]
-        assert.deepStrictEqual([limitOf(none), limitOf(ada), limitOf(grace)], [undefined, 3, 5])
-        const { code, data } = yield* none.refused(method, { text: "" })
-        assert.deepStrictEqual([code, data], [McpError.MethodNotFound, undefined])
-        assert.deepStrictEqual(yield* ada.request(method, { text: "" }), { ids: [] })
-      })
     )
   }
 
-  it.effect("is private in discovery where it follows the caller, whatever the caching hint says", () =>
-    Effect.gen(function* () {
-      const caching = { discover: { scope: "public", ttl: "1 minute" } } as const
-      const varying = yield* open(
-        limited(() => ({ limit: 1 })),
-        {},
-        { caching }
-      )
-      assert.strictEqual((yield* varying.request("server/discover")).cacheScope, "private")
-      const same = yield* open(limited({ limit: 1 }), {}, { caching })
-      assert.strictEqual((yield* same.request("server/discover")).cacheScope, "public")
-    })
+  it.effect(
+    "The declaration of an extension is private in discovery where it follows the caller, whatever the caching hint says",
+    () =>
+      Effect.gen(function* () {
+        const caching = { discover: { scope: "public", ttl: "1 minute" } } as const
+        const varying = yield* open(
+          limited(() => ({ limit: 1 })),
+          {},
+          { caching }
+        )
+        assert.strictEqual((yield* varying.request("server/discover")).cacheScope, "private")
+        const same = yield* open(limited({ limit: 1 }), {}, { caching })
+        assert.strictEqual((yield* same.request("server/discover")).cacheScope, "public")
+      })
   )
 
-  it.effect("is answered by -32603 where its settings do not fit or their function throws", () =>
-    Effect.gen(function* () {
-      const unfit = yield* open(limited(() => ({ limit: 1.5 })))
-      assert.strictEqual((yield* unfit.refused("server/discover")).code, McpError.InternalError)
-      const throws = limited(() => {
-        throw new Error("secret")
+  it.effect(
+    "The declaration of an extension is answered by -32603 where its settings do not fit or their function throws",
+    () =>
+      Effect.gen(function* () {
+        const unfit = yield* open(limited(() => ({ limit: 1.5 })))
+        assert.strictEqual((yield* unfit.refused("server/discover")).code, McpError.InternalError)
+        const throws = limited(() => {
+          throw new Error("secret")
+        })
+        const client = yield* open(throws, { capabilities: declaring("2026-07-28") })
+        assert.deepInclude(yield* client.refused("server/discover"), {
+          code: McpError.InternalError,
+          message: "Internal error"
+        })
+        assert.deepInclude(yield* client.refused(method, { text: "" }), {
+          code: McpError.InternalError,
+          message: "Internal error"
+        })
       })
-      const client = yield* open(throws, { capabilities: declaring("2026-07-28") })
-      assert.deepInclude(yield* client.refused("server/discover"), {
-        code: McpError.InternalError,
-        message: "Internal error"
-      })
-      assert.deepInclude(yield* client.refused(method, { text: "" }), {
-        code: McpError.InternalError,
-        message: "Internal error"
-      })
-    })
   )
 
   for (const version of everyVersion()) {
-    it.effect(`of a client is what a handler reads: its settings, none, or -32602 (${version})`, () =>
-      Effect.gen(function* () {
-        const Reading = Extension.make(id, {
-          clientSettings: { colours: Schema.Boolean },
-          requests: { read: Extension.request("x/read", { result: { colours: Schema.String } }) },
-          undeclared: "served"
+    it.effect(
+      `A client's declaration of an extension is read by a handler: its settings, none, or -32602 (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const Reading = Extension.make(id, {
+            clientSettings: { colours: Schema.Boolean },
+            requests: { read: Extension.request("x/read", { result: { colours: Schema.String } }) },
+            undeclared: "served"
+          })
+          const features = Extensions.layer(Reading, {
+            requests: {
+              read: () =>
+                Effect.map(Extensions.declared(Reading), (settings) => ({
+                  colours: JSON.stringify(Option.getOrNull(settings))
+                }))
+            }
+          })
+          const read = (capabilities: object) =>
+            Effect.flatMap(session(features, { version, capabilities }), (client) => client.request("x/read"))
+          assert.deepStrictEqual(yield* read({}), { colours: "null" })
+          assert.deepStrictEqual(yield* read(declaring(version, [id], { colours: true })), {
+            colours: `{"colours":true}`
+          })
+          const error = yield* Effect.flip(read(declaring(version)))
+          assert.deepInclude(error, { code: McpError.InvalidParams })
         })
-        const features = Extensions.layer(Reading, {
-          requests: {
-            read: () =>
-              Effect.map(Extensions.declared(Reading), (settings) => ({
-                colours: JSON.stringify(Option.getOrNull(settings))
-              }))
-          }
-        })
-        const read = (capabilities: object) =>
-          Effect.flatMap(session(features, { version, capabilities }), (client) => client.request("x/read"))
-        assert.deepStrictEqual(yield* read({}), { colours: "null" })
-        assert.deepStrictEqual(yield* read(declaring(version, [id], { colours: true })), {
-          colours: `{"colours":true}`
-        })
-        const error = yield* Effect.flip(read(declaring(version)))
-        assert.deepInclude(error, { code: McpError.InvalidParams })
-      })
     )
   }
 })
 
-describe("two extensions", () => {
+describe("Two extensions", () => {
   const fails = (features: Layer.Layer<never, never, any>) =>
     Effect.map(
       Effect.exit(serve({ features: features as Layer.Layer<never, never, ExtensionRegistry> })),
       (exit) => JSON.stringify(exit) + String(exit)
     )
 
-  it.effect("of one id are a defect that names both places", () =>
+  it.effect("Two extensions of one id are a defect that names both places", () =>
     Effect.gen(function* () {
       const error = yield* fails(Layer.merge(finding, Extensions.layer(Extension.make(id), {})))
       assert.include(error, `The extension "${id}" is already registered`)
@@ -449,7 +470,7 @@ describe("two extensions", () => {
     })
   )
 
-  it.effect("with one method are a defect that names it", () =>
+  it.effect("Two extensions with one method are a defect that names the method", () =>
     Effect.gen(function* () {
       const Other = Extension.make("com.example/other", { requests: Notes.requests })
       const other = Extensions.layer(Other, { requests: { find: () => Effect.succeed({ ids: [] }) } })
@@ -457,7 +478,7 @@ describe("two extensions", () => {
     })
   )
 
-  it.effect("of one value at two servers are not", () =>
+  it.effect("Two servers may have the same extension", () =>
     Effect.gen(function* () {
       yield* serve({ features: finding })
       yield* serve({ features: finding })
@@ -465,9 +486,9 @@ describe("two extensions", () => {
   )
 })
 
-describe("middleware", () => {
+describe("Middleware", () => {
   for (const version of everyVersion()) {
-    it.effect(`lies around methods of extensions, and may change params and result (${version})`, () =>
+    it.effect(`Middleware lies around methods of extensions, and may change params and result (${version})`, () =>
       Effect.gen(function* () {
         const seen: Array<unknown> = []
         const around = Middleware.layer((request, next, proceed) => {
@@ -489,8 +510,8 @@ class Shown extends Data.TaggedError("Shown")<{}> {}
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const typed = <T extends true>(): T | undefined => undefined
 
-describe("types", () => {
-  it("refuse a missing handler, a wrong result, an undeclared failure, and a handler of no method", () => {
+describe("Types", () => {
+  it("Types refuse a missing handler, a wrong result, an undeclared failure, and a handler of no method", () => {
     const Limited = Extension.make(id, { serverSettings: { limit: Schema.Int } })
     const wrong = [
       // @ts-expect-error find has no handler
@@ -514,7 +535,7 @@ describe("types", () => {
     typed<Same<typeof byCaller, Layer.Layer<never, never, ExtensionRegistry>>>()
   })
 
-  it("name the services of handlers, and not those of the request", () => {
+  it("Types name the services of handlers of extensions, and not those of the request", () => {
     const needy = Extensions.layer(Find, {
       requests: {
         find: () =>

@@ -48,10 +48,10 @@ const noting = (uriTemplate: string, unconfined?: ReadonlyArray<string>) => {
 }
 
 for (const version of everyVersion()) {
-  describe(`a template's variable in ${version}`, () => {
+  describe(`A template's variable in ${version}`, () => {
     for (const attack of attacks) {
       it.effect(
-        `never is ${attack}: not for a read, a subscription or a completion`,
+        `A template's variable in ${version} never is ${attack}: not for a read, a subscription or a completion`,
         () =>
           Effect.gen(function* () {
             const { layer, seen } = noting("file:///documents/{name}/{other}")
@@ -77,44 +77,48 @@ for (const version of everyVersion()) {
       )
     }
 
-    it.effect("takes every name of one entry, the same for a read, a subscription and a completion", () =>
-      Effect.gen(function* () {
-        const { layer, seen } = noting("file:///documents/{name}")
-        const client = yield* session(layer, { version })
-        for (const name of names) {
-          const value = decodeURIComponent(name)
-          yield* client.request("resources/read", { uri: `file:///documents/${name}` })
-          assert.isDefined(yield* subscribe(client, version, `file:///documents/${name}`))
-          const ref = { type: "ref/resource", uri: "file:///documents/{name}" }
-          yield* client.request("completion/complete", { ref, argument: { name: "name", value } })
-          assert.deepStrictEqual(new Set(seen.splice(0)), new Set([value]))
-        }
-      })
-    )
-
-    it.effect("takes any value where the template says {+name}, or the variable is unconfined", () =>
-      Effect.gen(function* () {
-        for (const [uriTemplate, unconfined] of [
-          ["file:///documents/{+name}", undefined],
-          ["file:///documents/{name}", ["name"]]
-        ] as const) {
-          const { layer, seen } = noting(uriTemplate, unconfined)
+    it.effect(
+      `A template's variable in ${version} takes every name of one entry, the same for a read, a subscription and a completion`,
+      () =>
+        Effect.gen(function* () {
+          const { layer, seen } = noting("file:///documents/{name}")
           const client = yield* session(layer, { version })
-          for (const attack of attacks.filter((attack) => !attack.includes("/"))) {
-            const value = decodeURIComponent(attack)
-            yield* client.request("resources/read", { uri: `file:///documents/${attack}` })
-            assert.isDefined(yield* subscribe(client, version, `file:///documents/${attack}`))
-            const ref = { type: "ref/resource", uri: uriTemplate }
+          for (const name of names) {
+            const value = decodeURIComponent(name)
+            yield* client.request("resources/read", { uri: `file:///documents/${name}` })
+            assert.isDefined(yield* subscribe(client, version, `file:///documents/${name}`))
+            const ref = { type: "ref/resource", uri: "file:///documents/{name}" }
             yield* client.request("completion/complete", { ref, argument: { name: "name", value } })
             assert.deepStrictEqual(new Set(seen.splice(0)), new Set([value]))
           }
-        }
-      })
+        })
+    )
+
+    it.effect(
+      `A template's variable in ${version} takes any value where the template says {+name}, or the variable is unconfined`,
+      () =>
+        Effect.gen(function* () {
+          for (const [uriTemplate, unconfined] of [
+            ["file:///documents/{+name}", undefined],
+            ["file:///documents/{name}", ["name"]]
+          ] as const) {
+            const { layer, seen } = noting(uriTemplate, unconfined)
+            const client = yield* session(layer, { version })
+            for (const attack of attacks.filter((attack) => !attack.includes("/"))) {
+              const value = decodeURIComponent(attack)
+              yield* client.request("resources/read", { uri: `file:///documents/${attack}` })
+              assert.isDefined(yield* subscribe(client, version, `file:///documents/${attack}`))
+              const ref = { type: "ref/resource", uri: uriTemplate }
+              yield* client.request("completion/complete", { ref, argument: { name: "name", value } })
+              assert.deepStrictEqual(new Set(seen.splice(0)), new Set([value]))
+            }
+          }
+        })
     )
   })
 }
 
-it.effect("a template whose unconfined variable does not exist is a defect that names it", () =>
+it.effect("A template whose unconfined variable does not exist is a defect that names the variable", () =>
   Effect.gen(function* () {
     const exit = yield* Effect.exit(session(noting("x://{name}", ["nmae"]).layer))
     assert.isTrue(Exit.isFailure(exit) && Cause.pretty(exit.cause).includes("no variable nmae"))

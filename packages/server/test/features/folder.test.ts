@@ -95,7 +95,7 @@ const attacks: ReadonlyArray<string> = [
 
 layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
   for (const version of everyVersion()) {
-    it.effect(`offers its files in ${version}: listed, read as text or bytes, and completed`, () =>
+    it.effect(`A folder offers its files in ${version}: listed, read as text or bytes, and completed`, () =>
       Effect.gen(function* () {
         const { folder } = yield* disk
         const client = yield* session(features(folder), { version })
@@ -128,57 +128,58 @@ layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
       })
     )
 
-    it.effect(
-      `answers every attack in ${version} as it answers what is not there, and suggests and watches nothing`,
-      () =>
-        Effect.gen(function* () {
-          const { folder } = yield* disk
-          const client = yield* session(features(folder), { version })
-          for (const attack of attacks) {
-            const error = yield* client.refused("resources/read", { uri: `${uri}/${attack}` })
-            assert.deepStrictEqual(
-              [error.code, error.message],
-              [version >= "2026-07-28" ? -32602 : -32002, `Resource not found: ${excerpt(`${uri}/${attack}`)}`]
-            )
-            const { completion } = yield* client.request("completion/complete", {
-              ref: { type: "ref/resource", uri: `${uri}/{+path}` },
-              argument: { name: "path", value: decodeURIComponent(attack) }
-            })
-            for (const value of completion.values)
-              assert.match(value, /^(?:a\.txt|empty|large\.txt|logo\.png|own\.xyz|sub\/)/)
-          }
-          const tooLarge = yield* client.refused("resources/read", { uri: `${uri}/large.txt` })
-          assert.strictEqual(tooLarge.code, McpError.LimitExceeded)
-          assert.include(tooLarge.message, `more than ${maxBytes} bytes`)
-          assert.notInclude(JSON.stringify(client.received), secret)
-          // What the platform said names the real place: it stays on this side.
-          assert.notInclude(JSON.stringify(client.received), folder)
-        })
+    it.effect(`A folder answers every attack in ${version} as a missing file, and suggests and watches nothing`, () =>
+      Effect.gen(function* () {
+        const { folder } = yield* disk
+        const client = yield* session(features(folder), { version })
+        for (const attack of attacks) {
+          const error = yield* client.refused("resources/read", { uri: `${uri}/${attack}` })
+          assert.deepStrictEqual(
+            [error.code, error.message],
+            [version >= "2026-07-28" ? -32602 : -32002, `Resource not found: ${excerpt(`${uri}/${attack}`)}`]
+          )
+          const { completion } = yield* client.request("completion/complete", {
+            ref: { type: "ref/resource", uri: `${uri}/{+path}` },
+            argument: { name: "path", value: decodeURIComponent(attack) }
+          })
+          for (const value of completion.values)
+            assert.match(value, /^(?:a\.txt|empty|large\.txt|logo\.png|own\.xyz|sub\/)/)
+        }
+        const tooLarge = yield* client.refused("resources/read", { uri: `${uri}/large.txt` })
+        assert.strictEqual(tooLarge.code, McpError.LimitExceeded)
+        assert.include(tooLarge.message, `more than ${maxBytes} bytes`)
+        assert.notInclude(JSON.stringify(client.received), secret)
+        // What the platform said names the real place: it stays on this side.
+        assert.notInclude(JSON.stringify(client.received), folder)
+      })
     )
 
-    it.effect(`tells subscribers in ${version} that a file has changed, and all that files have come`, () =>
-      Effect.gen(function* () {
-        const { folder, write } = yield* disk
-        const client = yield* session(features(folder), { version })
-        assert.isDefined(yield* subscribe(client, version, `${uri}/a.txt`))
-        // The first update says that the watch has begun.
-        yield* until(() => updates(client).length > 0)
-        const before = updates(client).length
-        yield* write("new.txt", "new")
-        yield* write("a.txt", "b")
-        yield* until(() => updates(client).length > before)
-        assert.deepStrictEqual(new Set(updates(client)), new Set([`${uri}/a.txt`]))
-        if (version < "2026-07-28") yield* until(() => client.notes("notifications/resources/list_changed").length > 0)
-        const { resources } = yield* client.request("resources/list")
-        assert.include(
-          resources.map((one: any) => one.name),
-          "new.txt"
-        )
-      })
+    it.effect(
+      `A folder tells subscribers in ${version} of a file that has changed, and all clients of files that have come`,
+      () =>
+        Effect.gen(function* () {
+          const { folder, write } = yield* disk
+          const client = yield* session(features(folder), { version })
+          assert.isDefined(yield* subscribe(client, version, `${uri}/a.txt`))
+          // The first update says that the watch has begun.
+          yield* until(() => updates(client).length > 0)
+          const before = updates(client).length
+          yield* write("new.txt", "new")
+          yield* write("a.txt", "b")
+          yield* until(() => updates(client).length > before)
+          assert.deepStrictEqual(new Set(updates(client)), new Set([`${uri}/a.txt`]))
+          if (version < "2026-07-28")
+            yield* until(() => client.notes("notifications/resources/list_changed").length > 0)
+          const { resources } = yield* client.request("resources/list")
+          assert.include(
+            resources.map((one: any) => one.name),
+            "new.txt"
+          )
+        })
     )
   }
 
-  it.effect("shows hidden files when it is told to, and lists no more files than it may", () =>
+  it.effect("A folder shows hidden files with the option for them, and lists no more files than its limit", () =>
     Effect.gen(function* () {
       const { folder } = yield* disk
       const open = yield* session(features(folder, { hidden: true, ignored: [] }))
@@ -191,7 +192,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
     })
   )
 
-  it.effect("is offered by its own file URL, and fails at once when it is not there", () =>
+  it.effect("A folder is offered by its own file URL, and a missing folder fails at once", () =>
     Effect.gen(function* () {
       const { folder, path } = yield* disk
       const client = yield* session(features(folder, { uri: undefined }))
@@ -204,7 +205,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
 
   for (const descriptors of [true, false]) {
     it.effect(
-      `reads nothing outside while a folder is swapped for a link, ${descriptors ? "and lists nothing by descriptors" : "also without descriptors"}`,
+      `A folder reads nothing outside while it is swapped for a link, ${descriptors ? "and lists nothing by descriptors" : "also without descriptors"}`,
       () =>
         Effect.gen(function* () {
           const { folder, fs, path, top } = yield* disk

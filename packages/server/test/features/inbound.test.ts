@@ -24,57 +24,61 @@ const noting = (seen: Array<string>) =>
     )
   )
 
-describe("a hook around inbound messages", () => {
+describe("A hook around inbound messages", () => {
   for (const version of everyVersion()) {
-    it.effect(`sees requests of every method and notifications, in order of arrival (${version})`, () =>
-      Effect.gen(function* () {
-        const seen: Array<string> = []
-        const client = yield* session(Layer.merge(tool, noting(seen)), { version })
-        yield* client.call("t")
-        yield* client.notify("notifications/unknown")
-        const { code } = yield* client.refused("acme/unknown")
-        assert.strictEqual(code, McpError.MethodNotFound)
-        const opening = version === newest ? ["server/discover"] : ["initialize", "notifications/initialized", "ping"]
-        if (version !== newest) assert.deepStrictEqual(yield* client.request("ping"), {})
-        assert.deepStrictEqual(
-          seen.toSorted(),
-          [...opening, "tools/call", "notifications/unknown", "acme/unknown"].toSorted()
-        )
-      })
-    )
-
-    it.effect(`answers an unknown method itself, with progress before and none after (${version})`, () =>
-      Effect.gen(function* () {
-        let late: (() => void) | undefined
-        const relay = Middleware.inbound(({ message, outbound }, next) =>
-          Effect.catchIf(
-            next,
-            ({ code }) => code === McpError.MethodNotFound && message.method === "acme/sum",
-            () =>
-              Effect.sync(() => {
-                const notify = (progress: number) =>
-                  outbound.notify("notifications/progress", { progressToken: "p", progress })
-                notify(1)
-                late = () => notify(2)
-                return { resultType: "complete", sum: message.params?.["a"] }
-              })
+    it.effect(
+      `A hook around inbound messages sees requests of every method and notifications, in order of arrival (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const seen: Array<string> = []
+          const client = yield* session(Layer.merge(tool, noting(seen)), { version })
+          yield* client.call("t")
+          yield* client.notify("notifications/unknown")
+          const { code } = yield* client.refused("acme/unknown")
+          assert.strictEqual(code, McpError.MethodNotFound)
+          const opening = version === newest ? ["server/discover"] : ["initialize", "notifications/initialized", "ping"]
+          if (version !== newest) assert.deepStrictEqual(yield* client.request("ping"), {})
+          assert.deepStrictEqual(
+            seen.toSorted(),
+            [...opening, "tools/call", "notifications/unknown", "acme/unknown"].toSorted()
           )
-        )
-        const client = yield* session(Layer.merge(tool, relay), { version })
-        assert.deepStrictEqual(yield* client.request("acme/sum", { a: 3 }), {
-          sum: 3,
-          ...(version === newest ? {} : { resultType: "complete" })
         })
-        late?.()
-        yield* quiesce
-        assert.deepStrictEqual(
-          client.notes("notifications/progress").map(({ params }) => params.progress),
-          [1]
-        )
-      })
     )
 
-    it.effect(`refuses with its error, and its defect is -32603 (${version})`, () =>
+    it.effect(
+      `A hook around inbound messages answers an unknown method itself, with progress before and none after (${version})`,
+      () =>
+        Effect.gen(function* () {
+          let late: (() => void) | undefined
+          const relay = Middleware.inbound(({ message, outbound }, next) =>
+            Effect.catchIf(
+              next,
+              ({ code }) => code === McpError.MethodNotFound && message.method === "acme/sum",
+              () =>
+                Effect.sync(() => {
+                  const notify = (progress: number) =>
+                    outbound.notify("notifications/progress", { progressToken: "p", progress })
+                  notify(1)
+                  late = () => notify(2)
+                  return { resultType: "complete", sum: message.params?.["a"] }
+                })
+            )
+          )
+          const client = yield* session(Layer.merge(tool, relay), { version })
+          assert.deepStrictEqual(yield* client.request("acme/sum", { a: 3 }), {
+            sum: 3,
+            ...(version === newest ? {} : { resultType: "complete" })
+          })
+          late?.()
+          yield* quiesce
+          assert.deepStrictEqual(
+            client.notes("notifications/progress").map(({ params }) => params.progress),
+            [1]
+          )
+        })
+    )
+
+    it.effect(`A hook around inbound messages refuses with its error, and its defect is -32603 (${version})`, () =>
       Effect.gen(function* () {
         const guard = Middleware.inbound(({ message }, next) =>
           message.method === "tools/call"
@@ -91,52 +95,56 @@ describe("a hook around inbound messages", () => {
       })
     )
 
-    it.effect(`that never answers is interrupted by a cancel, and its Scope closed (${version})`, () =>
-      Effect.gen(function* () {
-        const started = yield* Latch.make()
-        const ends: Array<string> = []
-        const stuck = Middleware.inbound(({ message }, next) =>
-          message.method === "tools/call"
-            ? Effect.addFinalizer((exit) => Effect.sync(() => ends.push(exit._tag))).pipe(
-                Effect.andThen(started.open),
-                Effect.andThen(Effect.never)
-              )
-            : next
-        )
-        const client = yield* session(Layer.merge(tool, stuck), { version })
-        const call = yield* Effect.forkChild(client.call("t"), { startImmediately: true })
-        yield* started.await
-        assert.lengthOf(yield* client.session.peer.inFlight, 1)
-        yield* Fiber.interrupt(call)
-        yield* quiesce
-        assert.deepStrictEqual(ends, ["Failure"])
-        assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
-      })
+    it.effect(
+      `A hook around inbound messages that never answers is interrupted by a cancel, and its Scope closed (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const started = yield* Latch.make()
+          const ends: Array<string> = []
+          const stuck = Middleware.inbound(({ message }, next) =>
+            message.method === "tools/call"
+              ? Effect.addFinalizer((exit) => Effect.sync(() => ends.push(exit._tag))).pipe(
+                  Effect.andThen(started.open),
+                  Effect.andThen(Effect.never)
+                )
+              : next
+          )
+          const client = yield* session(Layer.merge(tool, stuck), { version })
+          const call = yield* Effect.forkChild(client.call("t"), { startImmediately: true })
+          yield* started.await
+          assert.lengthOf(yield* client.session.peer.inFlight, 1)
+          yield* Fiber.interrupt(call)
+          yield* quiesce
+          assert.deepStrictEqual(ends, ["Failure"])
+          assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
+        })
     )
 
-    it.effect(`that never answers does not hold up the end of its session (${version})`, () =>
-      Effect.gen(function* () {
-        const started = yield* Latch.make()
-        const ends: Array<string> = []
-        const stuck = Middleware.inbound(({ message }, next) =>
-          message.method === "tools/call" || message.method === "notifications/unknown"
-            ? Effect.onExit(Effect.andThen(started.open, Effect.never), () =>
-                Effect.sync(() => ends.push(message.method))
-              )
-            : next
-        )
-        const scope = yield* Scope.make()
-        const client = yield* Scope.provide(session(Layer.merge(tool, stuck), { version }), scope)
-        const call = yield* Effect.forkChild(Effect.exit(client.call("t")), { startImmediately: true })
-        yield* started.await
-        yield* client.notify("notifications/unknown")
-        yield* Scope.close(scope, Exit.void)
-        yield* Fiber.join(call)
-        assert.deepStrictEqual(ends.toSorted(), ["notifications/unknown", "tools/call"])
-      })
+    it.effect(
+      `A hook around inbound messages that never answers does not hold up the end of its session (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const started = yield* Latch.make()
+          const ends: Array<string> = []
+          const stuck = Middleware.inbound(({ message }, next) =>
+            message.method === "tools/call" || message.method === "notifications/unknown"
+              ? Effect.onExit(Effect.andThen(started.open, Effect.never), () =>
+                  Effect.sync(() => ends.push(message.method))
+                )
+              : next
+          )
+          const scope = yield* Scope.make()
+          const client = yield* Scope.provide(session(Layer.merge(tool, stuck), { version }), scope)
+          const call = yield* Effect.forkChild(Effect.exit(client.call("t")), { startImmediately: true })
+          yield* started.await
+          yield* client.notify("notifications/unknown")
+          yield* Scope.close(scope, Exit.void)
+          yield* Fiber.join(call)
+          assert.deepStrictEqual(ends.toSorted(), ["notifications/unknown", "tools/call"])
+        })
     )
 
-    it.effect(`may run next twice: the request is handled twice (${version})`, () =>
+    it.effect(`A hook around inbound messages may run next twice: the request is handled twice (${version})`, () =>
       Effect.gen(function* () {
         const twice = Middleware.inbound(({ message }, next) =>
           message.method === "tools/call" ? Effect.andThen(next, next) : next
@@ -147,52 +155,56 @@ describe("a hook around inbound messages", () => {
       })
     )
 
-    it.effect(`lies around those that are registered later, with the services of its layer (${version})`, () =>
-      Effect.gen(function* () {
-        const journal: Array<string> = []
-        const note = (name: string) => Effect.map(Journal, (journal) => void journal.push(name))
-        const around = (name: string) =>
-          Middleware.inbound((_, next) =>
-            Effect.andThen(note(`${name} begins`), Effect.ensuring(next, note(`${name} ends`)))
+    it.effect(
+      `A hook around inbound messages lies around later hooks, with the services of its layer (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const journal: Array<string> = []
+          const note = (name: string) => Effect.map(Journal, (journal) => void journal.push(name))
+          const around = (name: string) =>
+            Middleware.inbound((_, next) =>
+              Effect.andThen(note(`${name} begins`), Effect.ensuring(next, note(`${name} ends`)))
+            )
+          const ordered = Layer.provideMerge(around("second"), around("first")).pipe(
+            Layer.provide(Layer.succeed(Journal, journal))
           )
-        const ordered = Layer.provideMerge(around("second"), around("first")).pipe(
-          Layer.provide(Layer.succeed(Journal, journal))
-        )
-        const client = yield* session(Layer.merge(tool, ordered), { version })
-        journal.splice(0)
-        yield* client.call("t")
-        assert.deepStrictEqual(journal, ["first begins", "second begins", "second ends", "first ends"])
-      })
+          const client = yield* session(Layer.merge(tool, ordered), { version })
+          journal.splice(0)
+          yield* client.call("t")
+          assert.deepStrictEqual(journal, ["first begins", "second begins", "second ends", "first ends"])
+        })
     )
   }
 
   for (const version of versions()) {
-    it.effect(`keeps the order of notifications while it waits for one, and requests go on (${version})`, () =>
-      Effect.gen(function* () {
-        const go = yield* Latch.make()
-        const seen: Array<unknown> = []
-        const slow = Middleware.inbound(({ message }, next) =>
-          message.method === "acme/note"
-            ? Effect.andThen(
-                message.params?.["n"] === 1 ? go.await : Effect.void,
-                Effect.andThen(
-                  Effect.sync(() => seen.push(message.params?.["n"])),
-                  next
+    it.effect(
+      `A hook around inbound messages keeps the order of notifications while one waits, and requests go on (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const go = yield* Latch.make()
+          const seen: Array<unknown> = []
+          const slow = Middleware.inbound(({ message }, next) =>
+            message.method === "acme/note"
+              ? Effect.andThen(
+                  message.params?.["n"] === 1 ? go.await : Effect.void,
+                  Effect.andThen(
+                    Effect.sync(() => seen.push(message.params?.["n"])),
+                    next
+                  )
                 )
-              )
-            : next
-        )
-        const client = yield* session(Layer.merge(tool, slow), { version })
-        for (const n of [1, 2, 3]) yield* client.notify("acme/note", { n })
-        assert.deepStrictEqual(seen, [])
-        yield* client.call("t")
-        yield* go.open
-        yield* quiesce
-        assert.deepStrictEqual(seen, [1, 2, 3])
-      })
+              : next
+          )
+          const client = yield* session(Layer.merge(tool, slow), { version })
+          for (const n of [1, 2, 3]) yield* client.notify("acme/note", { n })
+          assert.deepStrictEqual(seen, [])
+          yield* client.call("t")
+          yield* go.open
+          yield* quiesce
+          assert.deepStrictEqual(seen, [1, 2, 3])
+        })
     )
 
-    it.effect(`that fails or dies at a notification leaves the next one alone (${version})`, () =>
+    it.effect(`A hook that fails or dies at a notification leaves the next notification alone (${version})`, () =>
       Effect.gen(function* () {
         const seen: Array<unknown> = []
         const failing = Middleware.inbound(({ message }, next) => {
@@ -209,7 +221,7 @@ describe("a hook around inbound messages", () => {
       })
     )
 
-    it.effect(`keeps at most 1024 notifications waiting (${version})`, () =>
+    it.effect(`A hook around inbound messages keeps at most 1024 notifications waiting (${version})`, () =>
       Effect.gen(function* () {
         const go = yield* Latch.make()
         let seen = 0
@@ -232,31 +244,33 @@ describe("a hook around inbound messages", () => {
     )
   }
 
-  it.effect("sees the session of a message, and no message once its layer is closed", () =>
-    Effect.gen(function* () {
-      const seen: Array<string | undefined> = []
-      const context = yield* Effect.context<never>()
-      let registry: Context.Context<Middleware.MiddlewareRegistry> | undefined
-      const capture = Layer.effectDiscard(
-        Effect.map(Effect.context<Middleware.MiddlewareRegistry>(), (given) => void (registry = given))
-      )
-      const server = yield* serve({ features: Layer.merge(tool, capture) })
-      const client = yield* connect(server)
-      const scope = yield* Scope.make()
-      const hook = Middleware.inbound(({ session }, next) => {
-        seen.push(session?.id)
-        return next
+  it.effect(
+    "A hook around inbound messages sees the session of a message, and no message once its layer is closed",
+    () =>
+      Effect.gen(function* () {
+        const seen: Array<string | undefined> = []
+        const context = yield* Effect.context<never>()
+        let registry: Context.Context<Middleware.MiddlewareRegistry> | undefined
+        const capture = Layer.effectDiscard(
+          Effect.map(Effect.context<Middleware.MiddlewareRegistry>(), (given) => void (registry = given))
+        )
+        const server = yield* serve({ features: Layer.merge(tool, capture) })
+        const client = yield* connect(server)
+        const scope = yield* Scope.make()
+        const hook = Middleware.inbound(({ session }, next) => {
+          seen.push(session?.id)
+          return next
+        })
+        yield* Layer.buildWithScope(hook, scope).pipe(Effect.provideContext(Context.merge(context, registry!)))
+        yield* client.call("t")
+        assert.deepStrictEqual(seen, [client.session.id])
+        yield* Scope.close(scope, Exit.void)
+        yield* client.call("t")
+        assert.lengthOf(seen, 1)
       })
-      yield* Layer.buildWithScope(hook, scope).pipe(Effect.provideContext(Context.merge(context, registry!)))
-      yield* client.call("t")
-      assert.deepStrictEqual(seen, [client.session.id])
-      yield* Scope.close(scope, Exit.void)
-      yield* client.call("t")
-      assert.lengthOf(seen, 1)
-    })
   )
 
-  it.effect("that is removed while notifications wait leaves them in their order", () =>
+  it.effect("A hook that is removed while notifications wait leaves them in their order", () =>
     Effect.gen(function* () {
       const seen: Array<number> = []
       const go = yield* Latch.make()

@@ -43,9 +43,9 @@ const observed = Effect.gen(function* () {
 const each = (tag: string) => requests.map(([method]) => `${method} ${tag}`)
 const accept = () => Effect.succeed({ action: "accept", content: { name: "Ada" } })
 
-describe("an observer", () => {
+describe("An observer", () => {
   for (const version of everyVersion()) {
-    it.effect(`sees what was answered, what failed and what died (${version})`, () =>
+    it.effect(`An observer sees what was answered, what failed and what died (${version})`, () =>
       Effect.gen(function* () {
         const { layer, take } = yield* observed
         const run = (handler: Answers<never>) =>
@@ -62,7 +62,7 @@ describe("an observer", () => {
       })
     )
 
-    it.effect(`sees a tool that fails apart from a call that was refused (${version})`, () =>
+    it.effect(`An observer sees a tool that fails apart from a call that was refused (${version})`, () =>
       Effect.gen(function* () {
         const { layer, take } = yield* observed
         const tool = Tools.layer(Tool.make("t", { description: "" }), () =>
@@ -76,7 +76,7 @@ describe("an observer", () => {
       })
     )
 
-    it.effect(`sees a cancelled request as cancelled (${version})`, () =>
+    it.effect(`An observer sees a cancelled request as cancelled (${version})`, () =>
       Effect.gen(function* () {
         const { layer, take } = yield* observed
         const started = yield* Latch.make()
@@ -99,7 +99,7 @@ describe("an observer", () => {
   for (const version of everyVersion("2025-06-18")) {
     const rounds = version === "2026-07-28"
     it.effect(
-      `sees a request that asks its client as ${rounds ? "asked, then" : "one that is"} answered (${version})`,
+      `An observer sees a request that asks its client as ${rounds ? "asked, then answered" : "answered"} (${version})`,
       () =>
         Effect.gen(function* () {
           const { layer, take } = yield* observed
@@ -119,7 +119,7 @@ describe("an observer", () => {
     )
   }
 
-  it.effect("sees a round that waits for a slow sibling and is cancelled then as cancelled (2026-07-28)", () =>
+  it.effect("An observer sees a round that waits for a slow sibling and is cancelled as cancelled (2026-07-28)", () =>
     Effect.gen(function* () {
       const { layer, take } = yield* observed
       const waiting = yield* Latch.make()
@@ -134,7 +134,7 @@ describe("an observer", () => {
     })
   )
 
-  it.effect("that is outside sees what an inner middleware refuses, asks or makes of it (2026-07-28)", () =>
+  it.effect("An observer outside of a middleware sees what that middleware refuses and asks (2026-07-28)", () =>
     Effect.gen(function* () {
       const { layer, take } = yield* observed
       const inner = Middleware.layer((request, next) => {
@@ -152,7 +152,7 @@ describe("an observer", () => {
   )
 })
 
-describe("a middleware may change the request that is passed on", () => {
+describe("A changed request", () => {
   const Said = Schema.Struct({ said: Schema.String })
   const features = Layer.mergeAll(
     Tools.layer(Tool.make("say", { description: "", input: Said }), ({ said }) => Effect.succeed(said)),
@@ -173,25 +173,27 @@ describe("a middleware may change the request that is passed on", () => {
   })
 
   for (const version of everyVersion()) {
-    it.effect(`for tools, prompts and resources; an inner one sees the change (${version})`, () =>
-      Effect.gen(function* () {
-        const seen: Array<unknown> = []
-        const inner = Middleware.layer((request, next) => {
-          if (request.method === "tools/call") seen.push(request.params.arguments)
-          return next
+    it.effect(
+      `A middleware may change the request of a tool, a prompt or a resource; an inner middleware sees the change (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const seen: Array<unknown> = []
+          const inner = Middleware.layer((request, next) => {
+            if (request.method === "tools/call") seen.push(request.params.arguments)
+            return next
+          })
+          const client = yield* session(Layer.provideMerge(inner, Layer.provideMerge(changing, features)), { version })
+          const result = yield* client.call("say", { said: "plain" })
+          assert.strictEqual(result.content[0].text, "changed")
+          const prompt = yield* client.request("prompts/get", { name: "say", arguments: { said: "plain" } })
+          assert.strictEqual(prompt.messages[0].content.text, "changed")
+          const read = yield* client.request("resources/read", { uri: "say:plain" })
+          assert.strictEqual(read.contents[0].text, "changed")
+          assert.deepStrictEqual(seen, [{ said: "changed" }])
         })
-        const client = yield* session(Layer.provideMerge(inner, Layer.provideMerge(changing, features)), { version })
-        const result = yield* client.call("say", { said: "plain" })
-        assert.strictEqual(result.content[0].text, "changed")
-        const prompt = yield* client.request("prompts/get", { name: "say", arguments: { said: "plain" } })
-        assert.strictEqual(prompt.messages[0].content.text, "changed")
-        const read = yield* client.request("resources/read", { uri: "say:plain" })
-        assert.strictEqual(read.contents[0].text, "changed")
-        assert.deepStrictEqual(seen, [{ said: "changed" }])
-      })
     )
 
-    it.effect(`but not its method, which is a defect (${version})`, () =>
+    it.effect(`A middleware that changes the method of a request is a defect (${version})`, () =>
       Effect.gen(function* () {
         const swapping = Middleware.layer((request, next, proceed) =>
           request.method === "tools/call" ? proceed({ ...request, method: "prompts/get" } as Middleware.Request) : next
@@ -207,107 +209,115 @@ describe("a middleware may change the request that is passed on", () => {
     )
   }
 
-  it.effect("in every round alike: the state that the client brings back is still its own (2026-07-28)", () =>
-    Effect.gen(function* () {
-      const asking = Tools.layer(Tool.make("ask", { description: "", input: Said }), ({ said }) =>
-        Effect.map(Effect.orDie(Elicitation.form(said, Name)), ({ name }) => `${said} ${name}`)
-      )
-      const client = yield* session(Layer.merge(asking, changing), {
-        version: "2026-07-28",
-        capabilities,
-        answer: accept
+  it.effect(
+    "A middleware changes a request in every round alike: the state of the client is still valid (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const asking = Tools.layer(Tool.make("ask", { description: "", input: Said }), ({ said }) =>
+          Effect.map(Effect.orDie(Elicitation.form(said, Name)), ({ name }) => `${said} ${name}`)
+        )
+        const client = yield* session(Layer.merge(asking, changing), {
+          version: "2026-07-28",
+          capabilities,
+          answer: accept
+        })
+        assert.strictEqual((yield* client.call("ask", { said: "plain" })).content[0].text, "changed Ada")
+        assert.strictEqual(client.asked[0]?.params.message, "changed")
       })
-      assert.strictEqual((yield* client.call("ask", { said: "plain" })).content[0].text, "changed Ada")
-      assert.strictEqual(client.asked[0]?.params.message, "changed")
-    })
   )
 })
 
-describe("a middleware of one method", () => {
+describe("A middleware of one method", () => {
   const features = Layer.mergeAll(
     Tools.layer(Tool.make("t", { description: "" }), () => Effect.succeed("said")),
     Resources.layer({ uri: "static:", name: "r" }, Effect.succeed("read"))
   )
 
   for (const version of everyVersion()) {
-    it.effect(`lies around the requests of that method alone, in its place among the others (${version})`, () =>
-      Effect.gen(function* () {
-        const seen: Array<string> = []
-        const note = (name: string) => Effect.sync(() => seen.push(name))
-        const around = (name: string) => Middleware.layer((_, next) => Effect.andThen(note(name), next))
-        const one = Middleware.on("tools/call", ({ params }, next, proceed) =>
-          Effect.andThen(
-            note(`on ${params.name}`),
-            params.name === "renamed" ? proceed({ method: "tools/call", params: { ...params, name: "t" } }) : next
+    it.effect(
+      `A middleware of one method lies around the requests of that method alone, in its place among the others (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const seen: Array<string> = []
+          const note = (name: string) => Effect.sync(() => seen.push(name))
+          const around = (name: string) => Middleware.layer((_, next) => Effect.andThen(note(name), next))
+          const one = Middleware.on("tools/call", ({ params }, next, proceed) =>
+            Effect.andThen(
+              note(`on ${params.name}`),
+              params.name === "renamed" ? proceed({ method: "tools/call", params: { ...params, name: "t" } }) : next
+            )
           )
-        )
-        const ordered = Layer.provideMerge(around("last"), Layer.provideMerge(one, around("first")))
-        const client = yield* session(Layer.merge(features, ordered), { version })
-        seen.splice(0)
-        const { content } = yield* client.call("renamed")
-        assert.strictEqual(content[0].text, "said")
-        yield* client.request("resources/read", { uri: "static:" })
-        assert.deepStrictEqual(seen, ["first", "on renamed", "last", "first", "last"])
-      })
+          const ordered = Layer.provideMerge(around("last"), Layer.provideMerge(one, around("first")))
+          const client = yield* session(Layer.merge(features, ordered), { version })
+          seen.splice(0)
+          const { content } = yield* client.call("renamed")
+          assert.strictEqual(content[0].text, "said")
+          yield* client.request("resources/read", { uri: "static:" })
+          assert.deepStrictEqual(seen, ["first", "on renamed", "last", "first", "last"])
+        })
     )
   }
 
-  it.effect("wraps no request of another method, nor any once its layer is closed", () =>
-    Effect.gen(function* () {
-      const { context, middleware } = yield* MiddlewareRegistry.make
-      const request = { method: "tools/call", params: { name: "t" } } as const
-      const wrapped = () => ["tools/call", "prompts/get"].map((method) => middleware.wraps(method, request))
-      const scope = yield* Scope.make()
-      const one = Layer.buildWithScope(
-        Middleware.on("tools/call", (_, next) => next),
-        scope
-      )
-      yield* Effect.provide(one, context)
-      assert.deepStrictEqual(wrapped(), [true, false])
-      yield* Scope.close(scope, Exit.void)
-      assert.deepStrictEqual(wrapped(), [false, false])
-    })
+  it.effect(
+    "A middleware of one method wraps no request of another method, nor any request once its layer is closed",
+    () =>
+      Effect.gen(function* () {
+        const { context, middleware } = yield* MiddlewareRegistry.make
+        const request = { method: "tools/call", params: { name: "t" } } as const
+        const wrapped = () => ["tools/call", "prompts/get"].map((method) => middleware.wraps(method, request))
+        const scope = yield* Scope.make()
+        const one = Layer.buildWithScope(
+          Middleware.on("tools/call", (_, next) => next),
+          scope
+        )
+        yield* Effect.provide(one, context)
+        assert.deepStrictEqual(wrapped(), [true, false])
+        yield* Scope.close(scope, Exit.void)
+        assert.deepStrictEqual(wrapped(), [false, false])
+      })
   )
 
-  it.effect("lies around those alone that it says, as the middleware around it leaves them", () =>
-    Effect.gen(function* () {
-      const seen: Array<string> = []
-      const named = ({ method, params }: Middleware.Request, name: string) =>
-        method === "tools/call" && params.name === name
-      const wrapped: Array<boolean> = []
-      const registered = (middleware: Middleware.Middleware, place?: MiddlewareRegistry.Place) =>
-        Layer.effectDiscard(
-          Effect.flatMap(Middleware.MiddlewareRegistry, ({ register }) => register(middleware, place))
+  it.effect(
+    "A middleware with a condition lies around matching requests alone, as the middleware outside leaves them",
+    () =>
+      Effect.gen(function* () {
+        const seen: Array<string> = []
+        const named = ({ method, params }: Middleware.Request, name: string) =>
+          method === "tools/call" && params.name === name
+        const wrapped: Array<boolean> = []
+        const registered = (middleware: Middleware.Middleware, place?: MiddlewareRegistry.Place) =>
+          Layer.effectDiscard(
+            Effect.flatMap(Middleware.MiddlewareRegistry, ({ register }) => register(middleware, place))
+          )
+        const note: Middleware.Middleware = ({ params }, next) =>
+          Effect.andThen(
+            Effect.sync(() => seen.push(JSON.stringify({ params }))),
+            next
+          )
+        const place = { method: "tools/call", when: (request: Middleware.Request) => named(request, "a") }
+        const tools = ["a", "b", "c"].map((name) =>
+          Tools.layer(Tool.make(name, { description: "" }), () => Effect.succeed(name))
         )
-      const note: Middleware.Middleware = ({ params }, next) =>
-        Effect.andThen(
-          Effect.sync(() => seen.push(JSON.stringify({ params }))),
-          next
+        const renaming = registered((request, next, proceed) =>
+          named(request, "c") ? proceed({ method: "tools/call", params: { name: "a" } }) : next
         )
-      const place = { method: "tools/call", when: (request: Middleware.Request) => named(request, "a") }
-      const tools = ["a", "b", "c"].map((name) =>
-        Tools.layer(Tool.make(name, { description: "" }), () => Effect.succeed(name))
-      )
-      const renaming = registered((request, next, proceed) =>
-        named(request, "c") ? proceed({ method: "tools/call", params: { name: "a" } }) : next
-      )
-      const both = Layer.provideMerge(registered(note, place), renaming)
-      for (const name of ["a", "b", "c"]) {
-        for (const middleware of [registered(note, place), both]) {
-          const client = yield* session(Layer.mergeAll(tools[0]!, tools[1]!, tools[2]!, middleware))
-          yield* client.call(name)
+        const both = Layer.provideMerge(registered(note, place), renaming)
+        for (const name of ["a", "b", "c"]) {
+          for (const middleware of [registered(note, place), both]) {
+            const client = yield* session(Layer.mergeAll(tools[0]!, tools[1]!, tools[2]!, middleware))
+            yield* client.call(name)
+          }
         }
-      }
-      assert.deepStrictEqual(
-        seen,
-        Array.from({ length: 3 }, () => '{"params":{"name":"a"}}')
-      )
-      const { context, middleware } = yield* MiddlewareRegistry.make
-      yield* Effect.provide(Layer.build(registered(note, place)), context)
-      for (const name of ["a", "b"]) {
-        wrapped.push(middleware.wraps("tools/call", { method: "tools/call", params: { name } }))
-      }
-      assert.deepStrictEqual(wrapped, [true, false])
-    })
+        assert.deepStrictEqual(
+          seen,
+          Array.from({ length: 3 }, () => '{"params":{"name":"a"}}')
+        )
+        const { context, middleware } = yield* MiddlewareRegistry.make
+        yield* Effect.provide(Layer.build(registered(note, place)), context)
+        for (const name of ["a", "b"]) {
+          wrapped.push(middleware.wraps("tools/call", { method: "tools/call", params: { name } }))
+        }
+        assert.deepStrictEqual(wrapped, [true, false])
+      })
   )
 })

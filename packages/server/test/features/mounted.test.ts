@@ -55,24 +55,26 @@ const well: Route = ["/health", (_, response) => response.end("well")]
 const at = (client: Client, path: string): Client => ({ ...client, fetch: (sent) => client.fetch({ path, ...sent }) })
 const subject = ({ result }: any): unknown => result.structuredContent.subject
 
-describe("a listener that is mounted under a path", () => {
-  it.live.each(revisions)("has sessions of %s there, and others have their routes beside it", (version) =>
-    Effect.gen(function* () {
-      const client = yield* mount({}, (listener) => [well, ["/api/mcp", listener]])
-      for (const path of ["/api/mcp", "/api/mcp/", "/api/mcp?tenant=1"]) {
-        const session = yield* openSession(at(client, path), version)
-        assert.strictEqual((yield* (yield* session.call("whoami")).json).id, 1)
-        const stream = yield* session.get()
-        assert.strictEqual(stream.headers["content-type"], "text/event-stream")
-        assert.strictEqual((yield* session.delete).status, 204)
-        yield* stream.text
-      }
-      assert.strictEqual(yield* (yield* client.fetch({ method: "GET", path: "/health" })).text, "well")
-      assert.strictEqual(yield* (yield* client.fetch({ path: "/elsewhere" })).text, "Nothing is here")
-    })
+describe("A listener that is mounted under a path", () => {
+  it.live.each(revisions)(
+    "A listener that is mounted under a path has sessions of %s there, and other paths have their routes beside it",
+    (version) =>
+      Effect.gen(function* () {
+        const client = yield* mount({}, (listener) => [well, ["/api/mcp", listener]])
+        for (const path of ["/api/mcp", "/api/mcp/", "/api/mcp?tenant=1"]) {
+          const session = yield* openSession(at(client, path), version)
+          assert.strictEqual((yield* (yield* session.call("whoami")).json).id, 1)
+          const stream = yield* session.get()
+          assert.strictEqual(stream.headers["content-type"], "text/event-stream")
+          assert.strictEqual((yield* session.delete).status, 204)
+          yield* stream.text
+        }
+        assert.strictEqual(yield* (yield* client.fetch({ method: "GET", path: "/health" })).text, "well")
+        assert.strictEqual(yield* (yield* client.fetch({ path: "/elsewhere" })).text, "Nothing is here")
+      })
   )
 
-  it.live("answers in 2026-07-28 there", () =>
+  it.live("A listener that is mounted under a path answers in 2026-07-28 there", () =>
     Effect.gen(function* () {
       const client = yield* mount({}, (listener) => [well, ["/api/mcp", listener]])
       const reply = yield* at(client, "/api/mcp").fetch(call("whoami"))
@@ -81,7 +83,7 @@ describe("a listener that is mounted under a path", () => {
   )
 })
 
-describe("a host that knows its caller", () => {
+describe("A host that knows its caller", () => {
   const users: ReadonlyMap<string, string> = new Map([
     ["Bearer a", "ada"],
     ["Bearer b", "bob"]
@@ -101,7 +103,7 @@ describe("a host that knows its caller", () => {
   })
   const as = (token: string) => ({ authorization: `Bearer ${token}` })
 
-  it.live("tells handlers so, in both eras, and strangers do not get there", () =>
+  it.live("A host that knows its caller tells handlers the caller, in both eras, and refuses strangers", () =>
     Effect.gen(function* () {
       const client = yield* protectedServer
       for (const [token, user] of [
@@ -116,7 +118,7 @@ describe("a host that knows its caller", () => {
     })
   )
 
-  it.live("keeps the sessions of one user from all others", () =>
+  it.live("A host that knows its caller keeps the sessions of one user from all others", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* protectedServer, "2025-11-25", { headers: as("a") })
       assert.strictEqual((yield* session.post(request("ping"), as("b"))).status, 404)
@@ -128,8 +130,8 @@ describe("a host that knows its caller", () => {
   )
 })
 
-describe("a host that runs a step before it hands a request on", () => {
-  it.live("is told when it has read the body itself, which costs no place among those at work", () =>
+describe("A host that runs a step before it hands a request on", () => {
+  it.live("A host that has read the body itself gets an error, which costs no place among the requests in flight", () =>
     Effect.gen(function* () {
       const parsing: Handler = (request, _, next) => void request.on("end", () => setImmediate(next)).resume()
       const client = yield* mount({ inFlight: 1 }, (listener) => [
@@ -145,7 +147,7 @@ describe("a host that runs a step before it hands a request on", () => {
     })
   )
 
-  it.live("may have lost its client by then, which costs no place either", () =>
+  it.live("A host may hand on a request whose client has gone, which costs no place among the requests in flight", () =>
     Effect.gen(function* () {
       const arrived = yield* Queue.unbounded<void>()
       const handed = yield* Queue.unbounded<void>()

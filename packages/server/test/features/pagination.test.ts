@@ -40,11 +40,11 @@ const pages = Effect.fnUntraced(function* (items: () => ReadonlyArray<string>, s
   return out
 })
 
-describe("pages", () => {
+describe("Pages", () => {
   for (const version of everyVersion()) {
     for (const [method, field] of lists) {
       it.effect(
-        `of ${method} continue where the one before ended, in ${version}`,
+        `Pages of ${method} continue where the page before ended, in ${version}`,
         () =>
           Effect.gen(function* () {
             const client = yield* session(features, { version }, { pageSize: 3 })
@@ -70,7 +70,7 @@ describe("pages", () => {
   }
 
   const Items = Schema.UniqueArray(Schema.String).check(Schema.isMaxLength(30))
-  it.effect.prop("add up to the list, for every list and every size", [Items, between(1, 12)], ([items, size]) =>
+  it.effect.prop("Pages add up to the list, for every list and every size", [Items, between(1, 12)], ([items, size]) =>
     Effect.gen(function* () {
       const found = yield* pages(() => items, size)
       assert.deepStrictEqual(found.flat(), items)
@@ -80,7 +80,7 @@ describe("pages", () => {
   )
 
   it.effect.prop(
-    "skip and repeat nothing that stays, whatever comes and goes in between",
+    "Pages skip and repeat no item that stays, whatever comes and goes in between",
     [
       Schema.UniqueArray(Schema.String).check(Schema.isMinLength(6), Schema.isMaxLength(20)),
       between(1, 4),
@@ -106,11 +106,11 @@ describe("pages", () => {
   )
 })
 
-describe("cursors", () => {
+describe("Cursors", () => {
   const forged = (value: unknown) => Base64Url.encode(JSON.stringify(value))
   for (const version of everyVersion()) {
     it.effect(
-      `that the server did not make are answered -32602 in ${version}, without any damage`,
+      `Cursors that the server did not make are answered -32602 in ${version}, without any damage`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version }, { pageSize: 3 })
@@ -141,7 +141,7 @@ describe("cursors", () => {
     )
   }
 
-  it.effect("are usable again, and by another list of the same kind that lost their item", () =>
+  it.effect("Cursors are usable again, and in a list that has lost their item", () =>
     Effect.gen(function* () {
       const { nextCursor } = yield* Pagination.page(["a", "b", "c", "d"], key, undefined, 2)
       const once = yield* Pagination.page(["a", "b", "c", "d"], key, nextCursor, 2)
@@ -151,13 +151,13 @@ describe("cursors", () => {
   )
 })
 
-it.effect("a page holds at least one item, or paging would never end", () =>
+it.effect("A page holds at least one item, or paging would never end", () =>
   Effect.gen(function* () {
     for (const size of [0, -1]) assert.deepStrictEqual(yield* pages(() => ["a", "b"], size), [["a"], ["b"]])
   })
 )
 
-it.effect("a list without pages has no cursor, and the default page holds a hundred", () =>
+it.effect("A list without pages has no cursor, and the default page holds a hundred", () =>
   Effect.gen(function* () {
     const items = Array.from({ length: 101 }, (_, index) => `i${index}`)
     const page = yield* Pagination.page(items, key, undefined, Pagination.defaultPageSize)

@@ -26,7 +26,7 @@ const review = Prompts.layer(Review, ({ code, lines, tone }) => Effect.succeed(`
 
 describe("prompts/list", () => {
   for (const version of everyVersion()) {
-    it.effect(`carries to ${version} the fields that it has`, () =>
+    it.effect(`prompts/list carries to ${version} the fields that it has`, () =>
       Effect.gen(function* () {
         const client = yield* session(review, { version })
         const titled = version >= "2025-06-18"
@@ -64,7 +64,7 @@ describe("prompts/get", () => {
   const link = { type: "resource_link", uri: "x:1", name: "x" } as const
 
   for (const version of everyVersion()) {
-    it.effect(`decodes its arguments and gives messages in ${version}`, () =>
+    it.effect(`prompts/get decodes its arguments and gives messages in ${version}`, () =>
       Effect.gen(function* () {
         const client = yield* session(review, { version })
         assert.deepStrictEqual(
@@ -75,7 +75,7 @@ describe("prompts/get", () => {
     )
 
     it.effect(
-      `answers -32602 in ${version} to an unknown prompt and to arguments that do not fit`,
+      `prompts/get answers -32602 in ${version} to an unknown prompt and to arguments that do not fit`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(review, { version })
@@ -102,7 +102,7 @@ describe("prompts/get", () => {
     )
 
     it.effect(
-      `is given exactly the text that the client wrote, and answers exactly the text that its handler wrote (${version})`,
+      `prompts/get is given exactly the text that the client wrote, and answers exactly the text that its handler wrote (${version})`,
       () =>
         Effect.gen(function* () {
           const hostile = [
@@ -133,7 +133,7 @@ describe("prompts/get", () => {
     )
 
     it.effect(
-      `carries every content type that ${version} has, and says the others as text`,
+      `prompts/get carries every content type that ${version} has, and says the others as text`,
       () =>
         Effect.gen(function* () {
           const messages = [
@@ -180,7 +180,7 @@ describe("prompts/get", () => {
     )
   }
 
-  it.effect("takes a string, one message, several, or the whole result from a handler", () =>
+  it.effect("A handler of prompts/get gives a string, one message, several messages, or the whole result", () =>
     Effect.gen(function* () {
       const say = (name: string, output: Prompts.Output) =>
         Prompts.layer(Prompt.make(name), () => Effect.succeed(output))
@@ -203,7 +203,7 @@ describe("prompts/get", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `says nothing of what went wrong inside: -32603 (${version})`,
+      `prompts/get hides a defect of its handler: -32603 (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -268,7 +268,7 @@ describe("completion/complete", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `gives at most 100 values in ${version}, and says how many there are`,
+      `completion/complete gives at most 100 values in ${version}, and says how many there are`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version })
@@ -298,7 +298,7 @@ describe("completion/complete", () => {
     )
 
     it.effect(
-      `checks its inputs in ${version}: -32602`,
+      `completion/complete checks its inputs in ${version}: -32602`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version })
@@ -334,7 +334,7 @@ describe("completion/complete", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `says nothing of what went wrong inside: -32603 (${version})`,
+      `completion/complete hides a defect of its handler: -32603 (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version })
@@ -345,7 +345,7 @@ describe("completion/complete", () => {
     )
   }
 
-  it.effect("is refused at once for an argument that the prompt does not have", () =>
+  it.effect("A completer of an argument that the prompt lacks is a defect at once", () =>
     Effect.gen(function* () {
       const stray = Prompts.layer(Prompt.make("q", { arguments: { a: Schema.String } }), () => Effect.succeed(""), {
         complete: { b: () => Effect.succeed([]) }
@@ -356,7 +356,7 @@ describe("completion/complete", () => {
     })
   )
 
-  it.effect("completes a prompt that is visible to some callers for these callers only", () =>
+  it.effect("completion/complete completes a prompt of limited visibility for its callers only", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features })
       const ann = yield* connect(server, { principal: { subject: "ann", scopes: [], claims: {} } })

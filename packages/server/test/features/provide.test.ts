@@ -68,25 +68,27 @@ const users = () => {
   return { make, take: (): ReadonlyArray<string> => log.splice(0) }
 }
 
-describe("a service of the request", () => {
+describe("A service of the request", () => {
   for (const version of everyVersion()) {
-    it.effect(`is made once for a request of every kind, and released with it (${version})`, () =>
-      Effect.gen(function* () {
-        const { make, take } = users()
-        const client = yield* session(Layer.provide(everyKind(say), Middleware.provide(User, make)), { version })
-        assert.deepStrictEqual(take(), [])
-        let count = 0
-        for (const [method, params, nameIn] of requests) {
-          const name = `user${++count}`
-          assert.strictEqual(nameIn(yield* client.request(method, params)), name)
-          assert.deepStrictEqual(take(), [`made ${name}`, `Success ${name}`])
-        }
-        yield* client.request("tools/list")
-        assert.deepStrictEqual(take(), [])
-      })
+    it.effect(
+      `A service of the request is made once for a request of every kind, and released with it (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const { make, take } = users()
+          const client = yield* session(Layer.provide(everyKind(say), Middleware.provide(User, make)), { version })
+          assert.deepStrictEqual(take(), [])
+          let count = 0
+          for (const [method, params, nameIn] of requests) {
+            const name = `user${++count}`
+            assert.strictEqual(nameIn(yield* client.request(method, params)), name)
+            assert.deepStrictEqual(take(), [`made ${name}`, `Success ${name}`])
+          }
+          yield* client.request("tools/list")
+          assert.deepStrictEqual(take(), [])
+        })
     )
 
-    it.effect(`that refuses is the answer, and no line of a handler runs (${version})`, () =>
+    it.effect(`A service of the request that refuses is the answer, and no line of a handler runs (${version})`, () =>
       Effect.gen(function* () {
         const refused = Middleware.provide(User, Effect.fail(McpError.unauthorized("Log in first")))
         let ran = 0
@@ -109,34 +111,36 @@ describe("a service of the request", () => {
       })
     )
 
-    it.effect(`is released when its request is cancelled, while it is made and while it is used (${version})`, () =>
-      Effect.gen(function* () {
-        const { make, take } = users()
-        const started = yield* Latch.make()
-        const waits = Effect.andThen(started.open, Effect.never)
-        const making = Middleware.provide(User, Effect.andThen(make, waits))
-        const using = Layer.provide(
-          Tools.layer(Tool.make("uses", { description: "" }), () => Effect.andThen(say, waits)),
-          Middleware.provide(User, make)
-        )
-        const makes = Layer.provide(
-          Tools.layer(Tool.make("makes", { description: "" }), () => say),
-          making
-        )
-        const client = yield* session(Layer.merge(using, makes), { version })
-        for (const [index, name] of ["uses", "makes"].entries()) {
-          const call = yield* Effect.forkChild(client.call(name), { startImmediately: true })
-          yield* started.await
-          yield* Fiber.interrupt(call)
-          yield* quiesce
-          yield* started.close
-          assert.deepStrictEqual(take(), [`made user${index + 1}`, `Failure user${index + 1}`], name)
-          assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
-        }
-      })
+    it.effect(
+      `A service of the request is released when its request is cancelled, while it is made and while it is used (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const { make, take } = users()
+          const started = yield* Latch.make()
+          const waits = Effect.andThen(started.open, Effect.never)
+          const making = Middleware.provide(User, Effect.andThen(make, waits))
+          const using = Layer.provide(
+            Tools.layer(Tool.make("uses", { description: "" }), () => Effect.andThen(say, waits)),
+            Middleware.provide(User, make)
+          )
+          const makes = Layer.provide(
+            Tools.layer(Tool.make("makes", { description: "" }), () => say),
+            making
+          )
+          const client = yield* session(Layer.merge(using, makes), { version })
+          for (const [index, name] of ["uses", "makes"].entries()) {
+            const call = yield* Effect.forkChild(client.call(name), { startImmediately: true })
+            yield* started.await
+            yield* Fiber.interrupt(call)
+            yield* quiesce
+            yield* started.close
+            assert.deepStrictEqual(take(), [`made user${index + 1}`, `Failure user${index + 1}`], name)
+            assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
+          }
+        })
     )
 
-    it.effect(`that dies is -32603, and so is one whose finalizer dies (${version})`, () =>
+    it.effect(`A service of the request that dies is -32603, and so is one whose finalizer dies (${version})`, () =>
       Effect.gen(function* () {
         const dying = [
           Effect.die(new Error("secret")),
@@ -156,105 +160,116 @@ describe("a service of the request", () => {
       })
     )
 
-    it.effect(`may need another one, and middleware may need both: each is made once (${version})`, () =>
-      Effect.gen(function* () {
-        const { make, take } = users()
-        const user = Middleware.provide(User, make)
-        let tenants = 0
-        const tenant = Middleware.provide(
-          Tenant,
-          Effect.map(say, (name) => `tenant ${++tenants} of ${name}`)
-        ).pipe(Layer.provide(user))
-        const seen: Array<string> = []
-        const audit = Middleware.layer((_, next) =>
-          Effect.andThen(
-            Effect.flatMap(Tenant, (tenant) => Effect.sync(() => seen.push(tenant))),
-            next
+    it.effect(
+      `A service of the request may need another one, and middleware may need both: each is made once (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const { make, take } = users()
+          const user = Middleware.provide(User, make)
+          let tenants = 0
+          const tenant = Middleware.provide(
+            Tenant,
+            Effect.map(say, (name) => `tenant ${++tenants} of ${name}`)
+          ).pipe(Layer.provide(user))
+          const seen: Array<string> = []
+          const audit = Middleware.layer((_, next) =>
+            Effect.andThen(
+              Effect.flatMap(Tenant, (tenant) => Effect.sync(() => seen.push(tenant))),
+              next
+            )
           )
-        )
-        const both = Tools.layer(Tool.make("t", { description: "" }), () =>
-          Effect.map(Effect.all([User, Tenant]), ([{ name }, tenant]) => `${name}, ${tenant}`)
-        )
-        const features = Layer.provide(Layer.merge(audit, both), Layer.merge(user, tenant))
-        const client = yield* session(features, { version })
-        take()
-        tenants = 0
-        seen.splice(0)
-        const { content } = yield* client.call("t")
-        const [made] = take()
-        assert.strictEqual(
-          content[0].text,
-          `${made?.slice("made ".length)}, tenant 1 of ${made?.slice("made ".length)}`
-        )
-        assert.strictEqual(tenants, 1)
-        assert.deepStrictEqual(seen, [`tenant 1 of ${made?.slice("made ".length)}`])
-      })
-    )
-
-    it.effect(`is made of the caller that middleware puts in the place of the transport's (${version})`, () =>
-      Effect.gen(function* () {
-        const login = Middleware.layer((_, next) =>
-          Effect.provideService(next, Principal, { subject: "ada", scopes: [], claims: {} })
-        )
-        const user = Middleware.provide(
-          User,
-          Effect.map(Principal, ({ subject = "nobody" }) => ({ name: subject }))
-        )
-        const client = yield* session(Layer.merge(Layer.provide(everyKind(say), user), login), { version })
-        for (const [method, params, nameIn] of requests) {
-          assert.strictEqual(nameIn(yield* client.request(method, params)), "ada", method)
-        }
-      })
-    )
-
-    it.effect(`that is eager is made for every request, also where no feature needs it (${version})`, () =>
-      Effect.gen(function* () {
-        const { make, take } = users()
-        const eager = Middleware.provide(User, make, { eager: true })
-        const plain = Tools.layer(Tool.make("plain", { description: "" }), () => Effect.succeed("plain"))
-        const client = yield* session(Layer.mergeAll(plain, Layer.provide(everyKind(say), eager)), { version })
-        take()
-        for (const [method, params] of [
-          ...requests,
-          ["tools/list", {}],
-          ["tools/call", { name: "plain" }],
-          ["tools/call", { name: "unknown" }]
-        ] as const) {
-          yield* Effect.exit(client.request(method, params))
-          assert.deepStrictEqual(
-            take().map((line) => line.split(" ")[0]),
-            ["made", method === "tools/call" && "name" in params && params.name === "unknown" ? "Failure" : "Success"],
-            method
+          const both = Tools.layer(Tool.make("t", { description: "" }), () =>
+            Effect.map(Effect.all([User, Tenant]), ([{ name }, tenant]) => `${name}, ${tenant}`)
           )
-        }
-      })
+          const features = Layer.provide(Layer.merge(audit, both), Layer.merge(user, tenant))
+          const client = yield* session(features, { version })
+          take()
+          tenants = 0
+          seen.splice(0)
+          const { content } = yield* client.call("t")
+          const [made] = take()
+          assert.strictEqual(
+            content[0].text,
+            `${made?.slice("made ".length)}, tenant 1 of ${made?.slice("made ".length)}`
+          )
+          assert.strictEqual(tenants, 1)
+          assert.deepStrictEqual(seen, [`tenant 1 of ${made?.slice("made ".length)}`])
+        })
     )
 
-    it.effect(`that is eager is made inside of all middleware, in whatever order they are built (${version})`, () =>
-      Effect.gen(function* () {
-        const login = Middleware.layer((_, next) =>
-          Effect.provideService(next, Principal, { subject: "ada", scopes: [], claims: {} })
-        )
-        const made: Array<string | undefined> = []
-        const user = Middleware.provide(
-          User,
-          Effect.map(Principal, ({ subject }) => {
-            made.push(subject)
-            return { name: "" }
-          }),
-          { eager: true }
-        )
-        const tool = Tools.layer(Tool.make("t", { description: "" }), () => Effect.succeed(""))
-        for (const features of [Layer.merge(login, user), Layer.merge(user, login)]) {
-          const client = yield* session(Layer.merge(tool, features), { version })
-          made.splice(0)
-          yield* client.call("t")
-          assert.deepStrictEqual(made, ["ada"])
-        }
-      })
+    it.effect(
+      `A service of the request is made of the caller that middleware puts in the place of the transport's (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const login = Middleware.layer((_, next) =>
+            Effect.provideService(next, Principal, { subject: "ada", scopes: [], claims: {} })
+          )
+          const user = Middleware.provide(
+            User,
+            Effect.map(Principal, ({ subject = "nobody" }) => ({ name: subject }))
+          )
+          const client = yield* session(Layer.merge(Layer.provide(everyKind(say), user), login), { version })
+          for (const [method, params, nameIn] of requests) {
+            assert.strictEqual(nameIn(yield* client.request(method, params)), "ada", method)
+          }
+        })
     )
 
-    it.effect(`that is eager and refuses refuses every request (${version})`, () =>
+    it.effect(
+      `A service of the request that is eager is made for every request, also where no feature needs it (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const { make, take } = users()
+          const eager = Middleware.provide(User, make, { eager: true })
+          const plain = Tools.layer(Tool.make("plain", { description: "" }), () => Effect.succeed("plain"))
+          const client = yield* session(Layer.mergeAll(plain, Layer.provide(everyKind(say), eager)), { version })
+          take()
+          for (const [method, params] of [
+            ...requests,
+            ["tools/list", {}],
+            ["tools/call", { name: "plain" }],
+            ["tools/call", { name: "unknown" }]
+          ] as const) {
+            yield* Effect.exit(client.request(method, params))
+            assert.deepStrictEqual(
+              take().map((line) => line.split(" ")[0]),
+              [
+                "made",
+                method === "tools/call" && "name" in params && params.name === "unknown" ? "Failure" : "Success"
+              ],
+              method
+            )
+          }
+        })
+    )
+
+    it.effect(
+      `A service of the request that is eager is made inside of all middleware, in whatever order they are built (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const login = Middleware.layer((_, next) =>
+            Effect.provideService(next, Principal, { subject: "ada", scopes: [], claims: {} })
+          )
+          const made: Array<string | undefined> = []
+          const user = Middleware.provide(
+            User,
+            Effect.map(Principal, ({ subject }) => {
+              made.push(subject)
+              return { name: "" }
+            }),
+            { eager: true }
+          )
+          const tool = Tools.layer(Tool.make("t", { description: "" }), () => Effect.succeed(""))
+          for (const features of [Layer.merge(login, user), Layer.merge(user, login)]) {
+            const client = yield* session(Layer.merge(tool, features), { version })
+            made.splice(0)
+            yield* client.call("t")
+            assert.deepStrictEqual(made, ["ada"])
+          }
+        })
+    )
+
+    it.effect(`A service of the request that is eager and refuses refuses every request (${version})`, () =>
       Effect.gen(function* () {
         const eager = Middleware.provide(User, Effect.fail(McpError.forbidden("Not you")), { eager: true })
         const features = Layer.provide(everyKind(say), eager)
@@ -273,29 +288,31 @@ describe("a service of the request", () => {
 
   for (const version of everyVersion("2025-06-18")) {
     const rounds = version === "2026-07-28" ? 2 : 1
-    it.effect(`is made once per round of a request that asks its client: ${rounds} (${version})`, () =>
-      Effect.gen(function* () {
-        const { make, take } = users()
-        const asking = Tools.layer(Tool.make("ask", { description: "" }), () =>
-          Effect.andThen(
-            say,
-            Effect.map(Elicitation.form("Who?", Schema.Struct({ name: Schema.String })), ({ name }) => name)
+    it.effect(
+      `A service of the request is made once per round of a request that asks its client: ${rounds} (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const { make, take } = users()
+          const asking = Tools.layer(Tool.make("ask", { description: "" }), () =>
+            Effect.andThen(
+              say,
+              Effect.map(Elicitation.form("Who?", Schema.Struct({ name: Schema.String })), ({ name }) => name)
+            )
           )
-        )
-        const client = yield* session(Layer.provide(asking, Middleware.provide(User, make)), {
-          version,
-          capabilities: { elicitation: {} },
-          answer: () => Effect.succeed({ action: "accept", content: { name: "Ada" } })
+          const client = yield* session(Layer.provide(asking, Middleware.provide(User, make)), {
+            version,
+            capabilities: { elicitation: {} },
+            answer: () => Effect.succeed({ action: "accept", content: { name: "Ada" } })
+          })
+          assert.strictEqual((yield* client.call("ask")).content[0].text, "Ada")
+          assert.lengthOf(
+            take().filter((line) => line.startsWith("made")),
+            rounds
+          )
         })
-        assert.strictEqual((yield* client.call("ask")).content[0].text, "Ada")
-        assert.lengthOf(
-          take().filter((line) => line.startsWith("made")),
-          rounds
-        )
-      })
     )
 
-    it.effect(`may ask the client itself (${version})`, () =>
+    it.effect(`A service of the request may ask the client itself (${version})`, () =>
       Effect.gen(function* () {
         const asked = Effect.mapError(Elicitation.form("Who?", Schema.Struct({ name: Schema.String })), () =>
           McpError.forbidden("Say who you are")
@@ -311,59 +328,65 @@ describe("a service of the request", () => {
     )
   }
 
-  it.effect("is shared by the fibers of one request, and by features that were given the same layer", () =>
-    Effect.gen(function* () {
-      const { make, take } = users()
-      const listing = (scheme: string) =>
-        Resources.layerTemplate(
-          {
-            uriTemplate: `${scheme}:{id}`,
-            name: scheme,
-            list: Effect.map(say, (name) => [{ uri: `${scheme}:${name}`, name }])
-          },
-          () => say
+  it.effect(
+    "A service of the request is shared by the fibers of one request, and by features that were given the same layer",
+    () =>
+      Effect.gen(function* () {
+        const { make, take } = users()
+        const listing = (scheme: string) =>
+          Resources.layerTemplate(
+            {
+              uriTemplate: `${scheme}:{id}`,
+              name: scheme,
+              list: Effect.map(say, (name) => [{ uri: `${scheme}:${name}`, name }])
+            },
+            () => say
+          )
+        const user = Middleware.provide(
+          User,
+          Effect.tap(make, () => Effect.yieldNow)
         )
-      const user = Middleware.provide(
-        User,
-        Effect.tap(make, () => Effect.yieldNow)
-      )
-      const client = yield* session(
-        Layer.merge(Layer.provide(listing("a"), user), Layer.provide(listing("b"), user)),
-        {}
-      )
-      const { resources } = yield* client.request("resources/list")
-      assert.deepStrictEqual(
-        resources.map(({ uri }: any) => uri),
-        ["a:user1", "b:user1"]
-      )
-      assert.deepStrictEqual(take(), ["made user1", "Success user1"])
-    })
+        const client = yield* session(
+          Layer.merge(Layer.provide(listing("a"), user), Layer.provide(listing("b"), user)),
+          {}
+        )
+        const { resources } = yield* client.request("resources/list")
+        assert.deepStrictEqual(
+          resources.map(({ uri }: any) => uri),
+          ["a:user1", "b:user1"]
+        )
+        assert.deepStrictEqual(take(), ["made user1", "Success user1"])
+      })
   )
 
-  it.effect("is no service of a layer: its use while features are built is a defect that names it", () =>
-    Effect.gen(function* () {
-      const built = Layer.effect(
-        Tenant,
-        Effect.map(User, ({ name }) => name)
-      )
-      const tool = Tools.layer(Tool.make("t", { description: "" }), () => Tenant)
-      const features = tool.pipe(
-        Layer.provide(built),
-        Layer.provide(Middleware.provide(User, Effect.succeed({ name: "ada" })))
-      )
-      const exit = yield* Effect.exit(serve({ features }))
-      assert.include(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", "test/User is made for each request")
-    })
+  it.effect(
+    "A service of the request is no service of a layer: its use while features are built is a defect with its name",
+    () =>
+      Effect.gen(function* () {
+        const built = Layer.effect(
+          Tenant,
+          Effect.map(User, ({ name }) => name)
+        )
+        const tool = Tools.layer(Tool.make("t", { description: "" }), () => Tenant)
+        const features = tool.pipe(
+          Layer.provide(built),
+          Layer.provide(Middleware.provide(User, Effect.succeed({ name: "ada" })))
+        )
+        const exit = yield* Effect.exit(serve({ features }))
+        assert.include(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", "test/User is made for each request")
+      })
   )
 
-  it.effect("sees the RequestContext of its request, which has no HTTP request in memory", () =>
-    Effect.gen(function* () {
-      const user = Middleware.provide(
-        User,
-        Effect.map(RequestContext, ({ http, method }) => ({ name: `${method} ${http?.method ?? "without HTTP"}` }))
-      )
-      const client = yield* session(Layer.provide(everyKind(say), user), {})
-      assert.strictEqual((yield* client.call("t")).content[0].text, "tools/call without HTTP")
-    })
+  it.effect(
+    "A service of the request sees the RequestContext of its request, which has no HTTP request in memory",
+    () =>
+      Effect.gen(function* () {
+        const user = Middleware.provide(
+          User,
+          Effect.map(RequestContext, ({ http, method }) => ({ name: `${method} ${http?.method ?? "without HTTP"}` }))
+        )
+        const client = yield* session(Layer.provide(everyKind(say), user), {})
+        assert.strictEqual((yield* client.call("t")).content[0].text, "tools/call without HTTP")
+      })
   )
 })

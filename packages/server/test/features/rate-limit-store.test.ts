@@ -36,25 +36,27 @@ const admitted = Effect.fnUntraced(function* (client: Client, calls: number) {
 
 describe("Nodes that share their rate limits", () => {
   for (const version of everyVersion()) {
-    it.effect(`admit the calls of a caller that one of them would, and one part more for each (${version})`, () =>
-      Effect.gen(function* () {
-        const [a, b, c] = yield* nodes(3, version, 20, makeMemory())
-        assert.strictEqual(yield* admitted(a!, 100), 40)
-        yield* TestClock.adjust("20 millis")
-        // Each learns with its first call what the others have used.
-        for (const client of [b!, c!]) {
-          assert.strictEqual(yield* admitted(client, 1), 1)
+    it.effect(
+      `Nodes that share their rate limits admit the calls of a single node, and one part more for each (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const [a, b, c] = yield* nodes(3, version, 20, makeMemory())
+          assert.strictEqual(yield* admitted(a!, 100), 40)
           yield* TestClock.adjust("20 millis")
-          assert.strictEqual(yield* admitted(client, 100), 0)
-        }
-        yield* TestClock.adjust("1 hour")
-        assert.strictEqual(yield* admitted(c!, 100), 40)
-      })
+          // Each learns with its first call what the others have used.
+          for (const client of [b!, c!]) {
+            assert.strictEqual(yield* admitted(client, 1), 1)
+            yield* TestClock.adjust("20 millis")
+            assert.strictEqual(yield* admitted(client, 100), 0)
+          }
+          yield* TestClock.adjust("1 hour")
+          assert.strictEqual(yield* admitted(c!, 100), 40)
+        })
     )
   }
 
   it.effect.prop(
-    "admit a second's budget in a second, wherever the calls come",
+    "Nodes that share their rate limits admit a second's budget in a second, wherever the calls come",
     { turns: Schema.Array(Schema.Literals([0, 1, 2])).check(Schema.isMinLength(50), Schema.isMaxLength(80)) },
     ({ turns }) =>
       Effect.gen(function* () {
@@ -74,7 +76,7 @@ describe("Nodes that share their rate limits", () => {
     { arbitrary: { runs: 10 } }
   )
 
-  it.effect("limit by what each has counted where the store does not answer, and tell it later", () =>
+  it.effect("Nodes limit by their own counts while the store of rate limits is away, and settle later", () =>
     Effect.gen(function* () {
       const store = makeMemory()
       let isAway = true
@@ -98,7 +100,7 @@ describe("Nodes that share their rate limits", () => {
     })
   )
 
-  it.effect("let a caller go on after an outage of the store in which it kept to its budget", () =>
+  it.effect("Nodes let a caller within its budget go on after an outage of the store of rate limits", () =>
     Effect.gen(function* () {
       const store = makeMemory()
       let isAway = true
@@ -117,7 +119,7 @@ describe("Nodes that share their rate limits", () => {
     })
   )
 
-  it.effect("keep a bucket that waits to be settled, so that its name is in a statement once", () =>
+  it.effect("Nodes keep a bucket that waits to be settled, so that its name is in a statement once", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const settling = yield* Settling.make({ settle: () => Effect.never }, "server", clock)

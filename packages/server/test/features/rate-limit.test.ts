@@ -28,7 +28,7 @@ const otherAnn = { principal: { subject: "ann", scopes: [], claims: { iss: "http
 
 for (const version of everyVersion()) {
   it.effect(
-    `a caller has a burst, then so many per second (${version})`,
+    `A caller has a burst, then so many calls per second (${version})`,
     () =>
       Effect.gen(function* () {
         const server = yield* serve(options)
@@ -56,7 +56,7 @@ for (const version of everyVersion()) {
   )
 
   it.effect(
-    `a server that is told nothing of limits has one; \`false\` takes it away (${version})`,
+    `A server without an option for limits has a rate limit; \`false\` takes it away (${version})`,
     () =>
       Effect.gen(function* () {
         const burst = 2 * (RateLimit.defaults["tools/call"] ?? 0)
@@ -74,8 +74,8 @@ for (const version of everyVersion()) {
   )
 }
 
-describe("callers", () => {
-  it.effect("count apart as anonymous sessions; a principal counts once, however many sessions it opens", () =>
+describe("Callers", () => {
+  it.effect("Anonymous sessions count apart as callers; a principal counts once, however many sessions it opens", () =>
     Effect.gen(function* () {
       const server = yield* serve(options)
       const [one, two, three, four, five] = [
@@ -92,7 +92,7 @@ describe("callers", () => {
     })
   )
 
-  it.effect("of requests without a session are told apart by principal and address, and count together otherwise", () =>
+  it.effect("Callers without a session are told apart by principal and address, and count together otherwise", () =>
     Effect.gen(function* () {
       const server = yield* serve(options)
       const accepted = (who: { readonly principal?: any; readonly address?: string }) =>
@@ -111,7 +111,7 @@ describe("callers", () => {
     })
   )
 
-  it.effect("callers whose budget is full again are forgotten, others are not", () =>
+  it.effect("Callers whose budget is full again are forgotten, others are not", () =>
     Effect.gen(function* () {
       const server = yield* serve(options)
       for (let n = 0; n < 10; n++) yield* post(server, { address: "busy" })
@@ -121,13 +121,13 @@ describe("callers", () => {
   )
 })
 
-describe("a request that asks its client in rounds (2026-07-28)", () => {
+describe("A request that asks its client in rounds (2026-07-28)", () => {
   const asking = Tools.layer(Tool.make("ask", { description: "" }), () =>
     Effect.as(Effect.orDie(Elicitation.form("Who?", Schema.Struct({ name: Schema.String }))), "")
   )
   const capabilities = { elicitation: { form: {} } }
 
-  it.effect("counts once", () =>
+  it.effect("A request that asks its client in rounds counts once (2026-07-28)", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: asking, rateLimit: { "tools/call": 1 } })
       const client = yield* connect(server, {
@@ -141,7 +141,7 @@ describe("a request that asks its client in rounds (2026-07-28)", () => {
     })
   )
 
-  it.effect("has a bounded number of later rounds, with any state", () =>
+  it.effect("A request that asks its client has a bounded number of later rounds, with any state (2026-07-28)", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: asking, rateLimit: { "tools/call": 1 } })
       const client = yield* connect(server, { version: "2026-07-28", capabilities })

@@ -42,9 +42,9 @@ const open = Effect.gen(function* () {
   return { server, add, context }
 })
 
-describe("names", () => {
+describe("Names", () => {
   it.effect(
-    "that are taken are loud",
+    "A name that is taken is a defect with both places",
     () =>
       Effect.gen(function* () {
         const twice = [
@@ -76,7 +76,7 @@ describe("names", () => {
     verifies("tools.name.unique")
   )
 
-  it.effect("keep the first when a second one is refused", () =>
+  it.effect("A name keeps its first entry when a second entry is refused", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       yield* add(say("a", Effect.succeed("first")))
@@ -86,8 +86,8 @@ describe("names", () => {
   )
 })
 
-describe("lifetimes", () => {
-  it.effect("a layer that closes takes its entry away, lets the calls in flight end, then its services", () =>
+describe("Lifetimes", () => {
+  it.effect("A layer that closes takes its entry away, lets the calls in flight end, then its services", () =>
     Effect.gen(function* () {
       const events: Array<string> = []
       const started = yield* Latch.make()
@@ -129,7 +129,7 @@ describe("lifetimes", () => {
     })
   )
 
-  it.effect("a successor of the same name is not taken away with its predecessor", () =>
+  it.effect("A successor of the same name is not taken away with its predecessor", () =>
     Effect.gen(function* () {
       const started = yield* Latch.make()
       const finish = yield* Latch.make()
@@ -147,7 +147,7 @@ describe("lifetimes", () => {
     })
   )
 
-  it.effect("a call that is interrupted at any of its steps keeps no entry", () =>
+  it.effect("A call that is interrupted at any of its steps keeps no entry", () =>
     Effect.gen(function* () {
       for (let steps = 0; steps < 20; steps++) {
         const registry = yield* Registry.make<string, never>("tool")
@@ -170,7 +170,7 @@ describe("lifetimes", () => {
     })
   )
 
-  it.effect("what went away while middleware made up its mind is not called any more", () =>
+  it.effect("A tool that went away while middleware waited is not called any more", () =>
     Effect.gen(function* () {
       const asked = yield* Latch.make()
       const go = yield* Latch.make()
@@ -217,44 +217,46 @@ describe("lifetimes", () => {
   }
 })
 
-describe("what a handler can see", () => {
+describe("The services of a handler", () => {
   class Ambient extends Context.Service<Ambient, string>()("Ambient") {}
   class Own extends Context.Service<Own, string>()("Own") {}
 
-  it.effect("is the services of its layer and of the request, never those of the code that connects or calls", () =>
-    Effect.gen(function* () {
-      const probe = Effect.map(
-        Effect.context<never>(),
-        (context) =>
-          `${Context.getOrUndefined(context, Own)} ${Context.getOrUndefined(context, Ambient)} ${Context.getOrUndefined(context, RequestContext)?.method}`
-      )
-      const features = Layer.mergeAll(
-        say("probe", probe),
-        Resources.layer({ uri: "x:", name: "x" }, probe),
-        Prompts.layer(Prompt.make("p", { arguments: { a: Schema.String } }), () => probe, {
-          complete: { a: () => Effect.map(probe, (found) => [found]) }
+  it.effect(
+    "The services of a handler are those of its layer and of the request, never those of the code that connects or calls",
+    () =>
+      Effect.gen(function* () {
+        const probe = Effect.map(
+          Effect.context<never>(),
+          (context) =>
+            `${Context.getOrUndefined(context, Own)} ${Context.getOrUndefined(context, Ambient)} ${Context.getOrUndefined(context, RequestContext)?.method}`
+        )
+        const features = Layer.mergeAll(
+          say("probe", probe),
+          Resources.layer({ uri: "x:", name: "x" }, probe),
+          Prompts.layer(Prompt.make("p", { arguments: { a: Schema.String } }), () => probe, {
+            complete: { a: () => Effect.map(probe, (found) => [found]) }
+          })
+        ).pipe(Layer.provide(Layer.succeed(Own, "own")))
+        const server = yield* serve({ features })
+        const client = yield* connect(server).pipe(Effect.provideService(Ambient, "foreign"))
+        assert.strictEqual((yield* client.call("probe")).content[0].text, "own undefined tools/call")
+        assert.strictEqual(
+          (yield* client.request("resources/read", { uri: "x:" })).contents[0].text,
+          "own undefined resources/read"
+        )
+        const got = yield* client.request("prompts/get", { name: "p", arguments: { a: "" } })
+        assert.strictEqual(got.messages[0].content.text, "own undefined prompts/get")
+        const completion = yield* client.request("completion/complete", {
+          ref: { type: "ref/prompt", name: "p" },
+          argument: { name: "a", value: "" }
         })
-      ).pipe(Layer.provide(Layer.succeed(Own, "own")))
-      const server = yield* serve({ features })
-      const client = yield* connect(server).pipe(Effect.provideService(Ambient, "foreign"))
-      assert.strictEqual((yield* client.call("probe")).content[0].text, "own undefined tools/call")
-      assert.strictEqual(
-        (yield* client.request("resources/read", { uri: "x:" })).contents[0].text,
-        "own undefined resources/read"
-      )
-      const got = yield* client.request("prompts/get", { name: "p", arguments: { a: "" } })
-      assert.strictEqual(got.messages[0].content.text, "own undefined prompts/get")
-      const completion = yield* client.request("completion/complete", {
-        ref: { type: "ref/prompt", name: "p" },
-        argument: { name: "a", value: "" }
+        assert.deepStrictEqual(completion.completion.values, ["own undefined completion/complete"])
       })
-      assert.deepStrictEqual(completion.completion.values, ["own undefined completion/complete"])
-    })
   )
 
   for (const version of everyVersion()) {
     it.effect(
-      `includes the caller, the client and the _meta of the request, whatever it holds (${version})`,
+      `The services of a handler include the caller, the client and the _meta of the request, whatever it holds (${version})`,
       () =>
         Effect.gen(function* () {
           let seen: RequestContext["Service"] | undefined
@@ -285,34 +287,36 @@ describe("what a handler can see", () => {
     )
   }
 
-  it.effect("ends with the request: each one has a Scope of its own, closed before the answer", () =>
-    Effect.gen(function* () {
-      const events: Array<string> = []
-      let count = 0
-      const client = yield* session(
-        Tools.layer(Tool.make("scoped", { description: "" }), () =>
-          Effect.gen(function* () {
-            const id = ++count
-            yield* Effect.acquireRelease(
-              Effect.sync(() => events.push(`open ${id}`)),
-              () => Effect.sync(() => events.push(`close ${id}`))
-            )
-            return ""
-          })
+  it.effect(
+    "The services of a handler end with the request: each request has a Scope of its own, closed before the answer",
+    () =>
+      Effect.gen(function* () {
+        const events: Array<string> = []
+        let count = 0
+        const client = yield* session(
+          Tools.layer(Tool.make("scoped", { description: "" }), () =>
+            Effect.gen(function* () {
+              const id = ++count
+              yield* Effect.acquireRelease(
+                Effect.sync(() => events.push(`open ${id}`)),
+                () => Effect.sync(() => events.push(`close ${id}`))
+              )
+              return ""
+            })
+          )
         )
-      )
-      yield* client.call("scoped")
-      assert.deepStrictEqual(events, ["open 1", "close 1"])
-      yield* client.call("scoped")
-      assert.deepStrictEqual(events.slice(2), ["open 2", "close 2"])
-    })
+        yield* client.call("scoped")
+        assert.deepStrictEqual(events, ["open 1", "close 1"])
+        yield* client.call("scoped")
+        assert.deepStrictEqual(events.slice(2), ["open 2", "close 2"])
+      })
   )
 })
 
-describe("visibility", () => {
+describe("Visibility", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `hides a tool from lists and calls of callers that it is not visible to (${version})`,
+      `Visibility hides a tool from lists and calls of callers that must not see the tool (${version})`,
       () =>
         Effect.gen(function* () {
           const visible = ({ scopes }: Principal["Service"]) => scopes.includes("admin")
@@ -341,7 +345,7 @@ describe("visibility", () => {
   }
 })
 
-describe("mounted sources", () => {
+describe("Mounted sources", () => {
   const source = (...tools: ReadonlyArray<string>) =>
     Effect.map(PubSub.unbounded<void>(), (hub) => ({
       hub,
@@ -357,47 +361,47 @@ describe("mounted sources", () => {
   const mount = (tools: Tools.ToolSource, options?: { readonly prefix?: string }) =>
     Layer.effectDiscard(Effect.flatMap(Tools.ToolRegistry, (registry) => registry.mount(tools, options)))
 
-  it.effect("combine with own tools, which win; a prefix keeps them apart; they go with their layer", () =>
-    Effect.gen(function* () {
-      const { add, server } = yield* open
-      const one = yield* source("a", "b")
-      yield* add(say("a", Effect.succeed("own a")))
-      const plain = yield* add(mount(one.source))
-      yield* add(mount(one.source, { prefix: "x." }))
-      const client = yield* connect(server)
-      assert.deepStrictEqual(yield* names(client), ["a", "b", "x.a", "x.b"])
-      const text = (name: string) => Effect.map(client.call(name), (result) => result.content[0].text)
-      assert.strictEqual(yield* text("a"), "own a")
-      assert.strictEqual(yield* text("b"), "mounted b")
-      assert.strictEqual(yield* text("x.a"), "mounted a")
-      assert.strictEqual((yield* client.refused("tools/call", { name: "x.c" })).code, -32602)
-      yield* plain.close
-      assert.deepStrictEqual(yield* names(client), ["a", "x.a", "x.b"])
-    })
-  )
-
   it.effect(
-    "may have a tool that runs only as a task; without one a list has it only while such a tool is registered",
+    "Mounted sources combine with own tools, which win; a prefix keeps them apart; they go with their layer",
     () =>
       Effect.gen(function* () {
-        const { add, context } = yield* open
-        const { mayNeedTask } = Context.get(context, Tools.ToolRegistry)
-        const only = (name: string, task: "optional" | "required") =>
-          Tools.layer(Tool.make(name, { description: "", task }), () => Effect.succeed(name))
-        yield* add(only("either", "optional"))
-        assert.isFalse(mayNeedTask())
-        const required = yield* add(only("only", "required"))
-        assert.isTrue(mayNeedTask())
-        yield* required.close
-        assert.isFalse(mayNeedTask())
-        const mounted = yield* add(mount((yield* source("a")).source))
-        assert.isTrue(mayNeedTask())
-        yield* mounted.close
-        assert.isFalse(mayNeedTask())
+        const { add, server } = yield* open
+        const one = yield* source("a", "b")
+        yield* add(say("a", Effect.succeed("own a")))
+        const plain = yield* add(mount(one.source))
+        yield* add(mount(one.source, { prefix: "x." }))
+        const client = yield* connect(server)
+        assert.deepStrictEqual(yield* names(client), ["a", "b", "x.a", "x.b"])
+        const text = (name: string) => Effect.map(client.call(name), (result) => result.content[0].text)
+        assert.strictEqual(yield* text("a"), "own a")
+        assert.strictEqual(yield* text("b"), "mounted b")
+        assert.strictEqual(yield* text("x.a"), "mounted a")
+        assert.strictEqual((yield* client.refused("tools/call", { name: "x.c" })).code, -32602)
+        yield* plain.close
+        assert.deepStrictEqual(yield* names(client), ["a", "x.a", "x.b"])
       })
   )
 
-  it.effect("answer in the place of an own tool that the caller cannot see", () =>
+  it.effect("A registry of tools may need a task only while a tool that requires one, or a source, is registered", () =>
+    Effect.gen(function* () {
+      const { add, context } = yield* open
+      const { mayNeedTask } = Context.get(context, Tools.ToolRegistry)
+      const only = (name: string, task: "optional" | "required") =>
+        Tools.layer(Tool.make(name, { description: "", task }), () => Effect.succeed(name))
+      yield* add(only("either", "optional"))
+      assert.isFalse(mayNeedTask())
+      const required = yield* add(only("only", "required"))
+      assert.isTrue(mayNeedTask())
+      yield* required.close
+      assert.isFalse(mayNeedTask())
+      const mounted = yield* add(mount((yield* source("a")).source))
+      assert.isTrue(mayNeedTask())
+      yield* mounted.close
+      assert.isFalse(mayNeedTask())
+    })
+  )
+
+  it.effect("Mounted sources answer in the place of an own tool that the caller cannot see", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       yield* add(mount((yield* source("a")).source))
@@ -410,7 +414,7 @@ describe("mounted sources", () => {
     })
   )
 
-  it.effect("of prompts and resources combine in the same way, and can be subscribed to", () =>
+  it.effect("Mounted sources of prompts and resources combine in the same way, and can be subscribed to", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       const updates = yield* PubSub.unbounded<string>()
@@ -465,7 +469,7 @@ describe("mounted sources", () => {
     })
   )
 
-  it.effect("of resources are refused by the URI that the caller gave, prefix included", () =>
+  it.effect("Mounted sources of resources are refused by the URI that the caller gave, prefix included", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       const resources: Resources.ResourceSource = {
@@ -489,7 +493,7 @@ describe("mounted sources", () => {
   )
 
   it.effect.each(everyVersion())(
-    "of resources refuse an unknown one by the code of %s, whichever of both codes the source has, data or not",
+    "Mounted sources of resources refuse an unknown URI by the code of %s, whichever code the source has",
     (version) =>
       Effect.gen(function* () {
         const { add, server } = yield* open
@@ -523,7 +527,7 @@ describe("mounted sources", () => {
     verifies("resources.read.former-code")
   )
 
-  it.effect("pass their changes on", () =>
+  it.effect("Mounted sources pass their changes on", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
       const one = yield* source("a")
@@ -538,11 +542,11 @@ describe("mounted sources", () => {
   )
 })
 
-describe("middleware", () => {
+describe("Middleware", () => {
   const Add = Tool.make("add", { description: "", input: { a: Schema.Finite } })
   const add = Tools.layer(Add, ({ a }) => Effect.succeed(`${a + 1}`))
 
-  it.effect("runs in the order it was registered, around every request but the handshake and ping", () =>
+  it.effect("Middleware runs in the order of its registration, around every request but the handshake and ping", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const named = (name: string) =>
@@ -563,7 +567,7 @@ describe("middleware", () => {
     })
   )
 
-  it.effect("sees decoded params and the result, may change it, and may refuse", () =>
+  it.effect("Middleware sees decoded params and the result, may change the result, and may refuse", () =>
     Effect.gen(function* () {
       const seen: Array<unknown> = []
       const client = yield* session(
@@ -592,7 +596,7 @@ describe("middleware", () => {
     })
   )
 
-  it.effect("may require services of its own, which its layer is given and handlers do not see", () =>
+  it.effect("Middleware may require services of its own, which its layer is given and handlers do not see", () =>
     Effect.gen(function* () {
       class Audit extends Context.Service<Audit, { readonly lines: Array<string> }>()("Audit") {}
       const lines: Array<string> = []
@@ -612,7 +616,7 @@ describe("middleware", () => {
     })
   )
 
-  it.effect("may replace the principal for everything behind it", () =>
+  it.effect("Middleware may replace the principal for everything behind it", () =>
     Effect.gen(function* () {
       const client = yield* session(
         Layer.merge(
@@ -633,7 +637,7 @@ describe("middleware", () => {
     })
   )
 
-  it.effect("puts its span around the handler", () =>
+  it.effect("Middleware puts its span around the handler", () =>
     Effect.gen(function* () {
       const client = yield* session(
         Layer.merge(
@@ -648,7 +652,7 @@ describe("middleware", () => {
     })
   )
 
-  it.effect("goes with its layer, after the requests that it is around", () =>
+  it.effect("Middleware goes with its layer, after the requests that it is around", () =>
     Effect.gen(function* () {
       const events: Array<string> = []
       const inside = yield* Latch.make()

@@ -35,7 +35,7 @@ const all = Layer.mergeAll(menu, photo, dish)
 
 describe("resources/list and resources/templates/list", () => {
   for (const version of everyVersion()) {
-    it.effect(`carry to ${version} the fields that it has`, () =>
+    it.effect(`resources/list and resources/templates/list carry to ${version} the fields that it has`, () =>
       Effect.gen(function* () {
         const client = yield* session(all, { version })
         const { resources } = yield* client.request("resources/list")
@@ -66,7 +66,7 @@ describe("resources/list and resources/templates/list", () => {
     )
   }
 
-  it.effect("list the members that a template names beside the static ones, each URI once", () =>
+  it.effect("resources/list has the members that a template names beside the static ones, each URI once", () =>
     Effect.gen(function* () {
       const client = yield* session(
         Layer.merge(
@@ -93,7 +93,7 @@ describe("resources/list and resources/templates/list", () => {
   )
 
   it.effect(
-    "refuse a URI that is none",
+    "A resource with an invalid URI is a defect",
     () =>
       Effect.gen(function* () {
         for (const uri of [
@@ -117,36 +117,34 @@ describe("resources/list and resources/templates/list", () => {
   )
 })
 
-it.effect(
-  "a resource or a template with a type, an annotation or an icon that is none is a defect that says which",
-  () =>
-    Effect.gen(function* () {
-      const read = Effect.succeed("")
-      for (const [wrong, word] of [
-        [{ mimeType: "text" }, "mimeType"],
-        [{ annotations: { priority: 2 } }, "annotations.priority"],
-        [{ annotations: { lastModified: "yesterday" } }, "annotations.lastModified"],
-        [{ icons: [{ src: "http://example.com/i.png" }] }, "icon"]
-      ] as const) {
-        for (const layer of [
-          Resources.layer({ uri: "x:", name: "it", ...wrong }, read),
-          Resources.layerTemplate({ uriTemplate: "x:{a}", name: "it", ...wrong }, () => read)
-        ]) {
-          const exit = yield* Effect.exit(session(layer))
-          assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
-          assert.match(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", new RegExp(`Resource it.*${word}`))
-        }
+it.effect("A resource or a template with an invalid type, annotation or icon is a defect that says which", () =>
+  Effect.gen(function* () {
+    const read = Effect.succeed("")
+    for (const [wrong, word] of [
+      [{ mimeType: "text" }, "mimeType"],
+      [{ annotations: { priority: 2 } }, "annotations.priority"],
+      [{ annotations: { lastModified: "yesterday" } }, "annotations.lastModified"],
+      [{ icons: [{ src: "http://example.com/i.png" }] }, "icon"]
+    ] as const) {
+      for (const layer of [
+        Resources.layer({ uri: "x:", name: "it", ...wrong }, read),
+        Resources.layerTemplate({ uriTemplate: "x:{a}", name: "it", ...wrong }, () => read)
+      ]) {
+        const exit = yield* Effect.exit(session(layer))
+        assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+        assert.match(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", new RegExp(`Resource it.*${word}`))
       }
-      const icons = [{ src: "http://example.com/i.png" }]
-      const exit = yield* Effect.exit(serve({ features: all, icons }))
-      assert.match(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", /Server test: .*icon.*https or data/)
-    })
+    }
+    const icons = [{ src: "http://example.com/i.png" }]
+    const exit = yield* Effect.exit(serve({ features: all, icons }))
+    assert.match(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", /Server test: .*icon.*https or data/)
+  })
 )
 
 describe("resources/read", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `gives text as text and bytes as base64 in ${version}`,
+      `resources/read gives text as text and bytes as base64 in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(all, { version })
@@ -166,7 +164,7 @@ describe("resources/read", () => {
     )
 
     it.effect(
-      `answers ${version >= "2026-07-28" ? -32602 : -32002} in ${version} to what is not there, with the URI and never with empty contents`,
+      `resources/read answers ${version >= "2026-07-28" ? -32602 : -32002} in ${version} to what is not there, with the URI and never with empty contents`,
       () =>
         Effect.gen(function* () {
           const hidden = Resources.layerTemplate(
@@ -199,7 +197,7 @@ describe("resources/read", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `keeps an error that the handler chose, and hides the others: -32603 (${version})`,
+      `resources/read keeps an error that the handler chose, and hides the others: -32603 (${version})`,
       () =>
         Effect.gen(function* () {
           const chosen = Resources.layer({ uri: "x:chosen", name: "a" }, Effect.fail(McpError.invalidParams("Closed")))
@@ -216,7 +214,7 @@ describe("resources/read", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `hides a resource from lists, reads and subscriptions of callers that it is not visible to (${version})`,
+      `Visibility hides a resource from lists, reads and subscriptions of callers that must not see the resource (${version})`,
       () =>
         Effect.gen(function* () {
           const visible = ({ subject }: Principal["Service"]) => subject === "ann"
@@ -270,10 +268,10 @@ const counted = Effect.gen(function* () {
   return { counts, change: Effect.andThen(Queue.offer(changes, "x"), quiesce), stream }
 })
 
-describe("subscriptions", () => {
+describe("Subscriptions", () => {
   for (const version of versions()) {
     it.effect(
-      `tell of updates from subscribe to unsubscribe in ${version}`,
+      `Subscriptions tell of updates from subscribe to unsubscribe in ${version}`,
       () =>
         Effect.gen(function* () {
           const { change, stream } = yield* counted
@@ -303,34 +301,36 @@ describe("subscriptions", () => {
     )
   }
 
-  it.effect("share one watcher among all sessions; it runs from the first subscriber to the last", () =>
-    Effect.gen(function* () {
-      const { change, counts, stream } = yield* counted
-      const server = yield* serve({ features: Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(""), stream) })
-      const scopes = yield* Effect.forEach(Array.from({ length: 20 }), () => Scope.make())
-      const clients = yield* Effect.forEach(scopes, (scope) => Scope.provide(connect(server), scope))
-      assert.deepStrictEqual(counts, { started: 0, stopped: 0 })
-      for (const client of clients) {
-        yield* client.request("resources/subscribe", { uri: "x:" })
-        yield* client.request("resources/subscribe", { uri: "x:" })
-      }
-      assert.deepStrictEqual(counts, { started: 1, stopped: 0 })
-      yield* change
-      for (const client of clients) assert.strictEqual(client.notes("notifications/resources/updated").length, 1)
-      for (const client of clients.slice(0, 10)) yield* client.request("resources/unsubscribe", { uri: "x:" })
-      for (const scope of scopes.slice(10, 19)) yield* Scope.close(scope, Exit.void)
-      assert.deepStrictEqual(counts, { started: 1, stopped: 0 })
-      yield* Scope.close(scopes[19]!, Exit.void)
-      assert.deepStrictEqual(counts, { started: 1, stopped: 1 })
-      yield* clients[0]!.request("resources/subscribe", { uri: "x:" })
-      assert.deepStrictEqual(counts, { started: 2, stopped: 1 })
-      for (const scope of scopes.slice(0, 10)) yield* Scope.close(scope, Exit.void)
-      assert.deepStrictEqual(counts, { started: 2, stopped: 2 })
-      assert.deepStrictEqual(yield* server.sessions, [])
-    })
+  it.effect(
+    "Subscriptions share one watcher among all sessions, which runs from the first subscriber to the last",
+    () =>
+      Effect.gen(function* () {
+        const { change, counts, stream } = yield* counted
+        const server = yield* serve({ features: Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(""), stream) })
+        const scopes = yield* Effect.forEach(Array.from({ length: 20 }), () => Scope.make())
+        const clients = yield* Effect.forEach(scopes, (scope) => Scope.provide(connect(server), scope))
+        assert.deepStrictEqual(counts, { started: 0, stopped: 0 })
+        for (const client of clients) {
+          yield* client.request("resources/subscribe", { uri: "x:" })
+          yield* client.request("resources/subscribe", { uri: "x:" })
+        }
+        assert.deepStrictEqual(counts, { started: 1, stopped: 0 })
+        yield* change
+        for (const client of clients) assert.strictEqual(client.notes("notifications/resources/updated").length, 1)
+        for (const client of clients.slice(0, 10)) yield* client.request("resources/unsubscribe", { uri: "x:" })
+        for (const scope of scopes.slice(10, 19)) yield* Scope.close(scope, Exit.void)
+        assert.deepStrictEqual(counts, { started: 1, stopped: 0 })
+        yield* Scope.close(scopes[19]!, Exit.void)
+        assert.deepStrictEqual(counts, { started: 1, stopped: 1 })
+        yield* clients[0]!.request("resources/subscribe", { uri: "x:" })
+        assert.deepStrictEqual(counts, { started: 2, stopped: 1 })
+        for (const scope of scopes.slice(0, 10)) yield* Scope.close(scope, Exit.void)
+        assert.deepStrictEqual(counts, { started: 2, stopped: 2 })
+        assert.deepStrictEqual(yield* server.sessions, [])
+      })
   )
 
-  it.effect("of very many reach each once per burst, some of them in a turn", () =>
+  it.effect("Subscriptions of two hundred sessions are updated once per burst, some of them in a turn", () =>
     Effect.gen(function* () {
       const bursts = yield* Queue.unbounded<number>()
       const stream = Stream.fromQueue(bursts)
@@ -355,7 +355,7 @@ describe("subscriptions", () => {
     })
   )
 
-  it.effect("updates go to the subscriptions that there are, not to one that is made by a listener meanwhile", () =>
+  it.effect("An update goes to the subscriptions before it, and to none that a listener makes meanwhile", () =>
     Effect.gen(function* () {
       const updates = yield* Queue.unbounded<number>()
       const { context, resources } = yield* ResourceRegistry.make
@@ -379,7 +379,7 @@ describe("subscriptions", () => {
     })
   )
 
-  it.effect("of members of a template go to the member's own watcher", () =>
+  it.effect("Subscriptions of members of a template are updated by the member's own watcher", () =>
     Effect.gen(function* () {
       const watched: Array<unknown> = []
       const client = yield* session(
@@ -404,7 +404,7 @@ describe("subscriptions", () => {
     })
   )
 
-  it.effect("to what is not there are answered -32002; giving up what one has not is fine", () =>
+  it.effect("A subscription to a missing resource is answered -32002, and its unsubscribe is accepted", () =>
     Effect.gen(function* () {
       const client = yield* session(Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(""), Stream.never))
       assert.strictEqual((yield* client.refused("resources/subscribe", { uri: "y:" })).code, -32002)
@@ -413,7 +413,7 @@ describe("subscriptions", () => {
     })
   )
 
-  it.effect("are bounded: one more than a session may have is refused, and says so", () =>
+  it.effect("Subscriptions are bounded: one more than a session may have is refused, and says so", () =>
     Effect.gen(function* () {
       const client = yield* session(
         Resources.layerTemplate(
@@ -430,7 +430,7 @@ describe("subscriptions", () => {
     })
   )
 
-  it.effect("survive a watcher that dies: the session continues", () =>
+  it.effect("Subscriptions survive a watcher that dies: the session continues", () =>
     Effect.gen(function* () {
       const client = yield* session(
         Resources.layer({ uri: "x:", name: "x" }, Effect.succeed("still"), Stream.die(new Error("watcher")))
@@ -441,45 +441,47 @@ describe("subscriptions", () => {
     })
   )
 
-  it.effect("end their watcher before a resource that goes away lets its services go, and watch its successor", () =>
-    Effect.gen(function* () {
-      const events: Array<string> = []
-      const registry = yield* Deferred.make<Resources.ResourceRegistry["Service"]>()
-      const client = yield* session(
-        Layer.effectDiscard(Effect.flatMap(Resources.ResourceRegistry, (tag) => Deferred.succeed(registry, tag))),
-        {},
-        { dynamic: true }
-      )
-      const build = (name: string) =>
-        Effect.gen(function* () {
-          const scope = yield* Scope.make()
-          yield* Scope.addFinalizer(
-            scope,
-            Effect.sync(() => events.push(`${name} services released`))
-          )
-          const changes = Stream.ensuring(
-            Stream.onStart(
-              Stream.never,
-              Effect.sync(() => events.push(`${name} started`))
-            ),
-            Effect.sync(() => events.push(`${name} stopped`))
-          )
-          const layer = Resources.layer({ uri: "x:", name }, Effect.succeed(name), changes)
-          yield* Layer.buildWithScope(layer, scope).pipe(
-            Effect.provideService(Resources.ResourceRegistry, yield* Deferred.await(registry))
-          )
-          return scope
-        })
-      const first = yield* build("first")
-      yield* client.request("resources/subscribe", { uri: "x:" })
-      yield* Scope.close(first, Exit.void)
-      assert.deepStrictEqual(events, ["first started", "first stopped", "first services released"])
-      assert.strictEqual((yield* client.refused("resources/read", { uri: "x:" })).code, -32002)
-      yield* build("second")
-      yield* client.request("resources/unsubscribe", { uri: "x:" })
-      yield* client.request("resources/subscribe", { uri: "x:" })
-      assert.deepStrictEqual(events.slice(3), ["second started"])
-    })
+  it.effect(
+    "Subscriptions end their watcher before a resource that goes away lets its services go, and watch its successor",
+    () =>
+      Effect.gen(function* () {
+        const events: Array<string> = []
+        const registry = yield* Deferred.make<Resources.ResourceRegistry["Service"]>()
+        const client = yield* session(
+          Layer.effectDiscard(Effect.flatMap(Resources.ResourceRegistry, (tag) => Deferred.succeed(registry, tag))),
+          {},
+          { dynamic: true }
+        )
+        const build = (name: string) =>
+          Effect.gen(function* () {
+            const scope = yield* Scope.make()
+            yield* Scope.addFinalizer(
+              scope,
+              Effect.sync(() => events.push(`${name} services released`))
+            )
+            const changes = Stream.ensuring(
+              Stream.onStart(
+                Stream.never,
+                Effect.sync(() => events.push(`${name} started`))
+              ),
+              Effect.sync(() => events.push(`${name} stopped`))
+            )
+            const layer = Resources.layer({ uri: "x:", name }, Effect.succeed(name), changes)
+            yield* Layer.buildWithScope(layer, scope).pipe(
+              Effect.provideService(Resources.ResourceRegistry, yield* Deferred.await(registry))
+            )
+            return scope
+          })
+        const first = yield* build("first")
+        yield* client.request("resources/subscribe", { uri: "x:" })
+        yield* Scope.close(first, Exit.void)
+        assert.deepStrictEqual(events, ["first started", "first stopped", "first services released"])
+        assert.strictEqual((yield* client.refused("resources/read", { uri: "x:" })).code, -32002)
+        yield* build("second")
+        yield* client.request("resources/unsubscribe", { uri: "x:" })
+        yield* client.request("resources/subscribe", { uri: "x:" })
+        assert.deepStrictEqual(events.slice(3), ["second started"])
+      })
   )
 })
 

@@ -39,7 +39,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
   const texts = (client: { call: (name: string) => Effect.Effect<any, any> }, ...names: ReadonlyArray<string>) =>
     Effect.forEach(names, (name) => Effect.map(client.call(name), (result) => result.content[0].text))
 
-  it.effect("a call goes to the source that lists its tool, and to the first that was mounted where both do", () =>
+  it.effect("A call goes to the source that lists its tool, and to the first that was mounted where both do", () =>
     Effect.gen(function* () {
       const first = toolSource("first", () => ["a", "both"])
       const second = toolSource("second", () => ["b", "both"])
@@ -50,7 +50,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("the lists are read once for many calls, and again after one has changed", () =>
+  it.effect("The lists of several sources are read once for many calls, and again after a list has changed", () =>
     Effect.gen(function* () {
       let names: ReadonlyArray<string> = ["a"]
       const first = toolSource("first", () => names)
@@ -68,7 +68,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("a source whose list cannot be read does not keep calls from the others", () =>
+  it.effect("A source whose list cannot be read does not keep calls from the others", () =>
     Effect.gen(function* () {
       const first = toolSource("first", () => ["a"])
       const second = toolSource("second", () => ["b"])
@@ -79,7 +79,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("a call goes to the source that lists its tool for this caller", () =>
+  it.effect("A call goes to the source that lists its tool for this caller", () =>
     Effect.gen(function* () {
       const first = toolSource("first", () => ["a"])
       const listed = Effect.flatMap(Principal, ({ subject }) =>
@@ -93,30 +93,32 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("the lists are read once for all requests of one caller, and for calls at the same time", () =>
-    Effect.gen(function* () {
-      const first = toolSource("first", () => ["a"])
-      const second = toolSource("second", () => ["b"])
-      const reading = yield* Latch.make()
-      const listed = Effect.andThen(reading.await, first.source.list)
-      const server = yield* serve({ features: mountTools({ ...first.source, list: listed }, second.source) })
-      // A principal is a new object with every request.
-      const as = () => connect(server, { version, principal: { subject: "user", scopes: ["read"], claims: {} } })
-      const clients = [yield* as(), yield* as()]
-      const calls = yield* Effect.forEach(clients, (client) =>
-        Effect.forkChild(texts(client, "a", "b"), { startImmediately: true })
-      )
-      yield* quiesce
-      yield* reading.open
-      assert.deepStrictEqual(yield* Effect.forEach(calls, Fiber.join), [
-        ["first a", "second b"],
-        ["first a", "second b"]
-      ])
-      assert.deepStrictEqual([first.state.lists, second.state.lists], [1, 1])
-    })
+  it.effect(
+    "The lists of several sources are read once for all requests of one caller, and for calls at the same time",
+    () =>
+      Effect.gen(function* () {
+        const first = toolSource("first", () => ["a"])
+        const second = toolSource("second", () => ["b"])
+        const reading = yield* Latch.make()
+        const listed = Effect.andThen(reading.await, first.source.list)
+        const server = yield* serve({ features: mountTools({ ...first.source, list: listed }, second.source) })
+        // A principal is a new object with every request.
+        const as = () => connect(server, { version, principal: { subject: "user", scopes: ["read"], claims: {} } })
+        const clients = [yield* as(), yield* as()]
+        const calls = yield* Effect.forEach(clients, (client) =>
+          Effect.forkChild(texts(client, "a", "b"), { startImmediately: true })
+        )
+        yield* quiesce
+        yield* reading.open
+        assert.deepStrictEqual(yield* Effect.forEach(calls, Fiber.join), [
+          ["first a", "second b"],
+          ["first a", "second b"]
+        ])
+        assert.deepStrictEqual([first.state.lists, second.state.lists], [1, 1])
+      })
   )
 
-  it.effect("a look-up that is cancelled while it reads a list leaves the read to the others that wait for it", () =>
+  it.effect("A look-up that is cancelled while it reads a list leaves the read to the other look-ups", () =>
     Effect.gen(function* () {
       const first = toolSource("first", () => ["a"])
       const second = toolSource("second", () => ["b"])
@@ -136,7 +138,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("the lists are read at most once a second for names that none of them has", () =>
+  it.effect("The lists of several sources are read at most once a second for names that no source has", () =>
     Effect.gen(function* () {
       let names = ["b"]
       const first = toolSource("first", () => ["a"])
@@ -152,7 +154,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("a single source is called without its list being read", () =>
+  it.effect("A single source is called without its list being read", () =>
     Effect.gen(function* () {
       const only = toolSource("only", () => ["a"])
       const client = yield* connect(yield* serve({ features: mountTools(only.source) }), { version })
@@ -161,7 +163,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("a prompt and its suggestions come from the source that lists it", () =>
+  it.effect("A prompt and its suggestions come from the source that lists the prompt", () =>
     Effect.gen(function* () {
       const source = (title: string, ...names: ReadonlyArray<string>): Prompts.PromptSource => ({
         list: Effect.succeed(names.map((name) => ({ name }))),
@@ -193,50 +195,52 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
     })
   )
 
-  it.effect("a resource comes from the source that lists it or has its template, and updates come from each", () =>
-    Effect.gen(function* () {
-      const source = (title: string, uri: string, uriTemplate: string) => {
-        const updates = Effect.runSync(PubSub.unbounded<string>())
-        const resources: Resources.ResourceSource = {
-          list: Effect.succeed([{ uri, name: title }]),
-          templates: Effect.succeed([{ uriTemplate, name: title }]),
-          read: (params) => Effect.succeed({ contents: [{ uri: params.uri, text: title }] }),
-          watch: () => Stream.fromPubSub(updates),
-          matches: UriTemplate.matches,
-          completerOf: () => () => Effect.succeed([title]),
-          changes: Stream.never
+  it.effect(
+    "A resource comes from the source that lists it or has its template, and updates come from each source",
+    () =>
+      Effect.gen(function* () {
+        const source = (title: string, uri: string, uriTemplate: string) => {
+          const updates = Effect.runSync(PubSub.unbounded<string>())
+          const resources: Resources.ResourceSource = {
+            list: Effect.succeed([{ uri, name: title }]),
+            templates: Effect.succeed([{ uriTemplate, name: title }]),
+            read: (params) => Effect.succeed({ contents: [{ uri: params.uri, text: title }] }),
+            watch: () => Stream.fromPubSub(updates),
+            matches: UriTemplate.matches,
+            completerOf: () => () => Effect.succeed([title]),
+            changes: Stream.never
+          }
+          return { resources, update: PubSub.publish(updates, "updated") }
         }
-        return { resources, update: PubSub.publish(updates, "updated") }
-      }
-      const first = source("first", "test://a", "test://first/{id}")
-      const second = source("second", "test://b", "test://second/{id}")
-      const features = Layer.effectDiscard(
-        Effect.gen(function* () {
-          const registry = yield* Resources.ResourceRegistry
-          yield* registry.mount(first.resources)
-          yield* registry.mount(second.resources)
+        const first = source("first", "test://a", "test://first/{id}")
+        const second = source("second", "test://b", "test://second/{id}")
+        const features = Layer.effectDiscard(
+          Effect.gen(function* () {
+            const registry = yield* Resources.ResourceRegistry
+            yield* registry.mount(first.resources)
+            yield* registry.mount(second.resources)
+          })
+        )
+        const client = yield* connect(yield* serve({ features }), { version })
+        const read = (uri: string) =>
+          Effect.map(client.request("resources/read", { uri }), ({ contents }) => contents[0].text)
+        assert.strictEqual(yield* read("test://a"), "first")
+        assert.strictEqual(yield* read("test://b"), "second")
+        assert.strictEqual(yield* read("test://second/7"), "second")
+        const completed = yield* client.request("completion/complete", {
+          ref: { type: "ref/resource", uri: "test://second/{id}" },
+          argument: { name: "id", value: "" }
         })
-      )
-      const client = yield* connect(yield* serve({ features }), { version })
-      const read = (uri: string) =>
-        Effect.map(client.request("resources/read", { uri }), ({ contents }) => contents[0].text)
-      assert.strictEqual(yield* read("test://a"), "first")
-      assert.strictEqual(yield* read("test://b"), "second")
-      assert.strictEqual(yield* read("test://second/7"), "second")
-      const completed = yield* client.request("completion/complete", {
-        ref: { type: "ref/resource", uri: "test://second/{id}" },
-        argument: { name: "id", value: "" }
+        assert.deepStrictEqual(completed.completion.values, ["second"])
+        if (version === "2026-07-28") return
+        yield* client.request("resources/subscribe", { uri: "test://b" })
+        yield* quiesce
+        yield* second.update
+        yield* quiesce
+        assert.deepStrictEqual(
+          client.notes("notifications/resources/updated").map(({ params }) => params.uri),
+          ["test://b"]
+        )
       })
-      assert.deepStrictEqual(completed.completion.values, ["second"])
-      if (version === "2026-07-28") return
-      yield* client.request("resources/subscribe", { uri: "test://b" })
-      yield* quiesce
-      yield* second.update
-      yield* quiesce
-      assert.deepStrictEqual(
-        client.notes("notifications/resources/updated").map(({ params }) => params.uri),
-        ["test://b"]
-      )
-    })
   )
 })

@@ -27,43 +27,52 @@ const make = (size: number) => {
 }
 
 describe("The owners of names in mounted sources", () => {
-  it.effect("are found by one list for any number of names that match a template", () =>
-    Effect.gen(function* () {
-      const { find, state } = make(0)
-      for (let n = 0; n < 1000; n++) assert.strictEqual(yield* find(`b:${n}`, user("one")), "b")
-      assert.strictEqual(state.lists, 1)
-    })
-  )
-
-  it.effect("are looked up for each subject and for other scopes of one subject", () =>
-    Effect.gen(function* () {
-      const { find, state } = make(1)
-      for (const caller of [user("one"), user("one"), user("two"), user("one", "admin")]) yield* find("name 0", caller)
-      assert.strictEqual(state.lists, 3)
-    })
-  )
-
-  it.effect("are looked up for each principal without a subject, whose claims may differ", () =>
-    Effect.gen(function* () {
-      const { find, state } = make(1)
-      for (const caller of [anonymous, anonymous, { ...anonymous, claims: { tenant: "t" } }]) {
-        yield* find("name 0", caller)
-      }
-      assert.strictEqual(state.lists, 2)
-    })
-  )
-
-  it.effect("are forgotten where the lists of all callers have more names than the bound", () =>
-    Effect.gen(function* () {
-      const { find, state } = make(60_000)
-      const read = Effect.fnUntraced(function* (caller: Principal["Service"]) {
-        yield* find("name 0", caller)
-        return state.lists
+  it.effect(
+    "The owners of names in mounted sources are found by one list for any number of names that match a template",
+    () =>
+      Effect.gen(function* () {
+        const { find, state } = make(0)
+        for (let n = 0; n < 1000; n++) assert.strictEqual(yield* find(`b:${n}`, user("one")), "b")
+        assert.strictEqual(state.lists, 1)
       })
-      assert.strictEqual(yield* read(user("one")), 1)
-      assert.strictEqual(yield* read(user("two")), 2)
-      assert.strictEqual(yield* read(user("two")), 2)
-      assert.strictEqual(yield* read(user("one")), 3)
-    })
+  )
+
+  it.effect(
+    "The owners of names in mounted sources are looked up for each subject and for other scopes of one subject",
+    () =>
+      Effect.gen(function* () {
+        const { find, state } = make(1)
+        for (const caller of [user("one"), user("one"), user("two"), user("one", "admin")])
+          yield* find("name 0", caller)
+        assert.strictEqual(state.lists, 3)
+      })
+  )
+
+  it.effect(
+    "The owners of names in mounted sources are looked up for each principal without a subject, whose claims may differ",
+    () =>
+      Effect.gen(function* () {
+        const { find, state } = make(1)
+        for (const caller of [anonymous, anonymous, { ...anonymous, claims: { tenant: "t" } }]) {
+          yield* find("name 0", caller)
+        }
+        assert.strictEqual(state.lists, 2)
+      })
+  )
+
+  it.effect(
+    "The owners of names in mounted sources are forgotten where the lists of all callers have more names than the bound",
+    () =>
+      Effect.gen(function* () {
+        const { find, state } = make(60_000)
+        const read = Effect.fnUntraced(function* (caller: Principal["Service"]) {
+          yield* find("name 0", caller)
+          return state.lists
+        })
+        assert.strictEqual(yield* read(user("one")), 1)
+        assert.strictEqual(yield* read(user("two")), 2)
+        assert.strictEqual(yield* read(user("two")), 2)
+        assert.strictEqual(yield* read(user("one")), 3)
+      })
   )
 })

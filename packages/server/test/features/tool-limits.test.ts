@@ -13,43 +13,45 @@ import { everyVersion, session, quiesce } from "../support/raw.ts"
 const Plain = Tool.make("plain", { description: "" })
 const around = Middleware.layer((_request, next) => next)
 
-describe("a tool's time limit", () => {
+describe("A tool's time limit", () => {
   for (const version of everyVersion()) {
     for (const wrapped of [false, true]) {
       const how = `${version}${wrapped ? ", with middleware" : ""}`
 
-      it.effect(`stops a call, runs its finalizers and tells the model which tool and which limit (${how})`, () =>
-        Effect.gen(function* () {
-          const events: Array<string> = []
-          const started = yield* Latch.make()
-          const slow = Tools.layer(
-            Plain,
-            () =>
-              Effect.andThen(started.open, Effect.never).pipe(
-                Effect.onInterrupt(() => Effect.sync(() => events.push("finalizer")))
-              ),
-            { limits: { time: "30 seconds" } }
-          )
-          const client = yield* session(wrapped ? Layer.merge(slow, around) : slow, { version })
-          for (const _ of ["first", "second"]) {
-            const call = yield* Effect.forkChild(client.call("plain"), { startImmediately: true })
-            yield* started.await
-            yield* started.close
-            yield* TestClock.adjust("29 seconds")
-            assert.isUndefined(call.pollUnsafe())
-            yield* TestClock.adjust("1 second")
-            const result = yield* Fiber.join(call)
-            assert.isTrue(result.isError)
-            assert.strictEqual(
-              result.content[0].text,
-              'The tool "plain" was stopped: it took longer than 30s, the time limit of this tool.'
+      it.effect(
+        `A tool's time limit stops a call, runs its finalizers and tells the model which tool and which limit (${how})`,
+        () =>
+          Effect.gen(function* () {
+            const events: Array<string> = []
+            const started = yield* Latch.make()
+            const slow = Tools.layer(
+              Plain,
+              () =>
+                Effect.andThen(started.open, Effect.never).pipe(
+                  Effect.onInterrupt(() => Effect.sync(() => events.push("finalizer")))
+                ),
+              { limits: { time: "30 seconds" } }
             )
-          }
-          assert.deepStrictEqual(events, ["finalizer", "finalizer"])
-        })
+            const client = yield* session(wrapped ? Layer.merge(slow, around) : slow, { version })
+            for (const _ of ["first", "second"]) {
+              const call = yield* Effect.forkChild(client.call("plain"), { startImmediately: true })
+              yield* started.await
+              yield* started.close
+              yield* TestClock.adjust("29 seconds")
+              assert.isUndefined(call.pollUnsafe())
+              yield* TestClock.adjust("1 second")
+              const result = yield* Fiber.join(call)
+              assert.isTrue(result.isError)
+              assert.strictEqual(
+                result.content[0].text,
+                'The tool "plain" was stopped: it took longer than 30s, the time limit of this tool.'
+              )
+            }
+            assert.deepStrictEqual(events, ["finalizer", "finalizer"])
+          })
       )
 
-      it.effect(`leaves calls alone that end in time, fail, die or are cancelled (${how})`, () =>
+      it.effect(`A tool's time limit leaves calls alone that end in time, fail, die or are cancelled (${how})`, () =>
         Effect.gen(function* () {
           const waiting = yield* Latch.make()
           const Ends = Tool.make("ends", { description: "", input: { how: Schema.String } })
@@ -96,58 +98,71 @@ describe("a tool's time limit", () => {
       )
     }
 
-    it.effect(`is an hour, unless the server or the tool says another; Infinity is none (${version})`, () =>
-      Effect.gen(function* () {
-        const tool = (name: string, limits?: Tools.Limits) =>
-          Tools.layer(Tool.make(name, { description: "" }), () => Effect.never, limits === undefined ? {} : { limits })
-        const stopped = (name: string, after: "1 hour" | "1 minute" | "1 second", limits?: Tools.Limits, tool?: any) =>
-          Effect.gen(function* () {
-            const client = yield* session(tool, { version }, limits === undefined ? {} : { limits: { tool: limits } })
-            const call = yield* Effect.forkChild(client.call(name), { startImmediately: true })
-            yield* quiesce
-            yield* TestClock.adjust(after)
-            yield* quiesce
-            return call.pollUnsafe() !== undefined
-          })
-        assert.isTrue(yield* stopped("a", "1 hour", undefined, tool("a")))
-        assert.isFalse(yield* stopped("a", "1 minute", undefined, tool("a")))
-        assert.isTrue(yield* stopped("a", "1 minute", { time: "1 minute" }, tool("a")))
-        assert.isFalse(yield* stopped("a", "1 second", { time: "1 minute" }, tool("a")))
-        assert.isTrue(yield* stopped("a", "1 second", { time: "1 minute" }, tool("a", { time: "1 second" })))
-        assert.isFalse(yield* stopped("a", "1 hour", undefined, tool("a", { time: Infinity })))
-      })
+    it.effect(
+      `A tool's time limit is an hour, unless the server or the tool says another; Infinity is none (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const tool = (name: string, limits?: Tools.Limits) =>
+            Tools.layer(
+              Tool.make(name, { description: "" }),
+              () => Effect.never,
+              limits === undefined ? {} : { limits }
+            )
+          const stopped = (
+            name: string,
+            after: "1 hour" | "1 minute" | "1 second",
+            limits?: Tools.Limits,
+            tool?: any
+          ) =>
+            Effect.gen(function* () {
+              const client = yield* session(tool, { version }, limits === undefined ? {} : { limits: { tool: limits } })
+              const call = yield* Effect.forkChild(client.call(name), { startImmediately: true })
+              yield* quiesce
+              yield* TestClock.adjust(after)
+              yield* quiesce
+              return call.pollUnsafe() !== undefined
+            })
+          assert.isTrue(yield* stopped("a", "1 hour", undefined, tool("a")))
+          assert.isFalse(yield* stopped("a", "1 minute", undefined, tool("a")))
+          assert.isTrue(yield* stopped("a", "1 minute", { time: "1 minute" }, tool("a")))
+          assert.isFalse(yield* stopped("a", "1 second", { time: "1 minute" }, tool("a")))
+          assert.isTrue(yield* stopped("a", "1 second", { time: "1 minute" }, tool("a", { time: "1 second" })))
+          assert.isFalse(yield* stopped("a", "1 hour", undefined, tool("a", { time: Infinity })))
+        })
     )
   }
 
-  it.effect("leaves a round that asks alone: its time begins anew when the answer is there (2026-07-28)", () =>
-    Effect.gen(function* () {
-      const reply = yield* Latch.make()
-      const answered = yield* Latch.make()
-      const asking = Tools.layer(
-        Plain,
-        () =>
-          Effect.gen(function* () {
-            yield* Effect.orDie(Elicitation.confirm("Sure?"))
-            yield* answered.open
-            yield* Effect.sleep("20 seconds")
-            return "done"
-          }),
-        { limits: { time: "30 seconds" } }
-      )
-      const answer = () => Effect.as(reply.await, { action: "accept", content: { confirm: true } })
-      const client = yield* session(asking, { version: "2026-07-28", capabilities: { elicitation: {} }, answer })
-      const call = yield* Effect.forkChild(client.call("plain"), { startImmediately: true })
-      yield* client.nextAsk
-      yield* TestClock.adjust("1 minute")
-      yield* reply.open
-      yield* answered.await
-      yield* TestClock.adjust("20 seconds")
-      assert.notProperty(yield* Fiber.join(call), "isError")
-    })
+  it.effect(
+    "A tool's time limit leaves a round that asks alone: the time begins anew when the answer is there (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const reply = yield* Latch.make()
+        const answered = yield* Latch.make()
+        const asking = Tools.layer(
+          Plain,
+          () =>
+            Effect.gen(function* () {
+              yield* Effect.orDie(Elicitation.confirm("Sure?"))
+              yield* answered.open
+              yield* Effect.sleep("20 seconds")
+              return "done"
+            }),
+          { limits: { time: "30 seconds" } }
+        )
+        const answer = () => Effect.as(reply.await, { action: "accept", content: { confirm: true } })
+        const client = yield* session(asking, { version: "2026-07-28", capabilities: { elicitation: {} }, answer })
+        const call = yield* Effect.forkChild(client.call("plain"), { startImmediately: true })
+        yield* client.nextAsk
+        yield* TestClock.adjust("1 minute")
+        yield* reply.open
+        yield* answered.await
+        yield* TestClock.adjust("20 seconds")
+        assert.notProperty(yield* Fiber.join(call), "isError")
+      })
   )
 })
 
-describe("a tool's size limit", () => {
+describe("A tool's size limit", () => {
   const bytes = 100
   const kinds = {
     text: (size: number) => "x".repeat(size),
@@ -169,61 +184,67 @@ describe("a tool's size limit", () => {
         ["at once", Effect.void],
         ["later", Effect.yieldNow]
       ] as const) {
-        it.effect(`lets ${kind} through that fits, and says why it leaves out what does not, ${how} (${version})`, () =>
-          Effect.gen(function* () {
-            const Sized = Tool.make("sized", { description: "", input: { size: Schema.Int } })
-            const tool = Tools.layer(
-              Sized,
-              ({ size }) => (how === "at once" ? Effect.succeed(output(size)) : Effect.as(later, output(size))),
-              { limits: { bytes } }
-            )
-            const client = yield* session(tool, { version })
-            assert.notProperty(yield* client.call("sized", { size: bytes }), "isError")
-            const result = yield* client.call("sized", { size: bytes + 2 })
-            assert.isTrue(result.isError)
-            assert.match(
-              result.content[0].text,
-              /^The result of the tool "sized" is left out: it has 10[23] bytes, and the size limit of this tool is 100. Ask for less.$/
-            )
-            assert.strictEqual(result.content.length, 1)
-            assert.notProperty(result, "structuredContent")
-          })
+        it.effect(
+          `A tool's size limit lets ${kind} through that fits, and says why it leaves out what does not, ${how} (${version})`,
+          () =>
+            Effect.gen(function* () {
+              const Sized = Tool.make("sized", { description: "", input: { size: Schema.Int } })
+              const tool = Tools.layer(
+                Sized,
+                ({ size }) => (how === "at once" ? Effect.succeed(output(size)) : Effect.as(later, output(size))),
+                { limits: { bytes } }
+              )
+              const client = yield* session(tool, { version })
+              assert.notProperty(yield* client.call("sized", { size: bytes }), "isError")
+              const result = yield* client.call("sized", { size: bytes + 2 })
+              assert.isTrue(result.isError)
+              assert.match(
+                result.content[0].text,
+                /^The result of the tool "sized" is left out: it has 10[23] bytes, and the size limit of this tool is 100. Ask for less.$/
+              )
+              assert.strictEqual(result.content.length, 1)
+              assert.notProperty(result, "structuredContent")
+            })
         )
       }
     }
 
-    it.effect(`counts the output of a schema twice, as structured content and as its text (${version})`, () =>
-      Effect.gen(function* () {
-        const Typed = Tool.make("typed", {
-          description: "",
-          input: { size: Schema.Int },
-          output: { a: Schema.String }
+    it.effect(
+      `A tool's size limit counts the output of a schema twice, as structured content and as its text (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const Typed = Tool.make("typed", {
+            description: "",
+            input: { size: Schema.Int },
+            output: { a: Schema.String }
+          })
+          const tool = Tools.layer(Typed, ({ size }) => Effect.succeed({ a: "x".repeat(size) }), { limits: { bytes } })
+          const client = yield* session(tool, { version })
+          assert.notProperty(yield* client.call("typed", { size: 42 }), "isError")
+          assert.include((yield* client.call("typed", { size: 43 })).content[0].text, "it has 102 bytes")
         })
-        const tool = Tools.layer(Typed, ({ size }) => Effect.succeed({ a: "x".repeat(size) }), { limits: { bytes } })
-        const client = yield* session(tool, { version })
-        assert.notProperty(yield* client.call("typed", { size: 42 }), "isError")
-        assert.include((yield* client.call("typed", { size: 43 })).content[0].text, "it has 102 bytes")
-      })
     )
 
-    it.effect(`is 3 MiB, unless the server or the tool says another; Infinity is none (${version})`, () =>
-      Effect.gen(function* () {
-        const size = 3 * 1024 * 1024 + 1
-        const result = (limits: Tools.Limits | undefined, server: Tools.Limits | undefined, size: number) =>
-          Effect.flatMap(
-            session(
-              Tools.layer(Plain, () => Effect.succeed("x".repeat(size)), limits === undefined ? {} : { limits }),
-              { version },
-              server === undefined ? {} : { limits: { tool: server } }
-            ),
-            (client) => Effect.map(client.call("plain"), ({ isError }) => isError === true)
-          )
-        assert.isFalse(yield* result(undefined, undefined, size - 1))
-        assert.isTrue(yield* result(undefined, undefined, size))
-        assert.isFalse(yield* result({ bytes: Infinity }, undefined, size))
-        assert.isTrue(yield* result(undefined, { bytes: 10 }, 11))
-        assert.isFalse(yield* result({ bytes: 11 }, { bytes: 10 }, 11))
-      })
+    it.effect(
+      `A tool's size limit is 3 MiB, unless the server or the tool says another; Infinity is none (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const size = 3 * 1024 * 1024 + 1
+          const result = (limits: Tools.Limits | undefined, server: Tools.Limits | undefined, size: number) =>
+            Effect.flatMap(
+              session(
+                Tools.layer(Plain, () => Effect.succeed("x".repeat(size)), limits === undefined ? {} : { limits }),
+                { version },
+                server === undefined ? {} : { limits: { tool: server } }
+              ),
+              (client) => Effect.map(client.call("plain"), ({ isError }) => isError === true)
+            )
+          assert.isFalse(yield* result(undefined, undefined, size - 1))
+          assert.isTrue(yield* result(undefined, undefined, size))
+          assert.isFalse(yield* result({ bytes: Infinity }, undefined, size))
+          assert.isTrue(yield* result(undefined, { bytes: 10 }, 11))
+          assert.isFalse(yield* result({ bytes: 11 }, { bytes: 10 }, 11))
+        })
     )
   }
 })

@@ -31,7 +31,7 @@ describe("tools/list", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `carries to ${version} exactly the fields that it has`,
+      `tools/list carries to ${version} exactly the fields that it has`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(rich, { version })
@@ -56,7 +56,7 @@ describe("tools/list", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `says that a tool without parameters takes none (${version})`,
+      `tools/list says that a tool without parameters takes none (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -73,7 +73,7 @@ describe("tools/list", () => {
   }
 
   it(
-    "refuses names outside of the alphabet and the length",
+    "A tool is refused under a name outside of the alphabet and the length",
     verifies("tools.name.length", "tools.name.characters", "tools.name.no-special-characters"),
     () => {
       for (const name of ["", "a b", "a,b", "a/b", "ü", "a\n", "x".repeat(129)]) {
@@ -86,7 +86,7 @@ describe("tools/list", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `tells names apart by case (${version})`,
+      `tools/list tells names apart by case (${version})`,
       () =>
         Effect.gen(function* () {
           const say = (name: string) => one(Tool.make(name, { description: "" }), () => Effect.succeed(name))
@@ -99,7 +99,7 @@ describe("tools/list", () => {
   }
 })
 
-describe("arguments", () => {
+describe("Arguments", () => {
   class Blob extends Schema.Class<Blob>("Blob")({ bytes: Schema.Uint8ArrayFromBase64 }) {}
   const Everything = Tool.make("everything", {
     description: "",
@@ -128,7 +128,7 @@ describe("arguments", () => {
     set: ["a", "b"]
   }
 
-  it.effect("arrive decoded, and a result leaves encoded: dates, bytes, big integers, sets", () =>
+  it.effect("Arguments arrive decoded, and a result leaves encoded: dates, bytes, big integers, sets", () =>
     Effect.gen(function* () {
       let seen: any
       const client = yield* session(
@@ -158,7 +158,7 @@ describe("arguments", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `that do not fit are ${version >= "2025-11-25" ? "a result the model can read" : "answered -32602"} in ${version}, and never reach the handler`,
+      `Arguments that do not fit are ${version >= "2025-11-25" ? "a result the model can read" : "answered -32602"} in ${version}, and never reach the handler`,
       () =>
         Effect.gen(function* () {
           let ran = 0
@@ -186,7 +186,7 @@ describe("arguments", () => {
     )
 
     it.effect(
-      `of an unknown tool, or none, are answered -32602 in ${version}`,
+      `Calls of an unknown tool, without a name or with a list of arguments are answered -32602 in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(add, { version })
@@ -208,12 +208,12 @@ describe("arguments", () => {
   }
 })
 
-describe("results", () => {
+describe("Results", () => {
   const Sum = Tool.make("sum", { description: "", output: { sum: Schema.Int } })
 
   for (const version of everyVersion()) {
     it.effect(
-      `are structured and mirrored as text where ${version} has that`,
+      `Results are structured and mirrored as text where ${version} has that`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -229,7 +229,7 @@ describe("results", () => {
     )
 
     it.effect(
-      `that do not fit the output schema are the server's fault in ${version}: -32603, without details`,
+      `Results that do not fit the output schema are the server's fault in ${version}: -32603, without details`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -243,7 +243,7 @@ describe("results", () => {
     )
   }
 
-  it.effect("are content where there is no output schema: text, a block, blocks, a whole result", () =>
+  it.effect("Results are content where there is no output schema: text, a block, blocks, a whole result", () =>
     Effect.gen(function* () {
       const say = (name: string, output: Tool.Output) =>
         one(Tool.make(name, { description: "" }), () => Effect.succeed(output))
@@ -286,7 +286,7 @@ describe("results", () => {
     { type: "resource", resource: { uri: "menu://photo", mimeType: "image/png", blob: "AAEC" } }
   ] as const
   for (const version of everyVersion()) {
-    it.effect(`of every content type are text where ${version} has no such type`, () =>
+    it.effect(`Results of every content type are text where ${version} has no such type`, () =>
       Effect.gen(function* () {
         const client = yield* session(
           one(Tool.make("all", { description: "" }), () => Effect.succeed(blocks)),
@@ -302,7 +302,7 @@ describe("results", () => {
   }
 })
 
-describe("failures", () => {
+describe("Failures", () => {
   class Full extends Schema.TaggedError<Full>()("Full", { seats: Schema.Int, until: Schema.Date }) {
     override get message() {
       return `Only ${this.seats} seats`
@@ -316,7 +316,7 @@ describe("failures", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `that are declared are results with isError and travel in _meta in ${version}`,
+      `Failures that are declared are results with isError and travel in _meta in ${version}`,
       () =>
         Effect.gen(function* () {
           const failWith = (error: Full | Timeout) => Tools.layer(Book, () => Effect.fail(error))
@@ -338,7 +338,7 @@ describe("failures", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `for the model to read are results with isError (${version})`,
+      `Failures for the model to read are results with isError (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -356,7 +356,7 @@ describe("failures", () => {
     )
   }
 
-  it.effect("that are protocol errors leave as they are, data and all", () =>
+  it.effect("Failures that are protocol errors leave unchanged, data and all", () =>
     Effect.gen(function* () {
       const error = new McpError.McpError({ code: 1234, message: "mine", data: { a: [1] } })
       const client = yield* session(Tools.layer(Tool.make("no", { description: "" }), () => Effect.fail(error)))
@@ -365,7 +365,7 @@ describe("failures", () => {
     })
   )
 
-  it.effect("that are not declared are -32603, which says nothing of the cause", () =>
+  it.effect("Failures that are not declared are -32603, which says nothing of the cause", () =>
     Effect.gen(function* () {
       const tool = (name: string) => Tool.make(name, { description: "" })
       const secret = new Error("password=hunter2")
@@ -397,7 +397,7 @@ describe("failures", () => {
   )
 })
 
-describe("raw tools", () => {
+describe("Raw tools", () => {
   const inputSchema = {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     type: "object",
@@ -408,7 +408,7 @@ describe("raw tools", () => {
   const outputSchema = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const
 
   for (const version of everyVersion()) {
-    it.effect(`advertise foreign schemas word for word and check values by them in ${version}`, () =>
+    it.effect(`Raw tools advertise foreign schemas word for word and check values by them in ${version}`, () =>
       Effect.gen(function* () {
         const client = yield* session(
           Tools.layer(Tool.raw("raw", { description: "", inputSchema, outputSchema }), ({ n }) =>
@@ -432,7 +432,7 @@ describe("raw tools", () => {
   }
 })
 
-it.effect("one features value served by two servers gives both all of it", () =>
+it.effect("One features value served by two servers gives both all of its features", () =>
   Effect.gen(function* () {
     const features = one(Tool.make("shared", { description: "" }), () => Effect.succeed("here"))
     const clients = [yield* connect(yield* serve({ features })), yield* connect(yield* serve({ features }))]

@@ -42,7 +42,7 @@ const everyRequestService = Effect.gen(function* () {
 })
 const serve = <E, R>(features: Layer.Layer<never, E, R>) => McpServer.layer({ name: "t", version: "0", features })
 
-it("a server requires what its features require of the user, and nothing of a request", () => {
+it("A server requires what its features require of the user, and nothing of a request", () => {
   holds<Closed<ReturnType<typeof serve<never, never>>>>(true)
 
   const tool = serve(Tools.layer(Cook, () => cook))
@@ -89,7 +89,7 @@ it("a server requires what its features require of the user, and nothing of a re
   assert.isDefined(incomplete ?? complete)
 })
 
-it("handlers are held to their contract", () => {
+it("Handlers are held to their contract", () => {
   class Full extends Schema.TaggedError<Full>()("Full", {}) {}
   class Other extends Schema.TaggedError<Other>()("Other", {}) {}
   const Sum = Tool.make("sum", {
@@ -130,13 +130,13 @@ it("handlers are held to their contract", () => {
   assert.isDefined(asks)
 })
 
-it("connecting needs a scope, and nothing else", () => {
+it("Connecting needs a scope, and nothing else", () => {
   type Connect = ReturnType<McpServer.McpServer["Service"]["connect"]>
   assert.isTrue(holds<Same<Effect.Services<Connect>, Scope.Scope>>(true))
   assert.isTrue(holds<Same<Effect.Error<Connect>, never>>(true))
 })
 
-it("a server whose features were not given a service of the request does not compile", () => {
+it("A server whose features lack a service of the request does not compile", () => {
   class User extends Context.Service<User, { readonly name: string }>()("User") {}
   class Tenant extends Context.Service<Tenant, string>()("Tenant") {}
   const say = Effect.map(User, ({ name }) => name)
@@ -159,7 +159,7 @@ it("a server whose features were not given a service of the request does not com
   assert.isDefined([incomplete, complete, met, asks, alone])
 })
 
-it("middleware of one method has the params and the result of that method", () => {
+it("Middleware of one method has the params and the result of that method", () => {
   Middleware.on("tools/call", ({ params }, next) =>
     Effect.map(next, (result) => (params.name === "" ? result : result))
   )

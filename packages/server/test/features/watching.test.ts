@@ -32,9 +32,9 @@ const source = Effect.gen(function* () {
 })
 
 for (const version of everyVersion()) {
-  describe(`a subscription in ${version}`, () => {
+  describe(`A subscription in ${version}`, () => {
     it.effect(
-      "to a URI that a hidden resource shares gets updates of what the caller would read, not of the hidden one",
+      `A subscription in ${version} to a URI of a hidden resource gets updates of the resource that the caller would read`,
       () =>
         Effect.gen(function* () {
           const [secret, open] = [yield* source, yield* source]
@@ -62,7 +62,7 @@ for (const version of everyVersion()) {
     )
 
     it.effect(
-      "to a member of a template that `visible` keeps from the caller is refused; the member is not listed, read or watched",
+      `A subscription in ${version} to a hidden member of a template is refused; the member is not listed, read or watched`,
       () =>
         Effect.gen(function* () {
           const inbox = yield* source
@@ -99,7 +99,7 @@ for (const version of everyVersion()) {
     )
 
     it.effect(
-      "runs its watcher in the context of the layer: no service of the first subscriber's request is in it",
+      `A subscription in ${version} runs its watcher in the context of the layer, without services of the first subscriber`,
       () =>
         Effect.gen(function* () {
           const found: Array<boolean> = []
@@ -129,7 +129,7 @@ for (const version of everyVersion()) {
     )
 
     it.effect(
-      "leaves nothing behind: the watcher ends with the last subscriber, of whichever principal, and starts anew",
+      `The watcher of a subscription in ${version} ends with the last subscriber, of any principal, and starts anew`,
       () =>
         Effect.gen(function* () {
           const { change, changes, count } = yield* source

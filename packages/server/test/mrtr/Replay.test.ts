@@ -20,8 +20,8 @@ const failingStep = Once.run("flaky", Schema.String, Effect.andThen(Effect.yield
 /** Answers every question with its own message. */
 const echo = (request: Parameters<typeof messageOf>[0]) => accept({ name: messageOf(request) })
 
-describe("a replayed handler", () => {
-  it.effect("that asks nothing is done in its first round", () =>
+describe("A replayed handler", () => {
+  it.effect("A replayed handler that asks no question is done in its first round", () =>
     Effect.gen(function* () {
       const { exit, asked } = yield* play(Effect.succeed(1), echo)
       assert.deepStrictEqual(exit, Exit.succeed(1))
@@ -29,7 +29,7 @@ describe("a replayed handler", () => {
     })
   )
 
-  it.effect("asks its questions one round at a time and sees every answer", () =>
+  it.effect("A replayed handler asks its questions one round at a time and sees every answer", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         const names: Array<string> = []
@@ -45,7 +45,7 @@ describe("a replayed handler", () => {
     })
   )
 
-  it.effect("asks everything that is open at one moment in one round", () =>
+  it.effect("A replayed handler asks everything that is open at one moment in one round", () =>
     Effect.gen(function* () {
       const handler = Effect.all([ask("a"), ask("b"), Effect.map(Roots.list, (roots) => roots.length)], {
         concurrency: "unbounded"
@@ -61,7 +61,7 @@ describe("a replayed handler", () => {
     })
   )
 
-  it.effect("asks in one round what siblings ask one turn after the other", () =>
+  it.effect("A replayed handler asks in one round what siblings ask one turn after the other", () =>
     Effect.gen(function* () {
       // Each sibling takes its turn when the one before it has asked.
       const turns = yield* Effect.forEach(["a", "b", "c", "d"], () => Deferred.make<void>())
@@ -78,24 +78,26 @@ describe("a replayed handler", () => {
     })
   )
 
-  it.effect("asks in one round what a sibling asks after a hop through the worker of a service", () =>
-    Effect.gen(function* () {
-      const jobs = yield* Queue.unbounded<Deferred.Deferred<void>>()
-      const job = Effect.flatMap(Queue.take(jobs), (done) =>
-        Effect.andThen(Effect.yieldNow, Deferred.done(done, Exit.void))
-      )
-      yield* Effect.forkScoped(Effect.forever(job))
-      const sibling = Effect.gen(function* () {
-        const done = yield* Deferred.make<void>()
-        yield* Queue.offer(jobs, done)
-        yield* Deferred.await(done)
-        return yield* ask("b")
+  it.effect(
+    "A replayed handler asks in one round what a sibling asks after a hop through the worker of a service",
+    () =>
+      Effect.gen(function* () {
+        const jobs = yield* Queue.unbounded<Deferred.Deferred<void>>()
+        const job = Effect.flatMap(Queue.take(jobs), (done) =>
+          Effect.andThen(Effect.yieldNow, Deferred.done(done, Exit.void))
+        )
+        yield* Effect.forkScoped(Effect.forever(job))
+        const sibling = Effect.gen(function* () {
+          const done = yield* Deferred.make<void>()
+          yield* Queue.offer(jobs, done)
+          yield* Deferred.await(done)
+          return yield* ask("b")
+        })
+        const both = Effect.all([ask("a"), sibling], { concurrency: "unbounded" })
+        const outcome = yield* round(onRoundScheduler(both))
+        assert(outcome._tag === "InputRequired")
+        assert.deepStrictEqual(Object.values(outcome.requests).map(messageOf), ["a", "b"])
       })
-      const both = Effect.all([ask("a"), sibling], { concurrency: "unbounded" })
-      const outcome = yield* round(onRoundScheduler(both))
-      assert(outcome._tag === "InputRequired")
-      assert.deepStrictEqual(Object.values(outcome.requests).map(messageOf), ["a", "b"])
-    })
   )
 
   const alwaysReady: ReadonlyArray<readonly [string, Effect.Effect<never, never, ClientInput>]> = [
@@ -105,7 +107,7 @@ describe("a replayed handler", () => {
     ["tries a failing step without end", Effect.forever(Effect.ignore(failingStep))]
   ]
   for (const [what, busy] of alwaysReady) {
-    it.effect(`asks although another fiber of it ${what}`, () =>
+    it.effect(`A replayed handler asks although another of its fibers ${what}`, () =>
       Effect.gen(function* () {
         const beside = Effect.andThen(Effect.forkChild(busy), ask("a"))
         for (const handler of [beside, Effect.race(ask("a"), busy)]) {
@@ -117,23 +119,25 @@ describe("a replayed handler", () => {
     )
   }
 
-  it.effect("gives each of two siblings its own answer although they ask in another order the next time", () =>
-    Effect.gen(function* () {
-      let turn = 0
-      const handler = Effect.suspend(() => {
-        turn++
-        const both = turn % 2 === 0 ? [ask("b"), ask("a")] : [ask("a"), ask("b")]
-        return Effect.map(Effect.all(both, { concurrency: "unbounded" }), (names) => names.toSorted())
+  it.effect(
+    "A replayed handler gives each of two siblings its own answer although their order changes in the next round",
+    () =>
+      Effect.gen(function* () {
+        let turn = 0
+        const handler = Effect.suspend(() => {
+          turn++
+          const both = turn % 2 === 0 ? [ask("b"), ask("a")] : [ask("a"), ask("b")]
+          return Effect.map(Effect.all(both, { concurrency: "unbounded" }), (names) => names.toSorted())
+        })
+        const answered = yield* play(handler, (request) =>
+          // Only one of the two is answered in the first round.
+          turn === 1 && messageOf(request) === "b" ? undefined : accept({ name: `to ${messageOf(request)}` })
+        )
+        assert.deepStrictEqual(answered.exit, Exit.succeed(["to a", "to b"]))
       })
-      const answered = yield* play(handler, (request) =>
-        // Only one of the two is answered in the first round.
-        turn === 1 && messageOf(request) === "b" ? undefined : accept({ name: `to ${messageOf(request)}` })
-      )
-      assert.deepStrictEqual(answered.exit, Exit.succeed(["to a", "to b"]))
-    })
   )
 
-  it.effect("asks again what was not answered, and only that", () =>
+  it.effect("A replayed handler asks again what was not answered, and only that", () =>
     Effect.gen(function* () {
       let rounds = 0
       const { asked, exit } = yield* play(Effect.all([ask("a"), ask("b")], { concurrency: "unbounded" }), (request) => {
@@ -148,7 +152,7 @@ describe("a replayed handler", () => {
     })
   )
 
-  it.effect("asks again when an answer is no answer to its question", () =>
+  it.effect("A replayed handler asks again when an answer does not answer its question", () =>
     Effect.gen(function* () {
       let first = true
       const { asked, exit } = yield* play(ask("a"), (request) => {
@@ -161,7 +165,7 @@ describe("a replayed handler", () => {
     })
   )
 
-  it.effect("ignores answers to questions that were never asked", () =>
+  it.effect("A replayed handler ignores answers to questions that were never asked", () =>
     Effect.gen(function* () {
       const first = yield* round(ask("a"))
       assert(first._tag === "InputRequired")
@@ -171,7 +175,7 @@ describe("a replayed handler", () => {
     })
   )
 
-  it.effect("asks anew when its question changed since it was answered", () =>
+  it.effect("A replayed handler asks anew when its question changed since it was answered", () =>
     Effect.gen(function* () {
       let version = 0
       const handler = Effect.suspend(() => ask(`version ${version}`))
@@ -189,7 +193,7 @@ describe("a replayed handler", () => {
   )
 
   it.effect(
-    "refuses two questions of one name that are open at once, so that none of them is lost (2026-07-28)",
+    "A replayed handler with two open questions of one name is refused, so that no question is lost (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const twice = (keys: ReadonlyArray<string | undefined>) =>
@@ -210,7 +214,7 @@ describe("a replayed handler", () => {
     verifies("mrtr.questions.unique-keys")
   )
 
-  it.effect("may ask the same thing twice in a row", () =>
+  it.effect("A replayed handler may ask the same thing twice in a row", () =>
     Effect.gen(function* () {
       let n = 0
       const { exit } = yield* play(Effect.all([ask("same"), ask("same")]), () => accept({ name: `answer ${++n}` }))
@@ -218,7 +222,7 @@ describe("a replayed handler", () => {
     })
   )
 
-  it.effect("cannot catch the suspension of a question", () =>
+  it.effect("A replayed handler cannot catch the suspension of a question", () =>
     Effect.gen(function* () {
       const handler = ask("a").pipe(
         Effect.catchCause(() => Effect.succeed("caught the cause")),
@@ -231,7 +235,7 @@ describe("a replayed handler", () => {
     })
   )
 
-  it.effect("can catch what the user answered", () =>
+  it.effect("A replayed handler can catch the action that the user answered", () =>
     Effect.gen(function* () {
       const handler = Effect.catchTag(ask("a"), "Declined", ({ action }) => Effect.succeed(action))
       const { exit } = yield* play(handler, () => ({ action: "decline" }))
@@ -239,38 +243,42 @@ describe("a replayed handler", () => {
     })
   )
 
-  it.effect("may ask inside an uninterruptible region; what follows the question waits for its answer", () =>
-    Effect.gen(function* () {
-      let after = 0
-      const handler = Effect.uninterruptible(Effect.tap(ask("a"), () => Effect.sync(() => after++)))
-      const { exit } = yield* play(handler, echo)
-      assert.deepStrictEqual(exit, Exit.succeed("a"))
-      assert.strictEqual(after, 1)
-    })
+  it.effect(
+    "A replayed handler may ask inside an uninterruptible region; what follows the question waits for its answer",
+    () =>
+      Effect.gen(function* () {
+        let after = 0
+        const handler = Effect.uninterruptible(Effect.tap(ask("a"), () => Effect.sync(() => after++)))
+        const { exit } = yield* play(handler, echo)
+        assert.deepStrictEqual(exit, Exit.succeed("a"))
+        assert.strictEqual(after, 1)
+      })
   )
 
-  it.effect("releases its resources at the end of every round, and can tell a suspension from a cancel", () =>
-    Effect.gen(function* () {
-      const events: Array<string> = []
-      const handler = Effect.scoped(
-        Effect.andThen(
-          Effect.acquireRelease(
-            Effect.sync(() => events.push("open")),
-            (_, exit) =>
-              Effect.sync(() => {
-                const suspended = Exit.isFailure(exit) && isSuspension(exit.cause)
-                events.push(suspended ? "close (suspended)" : "close")
-              })
-          ),
-          ask("a")
+  it.effect(
+    "A replayed handler releases its resources at the end of every round, and can tell a suspension from a cancel",
+    () =>
+      Effect.gen(function* () {
+        const events: Array<string> = []
+        const handler = Effect.scoped(
+          Effect.andThen(
+            Effect.acquireRelease(
+              Effect.sync(() => events.push("open")),
+              (_, exit) =>
+                Effect.sync(() => {
+                  const suspended = Exit.isFailure(exit) && isSuspension(exit.cause)
+                  events.push(suspended ? "close (suspended)" : "close")
+                })
+            ),
+            ask("a")
+          )
         )
-      )
-      yield* play(handler, echo)
-      assert.deepStrictEqual(events, ["open", "close (suspended)", "open", "close"])
-    })
+        yield* play(handler, echo)
+        assert.deepStrictEqual(events, ["open", "close (suspended)", "open", "close"])
+      })
   )
 
-  it.effect("that is cancelled is interrupted like any other, not suspended", () =>
+  it.effect("A replayed handler that is cancelled is interrupted like any other, not suspended", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       const seen = yield* Deferred.make<boolean>()
@@ -284,7 +292,7 @@ describe("a replayed handler", () => {
     })
   )
 
-  it.effect("never asks what the client did not declare", () =>
+  it.effect("A replayed handler never asks what the client did not declare", () =>
     Effect.gen(function* () {
       const outcome = yield* round(ask("a"), Journal.empty, { sampling: {} })
       assert(outcome._tag === "Complete" && Exit.isFailure(outcome.exit))
@@ -293,7 +301,7 @@ describe("a replayed handler", () => {
     })
   )
 
-  it.effect("checks the messages of a sampling question before it is sent", () =>
+  it.effect("A replayed handler checks the messages of a sampling question before it is sent", () =>
     Effect.gen(function* () {
       const outcome = yield* round(
         Sampling.createMessage({
@@ -306,7 +314,7 @@ describe("a replayed handler", () => {
   )
 })
 
-describe("a step", () => {
+describe("A step", () => {
   const step = (log: Array<string>, name: string) =>
     Once.run(
       name,
@@ -317,7 +325,7 @@ describe("a step", () => {
       })
     )
 
-  it.effect("runs once, however many rounds the request takes", () =>
+  it.effect("A step runs once, however many rounds the request takes", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const handler = Effect.gen(function* () {
@@ -334,7 +342,7 @@ describe("a step", () => {
     })
   )
 
-  it.effect("that runs while a sibling asks is finished and recorded before the round ends", () =>
+  it.effect("A step that runs while a sibling asks is finished and recorded before the round ends", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const slow = Once.run(
@@ -352,7 +360,7 @@ describe("a step", () => {
     })
   )
 
-  it.effect("that fails is not recorded and runs again", () =>
+  it.effect("A step that fails is not recorded and runs again", () =>
     Effect.gen(function* () {
       let attempts = 0
       const flaky = Once.run(
@@ -371,14 +379,14 @@ describe("a step", () => {
     })
   )
 
-  it.effect("must have a name of its own", () =>
+  it.effect("A step must have a name of its own", () =>
     Effect.gen(function* () {
       const outcome = yield* round(Effect.all([step([], "same"), step([], "same")]))
       assert(outcome._tag === "Complete" && Exit.isFailure(outcome.exit) && Cause.hasDies(outcome.exit.cause))
     })
   )
 
-  it.effect("cannot be forged by an answer of the same name", () =>
+  it.effect("A step cannot be forged by an answer of the same name", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const journal = Journal.settle({ ...Journal.empty, open: { hold: "hold" } }, { hold: "forged" })
@@ -389,7 +397,7 @@ describe("a step", () => {
   )
 })
 
-it.effect("a question from a finalizer of a round that is over is not sent", () =>
+it.effect("A question from a finalizer of a round that is over is not sent", () =>
   Effect.gen(function* () {
     const handler = Effect.ensuring(
       ask("a"),

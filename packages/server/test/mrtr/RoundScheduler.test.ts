@@ -17,7 +17,7 @@ const inside = <A>(round: Round, effect: Effect.Effect<A>) =>
   )(effect)
 
 describe("The scheduler of a round", () => {
-  it.effect("counts a fiber that yields, and a fiber that is forked and has not started", () =>
+  it.effect("The scheduler of a round counts a fiber that yields, and a fiber that is forked and has not started", () =>
     Effect.gen(function* () {
       const round = roundOf()
       const fiber = inside(
@@ -34,7 +34,7 @@ describe("The scheduler of a round", () => {
     })
   )
 
-  it.effect("does not count a fiber that waits", () =>
+  it.effect("The scheduler of a round does not count a fiber that waits", () =>
     Effect.gen(function* () {
       const round = roundOf()
       const latch = yield* Deferred.make<void>()
@@ -45,7 +45,7 @@ describe("The scheduler of a round", () => {
     })
   )
 
-  it.effect("counts for each round its own fibers", () =>
+  it.effect("The scheduler of a round counts for each round its own fibers", () =>
     Effect.gen(function* () {
       const [one, two] = [roundOf(), roundOf()]
       const fibers = [inside(one, Effect.yieldNow), inside(two, Effect.andThen(Effect.yieldNow, Effect.yieldNow))]
@@ -55,7 +55,7 @@ describe("The scheduler of a round", () => {
     })
   )
 
-  it("yields as its ambient scheduler says, and in the same mode", () => {
+  it("The scheduler of a round yields as its ambient scheduler says, and in the same mode", () => {
     class Eager extends MixedScheduler {
       override shouldYield(): boolean {
         return true
@@ -67,7 +67,7 @@ describe("The scheduler of a round", () => {
     assert.isTrue(over.shouldYield(Effect.runFork(Effect.void)))
   })
 
-  it("asks an ambient scheduler with private fields whether to yield", () => {
+  it("The scheduler of a round asks an ambient scheduler with private fields whether to yield", () => {
     class Private extends MixedScheduler {
       readonly #yields = true
       override shouldYield(): boolean {
@@ -77,7 +77,7 @@ describe("The scheduler of a round", () => {
     assert.isTrue(scheduler(new Private()).shouldYield(Effect.runFork(Effect.void)))
   })
 
-  it("runs the tasks of a fiber without a round on a dispatcher of the ambient scheduler", () => {
+  it("The scheduler of a round runs the tasks of a fiber without a round on a dispatcher of the ambient scheduler", () => {
     const ran: Array<number> = []
     const dispatcher = scheduler(new MixedScheduler()).makeDispatcher()
     dispatcher.scheduleTask(() => ran.push(1), 0)

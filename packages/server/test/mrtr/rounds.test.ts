@@ -35,7 +35,7 @@ const step = (log: Array<string>, name: string) =>
     })
   )
 
-describe("a question", () => {
+describe("A question", () => {
   const questions = Layer.mergeAll(
     tool(ask("Who?")),
     Prompts.layer(Prompt.make("ask"), () => Effect.map(ask("Who?"), (name) => `I am ${name}`)),
@@ -47,7 +47,7 @@ describe("a question", () => {
     ["resources/read", { uri: "ask://it" }]
   ] as const) {
     it.effect(
-      `of ${method} is a result that asks; the next try has its answer (2026-07-28)`,
+      `A question of ${method} is a result that asks; the next round has its answer (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(questions)
@@ -85,7 +85,7 @@ describe("a question", () => {
   }
 
   it.effect(
-    "may be for a form, a page, a model or roots, all in one round (2026-07-28)",
+    "A question may be for a form, a page, a model or roots, all in one round (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const handler = Effect.all(
@@ -124,7 +124,7 @@ describe("a question", () => {
     )
   )
 
-  it.effect("inside a loop is asked once per turn, one round each", () =>
+  it.effect("A question inside a loop is asked once per turn, one round each", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         const names: Array<string> = []
@@ -142,7 +142,7 @@ describe("a question", () => {
     })
   )
 
-  it.effect("that is repeated until its answer will do is asked again each time, with a key or without", () =>
+  it.effect("A question that is repeated until its answer fits is asked again each time, with a key or without", () =>
     Effect.gen(function* () {
       for (const key of [undefined, "name"]) {
         const handler = Effect.repeat(ask("A name of at least three letters?", key), {
@@ -157,7 +157,7 @@ describe("a question", () => {
     })
   )
 
-  it.effect("under the key of another one does not get that one's answer", () =>
+  it.effect("A question under the key of another question does not get the answer of that other", () =>
     Effect.gen(function* () {
       const handler = Effect.all([ask("First?", "k"), ask("Second?", "k")])
       const client = yield* open(tool(handler))
@@ -167,7 +167,7 @@ describe("a question", () => {
     })
   )
 
-  it.effect("of siblings that swap their order between rounds gets its own answer", () =>
+  it.effect("A question of siblings that swap their order between rounds gets its own answer", () =>
     Effect.gen(function* () {
       let turn = 0
       const handler = Effect.suspend(() => {
@@ -186,7 +186,7 @@ describe("a question", () => {
     })
   )
 
-  it.effect("of a sibling that yields many times before it asks is in the same round", () =>
+  it.effect("A question of a sibling that yields many times before is in the same round", () =>
     Effect.gen(function* () {
       const later = Effect.gen(function* () {
         for (let i = 0; i < 50; i++) yield* Effect.yieldNow
@@ -203,7 +203,7 @@ describe("a question", () => {
     })
   )
 
-  it.effect("that is identical to one that is open is a clear error; keys tell them apart", () =>
+  it.effect("A question that is identical to an open question is a clear error; keys tell them apart", () =>
     Effect.gen(function* () {
       const twice = (keys: ReadonlyArray<string | undefined>) =>
         Effect.all(
@@ -220,7 +220,7 @@ describe("a question", () => {
     })
   )
 
-  it.effect("for the roots is asked once, however many ask it", () =>
+  it.effect("A question for the roots is asked once, however many fibers ask it", () =>
     Effect.gen(function* () {
       const uris = Effect.map(Roots.list, (roots) => roots.map(({ uri }) => uri).join())
       const handler = Effect.all([uris, Effect.all([ask("a"), uris]), uris], { concurrency: "unbounded" })
@@ -236,7 +236,7 @@ describe("a question", () => {
     })
   )
 
-  it.effect("inside an uninterruptible region waits like any other; nothing that matters runs past it", () =>
+  it.effect("A question inside an uninterruptible region waits like any other, and no step runs past it", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const handler = Effect.uninterruptible(
@@ -255,7 +255,7 @@ describe("a question", () => {
     })
   )
 
-  it.effect("cannot be caught, timed out or raced past", () =>
+  it.effect("A question cannot be caught, timed out or raced past", () =>
     Effect.gen(function* () {
       const past = Layer.mergeAll(
         tool(
@@ -283,7 +283,7 @@ describe("a question", () => {
   )
 
   it.effect(
-    "that the user declines or dismisses is the handler's to handle (2026-07-28)",
+    "A question that the user declines or dismisses is the handler's to handle (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(
@@ -302,25 +302,27 @@ describe("a question", () => {
     verifies("elicitation.error.handled", "elicitation.error.not-assumed")
   )
 
-  it.effect("runs with the services of its layer and its request, never with those of the code that connects", () =>
-    Effect.gen(function* () {
-      class Secret extends Context.Service<Secret, string>()("test/Secret") {}
-      const handler = Effect.gen(function* () {
-        const secret = yield* Effect.serviceOption(Secret)
-        return [secret._tag, yield* ask("a")]
+  it.effect(
+    "A handler that asks has the services of its layer and its request, never those of the code that connects",
+    () =>
+      Effect.gen(function* () {
+        class Secret extends Context.Service<Secret, string>()("test/Secret") {}
+        const handler = Effect.gen(function* () {
+          const secret = yield* Effect.serviceOption(Secret)
+          return [secret._tag, yield* ask("a")]
+        })
+        const server = yield* serve({ features: tool(handler) })
+        const played = Effect.flatMap(join(server), (client) => client.playTool("ask", echo))
+        const { result } = yield* Effect.provide(
+          Effect.provideService(played, Secret, "ambient"),
+          Elicitation.layerDecline
+        )
+        assert.deepStrictEqual(said(result), ["None", "a"])
       })
-      const server = yield* serve({ features: tool(handler) })
-      const played = Effect.flatMap(join(server), (client) => client.playTool("ask", echo))
-      const { result } = yield* Effect.provide(
-        Effect.provideService(played, Secret, "ambient"),
-        Elicitation.layerDecline
-      )
-      assert.deepStrictEqual(said(result), ["None", "a"])
-    })
   )
 })
 
-describe("answers", () => {
+describe("Answers", () => {
   const two = Effect.all([ask("a"), ask("b")], { concurrency: "unbounded" })
   const first = Effect.fnUntraced(function* (client: Modern) {
     const { inputRequests, requestState } = yield* client.call("ask")
@@ -331,7 +333,7 @@ describe("answers", () => {
   })
 
   it.effect(
-    "that are missing are asked for again, and only those (2026-07-28)",
+    "Answers that are missing are asked for again, and only those (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(tool(two))
@@ -350,7 +352,7 @@ describe("answers", () => {
   )
 
   it.effect(
-    "to nothing that was asked are ignored (2026-07-28)",
+    "Answers to questions that were never asked are ignored (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(tool(two))
@@ -367,28 +369,30 @@ describe("answers", () => {
     verifies("mrtr.answers.unknown-ignored")
   )
 
-  it.effect("that come before the question count where its handler named it, once (2026-07-28)", () =>
-    Effect.gen(function* () {
-      const client = yield* open(tool(Effect.all([ask("first", "who"), ask("second", "who")])))
-      const reply = yield* client.request("tools/call", {
-        name: "ask",
-        arguments: {},
-        inputResponses: { who: accept({ name: "early" }), other: accept({ name: "x" }) }
+  it.effect(
+    "Answers that come before the question count where the handler named that question, once (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* open(tool(Effect.all([ask("first", "who"), ask("second", "who")])))
+        const reply = yield* client.request("tools/call", {
+          name: "ask",
+          arguments: {},
+          inputResponses: { who: accept({ name: "early" }), other: accept({ name: "x" }) }
+        })
+        assert.deepStrictEqual(Object.keys(reply.inputRequests), ["who"])
+        const { requestState } = reply
+        const last = yield* client.request("tools/call", {
+          name: "ask",
+          arguments: {},
+          requestState,
+          inputResponses: { who: accept({ name: "late" }) }
+        })
+        assert.deepStrictEqual(said(last), ["early", "late"])
       })
-      assert.deepStrictEqual(Object.keys(reply.inputRequests), ["who"])
-      const { requestState } = reply
-      const last = yield* client.request("tools/call", {
-        name: "ask",
-        arguments: {},
-        requestState,
-        inputResponses: { who: accept({ name: "late" }) }
-      })
-      assert.deepStrictEqual(said(last), ["early", "late"])
-    })
   )
 
   it.effect(
-    "that are no answers are refused or asked for again (2026-07-28)",
+    "Answers of the wrong form are refused or asked for again (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(tool(two))
@@ -409,7 +413,7 @@ describe("answers", () => {
     verifies("mrtr.answers.validated", "mrtr.answers.protocol-error", "elicitation.form.server-validates")
   )
 
-  it.effect("may be given twice: the same try has the same result, and steps of before are not run again", () =>
+  it.effect("Answers may be given twice: the same retry has the same result, and earlier steps are not run again", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const client = yield* open(tool(Effect.andThen(step(log, "hold"), two)))
@@ -423,7 +427,7 @@ describe("answers", () => {
   )
 
   it.effect(
-    "need not come: a request whose client never tries again leaves nothing behind (2026-07-28)",
+    "Answers need not come: a request whose client never retries leaves nothing behind (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const events: Array<string> = []
@@ -451,8 +455,8 @@ describe("answers", () => {
   )
 })
 
-describe("a step", () => {
-  it.effect("happens once per request, before, between and after questions", () =>
+describe("A step", () => {
+  it.effect("A step happens once per request, before, between and after questions", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const handler = Effect.gen(function* () {
@@ -470,7 +474,7 @@ describe("a step", () => {
     })
   )
 
-  it.effect("that runs while a sibling asks is finished, recorded and not run again", () =>
+  it.effect("A step that runs while a sibling asks is finished, recorded and not run again", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const slow = Once.run(
@@ -495,7 +499,7 @@ describe("a step", () => {
     })
   )
 
-  it.effect("remembers what JSON has no word for", () =>
+  it.effect("A step records values that JSON lacks", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const once = <A>(name: string, schema: Schema.Codec<A, any>, value: A) =>
@@ -521,7 +525,7 @@ describe("a step", () => {
     })
   )
 
-  it.effect("that fails may be tried again under its name", () =>
+  it.effect("A step that fails may be tried again under its name", () =>
     Effect.gen(function* () {
       let attempts = 0
       const flaky = Once.run(
@@ -538,35 +542,37 @@ describe("a step", () => {
     })
   )
 
-  it.effect("that fails beside a question ends the request, as it does where the question is asked on the wire", () =>
-    Effect.gen(function* () {
-      const failing = (sleep: boolean) =>
-        Once.run(
-          "fails",
-          Schema.String,
-          Effect.andThen(
-            sleep ? Effect.sleep("1 second") : Effect.yieldNow,
-            Effect.fail(new Tools.ToolFailure({ message: "no" }))
+  it.effect(
+    "A step that fails beside a question ends the request, as it does where the question is asked on the wire",
+    () =>
+      Effect.gen(function* () {
+        const failing = (sleep: boolean) =>
+          Once.run(
+            "fails",
+            Schema.String,
+            Effect.andThen(
+              sleep ? Effect.sleep("1 second") : Effect.yieldNow,
+              Effect.fail(new Tools.ToolFailure({ message: "no" }))
+            )
           )
-        )
-      for (const sleep of [false, true]) {
-        const client = yield* open(tool(Effect.all([ask("a"), failing(sleep)], { concurrency: "unbounded" })))
-        const call = yield* Effect.forkChild(client.call("ask"))
-        yield* quiesce
-        yield* TestClock.adjust("1 second")
-        assert.strictEqual(said(yield* Fiber.join(call)).failed, "no")
-      }
-    })
+        for (const sleep of [false, true]) {
+          const client = yield* open(tool(Effect.all([ask("a"), failing(sleep)], { concurrency: "unbounded" })))
+          const call = yield* Effect.forkChild(client.call("ask"))
+          yield* quiesce
+          yield* TestClock.adjust("1 second")
+          assert.strictEqual(said(yield* Fiber.join(call)).failed, "no")
+        }
+      })
   )
 
-  it.effect("that asks is a clear error, at once", () =>
+  it.effect("A step that asks is a clear error, at once", () =>
     Effect.gen(function* () {
       const client = yield* open(tool(Once.run("ask", Schema.String, ask("a"))))
       assert.match(said(yield* client.call("ask")).failed, /step must not ask/)
     })
   )
 
-  it.effect("that takes too long ends the request, and says which it was to the server's log only", () =>
+  it.effect("A step that takes too long ends the request, and its name is not in the error", () =>
     Effect.gen(function* () {
       const client = yield* open(
         tool(Effect.all([Once.run("slow", Schema.String, Effect.never), ask("a")], { concurrency: "unbounded" })),
@@ -584,7 +590,7 @@ describe("a step", () => {
     })
   )
 
-  it.effect("is finished before a cancelled request ends", () =>
+  it.effect("A step is finished before a cancelled request ends", () =>
     Effect.gen(function* () {
       const finish = yield* Deferred.make<void>()
       const log: Array<string> = []
@@ -610,8 +616,8 @@ describe("a step", () => {
   )
 })
 
-describe("bounds", () => {
-  it.effect("end a request that asks in too many rounds with a clear error", () =>
+describe("Bounds", () => {
+  it.effect("A request that asks in too many rounds ends with a clear error", () =>
     Effect.gen(function* () {
       const client = yield* open(tool(Effect.forever(ask("more?"))), {}, { rounds: { rounds: 3 } })
       const asked: Array<string> = []
@@ -627,7 +633,7 @@ describe("bounds", () => {
     })
   )
 
-  it.effect("count rounds without answers, too; by default there are ten", () =>
+  it.effect("Rounds without answers count, too; by default a request may have ten", () =>
     Effect.gen(function* () {
       const client = yield* open(tool(ask("a")))
       let rounds = 0
@@ -643,7 +649,7 @@ describe("bounds", () => {
     })
   )
 
-  it.effect("end a request that remembers too much with a clear error", () =>
+  it.effect("A request that records too many bytes ends with a clear error", () =>
     Effect.gen(function* () {
       const handler = Effect.andThen(Once.run("big", Schema.String, Effect.succeed("x".repeat(30_000))), ask("a"))
       const small = yield* open(tool(handler), {}, { rounds: { stateBytes: 64 * 1024 } })
@@ -655,8 +661,8 @@ describe("bounds", () => {
   )
 })
 
-describe("a request that asks", () => {
-  it.effect("reports progress in each of its rounds, never after", () =>
+describe("A request that asks", () => {
+  it.effect("A request that asks reports progress in each of its rounds, never after", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         yield* Progress.report(1, { total: 2 })
@@ -680,7 +686,7 @@ describe("a request that asks", () => {
   )
 
   it.effect(
-    "and is cancelled ends at once; nothing more is said about it (2026-07-28)",
+    "A cancelled request of 2026-07-28 ends at once, and no message about it follows",
     () =>
       Effect.gen(function* () {
         const seen = yield* Deferred.make<boolean>()
@@ -702,7 +708,7 @@ describe("a request that asks", () => {
   )
 
   it.effect(
-    "in a stateful session asks over the wire, while one of this era beside it is answered with questions",
+    "A request of a session asks over the wire, while a request of 2026-07-28 beside it is answered with questions",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: tool(Effect.all([ask("a"), ask("b")])) })
@@ -729,7 +735,7 @@ describe("a request that asks", () => {
   )
 
   it.effect(
-    "may name no era but its _meta: the same session may lack what the request has, and the other way round",
+    "A request names its era by its _meta alone: its session may lack what the request declares, and vice versa",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: tool(ask("a")) })
@@ -745,7 +751,7 @@ describe("a request that asks", () => {
       })
   )
 
-  it.effect("runs beside a hundred others of its kind, each with its own answers", () =>
+  it.effect("A request that asks runs beside a hundred others, each with its own answers", () =>
     Effect.gen(function* () {
       const handler = Tools.layer(Tool.make("echo", { description: "", input: { n: Schema.Int } }), ({ n }) =>
         Effect.map(Effect.all([ask(`${n}a`), ask(`${n}b`)]), json)
@@ -760,7 +766,7 @@ describe("a request that asks", () => {
     })
   )
 
-  it.effect("that dies or fails after a question says so like any other", () =>
+  it.effect("A request that dies or fails after a question answers like any other", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Layer.mergeAll(
@@ -778,7 +784,7 @@ describe("a request that asks", () => {
     })
   )
 
-  it.effect("may ask from any fiber it has started itself", () =>
+  it.effect("A request may ask from any fiber that its handler started", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         const one = yield* Effect.forkChild(ask("a"))
@@ -792,7 +798,7 @@ describe("a request that asks", () => {
     })
   )
 
-  it.effect("may stream its questions", () =>
+  it.effect("A request may stream its questions", () =>
     Effect.gen(function* () {
       const handler = Stream.make("a", "b", "c").pipe(
         Stream.mapEffect((n) => ask(n)),
@@ -806,20 +812,22 @@ describe("a request that asks", () => {
   )
 })
 
-it.effect("the first request to be sealed may be cancelled at any moment: the next one is sealed all the same", () =>
-  Effect.gen(function* () {
-    for (let turns = 0; turns < 40; turns += 3) {
-      const client = yield* open(tool(ask("a")))
-      const call = yield* Effect.forkChild(client.call("ask"), { startImmediately: true })
-      for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow
-      yield* Fiber.interrupt(call)
-      const { result } = yield* client.playTool("ask", echo)
-      assert.strictEqual(said(result), "a", `${turns}`)
-    }
-  })
+it.effect(
+  "The first request to be sealed may be cancelled at any moment: the next request is sealed all the same",
+  () =>
+    Effect.gen(function* () {
+      for (let turns = 0; turns < 40; turns += 3) {
+        const client = yield* open(tool(ask("a")))
+        const call = yield* Effect.forkChild(client.call("ask"), { startImmediately: true })
+        for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow
+        yield* Fiber.interrupt(call)
+        const { result } = yield* client.playTool("ask", echo)
+        assert.strictEqual(said(result), "a", `${turns}`)
+      }
+    })
 )
 
-it.effect("two servers of one features value do not take each other's states", () =>
+it.effect("Two servers of one features value do not take each other's states", () =>
   Effect.gen(function* () {
     const features = tool(ask("a"))
     const [one, two] = [yield* serve({ features }), yield* serve({ features })]
@@ -838,6 +846,6 @@ it.effect("two servers of one features value do not take each other's states", (
   })
 )
 
-it("a cause without a suspension is none", () => {
+it("A cause of an interrupt alone is no suspension", () => {
   assert.isFalse(isSuspension(Cause.interrupt()))
 })

@@ -46,9 +46,9 @@ const refused = Effect.fnUntraced(function* (client: Modern, [method, params]: R
   assert.deepStrictEqual({ code, message, data }, { ...invalid, data: undefined })
 })
 
-describe("a state", () => {
+describe("A state", () => {
   it.effect(
-    "of which one character is changed, added or missing is refused before the handler runs (2026-07-28)",
+    "A state with one character changed, added or missing is refused before the handler runs (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features, runs } = counted()
@@ -74,7 +74,7 @@ describe("a state", () => {
   )
 
   const replacements = Arbitrary.all([Arbitrary.schema(Schema.Int), Arbitrary.schema(Schema.String)])
-  it.effect("of which any part is replaced by anything is refused before the handler runs", () =>
+  it.effect("A state with a replaced part is refused before the handler runs", () =>
     Effect.gen(function* () {
       const { features, runs } = counted()
       const client = yield* open(features)
@@ -96,7 +96,7 @@ describe("a state", () => {
     })
   )
 
-  it.effect("that is none at all, or of another sealing, is refused the same way", () =>
+  it.effect("A malformed state, and a state of another sealing, are refused the same way", () =>
     Effect.gen(function* () {
       const { features, runs } = counted()
       const client = yield* open(features)
@@ -127,7 +127,7 @@ describe("a state", () => {
   )
 
   it.effect(
-    "that comes with another request, tool, prompt, resource or argument is refused before the handler runs (2026-07-28)",
+    "A state of another request, tool, prompt, resource or argument is refused before the handler runs (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features, runs } = counted()
@@ -159,7 +159,7 @@ describe("a state", () => {
     verifies("mrtr.state.same-request")
   )
 
-  it.effect("does not care in which order arguments are written, nor what else is in _meta", () =>
+  it.effect("A state does not depend on the order of arguments, nor on other keys of _meta", () =>
     Effect.gen(function* () {
       const { features } = counted()
       const client = yield* open(features)
@@ -176,7 +176,7 @@ describe("a state", () => {
     claims: issuer === undefined ? {} : { iss: issuer }
   })
   it.effect(
-    "of another principal is refused before the handler runs (2026-07-28)",
+    "A state of another principal is refused before the handler runs (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features, runs } = counted()
@@ -202,7 +202,7 @@ describe("a state", () => {
     verifies("mrtr.state.principal", "elicitation.request.bound")
   )
 
-  it.effect("belongs to the caller that middleware provides, where it provides one", () =>
+  it.effect("A state belongs to the caller that middleware provides", () =>
     Effect.gen(function* () {
       const { features, runs } = counted()
       let who: string | undefined = "ada"
@@ -225,7 +225,7 @@ describe("a state", () => {
   )
 
   it.effect(
-    "is refused when it has expired (2026-07-28)",
+    "A state is refused when it has expired (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features, runs } = counted()
@@ -241,7 +241,7 @@ describe("a state", () => {
     verifies("mrtr.state.expires")
   )
 
-  it.effect("may be used again until it expires, where nothing guards it", () =>
+  it.effect("A state may be used again until it expires, where no guard is given", () =>
     Effect.gen(function* () {
       const { features, runs } = counted()
       const client = yield* open(features)
@@ -254,7 +254,7 @@ describe("a state", () => {
   )
 })
 
-describe("several nodes", () => {
+describe("Several nodes", () => {
   const key = (id: string, byte: number) => ({ id, key: Redacted.make(new Uint8Array(32).fill(byte)) })
   const node = (keys: Parameters<typeof StateSeal.layer>[0], name = "test") =>
     Effect.gen(function* () {
@@ -262,7 +262,7 @@ describe("several nodes", () => {
       return yield* join(yield* serve({ features, name }))
     }).pipe(Effect.provide(StateSeal.layer(keys)))
 
-  it.effect("that share a key take each other's states; a rotated key opens what was sealed before", () =>
+  it.effect("Nodes that share a key take each other's states; a rotated key opens what was sealed before", () =>
     Effect.gen(function* () {
       const one = yield* node([key("a", 1)])
       const two = yield* node([key("b", 2), key("a", 1)])
@@ -276,7 +276,7 @@ describe("several nodes", () => {
     })
   )
 
-  it.effect("of other servers do not, though they share a key", () =>
+  it.effect("Nodes of other servers do not take a state, though they share a key", () =>
     Effect.gen(function* () {
       const one = yield* node([key("a", 1)], "one")
       const two = yield* node([key("a", 1)], "two")
@@ -284,7 +284,7 @@ describe("several nodes", () => {
     })
   )
 
-  it.effect("need keys whose ids can travel", () =>
+  it.effect("Nodes need keys whose ids can travel", () =>
     Effect.gen(function* () {
       for (const id of ["", "a.b", "a b"]) {
         assert.strictEqual((yield* Effect.exit(node([key(id, 1)])))._tag, "Failure", id)
@@ -293,27 +293,29 @@ describe("several nodes", () => {
   )
 })
 
-describe("a guarded state", () => {
+describe("A guarded state", () => {
   const guarded = (capacity?: number) =>
     Layer.fresh(ReplayGuard.layerMemory(capacity === undefined ? {} : { capacity, perCaller: capacity }))
 
-  it.effect("of one principal that declines often does not keep another principal from answering (2026-07-28)", () =>
-    Effect.gen(function* () {
-      const { features } = counted()
-      const server = yield* serve({ features })
-      const of = (subject: string) => join(server, { principal: { subject, scopes: [], claims: { iss: "i" } } })
-      const eager = yield* of("eager")
-      const other = yield* of("other")
-      yield* retry(eager, call(), yield* start(eager, call()))
-      const [method, params] = call()
-      const error = yield* eager.refused(method, { ...params, ...(yield* start(eager, call())) })
-      assert.strictEqual(error.code, McpError.LimitExceeded)
-      yield* retry(other, call(), yield* start(other, call()))
-    }).pipe(Effect.provide(Layer.fresh(ReplayGuard.layerMemory({ capacity: 10 }))))
+  it.effect(
+    "The guarded states of a principal that declines often keep no other principal from answering (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const { features } = counted()
+        const server = yield* serve({ features })
+        const of = (subject: string) => join(server, { principal: { subject, scopes: [], claims: { iss: "i" } } })
+        const eager = yield* of("eager")
+        const other = yield* of("other")
+        yield* retry(eager, call(), yield* start(eager, call()))
+        const [method, params] = call()
+        const error = yield* eager.refused(method, { ...params, ...(yield* start(eager, call())) })
+        assert.strictEqual(error.code, McpError.LimitExceeded)
+        yield* retry(other, call(), yield* start(other, call()))
+      }).pipe(Effect.provide(Layer.fresh(ReplayGuard.layerMemory({ capacity: 10 }))))
   )
 
   it.effect(
-    "has one use: the same reply for every try, whatever comes with it (2026-07-28)",
+    "A guarded state has one use: the same reply for every try, whatever comes with it (2026-07-28)",
     () =>
       Effect.gen(function* () {
         let paid = 0
@@ -340,7 +342,7 @@ describe("a guarded state", () => {
     verifies("mrtr.state.single-use")
   )
 
-  it.effect("may be used again when its first use was cut off", () =>
+  it.effect("A guarded state may be used again when its first use was cut off", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       let runs = 0
@@ -362,7 +364,7 @@ describe("a guarded state", () => {
     }).pipe(Effect.provide(guarded()))
   )
 
-  it.effect("is refused when too many are kept; expired ones make room", () =>
+  it.effect("A guarded state is refused when too many are kept; expired states make room", () =>
     Effect.gen(function* () {
       const { features } = counted()
       const client = yield* open(features)

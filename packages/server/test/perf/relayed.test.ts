@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { RelayedStream } from "../../src/http/session/RelayedStream.ts"
 
 describe("A stream that another node writes", () => {
-  it("hands on an event of 64 MiB that comes in small parts in less than five seconds", () => {
+  it("A stream that another node writes hands on an event of 64 MiB that comes in small parts in less than five seconds", () => {
     const stream = new RelayedStream([1])
     const body = stream.attach()
     const part = "x".repeat(8192)

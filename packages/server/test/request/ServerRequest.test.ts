@@ -26,8 +26,8 @@ const requestOf = (base: Context.Context<never> | undefined) => {
 }
 const name = Effect.map(Service, ({ name }) => name)
 
-describe("a request", () => {
-  it("starts a handler at once, in the context of its layer, and says so before the first step", () => {
+describe("A request", () => {
+  it("A request starts a handler at once, in the context of its layer, and calls onFork before the first step", () => {
     const { begun, request } = requestOf(Context.make(Ambient, true) as Context.Context<never>)
     const context = new HandlerContext<Service>(captured)
     assert.deepStrictEqual(request.run(name, context), Exit.succeed("captured"))
@@ -49,14 +49,14 @@ describe("a request", () => {
     )
   })
 
-  it("starts nothing for a handler that is an exit", () => {
+  it("A request starts no fiber for a handler that is an exit", () => {
     const { begun, request } = requestOf(Context.empty())
     const exit = Exit.succeed(1)
     assert.strictEqual(request.run(exit, new HandlerContext<Service>(captured)), exit)
     assert.deepStrictEqual(begun, [])
   })
 
-  it("starts no handler before its effect runs where it is not eager", () => {
+  it("A request that is not eager starts no handler before its effect runs", () => {
     for (const base of [undefined, Context.empty()]) {
       const { begun, request } = requestOf(base)
       request.eager = false
@@ -69,7 +69,7 @@ describe("a request", () => {
     assert.isFalse(requestOf(undefined).request.eager)
   })
 
-  it.effect("takes the caller of the context where it is not eager, else that of the transport", () =>
+  it.effect("A request that is not eager takes the caller of the context, else that of the transport", () =>
     Effect.gen(function* () {
       const { request } = requestOf(Context.empty())
       const other = { subject: "other", scopes: [], claims: {} }
@@ -80,7 +80,7 @@ describe("a request", () => {
     })
   )
 
-  it("starts none of the next fifteen handlers of a layer at once after one that waited", () => {
+  it("A request starts none of the next fifteen handlers of a layer at once after a handler that waited", () => {
     const { begun, request } = requestOf(Context.empty())
     const context = new HandlerContext<Service>(captured)
     const isDone = (handler: Effect.Effect<unknown>) => Exit.isExit(request.run(handler, context))

@@ -61,10 +61,10 @@ const model = (params: Partial<Parameters<typeof Sampling.createMessage>[0]> = {
   )
 const sampled = { role: "assistant", content: { type: "text", text: "4" }, model: "m", stopReason: "endTurn" }
 
-describe("forms", () => {
+describe("Forms", () => {
   for (const version of everyVersion("2025-06-18")) {
     it.effect(
-      `are asked and answered in ${version}, and the answer is decoded`,
+      `Forms are asked and answered in ${version}, and the answer is decoded`,
       () =>
         Effect.gen(function* () {
           const content = { name: "Ann", guests: 2, day: "2026-01-02T00:00:00.000Z", table: "inside" }
@@ -90,7 +90,7 @@ describe("forms", () => {
 
     for (const action of ["decline", "cancel"] as const) {
       it.effect(
-        `that the user answers with ${action} fail with Declined in ${version}; uncaught, the model reads it`,
+        `Forms that the user answers with ${action} fail with Declined in ${version}; uncaught, the model reads the failure`,
         () =>
           Effect.gen(function* () {
             const client = yield* session(form, {
@@ -109,7 +109,7 @@ describe("forms", () => {
 
   for (const version of versions("2025-06-18")) {
     it.effect(
-      `that come back wrong are refused in ${version}`,
+      `Forms with an answer that does not fit are refused in ${version}`,
       () =>
         Effect.gen(function* () {
           const wrong = [
@@ -135,10 +135,10 @@ describe("forms", () => {
   }
 })
 
-describe("pages", () => {
+describe("Pages", () => {
   for (const version of everyVersion("2025-11-25")) {
     it.effect(
-      `are asked with mode, message, url and id; accepting is consent (${version})`,
+      `Pages are asked with mode, message, url and id; accepting is consent (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(page, {
@@ -160,7 +160,7 @@ describe("pages", () => {
 
   for (const version of everyVersion("2025-11-25")) {
     it.effect(
-      `with what is no URL are a defect, and never asked (${version})`,
+      `Pages with an invalid URL are a defect, and never asked (${version})`,
       () =>
         Effect.gen(function* () {
           for (const url of ["", "pay", "//example.com", "https://"]) {
@@ -178,7 +178,7 @@ describe("pages", () => {
   }
 
   it.effect(
-    "that are required first are error -32042, listed in URL mode",
+    "Pages that are required first are error -32042, listed in URL mode",
     () =>
       Effect.gen(function* () {
         const question = { message: "Log in", url: "https://example.com/login", elicitationId: "e1" }
@@ -200,7 +200,7 @@ describe("pages", () => {
 
   for (const version of versions()) {
     it.effect(
-      `are never required of a client without URL mode in ${version}`,
+      `Pages are never required of a client without URL mode in ${version}`,
       () =>
         Effect.gen(function* () {
           const question = { message: "m", url: "https://example.com", elicitationId: "e" }
@@ -220,7 +220,7 @@ describe("pages", () => {
   }
 
   it.effect(
-    "that were finished are told to the client that was asked, and to no other",
+    "The end of a page is announced to its client, and to no other",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: page })
@@ -241,9 +241,9 @@ describe("pages", () => {
   )
 })
 
-describe("models", () => {
+describe("Models", () => {
   for (const version of everyVersion()) {
-    it.effect(`are asked, and their answer comes back, in ${version}`, () =>
+    it.effect(`Models are asked, and their answer is the handler's, in ${version}`, () =>
       Effect.gen(function* () {
         const client = yield* session(
           model({
@@ -272,7 +272,7 @@ describe("models", () => {
 
   for (const version of versions()) {
     it.effect(
-      `whose answer has no content of ${version} are an error of the question`,
+      `Models whose answer has no content of ${version} are an error of the question`,
       () =>
         Effect.gen(function* () {
           const wrong = [{ type: "text" }, { type: "image", data: "AA==" }, { type: "film" }, "text", null, undefined]
@@ -297,7 +297,7 @@ describe("models", () => {
 
   for (const version of everyVersion("2025-11-25")) {
     it.effect(
-      `may use tools where they were declared; _meta survives (${version})`,
+      `Models may use tools where they were declared; _meta survives (${version})`,
       () =>
         Effect.gen(function* () {
           const messages = [
@@ -317,7 +317,7 @@ describe("models", () => {
     )
 
     it.effect(
-      `are never sent tool results that do not balance the uses: -32602, and nothing on the wire (${version})`,
+      `Models are never sent tool results that do not balance the uses: -32602, and no message on the wire (${version})`,
       () =>
         Effect.gen(function* () {
           const assistant = (...content: ReadonlyArray<any>) => ({ role: "assistant", content }) as const
@@ -354,10 +354,10 @@ describe("models", () => {
   }
 })
 
-describe("roots", () => {
+describe("Roots", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `are listed in ${version}, asked for anew each time`,
+      `Roots are listed in ${version}, asked for anew each time`,
       () =>
         Effect.gen(function* () {
           let roots = [{ uri: "file:///a", name: "a" }]
@@ -437,7 +437,7 @@ describe("roots", () => {
   )
 })
 
-describe("what the client did not declare is never asked: CapabilityMissing, and nothing on the wire", () => {
+describe("Capabilities that the client did not declare", () => {
   const tools = [{ name: "t", inputSchema: { type: "object" as const } }]
   const cases: ReadonlyArray<
     readonly [
@@ -489,7 +489,7 @@ describe("what the client did not declare is never asked: CapabilityMissing, and
   for (const version of everyVersion()) {
     for (const [what, features, missing, lacking, having, since] of cases) {
       it.effect(
-        `${what}, in ${version}`,
+        `A question for ${what} in ${version} without its capability is CapabilityMissing, and never asked`,
         () =>
           Effect.gen(function* () {
             const options = (capabilities: object): ConnectOptions => ({ version, capabilities })
@@ -527,7 +527,7 @@ describe("what the client did not declare is never asked: CapabilityMissing, and
   for (const version of everyVersion("2025-11-25")) {
     for (const context of ["thisServer", "allServers"] as const) {
       it.effect(
-        `the context of ${context}, in ${version}`,
+        `A question with the context of ${context} in ${version} without its capability is CapabilityMissing`,
         () =>
           Effect.gen(function* () {
             const features = model({ includeContext: context })
@@ -555,7 +555,7 @@ describe("what the client did not declare is never asked: CapabilityMissing, and
     }
   }
 
-  it.effect("and a handler may do without: ifSupported", () =>
+  it.effect("A handler may do without a capability by ifSupported", () =>
     Effect.gen(function* () {
       const client = yield* session(
         asking(Elicitation.ifSupported(Elicitation.confirm("Sure?"), Effect.succeed("did not ask")))
@@ -565,11 +565,11 @@ describe("what the client did not declare is never asked: CapabilityMissing, and
   )
 })
 
-describe("a question", () => {
+describe("A question", () => {
   const elicitation = { elicitation: {} }
 
   it.effect(
-    "is cancelled on the wire when the request that caused it is (2025-11-25)",
+    "A question is cancelled on the wire when the request that caused it is (2025-11-25)",
     () =>
       Effect.gen(function* () {
         const client = yield* session(form, { capabilities: elicitation })
@@ -604,7 +604,7 @@ describe("a question", () => {
     )
   }
 
-  it.effect("that is asked before the client sends initialized ends with Timeout if it never does", () =>
+  it.effect("A question before initialized ends with Timeout if the client never sends initialized", () =>
     Effect.gen(function* () {
       const client = yield* session(
         form,
@@ -620,29 +620,31 @@ describe("a question", () => {
     })
   )
 
-  it.effect("ends with Closed at once when the client goes, in a handler that is still to be interrupted", () =>
-    Effect.gen(function* () {
-      const seen = yield* Queue.unbounded<string>()
-      const features = Tools.layer(Tool.make("ask", { description: "" }), () =>
-        Effect.uninterruptible(
-          Effect.matchEffect(Elicitation.confirm("Sure?"), {
-            onFailure: (error) => Effect.as(Queue.offer(seen, error._tag), ""),
-            onSuccess: () => Effect.succeed("")
-          })
+  it.effect(
+    "A question ends with Closed at once when the client goes, in a handler that is still to be interrupted",
+    () =>
+      Effect.gen(function* () {
+        const seen = yield* Queue.unbounded<string>()
+        const features = Tools.layer(Tool.make("ask", { description: "" }), () =>
+          Effect.uninterruptible(
+            Effect.matchEffect(Elicitation.confirm("Sure?"), {
+              onFailure: (error) => Effect.as(Queue.offer(seen, error._tag), ""),
+              onSuccess: () => Effect.succeed("")
+            })
+          )
         )
-      )
-      const server = yield* serve({ features })
-      const scope = yield* Scope.make()
-      const client = yield* Scope.provide(connect(server, { capabilities: elicitation }), scope)
-      yield* Effect.forkChild(Effect.exit(client.call("ask")), { startImmediately: true })
-      yield* client.nextAsk
-      yield* Scope.close(scope, Exit.void)
-      assert.strictEqual(yield* Queue.take(seen), "Closed")
-      assert.deepStrictEqual(yield* server.sessions, [])
-    })
+        const server = yield* serve({ features })
+        const scope = yield* Scope.make()
+        const client = yield* Scope.provide(connect(server, { capabilities: elicitation }), scope)
+        yield* Effect.forkChild(Effect.exit(client.call("ask")), { startImmediately: true })
+        yield* client.nextAsk
+        yield* Scope.close(scope, Exit.void)
+        assert.strictEqual(yield* Queue.take(seen), "Closed")
+        assert.deepStrictEqual(yield* server.sessions, [])
+      })
   )
 
-  it.effect("that the client answers with an error fails with that error", () =>
+  it.effect("A question that the client answers with an error fails with that error", () =>
     Effect.gen(function* () {
       const client = yield* session(model(), {
         capabilities: { sampling: {} },
@@ -652,7 +654,7 @@ describe("a question", () => {
     })
   )
 
-  it.effect("that the user rejects (-1) is declined, which a handler may catch", () =>
+  it.effect("A question that the user rejects (-1) is declined, which a handler may catch", () =>
     Effect.gen(function* () {
       const client = yield* session(model(), {
         capabilities: { sampling: {} },
@@ -662,7 +664,7 @@ describe("a question", () => {
     })
   )
 
-  it.effect("does not hold up other requests of the same client", () =>
+  it.effect("A question does not hold up other requests of the same client", () =>
     Effect.gen(function* () {
       const client = yield* session(form, { capabilities: elicitation })
       yield* Effect.forkChild(client.call("ask"), { startImmediately: true })
@@ -676,10 +678,10 @@ describe("a question", () => {
   )
 })
 
-describe("a question", () => {
+describe("A question", () => {
   for (const version of everyVersion("2025-06-18")) {
     it.effect(
-      `goes to the client whose request asks, and to no other, in ${version}`,
+      `A question goes to the client whose request asks, and to no other, in ${version}`,
       () =>
         Effect.gen(function* () {
           const server = yield* serve({ features: form })
@@ -698,7 +700,7 @@ describe("a question", () => {
   }
 
   it.effect(
-    "by URL has an id of its own unless it is given one, in 2025-11-25",
+    "A question by URL has an id of its own unless the handler gives one, in 2025-11-25",
     () =>
       Effect.gen(function* () {
         const pages = asking(

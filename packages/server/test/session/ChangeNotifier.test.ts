@@ -3,25 +3,27 @@ import { ChangeNotifier } from "@effect-mcp/server/internal/ChangeNotifier"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit } from "effect"
 
-describe("a change notifier", () => {
+describe("A change notifier", () => {
   for (const writable of [true, false]) {
-    it.effect(`whose wire ${writable ? "has" : "has no"} room leaves what it throws to a fiber of its owner`, () =>
-      Effect.gen(function* () {
-        const told = yield* Deferred.make<Effect.Effect<void>>()
-        const notifier = new ChangeNotifier({
-          writable: () => writable,
-          ready: Effect.void,
-          fork: (effect) => Deferred.doneUnsafe(told, Exit.succeed(effect)),
-          sendList: () => {
-            throw new Error("broken")
-          },
-          sendUpdate: () => {}
+    it.effect(
+      `A change notifier whose wire ${writable ? "has" : "has no"} room leaves what it throws to a fiber of its owner`,
+      () =>
+        Effect.gen(function* () {
+          const told = yield* Deferred.make<Effect.Effect<void>>()
+          const notifier = new ChangeNotifier({
+            writable: () => writable,
+            ready: Effect.void,
+            fork: (effect) => Deferred.doneUnsafe(told, Exit.succeed(effect)),
+            sendList: () => {
+              throw new Error("broken")
+            },
+            sendUpdate: () => {}
+          })
+          notifier.open()
+          notifier.listChanged("tools")
+          const exit = yield* Effect.exit(yield* Deferred.await(told))
+          assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
         })
-        notifier.open()
-        notifier.listChanged("tools")
-        const exit = yield* Effect.exit(yield* Deferred.await(told))
-        assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
-      })
     )
   }
 })

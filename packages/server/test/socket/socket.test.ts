@@ -118,7 +118,7 @@ for (const [name, where] of endpoints) {
       verifies("transport.custom.preserves-protocol")
     )
 
-    it.live("a connection that breaks, or talks nonsense, ends its own session only", () =>
+    it.live(`A connection over ${name} that breaks, or sends invalid lines, ends its own session only`, () =>
       Effect.gen(function* () {
         finalized.length = 0
         const { server, target } = yield* listening
@@ -144,7 +144,7 @@ for (const [name, where] of endpoints) {
       })
     )
 
-    it.live("a client that only hangs up its own side still gets its answers", () =>
+    it.live(`A client over ${name} that only hangs up its own side still gets its answers`, () =>
       Effect.gen(function* () {
         const { target } = yield* listening
         const one = yield* dial({ ...target, allowHalfOpen: true })
@@ -155,7 +155,7 @@ for (const [name, where] of endpoints) {
       })
     )
 
-    it.live("an interrupted listener answers what is in flight, ends every connection, and is gone", () =>
+    it.live(`An interrupted listener over ${name} answers requests in flight, ends every connection, and is gone`, () =>
       Effect.gen(function* () {
         const { server, serving, target } = yield* listening
         const [one, two] = [yield* dial(target), yield* dial(target)]

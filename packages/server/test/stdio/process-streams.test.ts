@@ -107,9 +107,9 @@ const Conversation = Schema.Struct({
   cuts: Schema.Array(Schema.Int)
 })
 
-describe("the streams of a process", () => {
+describe("The streams of a process", () => {
   it.effect(
-    "have the same conversations as through a stream and a sink, also where the transport is tapped or its stream replaced",
+    "The streams of a process have the conversations of a stream and a sink, also where the transport is tapped or replaced",
     () =>
       Effect.gen(function* () {
         const talk = Effect.fnUntraced(function* (
@@ -161,7 +161,7 @@ describe("the streams of a process", () => {
       }).pipe(provided)
   )
 
-  it.effect("say what is long as what is short, whatever it is written in", () =>
+  it.effect("The streams of a process write long texts as short ones, in any alphabet", () =>
     Effect.gen(function* () {
       const long = "x".repeat(20_000)
       for (const text of [long, `${long}é`, `é${long}`, `${long}😀${long}`, "é".repeat(20_000), "😀€".repeat(20_000)]) {
@@ -179,36 +179,38 @@ describe("the streams of a process", () => {
     }).pipe(provided)
   )
 
-  it.effect("end a long line before the next one begins, however slowly stdout takes it", () =>
-    Effect.gen(function* () {
-      const { let1, session, stdin, writes } = yield* serve(ProcessStreams.bytes, output({ held: true }))
-      const texts = ["a", "b"].map((letter) => letter.repeat(20_000))
-      stdin.write([...handshake, ...texts.map((text, id) => call(id, { to: 0, text }))].map(line).join(""))
-      yield* ticks
-      session.peer.notify("last")
-      let count = -1
-      while (count !== writes.length) {
-        count = writes.length
-        let1()
+  it.effect(
+    "The streams of a process end a long line before the next line begins, however slowly stdout takes it",
+    () =>
+      Effect.gen(function* () {
+        const { let1, session, stdin, writes } = yield* serve(ProcessStreams.bytes, output({ held: true }))
+        const texts = ["a", "b"].map((letter) => letter.repeat(20_000))
+        stdin.write([...handshake, ...texts.map((text, id) => call(id, { to: 0, text }))].map(line).join(""))
         yield* ticks
-      }
-      assert.deepStrictEqual(
-        writes
-          .join("")
-          .split("\n")
-          .map((one: string) =>
-            one === "" ? one : (JSON.parse(one).result?.content?.[0].text ?? JSON.parse(one).method)
-          ),
-        [undefined, ...texts, "last", ""]
-      )
-    }).pipe(provided)
+        session.peer.notify("last")
+        let count = -1
+        while (count !== writes.length) {
+          count = writes.length
+          let1()
+          yield* ticks
+        }
+        assert.deepStrictEqual(
+          writes
+            .join("")
+            .split("\n")
+            .map((one: string) =>
+              one === "" ? one : (JSON.parse(one).result?.content?.[0].text ?? JSON.parse(one).method)
+            ),
+          [undefined, ...texts, "last", ""]
+        )
+      }).pipe(provided)
   )
 
   for (const [name, bytes] of [
-    ["by their callbacks", ProcessStreams.bytes],
+    ["by callbacks", ProcessStreams.bytes],
     ["through a stream and a sink", generic]
   ] as const) {
-    it.effect(`${name}: a full stdout is waited for, in order, and what waits is bounded`, () =>
+    it.effect(`A full stdout that is written ${name} is waited for, in order, and waiting messages are bounded`, () =>
       Effect.gen(function* () {
         const { let1, scope, session, stdin, writes } = yield* serve(bytes, output({ held: true, highWaterMark: 1 }), {
           highWater: 1000
@@ -240,7 +242,7 @@ describe("the streams of a process", () => {
     )
 
     it.effect(
-      `${name}: an error of stdout ends the conversation with it, once it is written and once it is closed`,
+      `An error of stdout that is written ${name} ends the conversation with that error, also once stdout is closed`,
       () =>
         Effect.gen(function* () {
           for (const closed of [false, true]) {
@@ -258,72 +260,74 @@ describe("the streams of a process", () => {
         }).pipe(provided)
     )
 
-    it.effect(`${name}: an error of stdin ends the conversation with it, and so does its sudden end`, () =>
-      Effect.gen(function* () {
-        for (const cause of [new Error("EIO"), undefined]) {
-          const server = yield* serve(bytes)
-          server.stdin.destroy(cause)
-          yield* ticks
-          const exit = yield* Fiber.await(server.closed)
-          assert.strictEqual(reasonOf(exit), "Read")
-        }
-      }).pipe(provided)
-    )
-
     it.effect(
-      `${name}: what is queued when the scope closes is written first, and nothing is listened to afterwards`,
+      `An error of stdin that is read ${name} ends the conversation with that error, and so does its sudden end`,
       () =>
         Effect.gen(function* () {
-          const { let1, scope, session, stdin, stream, writes } = yield* serve(
-            bytes,
-            output({ held: true, highWaterMark: 1 })
-          )
-          session.peer.notify("a")
-          yield* ticks
-          session.peer.notify("b")
-          const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
-          yield* ticks
-          let1()
-          yield* ticks
-          yield* quiesce
-          let1()
-          yield* ticks
-          yield* Fiber.join(closing)
-          assert.deepStrictEqual(
-            writes.map((text: string) => JSON.parse(text).method),
-            ["a", "b"]
-          )
-          for (const event of ["data", "readable"]) assert.strictEqual(stdin.listenerCount(event), 0)
-          for (const event of ["drain", "error"]) assert.strictEqual(stream.listenerCount(event), 0)
+          for (const cause of [new Error("EIO"), undefined]) {
+            const server = yield* serve(bytes)
+            server.stdin.destroy(cause)
+            yield* ticks
+            const exit = yield* Fiber.await(server.closed)
+            assert.strictEqual(reasonOf(exit), "Read")
+          }
         }).pipe(provided)
+    )
+
+    it.effect(`Queued messages that are written ${name} leave before the scope closes, and no listener is left`, () =>
+      Effect.gen(function* () {
+        const { let1, scope, session, stdin, stream, writes } = yield* serve(
+          bytes,
+          output({ held: true, highWaterMark: 1 })
+        )
+        session.peer.notify("a")
+        yield* ticks
+        session.peer.notify("b")
+        const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+        yield* ticks
+        let1()
+        yield* ticks
+        yield* quiesce
+        let1()
+        yield* ticks
+        yield* Fiber.join(closing)
+        assert.deepStrictEqual(
+          writes.map((text: string) => JSON.parse(text).method),
+          ["a", "b"]
+        )
+        for (const event of ["data", "readable"]) assert.strictEqual(stdin.listenerCount(event), 0)
+        for (const event of ["drain", "error"]) assert.strictEqual(stream.listenerCount(event), 0)
+      }).pipe(provided)
     )
   }
 
-  it.effect("are read although an earlier reader paused them, and as text where the process set an encoding", () =>
-    Effect.gen(function* () {
-      for (const before of [
-        (stdin: PassThrough) => stdin.pause(),
-        (stdin: PassThrough) => stdin.setEncoding("utf8"),
-        // The state in which an earlier reader leaves the stream.
-        (stdin: PassThrough) =>
-          stdin
-            .on("data", () => {})
-            .removeAllListeners("data")
-            .pause()
-      ]) {
-        const { session, stdin, writes } = yield* serve((stdin, stdout) => {
-          before(stdin)
-          return ProcessStreams.bytes(stdin, stdout)
-        })
-        stdin.write([...handshake, call(1, { to: 0, text: "é" })].map(line).join(""))
-        yield* ticks
-        assert.include(writes.join(""), '"text":"é"')
-        assert.strictEqual(session.peer.outstanding(), 0)
-      }
-    }).pipe(provided)
+  it.effect(
+    "The streams of a process are read although an earlier reader paused them, and as text where an encoding is set",
+    () =>
+      Effect.gen(function* () {
+        for (const before of [
+          (stdin: PassThrough) => stdin.pause(),
+          (stdin: PassThrough) => stdin.setEncoding("utf8"),
+          // The state in which an earlier reader leaves the stream.
+          (stdin: PassThrough) =>
+            stdin
+              .on("data", () => {})
+              .removeAllListeners("data")
+              .pause()
+        ]) {
+          const { session, stdin, writes } = yield* serve((stdin, stdout) => {
+            before(stdin)
+            return ProcessStreams.bytes(stdin, stdout)
+          })
+          stdin.write([...handshake, call(1, { to: 0, text: "é" })].map(line).join(""))
+          yield* ticks
+          assert.include(writes.join(""), '"text":"é"')
+          assert.strictEqual(session.peer.outstanding(), 0)
+        }
+      }).pipe(provided)
   )
 
-  it.effect("that were destroyed before end the conversation at once", () =>
+  it.effect("The streams of a process that were destroyed before end the conversation at once", () =>
     Effect.gen(function* () {
       const { closed } = yield* serve((stdin, stdout) => {
         stdin.destroy()
@@ -334,7 +338,7 @@ describe("the streams of a process", () => {
     }).pipe(provided)
   )
 
-  it.effect("are left when what stdout holds has been written, and hear of it when it was not", () =>
+  it.effect("The streams of a process are left when stdout has written its buffer, or has failed to write it", () =>
     Effect.gen(function* () {
       for (const error of [undefined, new Error("EPIPE")]) {
         const { let1, scope, session, stream } = yield* serve(ProcessStreams.bytes, output({ held: true }))
@@ -353,7 +357,7 @@ describe("the streams of a process", () => {
     }).pipe(provided)
   )
 
-  it.effect("leave handlers in what AsyncLocalStorage held around the program", () =>
+  it.effect("The streams of a process leave handlers in what AsyncLocalStorage held around the program", () =>
     Effect.gen(function* () {
       const storage = new AsyncLocalStorage<string>()
       const where = Tools.layer(Tool.make("where", { description: "", input: {} }), () =>

@@ -73,9 +73,9 @@ const start = Effect.fnUntraced(function* (
   }
 })
 
-describe("framing", () => {
+describe("Framing", () => {
   it.effect(
-    "is one message per line, in UTF-8, whatever strings hold and however bytes arrive",
+    "Framing is one message per line, in UTF-8, whatever strings hold and however bytes arrive",
     () =>
       Effect.gen(function* () {
         const server = yield* start(echo)
@@ -99,31 +99,33 @@ describe("framing", () => {
     verifies("stdio.framing.newline", "transport.encoding.utf-8", "json-rpc.message.conformant")
   )
 
-  it.effect("answers a line that is no JSON with -32700, one that is no message with -32600, and continues", () =>
-    Effect.gen(function* () {
-      const server = yield* start(echo)
-      yield* server.feed(...handshake.map(line))
-      yield* server.feed(
-        "{nonsense\n",
-        "null\n",
-        "[]\n",
-        new Uint8Array([0xff, 0xfe, 10]),
-        line({ jsonrpc: "2.0", id: 9, method: 5 }),
-        line(call(1, "echo", { text: "still here" }))
-      )
-      const sent = server.sent().slice(1)
-      assert.deepStrictEqual(
-        sent.map((message) => message.error?.code),
-        [-32700, -32600, -32600, -32700, -32600, undefined]
-      )
-      assert.deepStrictEqual(
-        sent.map((message) => message.id),
-        [undefined, undefined, undefined, undefined, 9, 1]
-      )
-    })
+  it.effect(
+    "A line that is no JSON is answered by -32700, one that is no message by -32600, and later lines are read",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* start(echo)
+        yield* server.feed(...handshake.map(line))
+        yield* server.feed(
+          "{nonsense\n",
+          "null\n",
+          "[]\n",
+          new Uint8Array([0xff, 0xfe, 10]),
+          line({ jsonrpc: "2.0", id: 9, method: 5 }),
+          line(call(1, "echo", { text: "still here" }))
+        )
+        const sent = server.sent().slice(1)
+        assert.deepStrictEqual(
+          sent.map((message) => message.error?.code),
+          [-32700, -32600, -32600, -32700, -32600, undefined]
+        )
+        assert.deepStrictEqual(
+          sent.map((message) => message.id),
+          [undefined, undefined, undefined, undefined, 9, 1]
+        )
+      })
   )
 
-  it.effect("answers a line that is too long to its request, and reads the next", () =>
+  it.effect("A line that is too long is answered to its request, and the next line is read", () =>
     Effect.gen(function* () {
       const server = yield* start(echo, { maxMessageBytes: 500 })
       yield* server.feed(...handshake.map(line))
@@ -137,9 +139,9 @@ describe("framing", () => {
   )
 })
 
-describe("stdout", () => {
+describe("Stdout", () => {
   it.effect(
-    "carries nothing else while it is served; what is printed there goes to stderr, and is free afterwards",
+    "Stdout carries messages only while the server runs; stray output goes to stderr, and stdout is free afterwards",
     () =>
       Effect.gen(function* () {
         const original = process.stdout.write
@@ -180,7 +182,7 @@ describe("stdout", () => {
     verifies("stdio.stdout.only-messages")
   )
 
-  it.effect("that breaks ends the server with an error", () =>
+  it.effect("A stdout that breaks ends the server with an error", () =>
     Effect.gen(function* () {
       const broken = PlatformError.systemError({ _tag: "BadResource", module: "Stdio", method: "write" })
       const server = yield* start(echo, {}, Sink.fail(broken))
@@ -193,7 +195,7 @@ describe("stdout", () => {
   )
 })
 
-describe("the end of stdin", () => {
+describe("The end of stdin", () => {
   const slow = Effect.gen(function* () {
     const started = yield* Latch.make()
     const go = yield* Deferred.make<string>()
@@ -207,7 +209,7 @@ describe("the end of stdin", () => {
   })
 
   it.effect(
-    "ends the server; what is in flight may finish within the grace",
+    "The end of stdin ends the server; requests in flight may finish within the grace",
     () =>
       Effect.gen(function* () {
         const { features, go, interrupted, started } = yield* slow
@@ -224,7 +226,7 @@ describe("the end of stdin", () => {
     verifies("lifecycle.shutdown.stdio-close-stdin")
   )
 
-  it.effect("interrupts what takes longer, with an answer", () =>
+  it.effect("The end of stdin interrupts requests that outlast the grace, with an answer", () =>
     Effect.gen(function* () {
       const { features, interrupted, started } = yield* slow
       const server = yield* start(features, { grace: "3 seconds" })
@@ -240,7 +242,7 @@ describe("the end of stdin", () => {
     })
   )
 
-  it.effect("that is a failure ends the server with an error", () =>
+  it.effect("A failure of stdin ends the server with an error", () =>
     Effect.gen(function* () {
       const server = yield* start(echo)
       yield* server.fail(PlatformError.systemError({ _tag: "BadResource", module: "Stdio", method: "read" }))
@@ -248,7 +250,7 @@ describe("the end of stdin", () => {
     })
   )
 
-  it.effect("without any message before it is an end like any other", () =>
+  it.effect("The end of stdin before any message ends the server without an error", () =>
     Effect.gen(function* () {
       const server = yield* start(echo)
       yield* server.end
@@ -295,9 +297,9 @@ const run = (args: ReadonlyArray<string>) =>
 describe.each([
   ["of its own streams", []],
   ["of a Stdio", ["--service"]]
-] as const)("a server as a process, %s,", (_name, args) => {
+] as const)("A server as a process, %s,", (_name, args) => {
   it.live(
-    "keeps stray output and logs off stdout, and ends with stdin",
+    "A server as a process keeps stray output and logs off stdout, and ends with stdin",
     () =>
       Effect.gen(function* () {
         const server = yield* run(args)
@@ -319,7 +321,7 @@ describe.each([
     verifies("stdio.stdout.only-messages")
   )
 
-  it.live("ends with an error when its stdout is closed by the reader", () =>
+  it.live("A server as a process ends with an error when its stdout is closed by the reader", () =>
     Effect.gen(function* () {
       const server = yield* run(args)
       yield* server.send(...handshake, call(1, "stray"))
@@ -334,7 +336,7 @@ describe.each([
     })
   )
 
-  it.live("answers what is in flight before it ends on SIGTERM, and runs its finalizers", () =>
+  it.live("A server as a process answers requests in flight before it ends on SIGTERM, and runs its finalizers", () =>
     Effect.gen(function* () {
       const server = yield* run(args)
       yield* server.send(...handshake, call(1, "hang"))

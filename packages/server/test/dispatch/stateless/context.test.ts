@@ -58,7 +58,7 @@ const requests: ReadonlyArray<readonly [method: string, params: object]> = [
 ]
 
 it.effect(
-  "the clientInfo of a request changes nothing (2026-07-28)",
+  "The clientInfo of a request changes nothing (2026-07-28)",
   () =>
     Effect.gen(function* () {
       const client = yield* open(features)
@@ -74,7 +74,7 @@ it.effect(
 )
 
 it.effect(
-  "the wire carries requests one way, answers and notifications the other, with all their metadata (2026-07-28)",
+  "The wire carries requests one way, answers and notifications the other, with all their metadata (2026-07-28)",
   () =>
     Effect.gen(function* () {
       const asks = Tools.layer(Tool.make("asks", { description: "" }), () =>
@@ -111,7 +111,7 @@ it.effect(
   )
 )
 
-describe("what a request declares", () => {
+describe("The declarations of a request", () => {
   const broken: ReadonlyArray<readonly [why: string, meta: object]> = [
     ["no capabilities", { [Meta.clientCapabilities]: undefined }],
     ["capabilities that are no object", { [Meta.clientCapabilities]: true }],
@@ -127,7 +127,7 @@ describe("what a request declares", () => {
   ]
   for (const [why, meta] of broken) {
     it.effect(
-      `is refused with -32602 when it has ${why} (2026-07-28)`,
+      `A request is refused with -32602 when its declarations have ${why} (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(features)
@@ -143,7 +143,7 @@ describe("what a request declares", () => {
     )
   }
 
-  it.effect(`needs no client info (2026-07-28)`, () =>
+  it.effect("A request needs no client info (2026-07-28)", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       const result = yield* client.call("whoami", {}, { [Meta.clientInfo]: undefined })
@@ -156,7 +156,7 @@ describe("what a request declares", () => {
   )
 
   it.effect(
-    "counts for this request only (2026-07-28)",
+    "A declaration counts for its own request only (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const asks = Tools.layer(Tool.make("asks", { description: "" }), () =>
@@ -183,7 +183,7 @@ describe("what a request declares", () => {
   )
 
   it.effect(
-    "may come over any connection, in any order (2026-07-28)",
+    "A request and its next round may come over any connections (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const asks = Tools.layer(Tool.make("asks", { description: "" }), () =>
@@ -206,10 +206,10 @@ describe("what a request declares", () => {
   )
 })
 
-describe("a version", () => {
+describe("A version", () => {
   for (const requested of ["1900-01-01", "2025-11-25", "2024-11-05", "", "2026-07-28 "]) {
     it.effect(
-      `${JSON.stringify(requested)} in _meta is answered -32022 with what is spoken (2026-07-28)`,
+      `The version ${JSON.stringify(requested)} in _meta is answered -32022 with what is spoken (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(features)
@@ -226,7 +226,7 @@ describe("a version", () => {
     )
   }
 
-  it.effect("that the server was told not to speak is not spoken", () =>
+  it.effect("A version that the options of the server leave out is not spoken", () =>
     Effect.gen(function* () {
       const client = yield* open(features, {}, { revisions: ["2025-11-25"] })
       const error = yield* client.refused("server/discover")
@@ -236,7 +236,7 @@ describe("a version", () => {
   )
 
   it.effect(
-    "of the stateless era only: initialize is refused and told what is spoken (2026-07-28)",
+    "A server of the stateless era only refuses initialize and names what is spoken (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features, revisions: ["2026-07-28"] })
@@ -252,7 +252,7 @@ describe("a version", () => {
   )
 
   it.effect(
-    "of the stateless era only: a request that says nothing of itself is malformed (2026-07-28)",
+    "A server of the stateless era only refuses a request without declarations as malformed (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features, revisions: ["2026-07-28"] })
@@ -266,10 +266,10 @@ describe("a version", () => {
   )
 })
 
-describe("every answer", () => {
+describe("Every answer", () => {
   for (const [method, params] of requests) {
     it.effect(
-      `to ${method} ${JSON.stringify(params)} carries its type and the name of the server (2026-07-28)`,
+      `An answer to ${method} ${JSON.stringify(params)} carries its type and the name of the server (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(features, {}, { title: "Test server" })
@@ -285,7 +285,7 @@ describe("every answer", () => {
     )
   }
 
-  it.effect("keeps what a handler put into _meta", () =>
+  it.effect("An answer keeps what a handler put into _meta", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Tools.layer(Tool.make("meta", { description: "" }), () =>
@@ -299,7 +299,7 @@ describe("every answer", () => {
   )
 })
 
-describe("errors", () => {
+describe("Errors", () => {
   // The last defined ones would not be meant as the specification means them.
   const codes = [-32000, -32001, -32002, -32019, -32023, -32042, -32050, -32099, -32020, -32021, -32022]
   const failing = Layer.mergeAll(
@@ -315,7 +315,7 @@ describe("errors", () => {
     )
   )
   it.effect(
-    "never have a code of older revisions, nor one the specification keeps, whatever a handler fails with (2026-07-28)",
+    "Errors never have a code of older revisions, nor a reserved code, whatever a handler fails with (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(failing)
@@ -341,7 +341,7 @@ describe("errors", () => {
     )
   )
 
-  it.effect("of a handler with a code of its own pass as they are", () =>
+  it.effect("Errors of a handler with a code of its own pass unchanged", () =>
     Effect.gen(function* () {
       const client = yield* open(failing)
       for (const code of [1, -1, -31999, -32100, 42_000]) {
@@ -352,7 +352,7 @@ describe("errors", () => {
   )
 
   it.effect(
-    "about unknown things are -32602 (2026-07-28)",
+    "Errors about unknown things are -32602 (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(features)
@@ -368,7 +368,7 @@ describe("errors", () => {
     verifies("resources.read.unknown", "resources.read.not-empty", "tools.call.unknown-tool")
   )
 
-  it.effect("about missing resources that a handler looked for are -32602, too", () =>
+  it.effect("Errors about missing resources that a handler looked for are -32602, too", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Resources.layerTemplate({ uriTemplate: "dish://{name}", name: "dish" }, ({ name }) =>
@@ -390,7 +390,7 @@ describe("errors", () => {
     "toString",
     "__proto__"
   ]
-  it.effect("answer -32601 to what this era no longer has, or never had", () =>
+  it.effect("The error to a method that 2026-07-28 removed or never had is -32601", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       for (const method of removed) {
@@ -400,7 +400,7 @@ describe("errors", () => {
     })
   )
 
-  it.effect("answer -32601 to the lists of what the server does not have", () =>
+  it.effect("The error to the lists of features that the server lacks is -32601", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       for (const method of ["prompts/list", "resources/list", "resources/read", "completion/complete"]) {
@@ -410,7 +410,7 @@ describe("errors", () => {
     })
   )
 
-  it.effect("tell a client nothing of what went wrong inside", () =>
+  it.effect("An error tells a client nothing of the defect inside", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Tools.layer(Tool.make("dies", { description: "" }), () => Effect.die(new Error("secret")))
@@ -424,7 +424,7 @@ describe("errors", () => {
 
 type Asking = Elicitation.Elicitation | Sampling.Sampling | Roots.Roots
 
-describe("a capability that is missing", () => {
+describe("A capability that is missing", () => {
   const url = { message: "Pay", url: "https://example.com/", elicitationId: "1" }
   const messages = [{ role: "user", content: { type: "text", text: "?" } }] as const
   const questions = {
@@ -465,7 +465,7 @@ describe("a capability that is missing", () => {
       Resources.layer({ uri: "ask://it", name: "ask" }, Effect.as(question, "asked"))
     )
     it.effect(
-      `to ask (${name}) is answered -32021 with what would have to be declared, unless the handler does without (2026-07-28)`,
+      `A missing capability to ask (${name}) is answered -32021 with what to declare, unless the handler does without (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(asking, { capabilities: lacking[name] })
@@ -487,7 +487,7 @@ describe("a capability that is missing", () => {
 
 describe("server/discover", () => {
   it.effect(
-    "tells versions, capabilities and instructions (2026-07-28)",
+    "server/discover answers with versions, capabilities and instructions (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(
@@ -520,7 +520,7 @@ describe("server/discover", () => {
     verifies("discover.implemented", "discover.result.lists")
   )
 
-  it.effect("is nothing to a stateful session", () =>
+  it.effect("server/discover and subscriptions/listen are unknown methods in a stateful session", () =>
     Effect.gen(function* () {
       const client = yield* session(features)
       assert.strictEqual((yield* client.refused("server/discover")).code, McpError.MethodNotFound)
@@ -532,14 +532,14 @@ describe("server/discover", () => {
   )
 })
 
-describe("logging and progress", () => {
+describe("Logging and progress", () => {
   const reports = Tools.layer(Tool.make("reports", { description: "" }), () =>
     Effect.gen(function* () {
       for (const progress of [1, 3, 2, 3, 4]) yield* Progress.report(progress, { total: 4, message: `${progress}` })
       return "done"
     })
   )
-  it.effect("are reported by the token of the request, ever more, and not without one", () =>
+  it.effect("Progress is reported by the token of the request, ever more, and not without a token", () =>
     Effect.gen(function* () {
       const client = yield* open(reports)
       yield* client.call("reports")
@@ -570,7 +570,7 @@ describe("logging and progress", () => {
   const texts = (notes: ReadonlyArray<any>) => notes.map(({ params }) => params.level)
 
   it.effect(
-    "are silent unless the request asks for a level (2026-07-28)",
+    "Log messages are silent unless the request asks for a level (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: logs })
@@ -587,7 +587,7 @@ describe("logging and progress", () => {
   )
 
   it.effect(
-    "give a request its own level, before its answer (2026-07-28)",
+    "The log level of a request is its own, and its messages come before its answer (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(logs)
@@ -607,7 +607,7 @@ describe("logging and progress", () => {
   )
 
   it.effect(
-    "end with the request, whatever it leaves running (2026-07-28)",
+    "Log messages and progress end with the request, whatever the request leaves running (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const answered = yield* Deferred.make<void>()
@@ -633,8 +633,8 @@ describe("logging and progress", () => {
   )
 })
 
-describe("middleware", () => {
-  it.effect("sees the requests of this era", () =>
+describe("Middleware", () => {
+  it.effect("Middleware sees the requests of 2026-07-28", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const audit = Middleware.layer(({ method }, next) =>
@@ -653,7 +653,7 @@ describe("middleware", () => {
   )
 
   it.effect(
-    "that asks around a request without questions fails typed, and that request never asks (2026-07-28)",
+    "Middleware that asks around a request without questions fails typed, and that request never asks (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const nosy = Middleware.layer((_request, next) =>

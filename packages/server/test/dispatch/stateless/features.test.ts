@@ -17,9 +17,9 @@ const template = Resources.layerTemplate({ uriTemplate: "t://{x}", name: "t" }, 
 const lists = ["tools/list", "prompts/list", "resources/list", "resources/templates/list", "server/discover"] as const
 const read = (uri: string) => ["resources/read", { uri }] as const
 
-describe("caching hints", () => {
+describe("Caching hints", () => {
   it.effect(
-    "are on every list, on discovery and on every read: stale at once and private by default (2026-07-28)",
+    "Caching hints are on every list, on discovery and on every read: stale at once and private by default (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(Layer.mergeAll(tool("a"), prompt, resource(), template))
@@ -42,7 +42,7 @@ describe("caching hints", () => {
     verifies("caching.hints.included", "caching.ttl.not-negative")
   )
 
-  it.effect("are set by one option per list", () =>
+  it.effect("Caching hints are set by one option per list", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Layer.mergeAll(tool("a"), prompt, resource(), template),
@@ -71,7 +71,7 @@ describe("caching hints", () => {
     })
   )
 
-  it.effect("are set by one option per resource or template, or by what a read gives", () =>
+  it.effect("Caching hints are set by one option per resource or template, or by what a read gives", () =>
     Effect.gen(function* () {
       const cache = { timeToLive: "7 millis", scope: "public" } as const
       const own = Resources.layer(
@@ -87,7 +87,7 @@ describe("caching hints", () => {
   )
 
   it.effect(
-    "have one scope on all pages of a list (2026-07-28)",
+    "Caching hints have one scope on all pages of a list (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(
@@ -111,75 +111,79 @@ describe("caching hints", () => {
     verifies("caching.pages.same-scope")
   )
 
-  it.effect("are private where an entry is visible to some callers only, whatever the option says (2026-07-28)", () =>
-    Effect.gen(function* () {
-      const cache = { timeToLive: 1000, scope: "public" } as const
-      const caching = { tools: cache, prompts: cache, resources: cache, resourceTemplates: cache }
-      const visible = () => true
-      const restricted = Layer.mergeAll(
-        tool("open"),
-        Tools.layer(Tool.make("secret", { description: "" }), () => Effect.succeed("x"), { visible }),
-        Prompts.layer(Prompt.make("secret"), () => Effect.succeed("x"), { visible }),
-        resource({ visible, cache }),
-        Resources.layerTemplate({ uriTemplate: "secret://{id}", name: "secret", visible, cache }, () =>
-          Effect.succeed("x")
+  it.effect(
+    "Caching hints are private where an entry is visible to some callers only, whatever the option says (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const cache = { timeToLive: 1000, scope: "public" } as const
+        const caching = { tools: cache, prompts: cache, resources: cache, resourceTemplates: cache }
+        const visible = () => true
+        const restricted = Layer.mergeAll(
+          tool("open"),
+          Tools.layer(Tool.make("secret", { description: "" }), () => Effect.succeed("x"), { visible }),
+          Prompts.layer(Prompt.make("secret"), () => Effect.succeed("x"), { visible }),
+          resource({ visible, cache }),
+          Resources.layerTemplate({ uriTemplate: "secret://{id}", name: "secret", visible, cache }, () =>
+            Effect.succeed("x")
+          )
         )
-      )
-      const client = yield* open(restricted, {}, { caching })
-      for (const [method, params] of [
-        ["tools/list", {}],
-        ["prompts/list", {}],
-        ["resources/list", {}],
-        ["resources/templates/list", {}],
-        read("a://b"),
-        read("secret://1")
-      ] as const) {
-        assert.deepInclude(yield* client.request(method, params), { ttlMs: 1000, cacheScope: "private" }, method)
-      }
-    })
+        const client = yield* open(restricted, {}, { caching })
+        for (const [method, params] of [
+          ["tools/list", {}],
+          ["prompts/list", {}],
+          ["resources/list", {}],
+          ["resources/templates/list", {}],
+          read("a://b"),
+          read("secret://1")
+        ] as const) {
+          assert.deepInclude(yield* client.request(method, params), { ttlMs: 1000, cacheScope: "private" }, method)
+        }
+      })
   )
 
-  it.effect("are private where a mounted source or a template lists, which may read the caller (2026-07-28)", () =>
-    Effect.gen(function* () {
-      const cache = { timeToLive: 1000, scope: "public" } as const
-      const caching = { tools: cache, prompts: cache, resources: cache, resourceTemplates: cache }
-      const adminOnly = <A>(item: A) =>
-        Effect.map(Principal.Principal, ({ subject }) => (subject === "admin" ? [item] : []))
-      const changes = Stream.never
-      const mounted = Layer.effectDiscard(
-        Effect.gen(function* () {
-          const tools = yield* Tools.ToolRegistry
-          const prompts = yield* Prompts.PromptRegistry
-          const resources = yield* Resources.ResourceRegistry
-          const wipe = { name: "wipe", inputSchema: { type: "object" as const } }
-          yield* tools.mount({ list: adminOnly(wipe), call: () => undefined, changes })
-          yield* prompts.mount({ list: adminOnly({ name: "wipe" }), get: () => undefined, changes })
-          yield* resources.mount({
-            list: adminOnly({ uri: "a://wipe", name: "wipe" }),
-            templates: adminOnly({ uriTemplate: "a://{wipe}", name: "wipe" }),
-            read: () => undefined,
-            watch: () => undefined,
-            matches: () => false,
-            changes
+  it.effect(
+    "Caching hints are private where a mounted source or a template lists, which may read the caller (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const cache = { timeToLive: 1000, scope: "public" } as const
+        const caching = { tools: cache, prompts: cache, resources: cache, resourceTemplates: cache }
+        const adminOnly = <A>(item: A) =>
+          Effect.map(Principal.Principal, ({ subject }) => (subject === "admin" ? [item] : []))
+        const changes = Stream.never
+        const mounted = Layer.effectDiscard(
+          Effect.gen(function* () {
+            const tools = yield* Tools.ToolRegistry
+            const prompts = yield* Prompts.PromptRegistry
+            const resources = yield* Resources.ResourceRegistry
+            const wipe = { name: "wipe", inputSchema: { type: "object" as const } }
+            yield* tools.mount({ list: adminOnly(wipe), call: () => undefined, changes })
+            yield* prompts.mount({ list: adminOnly({ name: "wipe" }), get: () => undefined, changes })
+            yield* resources.mount({
+              list: adminOnly({ uri: "a://wipe", name: "wipe" }),
+              templates: adminOnly({ uriTemplate: "a://{wipe}", name: "wipe" }),
+              read: () => undefined,
+              watch: () => undefined,
+              matches: () => false,
+              changes
+            })
           })
-        })
-      )
-      const ofSources = yield* open(mounted, {}, { caching })
-      const lists = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]
-      for (const method of lists) {
-        assert.deepInclude(yield* ofSources.request(method), { ttlMs: 1000, cacheScope: "private" }, method)
-      }
-      const members = Resources.layerTemplate(
-        { uriTemplate: "m://{id}", name: "m", list: adminOnly({ uri: "m://1", name: "m" }) },
-        () => Effect.succeed("x")
-      )
-      const ofMembers = yield* open(members, {}, { caching })
-      assert.deepInclude(yield* ofMembers.request("resources/list"), { cacheScope: "private" })
-      assert.deepInclude(yield* ofMembers.request("resources/templates/list"), { cacheScope: "public" })
-    })
+        )
+        const ofSources = yield* open(mounted, {}, { caching })
+        const lists = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]
+        for (const method of lists) {
+          assert.deepInclude(yield* ofSources.request(method), { ttlMs: 1000, cacheScope: "private" }, method)
+        }
+        const members = Resources.layerTemplate(
+          { uriTemplate: "m://{id}", name: "m", list: adminOnly({ uri: "m://1", name: "m" }) },
+          () => Effect.succeed("x")
+        )
+        const ofMembers = yield* open(members, {}, { caching })
+        assert.deepInclude(yield* ofMembers.request("resources/list"), { cacheScope: "private" })
+        assert.deepInclude(yield* ofMembers.request("resources/templates/list"), { cacheScope: "public" })
+      })
   )
 
-  it.effect("become private when an entry that only some callers see is registered (2026-07-28)", () =>
+  it.effect("Caching hints become private when an entry that only some callers see is registered (2026-07-28)", () =>
     Effect.gen(function* () {
       const registry = yield* Deferred.make<Context.Context<Tools.ToolRegistry>>()
       const registers = Layer.effectDiscard(
@@ -205,7 +209,7 @@ describe("caching hints", () => {
   )
 
   for (const version of versions()) {
-    it.effect(`are nothing to ${version}`, () =>
+    it.effect(`Caching hints are left out in ${version}`, () =>
       Effect.gen(function* () {
         const cache = { timeToLive: "7 millis", scope: "public" } as const
         const client = yield* session(
@@ -220,9 +224,9 @@ describe("caching hints", () => {
   }
 })
 
-describe("lists", () => {
+describe("Lists", () => {
   it.effect(
-    "have the same order and the same members over every connection, whatever else came by it (2026-07-28)",
+    "Lists have the same order and the same members over every connection, whatever requests came before (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: Layer.mergeAll(many(20), prompt, resource(), template) })
@@ -253,7 +257,7 @@ describe("lists", () => {
   )
 
   it.effect(
-    "have what the caller may see, whatever their scope says (2026-07-28)",
+    "Lists have what the caller may see, whatever their scope says (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const admin = (principal: Principal.Principal["Service"]) => principal.subject === "admin"
@@ -317,7 +321,7 @@ describe("lists", () => {
     verifies("caching.access.controlled", "caching.access.not-by-scope")
   )
 
-  it.effect("may be paged by a cursor that is the empty string only if the server gave it", () =>
+  it.effect("A list refuses a cursor that the server did not give, the empty string included", () =>
     Effect.gen(function* () {
       const client = yield* open(many(3), {}, { pageSize: 2 })
       for (const cursor of ["", "x", "e30"]) {
@@ -327,8 +331,8 @@ describe("lists", () => {
   )
 })
 
-describe("tool arguments", () => {
-  it.effect("that do not fit are a result that the model can read", () =>
+describe("Tool arguments", () => {
+  it.effect("Tool arguments that do not fit are a result that the model can read", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Tools.layer(Tool.make("add", { description: "", input: { n: Schema.Int } }), ({ n }) =>
@@ -347,12 +351,12 @@ describe("tool arguments", () => {
   )
 })
 
-describe("the schema of a tool", () => {
+describe("The schema of a tool", () => {
   const schema = (properties: object, rest: object = {}) => ({ type: "object", properties, ...rest })
   const header = (name: unknown, type = "string") => ({ type, "x-mcp-header": name })
   const made = (inputSchema: any) => () => Tool.raw("t", { description: "", inputSchema })
 
-  it.effect("may name headers for its arguments", () =>
+  it.effect("The schema of a tool may name headers for its arguments", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Tools.layer(Tool.raw("t", { description: "", inputSchema: schema({ a: header("Region") }) }), () =>
@@ -365,7 +369,7 @@ describe("the schema of a tool", () => {
   )
 
   it(
-    "is refused with headers that break a rule (2026-07-28)",
+    "The schema of a tool is refused with headers that break a rule (2026-07-28)",
     verifies(
       "tools.header.not-empty",
       "tools.header.token",
@@ -396,7 +400,7 @@ describe("the schema of a tool", () => {
   )
 
   it(
-    "is refused when it refers to the network, which nothing is fetched from (2026-07-28)",
+    "The schema of a tool is refused when it refers to the network, and is never fetched (2026-07-28)",
     verifies(
       "json-schema.ref.not-fetched",
       "json-schema.ref.opt-in",
@@ -422,7 +426,7 @@ describe("the schema of a tool", () => {
   )
 })
 
-describe("structured content", () => {
+describe("Structured content", () => {
   const values: ReadonlyArray<readonly [string, Schema.Codec<any, any>, unknown]> = [
     ["a string", Schema.String, "x"],
     ["a number", Schema.Finite, 1.5],
@@ -436,7 +440,7 @@ describe("structured content", () => {
       Tools.layer(Tool.make("value", { description: "", output }), () => Effect.succeed(value)),
       Tools.layer(Tool.make("object", { description: "", output: { a: Schema.Int } }), () => Effect.succeed({ a: 1 }))
     )
-    it.effect(`may be ${what} (2026-07-28)`, () =>
+    it.effect(`Structured content may be ${what} (2026-07-28)`, () =>
       Effect.gen(function* () {
         const client = yield* open(features)
         const { tools } = yield* client.request("tools/list")
@@ -447,7 +451,7 @@ describe("structured content", () => {
       })
     )
     for (const version of versions()) {
-      it.effect(`that is ${what} is text only in ${version}`, () =>
+      it.effect(`Structured content that is ${what} is text only in ${version}`, () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version })
           const { tools } = yield* client.request("tools/list")
@@ -465,56 +469,60 @@ describe("structured content", () => {
   }
 })
 
-describe("one server, both eras on one wire", () => {
-  it.effect("answers each request by its own _meta, in any order, before and after initialize", () =>
-    Effect.gen(function* () {
-      const server = yield* serve({ features: Layer.mergeAll(tool("a"), resource()) })
-      const wire = yield* connect(server, { handshake: false })
-      const client = modern(wire)
-      assert.strictEqual((yield* client.request("tools/list")).resultType, "complete")
-      assert.strictEqual((yield* wire.refused("tools/list")).code, -32600)
-      const initialized = yield* wire.request("initialize", {
-        protocolVersion: "2025-06-18",
-        capabilities: {},
-        clientInfo: { name: "old", version: "1" }
+describe("Both eras on one wire", () => {
+  it.effect(
+    "A server of both eras answers each request by its own _meta, in any order, before and after initialize",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* serve({ features: Layer.mergeAll(tool("a"), resource()) })
+        const wire = yield* connect(server, { handshake: false })
+        const client = modern(wire)
+        assert.strictEqual((yield* client.request("tools/list")).resultType, "complete")
+        assert.strictEqual((yield* wire.refused("tools/list")).code, -32600)
+        const initialized = yield* wire.request("initialize", {
+          protocolVersion: "2025-06-18",
+          capabilities: {},
+          clientInfo: { name: "old", version: "1" }
+        })
+        assert.strictEqual(initialized.protocolVersion, "2025-06-18")
+        yield* wire.notify("notifications/initialized")
+        const [old, fresh, pong, discovered] = yield* Effect.all(
+          [
+            wire.request("tools/list"),
+            client.request("tools/list"),
+            wire.request("ping"),
+            client.request("server/discover")
+          ],
+          { concurrency: "unbounded" }
+        )
+        assert.notProperty(old, "resultType")
+        assert.notProperty(old, "_meta")
+        assert.strictEqual(fresh.resultType, "complete")
+        assert.deepStrictEqual(pong, {})
+        assert.isDefined(discovered.supportedVersions)
+        assert.deepStrictEqual(
+          old.tools.map(({ name }: any) => name),
+          fresh.tools.map(({ name }: any) => name)
+        )
+        assert.strictEqual((yield* wire.refused("resources/read", { uri: "x://y" })).code, -32002)
+        assert.strictEqual((yield* client.refused("resources/read", { uri: "x://y" })).code, -32602)
       })
-      assert.strictEqual(initialized.protocolVersion, "2025-06-18")
-      yield* wire.notify("notifications/initialized")
-      const [old, fresh, pong, discovered] = yield* Effect.all(
-        [
-          wire.request("tools/list"),
-          client.request("tools/list"),
-          wire.request("ping"),
-          client.request("server/discover")
-        ],
-        { concurrency: "unbounded" }
-      )
-      assert.notProperty(old, "resultType")
-      assert.notProperty(old, "_meta")
-      assert.strictEqual(fresh.resultType, "complete")
-      assert.deepStrictEqual(pong, {})
-      assert.isDefined(discovered.supportedVersions)
-      assert.deepStrictEqual(
-        old.tools.map(({ name }: any) => name),
-        fresh.tools.map(({ name }: any) => name)
-      )
-      assert.strictEqual((yield* wire.refused("resources/read", { uri: "x://y" })).code, -32002)
-      assert.strictEqual((yield* client.refused("resources/read", { uri: "x://y" })).code, -32602)
-    })
   )
 
-  it.effect("never initializes to the stateless revision, whatever is asked for", () =>
-    Effect.gen(function* () {
-      for (const protocolVersion of ["2026-07-28", "2099-01-01"]) {
-        const client = yield* session(tool("a"), { handshake: false })
-        const clientInfo = { name: "raw", version: "0" }
-        const initialized = yield* client.request("initialize", { protocolVersion, capabilities: {}, clientInfo })
-        assert.strictEqual(initialized.protocolVersion, "2025-11-25")
-      }
-    })
+  it.effect(
+    "A server of both eras never initializes to the stateless revision, whatever version the client offers",
+    () =>
+      Effect.gen(function* () {
+        for (const protocolVersion of ["2026-07-28", "2099-01-01"]) {
+          const client = yield* session(tool("a"), { handshake: false })
+          const clientInfo = { name: "raw", version: "0" }
+          const initialized = yield* client.request("initialize", { protocolVersion, capabilities: {}, clientInfo })
+          assert.strictEqual(initialized.protocolVersion, "2025-11-25")
+        }
+      })
   )
 
-  it.effect("cancels the request that is meant, of either era, by its id", () =>
+  it.effect("A server of both eras cancels exactly the request with the id, of either era", () =>
     Effect.gen(function* () {
       const ended: Array<string> = []
       const waits = (name: string) =>

@@ -60,7 +60,7 @@ const registries = Effect.gen(function* () {
 
 describe("subscriptions/listen", () => {
   it.effect(
-    "acknowledges first what it will tell of, by the id of its request (2026-07-28)",
+    "A subscriptions/listen acknowledges first what is granted, by the id of its request (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features } = yield* watched
@@ -93,7 +93,7 @@ describe("subscriptions/listen", () => {
   )
 
   it.effect(
-    "tells only of what was asked for, each time with its id (2026-07-28)",
+    "A subscriptions/listen notifies only of what its filter names, each time with its id (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { change, features } = yield* watched
@@ -124,7 +124,7 @@ describe("subscriptions/listen", () => {
   )
 
   it.effect(
-    "A subscription to the list of resources hears of a resource that comes (2026-07-28)",
+    "A subscription to the list of resources is notified of a new resource (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features } = yield* watched
@@ -140,7 +140,7 @@ describe("subscriptions/listen", () => {
     verifies("resources.list-changed.sent")
   )
 
-  it.effect("tells of a burst once", () =>
+  it.effect("A subscriptions/listen is notified of a burst of changes once", () =>
     Effect.gen(function* () {
       const { add, layer } = yield* registries
       const client = yield* open(Layer.merge(layer, tool("a")))
@@ -152,7 +152,7 @@ describe("subscriptions/listen", () => {
     })
   )
 
-  it.effect("several may be open on one wire, with the same filter, and end one by one", () =>
+  it.effect("Several subscriptions/listen may be open on one wire, with the same filter, and end one by one", () =>
     Effect.gen(function* () {
       const { change, features, watchers } = yield* watched
       const client = yield* open(features("menu://today"))
@@ -170,7 +170,7 @@ describe("subscriptions/listen", () => {
   )
 
   it.effect(
-    "that the client cancels is not answered, and leaves nothing behind (2026-07-28)",
+    "A subscriptions/listen that the client cancels is not answered, and leaves nothing behind (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { change, features, watchers } = yield* watched
@@ -204,26 +204,28 @@ describe("subscriptions/listen", () => {
     return { client: modern(wire), close: Scope.close(serving, Exit.void) }
   })
 
-  it.effect("sends its result before the cancellation, however long middleware takes after it (2026-07-28)", () =>
-    Effect.gen(function* () {
-      const slow = Middleware.layer((request, next) =>
-        Effect.tap(next, () => (request.method === "subscriptions/listen" ? Effect.sleep("900 millis") : Effect.void))
-      )
-      const { client, close } = yield* ending(Layer.merge(tool("a"), slow))
-      const listening = yield* client.listen(all)
-      const closing = yield* Effect.forkChild(close, { startImmediately: true })
-      yield* quiesce
-      assert.strictEqual(listening.messages().length, 1)
-      yield* TestClock.adjust("900 millis")
-      yield* Fiber.join(closing)
-      yield* quiesce
-      const [, answer, cancelled] = listening.messages()
-      assert.strictEqual(answer.result.resultType, "complete")
-      assert.strictEqual(cancelled.method, "notifications/cancelled")
-    })
+  it.effect(
+    "A subscriptions/listen sends its result before the cancellation, however long middleware takes after it (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const slow = Middleware.layer((request, next) =>
+          Effect.tap(next, () => (request.method === "subscriptions/listen" ? Effect.sleep("900 millis") : Effect.void))
+        )
+        const { client, close } = yield* ending(Layer.merge(tool("a"), slow))
+        const listening = yield* client.listen(all)
+        const closing = yield* Effect.forkChild(close, { startImmediately: true })
+        yield* quiesce
+        assert.strictEqual(listening.messages().length, 1)
+        yield* TestClock.adjust("900 millis")
+        yield* Fiber.join(closing)
+        yield* quiesce
+        const [, answer, cancelled] = listening.messages()
+        assert.strictEqual(answer.result.resultType, "complete")
+        assert.strictEqual(cancelled.method, "notifications/cancelled")
+      })
   )
 
-  it.effect("holds up the end of its server for a second at most (2026-07-28)", () =>
+  it.effect("A subscriptions/listen holds up the end of its server for a second at most (2026-07-28)", () =>
     Effect.gen(function* () {
       const stuck = Middleware.layer((request, next) =>
         request.method === "subscriptions/listen" ? Effect.andThen(next, Effect.never) : next
@@ -239,7 +241,7 @@ describe("subscriptions/listen", () => {
   )
 
   it.effect(
-    "ends with a result, then a cancellation, when the server ends (2026-07-28)",
+    "A subscriptions/listen ends with a result, then a cancellation, when the server ends (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { client, close } = yield* ending(tool("a"))
@@ -270,25 +272,27 @@ describe("subscriptions/listen", () => {
     )
   )
 
-  it.effect("takes no permit: requests go on beside it, and a server that drains does not wait for it", () =>
-    Effect.gen(function* () {
-      const server = yield* serve({ features: tool("a"), limits: { inFlight: 1, pending: 3 }, drain: "1 minute" })
-      const serving = yield* Scope.make()
-      const wire = yield* connect(
-        { ...server, connect: (transport, options) => Scope.provide(server.connect(transport, options), serving) },
-        { handshake: false }
-      )
-      const client = modern(wire)
-      for (let i = 0; i < 3; i++) yield* client.listen(all)
-      assert.strictEqual((yield* client.call("a")).content[0].text, "a")
-      const tooMany = yield* client.refused("subscriptions/listen", { notifications: {} })
-      assert.strictEqual(tooMany.code, McpError.LimitExceeded)
-      // The clock does not move: this would hang if it waited.
-      yield* Scope.close(serving, Exit.void)
-    })
+  it.effect(
+    "A subscriptions/listen takes no permit: other requests run, and a server that drains does not wait for it",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* serve({ features: tool("a"), limits: { inFlight: 1, pending: 3 }, drain: "1 minute" })
+        const serving = yield* Scope.make()
+        const wire = yield* connect(
+          { ...server, connect: (transport, options) => Scope.provide(server.connect(transport, options), serving) },
+          { handshake: false }
+        )
+        const client = modern(wire)
+        for (let i = 0; i < 3; i++) yield* client.listen(all)
+        assert.strictEqual((yield* client.call("a")).content[0].text, "a")
+        const tooMany = yield* client.refused("subscriptions/listen", { notifications: {} })
+        assert.strictEqual(tooMany.code, McpError.LimitExceeded)
+        // The clock does not move: this would hang if it waited.
+        yield* Scope.close(serving, Exit.void)
+      })
   )
 
-  it.effect("grants at most 1024 resources, and says which", () =>
+  it.effect("A subscriptions/listen grants at most 1024 resources, and says which", () =>
     Effect.gen(function* () {
       const client = yield* open(
         Resources.layerTemplate(
@@ -305,7 +309,7 @@ describe("subscriptions/listen", () => {
     })
   )
 
-  it.effect("does not grant what the caller must not see", () =>
+  it.effect("A subscriptions/listen does not grant what the caller must not see", () =>
     Effect.gen(function* () {
       const { features } = yield* watched
       const hidden = features("secret://it", ({ subject }) => subject === "admin")
@@ -321,7 +325,7 @@ describe("subscriptions/listen", () => {
   )
 
   it.effect(
-    "acknowledges before it tells of what changed while it subscribed (2026-07-28)",
+    "A subscriptions/listen acknowledges before it notifies of changes during its start (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { resources } = yield* Features.build(
@@ -367,20 +371,22 @@ describe("subscriptions/listen", () => {
     verifies("subscriptions.acknowledged.nothing-before", "subscriptions.acknowledged.first")
   )
 
-  it.effect("misses no update after its acknowledgement, although the watcher takes its time to start", () =>
-    Effect.gen(function* () {
-      const started = yield* Deferred.make<void>()
-      const changes = Stream.unwrap(Effect.as(Deferred.succeed(started, undefined), Stream.make(1, 2, 3)))
-      const client = yield* open(Resources.layer({ uri: "a://b", name: "b" }, Effect.succeed("x"), changes))
-      const listening = yield* client.listen({ resourceSubscriptions: ["a://b"] })
-      yield* Deferred.await(started)
-      yield* quiesce
-      assert.strictEqual(listening.messages()[0].method, "notifications/subscriptions/acknowledged")
-      assert.strictEqual(listening.messages()[1].method, "notifications/resources/updated")
-    })
+  it.effect(
+    "A subscriptions/listen misses no update after its acknowledgement, although the watcher takes its time to start",
+    () =>
+      Effect.gen(function* () {
+        const started = yield* Deferred.make<void>()
+        const changes = Stream.unwrap(Effect.as(Deferred.succeed(started, undefined), Stream.make(1, 2, 3)))
+        const client = yield* open(Resources.layer({ uri: "a://b", name: "b" }, Effect.succeed("x"), changes))
+        const listening = yield* client.listen({ resourceSubscriptions: ["a://b"] })
+        yield* Deferred.await(started)
+        yield* quiesce
+        assert.strictEqual(listening.messages()[0].method, "notifications/subscriptions/acknowledged")
+        assert.strictEqual(listening.messages()[1].method, "notifications/resources/updated")
+      })
   )
 
-  it.effect("is removed from the notifiers of list changes when it ends, however it ends", () =>
+  it.effect("A subscriptions/listen is removed from the notifiers of list changes when it ends, however it ends", () =>
     Effect.gen(function* () {
       const { resources } = yield* Features.build(tool("a"))
       const { session } = yield* open(tool("a"))
@@ -416,7 +422,7 @@ describe("subscriptions/listen", () => {
     })
   )
 
-  it.effect("is refused without a filter", () =>
+  it.effect("A subscriptions/listen is refused without a filter", () =>
     Effect.gen(function* () {
       const client = yield* open(tool("a"))
       for (const notifications of [undefined, null, [], { toolsListChanged: "yes" }, { resourceSubscriptions: "a" }]) {
@@ -427,25 +433,27 @@ describe("subscriptions/listen", () => {
     })
   )
 
-  it.effect("and a stateful session on the same wire are told apart", () =>
-    Effect.gen(function* () {
-      const { change, features } = yield* watched
-      const { add, layer } = yield* registries
-      const server = yield* serve({ features: Layer.mergeAll(layer, tool("a"), features("menu://today")) })
-      const wire = yield* connect(server)
-      yield* wire.request("resources/subscribe", { uri: "menu://today" })
-      const listening = yield* modern(wire).listen({ ...all, resourceSubscriptions: ["menu://today"] })
-      yield* add(tool("b"))
-      yield* change
-      assert.strictEqual(listening.messages().length, 3)
-      // The session has its own, without an id.
-      const own = wire.received.filter(
-        ({ method, params }) => method?.startsWith("notifications/") && params?._meta === undefined
-      )
-      assert.deepStrictEqual(
-        own.map(({ method }) => method),
-        ["notifications/tools/list_changed", "notifications/resources/updated"]
-      )
-    })
+  it.effect(
+    "The notifications of a subscriptions/listen and of a stateful session on the same wire are told apart",
+    () =>
+      Effect.gen(function* () {
+        const { change, features } = yield* watched
+        const { add, layer } = yield* registries
+        const server = yield* serve({ features: Layer.mergeAll(layer, tool("a"), features("menu://today")) })
+        const wire = yield* connect(server)
+        yield* wire.request("resources/subscribe", { uri: "menu://today" })
+        const listening = yield* modern(wire).listen({ ...all, resourceSubscriptions: ["menu://today"] })
+        yield* add(tool("b"))
+        yield* change
+        assert.strictEqual(listening.messages().length, 3)
+        // The session has its own, without an id.
+        const own = wire.received.filter(
+          ({ method, params }) => method?.startsWith("notifications/") && params?._meta === undefined
+        )
+        assert.deepStrictEqual(
+          own.map(({ method }) => method),
+          ["notifications/tools/list_changed", "notifications/resources/updated"]
+        )
+      })
   )
 })

@@ -20,27 +20,29 @@ const answering = (seen: Array<string>) =>
 
 describe("A hook around inbound messages over HTTP", () => {
   for (const version of revisions) {
-    it.live(`sees all messages of a session, answers an unknown method and refuses by status (${version})`, () =>
-      Effect.gen(function* () {
-        const seen: Array<string> = []
-        const client = yield* open(Layer.merge(tool, answering(seen)))
-        const { call, request } = yield* openSession(client, version)
-        assert.strictEqual((yield* (yield* call("t")).json).result.content[0].text, "called")
-        assert.strictEqual((yield* (yield* request("acme/sum")).json).result.sum, 3)
-        const refused = yield* request("acme/refused")
-        assert.strictEqual(refused.status, 401)
-        assert.strictEqual(refused.headers["www-authenticate"], "Basic")
-        assert.strictEqual((yield* (yield* request("acme/other")).json).error.code, McpError.MethodNotFound)
-        assert.deepStrictEqual(
-          seen,
-          ["initialize", "notifications/initialized", "tools/call", "acme/sum", "acme/refused", "acme/other"].map(
-            (method) => `${method} in a session POST`
+    it.live(
+      `A hook around inbound messages over HTTP sees all messages of a session, answers an unknown method and refuses by status (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const seen: Array<string> = []
+          const client = yield* open(Layer.merge(tool, answering(seen)))
+          const { call, request } = yield* openSession(client, version)
+          assert.strictEqual((yield* (yield* call("t")).json).result.content[0].text, "called")
+          assert.strictEqual((yield* (yield* request("acme/sum")).json).result.sum, 3)
+          const refused = yield* request("acme/refused")
+          assert.strictEqual(refused.status, 401)
+          assert.strictEqual(refused.headers["www-authenticate"], "Basic")
+          assert.strictEqual((yield* (yield* request("acme/other")).json).error.code, McpError.MethodNotFound)
+          assert.deepStrictEqual(
+            seen,
+            ["initialize", "notifications/initialized", "tools/call", "acme/sum", "acme/refused", "acme/other"].map(
+              (method) => `${method} in a session POST`
+            )
           )
-        )
-      })
+        })
     )
 
-    it.live(`sees requests of an endpoint without sessions (${version})`, () =>
+    it.live(`A hook around inbound messages over HTTP sees requests of an endpoint without sessions (${version})`, () =>
       Effect.gen(function* () {
         const seen: Array<string> = []
         const { fetch } = yield* open(Layer.merge(tool, answering(seen)), { sessions: false })
@@ -53,7 +55,7 @@ describe("A hook around inbound messages over HTTP", () => {
       })
     )
 
-    it.live(`that refuses initialize refuses it by its status, and no session is open (${version})`, () =>
+    it.live(`A hook that refuses initialize refuses by its status, and no session is open (${version})`, () =>
       Effect.gen(function* () {
         const closed = Middleware.inbound(({ message }, next) =>
           message.method === "initialize" ? Effect.fail(McpError.forbidden("Closed")) : next
@@ -68,20 +70,22 @@ describe("A hook around inbound messages over HTTP", () => {
     )
   }
 
-  it.live("answers an unknown method of 2026-07-28, where the server's own answer is 404", () =>
-    Effect.gen(function* () {
-      const seen: Array<string> = []
-      const { fetch } = yield* open(Layer.merge(tool, answering(seen)))
-      const reply = yield* fetch(sent("acme/sum"))
-      assert.strictEqual(reply.status, 200)
-      assert.strictEqual((yield* reply.json).result.sum, 3)
-      assert.strictEqual((yield* fetch(sent("acme/refused"))).status, 401)
-      assert.strictEqual((yield* fetch(sent("acme/other"))).status, 404)
-      assert.deepStrictEqual(seen, ["acme/sum alone POST", "acme/refused alone POST", "acme/other alone POST"])
-    })
+  it.live(
+    "A hook around inbound messages over HTTP answers an unknown method of 2026-07-28, where the server's own answer is 404",
+    () =>
+      Effect.gen(function* () {
+        const seen: Array<string> = []
+        const { fetch } = yield* open(Layer.merge(tool, answering(seen)))
+        const reply = yield* fetch(sent("acme/sum"))
+        assert.strictEqual(reply.status, 200)
+        assert.strictEqual((yield* reply.json).result.sum, 3)
+        assert.strictEqual((yield* fetch(sent("acme/refused"))).status, 401)
+        assert.strictEqual((yield* fetch(sent("acme/other"))).status, 404)
+        assert.deepStrictEqual(seen, ["acme/sum alone POST", "acme/refused alone POST", "acme/other alone POST"])
+      })
   )
 
-  it.live("that waits is interrupted when the client of 2026-07-28 hangs up", () =>
+  it.live("A hook that waits is interrupted when the client of 2026-07-28 hangs up", () =>
     Effect.gen(function* () {
       const started = yield* Latch.make()
       const ended = yield* Deferred.make<void>()
@@ -94,7 +98,7 @@ describe("A hook around inbound messages over HTTP", () => {
     })
   )
 
-  it.live("that waits does not hold up a shutdown", () =>
+  it.live("A hook that waits does not hold up a shutdown", () =>
     Effect.gen(function* () {
       const started = yield* Latch.make()
       const stuck = Middleware.inbound(({ message }, next) =>

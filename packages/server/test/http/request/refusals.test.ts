@@ -53,27 +53,29 @@ const callsIn = (version: string, client: Client): Effect.Effect<Calls> =>
 
 for (const version of [...revisions, "2026-07-28"]) {
   describe(`An error with a status of its own (${version})`, () => {
-    it.live("is that status and its challenge, with the JSON-RPC error as body", () =>
-      Effect.gen(function* () {
-        const client = yield* open(features)
-        const calls = yield* callsIn(version, client)
-        const refused = yield* calls("whoami", {})
-        assert.strictEqual(refused.status, 401)
-        assert.strictEqual(refused.headers["www-authenticate"], challenge)
-        assert.deepInclude((yield* refused.json).error, { code: -31401, message: "Log in first" })
-        const forbidden = yield* calls("whoami", { "x-user": "eve" })
-        assert.strictEqual(forbidden.status, 403)
-        assert.isUndefined(forbidden.headers["www-authenticate"])
-        assert.deepStrictEqual((yield* forbidden.json).error, {
-          code: -31403,
-          message: "Not you",
-          data: { name: "eve" }
+    it.live(
+      "An error with a status of its own sets that status and its challenge, with the JSON-RPC error as body",
+      () =>
+        Effect.gen(function* () {
+          const client = yield* open(features)
+          const calls = yield* callsIn(version, client)
+          const refused = yield* calls("whoami", {})
+          assert.strictEqual(refused.status, 401)
+          assert.strictEqual(refused.headers["www-authenticate"], challenge)
+          assert.deepInclude((yield* refused.json).error, { code: -31401, message: "Log in first" })
+          const forbidden = yield* calls("whoami", { "x-user": "eve" })
+          assert.strictEqual(forbidden.status, 403)
+          assert.isUndefined(forbidden.headers["www-authenticate"])
+          assert.deepStrictEqual((yield* forbidden.json).error, {
+            code: -31403,
+            message: "Not you",
+            data: { name: "eve" }
+          })
+          assert.strictEqual((yield* calls("whoami", { "x-user": "ada" })).status, 200)
         })
-        assert.strictEqual((yield* calls("whoami", { "x-user": "ada" })).status, 200)
-      })
     )
 
-    it.live("cannot add headers by its challenge", () =>
+    it.live("An error with a status of its own cannot add headers by its challenge", () =>
       Effect.gen(function* () {
         const client = yield* open(features)
         const reply = yield* (yield* callsIn(version, client))("whoami", { "x-user": "hostile" })
@@ -83,7 +85,7 @@ for (const version of [...revisions, "2026-07-28"]) {
       })
     )
 
-    it.live("is a JSON-RPC error on a response that has begun", () =>
+    it.live("An error with a status of its own is a JSON-RPC error on a response that has begun", () =>
       Effect.gen(function* () {
         const client = yield* open(features)
         const reply = yield* (yield* callsIn(version, client))("whoami", { "x-user": "early" })
@@ -94,7 +96,7 @@ for (const version of [...revisions, "2026-07-28"]) {
   })
 
   describe(`The HTTP request of a handler (${version})`, () => {
-    it.live("has method, URL, headers and address, as plain data", () =>
+    it.live("The HTTP request of a handler has method, URL, headers and address, as plain data", () =>
       Effect.gen(function* () {
         const client = yield* open(features)
         const reply = yield* (yield* callsIn(version, client))("seen", { "x-a": "a, b" })
@@ -110,7 +112,7 @@ for (const version of [...revisions, "2026-07-28"]) {
 }
 
 describe("A batch (2025-03-26)", () => {
-  it.live("has no status of one of its answers", () =>
+  it.live("A batch has no status of one of its answers", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       const { post } = yield* openSession(client, "2025-03-26")

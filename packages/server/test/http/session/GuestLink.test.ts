@@ -7,7 +7,7 @@ describe("A response of another node about a guest", () => {
   it.effect.each([
     [200, "Success"],
     [503, "Failure"]
-  ] as const)("with status %d is a %s", ([status, tag]) =>
+  ] as const)("A response of another node about a guest with status %d is a %s", ([status, tag]) =>
     Effect.gen(function* () {
       const nodes = {
         directory: { node: "here" },

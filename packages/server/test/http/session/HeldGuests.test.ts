@@ -46,26 +46,28 @@ const held = Effect.fnUntraced(function* (epoch: number, say: () => Effect.Effec
 const taken = () => Effect.succeed({})
 
 describe("An answer for a guest that is not known", () => {
-  it.effect("is kept for five seconds after another node held the session", () =>
-    Effect.gen(function* () {
-      const { guests, said } = yield* held(2, taken)
-      yield* TestClock.adjust("4 seconds")
-      guests.takes(answerTo(1))
-      guests.takes(answerTo(2))
-      guests.admit(1, "node", 1000)
-      assert.deepStrictEqual(
-        said.map(({ guest }) => guest),
-        [1]
-      )
-      yield* TestClock.adjust("1 second")
-      guests.admit(2, "node", 1000)
-      guests.takes(answerTo(3))
-      guests.admit(3, "node", 1000)
-      assert.strictEqual(said.length, 1)
-    })
+  it.effect(
+    "An answer for a guest that is not known is kept for five seconds after another node held the session",
+    () =>
+      Effect.gen(function* () {
+        const { guests, said } = yield* held(2, taken)
+        yield* TestClock.adjust("4 seconds")
+        guests.takes(answerTo(1))
+        guests.takes(answerTo(2))
+        guests.admit(1, "node", 1000)
+        assert.deepStrictEqual(
+          said.map(({ guest }) => guest),
+          [1]
+        )
+        yield* TestClock.adjust("1 second")
+        guests.admit(2, "node", 1000)
+        guests.takes(answerTo(3))
+        guests.admit(3, "node", 1000)
+        assert.strictEqual(said.length, 1)
+      })
   )
 
-  it.effect("is kept up to 4 MiB of such answers", () =>
+  it.effect("An answer for a guest that is not known is kept up to 4 MiB of such answers", () =>
     Effect.gen(function* () {
       const { guests, said } = yield* held(2, taken)
       for (const guest of [1, 2, 3]) guests.takes(answerTo(guest, { text: "a".repeat(2 * 1024 * 1024 - 100) }))
@@ -77,7 +79,7 @@ describe("An answer for a guest that is not known", () => {
     })
   )
 
-  it.effect("is not kept where the session was opened here", () =>
+  it.effect("An answer for a guest that is not known is not kept where the session was opened here", () =>
     Effect.gen(function* () {
       const { guests, said } = yield* held(1, taken)
       guests.takes(answerTo(1))
@@ -88,7 +90,7 @@ describe("An answer for a guest that is not known", () => {
 })
 
 describe("A node that does not answer", () => {
-  it.effect("is sent an answer for five seconds", () =>
+  it.effect("A node that does not answer is sent an answer for five seconds", () =>
     Effect.gen(function* () {
       const { guests, running } = yield* held(1, () => Effect.never)
       guests.admit(1, "node", 1000)
@@ -125,7 +127,7 @@ describe("A session that is closed since its node leaves", () => {
     return closing
   })
 
-  it.effect("is closed once its guests know", () =>
+  it.effect("A session that is closed since its node leaves is closed once its guests know", () =>
     Effect.gen(function* () {
       const told = yield* Deferred.make<object>()
       const closing = yield* closed(() => Deferred.await(told))
@@ -136,20 +138,24 @@ describe("A session that is closed since its node leaves", () => {
     })
   )
 
-  it.effect("is closed at the end of the grant of a guest that does not answer", () =>
-    Effect.gen(function* () {
-      const closing = yield* closed(() => Effect.never)
-      yield* TestClock.adjust(999)
-      assert.isUndefined(closing.pollUnsafe())
-      yield* TestClock.adjust(1)
-      assert.isDefined(closing.pollUnsafe())
-    })
+  it.effect(
+    "A session that is closed since its node leaves is closed at the end of the grant of a guest that does not answer",
+    () =>
+      Effect.gen(function* () {
+        const closing = yield* closed(() => Effect.never)
+        yield* TestClock.adjust(999)
+        assert.isUndefined(closing.pollUnsafe())
+        yield* TestClock.adjust(1)
+        assert.isDefined(closing.pollUnsafe())
+      })
   )
 
-  it.effect("does not wait for a guest whose node cannot be reached", () =>
-    Effect.gen(function* () {
-      const gone = new RelayError({ reason: "NotSent", message: "No node is there" })
-      assert.isDefined((yield* closed(() => Effect.fail(gone))).pollUnsafe())
-    })
+  it.effect(
+    "A session that is closed since its node leaves does not wait for a guest whose node cannot be reached",
+    () =>
+      Effect.gen(function* () {
+        const gone = new RelayError({ reason: "NotSent", message: "No node is there" })
+        assert.isDefined((yield* closed(() => Effect.fail(gone))).pollUnsafe())
+      })
   )
 })

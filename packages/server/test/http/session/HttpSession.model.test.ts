@@ -456,7 +456,9 @@ const histories: { readonly [name: string]: ReadonlyArray<Command> } = {
 }
 
 describe.each(revisions)("Sessions of %s", (version) => {
-  it.effect.each(Object.entries(histories))("%s", ([, script]) => run(version, script))
+  it.effect.each(Object.entries(histories))("A session answers as the model says: %s", ([, script]) =>
+    run(version, script)
+  )
 
   it.effect.prop(
     "Sessions answer as the model says in random histories, and leave nothing behind",

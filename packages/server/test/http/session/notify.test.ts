@@ -27,26 +27,30 @@ const methodOf = ({ next }: Reply) =>
 
 describe("A notification on the stream of a session over HTTP", () => {
   for (const version of revisions) {
-    it.live(`holds up no request of a client that reads no such stream, which gets it later (${version})`, () =>
-      Effect.gen(function* () {
-        const session = yield* openSession(yield* open(notes), version)
-        const reply = yield* session.request(Notes.requests.add.method)
-        assert.deepStrictEqual((yield* reply.json).result, {})
-        const stream = yield* session.get()
-        assert.strictEqual(yield* methodOf(stream), added.method)
-      })
+    it.live(
+      `A notification holds up no request of a client without a GET stream, which gets the notification later (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const session = yield* openSession(yield* open(notes), version)
+          const reply = yield* session.request(Notes.requests.add.method)
+          assert.deepStrictEqual((yield* reply.json).result, {})
+          const stream = yield* session.get()
+          assert.strictEqual(yield* methodOf(stream), added.method)
+        })
     )
 
-    it.live(`holds up no request of a client without a session, which never gets it (${version})`, () =>
-      Effect.gen(function* () {
-        const { fetch } = yield* open(notes, { sessions: false })
-        const body = JSON.stringify(request(Notes.requests.add.method))
-        const reply = yield* fetch({ headers: { "mcp-protocol-version": version }, body })
-        assert.deepStrictEqual((yield* reply.json).result, {})
-      })
+    it.live(
+      `A notification holds up no request of a client without a session, which never gets the notification (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const { fetch } = yield* open(notes, { sessions: false })
+          const body = JSON.stringify(request(Notes.requests.add.method))
+          const reply = yield* fetch({ headers: { "mcp-protocol-version": version }, body })
+          assert.deepStrictEqual((yield* reply.json).result, {})
+        })
     )
 
-    it.live(`holds up no later notification of a client that reads no such stream (${version})`, () =>
+    it.live(`A notification holds up no later notification of a client without a GET stream (${version})`, () =>
       Effect.gen(function* () {
         const passed = yield* Queue.unbounded<string>()
         const waiting = Middleware.inbound(({ message, outbound }, next) =>

@@ -20,7 +20,7 @@ const readAfter = (ids: ReadonlyArray<number>, texts: Iterable<string>) => {
 }
 
 describe("A stream that another node writes", () => {
-  it("hands on whole events, however they were cut, and an error for a request without an answer", () => {
+  it("A stream that another node writes hands on whole events, however they were cut, and an error for a request without an answer", () => {
     const text = progress + progress
     for (let length = 1; length <= text.length; length++) {
       const parts = Array.from({ length: Math.ceil(text.length / length) }, (_, at) =>
@@ -34,7 +34,7 @@ describe("A stream that another node writes", () => {
     }
   })
 
-  it("tells which requests of a batch were answered long before the end", () => {
+  it("A stream that another node writes tells which requests of a batch were answered long before the end", () => {
     const read = readAfter([1, 2, 3], [answer(2), ...Array.from({ length: 100 }, () => progress), answer(1), progress])
     assert.deepStrictEqual(
       [1, 2, 3].map((id) => read.split(`"id":${id},"error"`).length - 1),
