@@ -2,8 +2,8 @@
  * The rules of the house that a program can check; part of `npm run lint`.
  *
  * Owns: one-way rooms, no circles of modules, few loose modules, tests in the room of their module, listed exports that exist, docstrings
- * of public values, banned names, plain words and short sentences in comments, documents and titles of tests, no counting of scheduler turns, no tests of time, no
- * lists of methods. Style, types and sizes are for oxlint, oxfmt and tsc.
+ * of public values, banned names, plain words and short sentences in comments, documents and titles of tests, short READMEs, no counting of
+ * scheduler turns, no tests of time, no lists of methods. Style, types and sizes are for oxlint, oxfmt and tsc.
  * `house.json` holds the findings that are still allowed, per file and rule. The list may only shrink:
  * `node scripts/house.ts --tighten` writes the smaller counts.
  */
@@ -25,6 +25,7 @@ export type Rule =
   | "comments"
   | "titles"
   | "documents"
+  | "lengths"
   | "sentences"
   | "turns"
   | "time"
@@ -287,6 +288,17 @@ export const documents = (file: string, text: string): ReadonlyArray<Finding> =>
     text: `"${word}" in a document; name the part of the code or of the specification`
   }))
 
+/** READMEs of published packages are short: the rest stands on pages of the documentation. */
+export const lengths = (file: string, text: string): ReadonlyArray<Finding> => {
+  const [least, most] = [10, 60]
+  const count = text.trimEnd().split("\n").length
+  if (count >= least && count <= most) return []
+  const advice = "what it is, one example, main exports and links; the rest belongs on packages/docs/pages"
+  return [
+    { rule: "lengths", file, line: 1, text: `${count} lines; a package's README has ${least} to ${most}: ${advice}` }
+  ]
+}
+
 /** The most words of a sentence; a colon and a semicolon end one, and code is one word. */
 const mostWords = 25
 
@@ -426,6 +438,9 @@ export const loose = (findings: ReadonlyArray<Finding>, allowed: Allowed): Reado
 const read = (file: string): Module => parse(file, readFileSync(join(root, file), "utf8"))
 const modulesIn = (folder: string) => globSync(`${folder}/**/*.ts`, { cwd: root }).toSorted().map(read)
 
+const lengthOf = (readme: string, isPublished: boolean): ReadonlyArray<Finding> =>
+  isPublished ? lengths(readme, readFileSync(join(root, readme), "utf8")) : []
+
 const ofPackage = (directory: string): ReadonlyArray<Finding> => {
   const sources = modulesIn(`${directory}/src`)
   const tests = modulesIn(`${directory}/test`)
@@ -436,6 +451,7 @@ const ofPackage = (directory: string): ReadonlyArray<Finding> => {
     ...(manifest.private === true ? [] : looseModules(sources)),
     ...mirrored(sources, tests),
     ...exportsOf(file, manifest, (path) => existsSync(join(root, path))),
+    ...lengthOf(join(directory, "README.md"), manifest.private !== true),
     ...docstrings(directory, manifest, sources),
     ...sources.flatMap(names),
     ...sources.flatMap(methods),

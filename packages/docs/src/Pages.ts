@@ -2,8 +2,8 @@
  * The pages as they are published: what a page includes stands in its place, and links lead to pages of the site, or to the file where the
  * repository is hosted.
  *
- * A line `[What is promised](../../durable/README.md#what-is-promised) <!-- @include -->` includes a section of a document; `#top` is what
- * stands before the first section. Where the file is read as it is, the line is a link.
+ * A line `[@effect-mcp/tasks](../../tasks/README.md#top) <!-- @include -->` includes a section of a document; `#top` is what stands before
+ * the first section. Where the file is read as it is, the line is a link.
  */
 import { existsSync, globSync, readFileSync } from "node:fs"
 import * as path from "node:path"
@@ -49,9 +49,11 @@ const pictureOf = (file: string): string => {
 const linksOf = (document: string, text: string): string =>
   prose(text, (line) =>
     line.replaceAll(/(!?)\]\(([^)\s]+)\)/g, (link, mark: string, target: string) => {
-      if (/^(?:[a-z]+:|#|\/)/.test(target)) return link
-      const [, to = "", hash = ""] = /^([^#]*)(#.*)?$/.exec(target) ?? []
-      const file = path.resolve(path.dirname(document), to)
+      // READMEs of packages name files of the repository by where it is hosted.
+      const isHosted = target.startsWith(hosted(""))
+      if (!isHosted && /^(?:[a-z]+:|#|\/)/.test(target)) return link
+      const [, to = "", hash = ""] = /^([^#]*)(#.*)?$/.exec(isHosted ? target.slice(hosted("").length) : target) ?? []
+      const file = path.resolve(isHosted ? root : path.dirname(document), to)
       if (!existsSync(file))
         throw new Error(`${path.relative(root, document)} links to ${target}, which does not exist`)
       return /\.(?:png|svg)$/.test(to) ? `${mark}](${pictureOf(file)})` : `${mark}](${siteLink(file, hash)})`

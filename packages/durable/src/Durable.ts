@@ -66,7 +66,7 @@ export const layerPostgres = (options: Options = {}): Layer.Layer<TaskStore | Jo
 
 /**
  * Tasks on Effect's workflow engine, for programs that have one: in memory, or on a cluster. A step is an activity, an answer a durable
- * deferred, the end of a sleep a durable clock. The README says which promises the engine cannot keep.
+ * deferred, the end of a sleep a durable clock. The page about long work says which promises the engine cannot keep.
  *
  * @example
  * ```ts

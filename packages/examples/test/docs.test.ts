@@ -18,28 +18,35 @@ const published = globSync("packages/*", { cwd: root })
   .toSorted()
 
 const documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ...published.map((name) => `${name}/README.md`)]
+const pages = globSync("packages/docs/pages/*.md", { cwd: root }).toSorted()
 
 interface Block {
   readonly document: string
-  /** The file that it shows: of `src` of the examples, or of `test` where it starts so. */
+  /** The file that it shows: of the examples where it starts with `src` or `test`, else of their `src`. */
   readonly name: string
   readonly code: string
   /** What the program prints, where the document shows it. */
   readonly output: string | undefined
 }
 
-const blocks = documents.flatMap((document): ReadonlyArray<Block> => {
-  const found = read(document).matchAll(/^```ts ?(\S*)\n([\s\S]*?)^```\n(?:\n```text output\n([\s\S]*?)^```$)?/gm)
+const blocksOf = (document: string): ReadonlyArray<Block> => {
+  const found = read(document).matchAll(/^```ts ?(\S*)[^\n]*\n([\s\S]*?)^```\n(?:\n```text output\n([\s\S]*?)^```$)?/gm)
   return [...found].map(([, name = "", code = "", output]) => ({ document, name, code, output }))
-})
-const fileOf = ({ name }: Block): string => join(examples, name.startsWith("test/") ? name : join("src", name))
+}
+/** Of a page those whose name has a folder: the others are files of their page (`support/pages.ts`). */
+const blocks = [...documents.flatMap(blocksOf), ...pages.flatMap(blocksOf).filter(({ name }) => name.includes("/"))]
+const fileOf = ({ name }: Block): string => join(examples, /^(?:src|test)\//.test(name) ? name : join("src", name))
+
+/** Where the repository is hosted: links of a package's README also lead somewhere where npm shows it. */
+const hosted = "https://github.com/effect-mcp/effect-mcp/blob/main/"
 
 /** The paths that a document names: targets of links, and words with a slash that end in a file's extension or a slash. */
 const pathsIn = (document: string): ReadonlyArray<string> => {
   const text = read(document)
-    .replaceAll(/^```(?:ts|js)[^]*?^```$/gm, "")
+    .replaceAll(/^```(?:ts|js|dockerfile)[^]*?^```$/gm, "")
+    .replaceAll(`](${hosted}`, "](")
     .replaceAll(/https?:\/\/\S+/g, "")
-  const links = [...text.matchAll(/\]\(([^)#\s]+)[^)\s]*\)/g)].map(([, path = ""]) => path)
+  const links = [...text.matchAll(/\]\((?!\/)([^)#\s]+)[^)\s]*\)/g)].map(([, path = ""]) => path)
   const words = [...text.matchAll(/(?<![\w./@-])[\w.@-]+(?:\/[\w.-]+)+\.(?:ts|mjs|json|md)\b/g)].map(([path]) => path)
   const folders = [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/)`/g)].map(([, path = ""]) => path)
   return [...links, ...words, ...folders]
@@ -61,7 +68,7 @@ const exists = (document: string, path: string): boolean => {
 }
 
 describe("The documents", () => {
-  it.each(documents)("%s names only paths that exist", (document) => {
+  it.each([...documents, ...pages])("%s names only paths that exist", (document) => {
     const paths = pathsIn(document).filter((path) => !path.includes("<"))
     assert.deepStrictEqual(
       paths.filter((path) => !exists(document, path)),
@@ -87,8 +94,17 @@ describe("The documents", () => {
     assert.deepStrictEqual(missing, [])
   })
 
+  it.each(published)("%s/README.md leads to pages of the documentation, by links that npm can show", (directory) => {
+    const links = [...read(`${directory}/README.md`).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link)
+    assert.isTrue(links.some((link) => link.startsWith(`${hosted}packages/docs/pages/`)))
+    assert.deepStrictEqual(
+      links.filter((link) => !/^https:|^#/.test(link)),
+      []
+    )
+  })
+
   it("show TypeScript that is a file of the examples, where it is compiled", () => {
-    assert.isAtLeast(blocks.length, 12)
+    assert.isAtLeast(blocks.length, 30)
     for (const block of blocks) {
       assert.notStrictEqual(block.name, "", `${block.document}: a block of code names no file`)
       assert.strictEqual(block.code, readFileSync(fileOf(block), "utf8"), `${block.document}: ${block.name}`)

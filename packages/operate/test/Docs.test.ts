@@ -2,11 +2,11 @@ import { Telemetry } from "@effect-mcp/operate"
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 
-const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
+const page = readFileSync(new URL("../../docs/pages/operations.md", import.meta.url), "utf8")
 
-describe("The README", () => {
+describe("The page about operations", () => {
   it("lists every metric with its type, unit and description", () => {
-    const rows = [...readme.matchAll(/^\| `(mcp\.[\w.]+)`\s*\| (\w+)\s*\| `([^`]+)`\s*\| (.+?)\s*\|$/gm)].map(
+    const rows = [...page.matchAll(/^\| `(mcp\.[\w.]+)`\s*\| (\w+)\s*\| `([^`]+)`\s*\| (.+?)\s*\|$/gm)].map(
       ([, name, type, unit, description]) => ({ name, type, unit, description })
     )
     const byName = (a: { readonly name?: string | undefined }, b: { readonly name?: string | undefined }) =>

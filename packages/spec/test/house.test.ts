@@ -52,6 +52,12 @@ describe("The rules of the house", () => {
     assert.deepStrictEqual(lines(House.documents("README.md", text)), found)
   })
 
+  it("report a README of fewer than 10 or more than 60 lines", () => {
+    const found = (count: number) => lines(House.lengths("packages/a/README.md", "line\n".repeat(count)))
+    for (const count of [9, 61]) assert.deepStrictEqual(found(count), ["lengths packages/a/README.md:1"], `${count}`)
+    for (const count of [10, 60]) assert.deepStrictEqual(found(count), [], `${count}`)
+  })
+
   it("report a sentence of more than 25 words in a comment, and count code, lists and drawings as they read", () => {
     const words = (count: number) => Array.from({ length: count }, () => "word").join(" ")
     const comment = (text: string) => lines(House.sentences(module("A.ts", `/**\n * ${text}\n */`)))

@@ -2,7 +2,8 @@
  * The blocks of TypeScript in pages of the site and in AGENTS.md of packages.
  *
  * ```` ```ts name.ts [Tab] ````: a file of its page, which other blocks of the page may import as `./name.ts`. Its kind follows from what it
- * does. `compiled` behind the name: it needs what a test does not have, such as a database, and is compiled only.
+ * does. `compiled` behind the name: it needs what a test does not have, such as a database, and is compiled only. A name with a folder is a
+ * file of the examples, with which `docs.test.ts` compares the block.
  */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
@@ -43,7 +44,8 @@ const folderOf = (document: string): string =>
 const blocksOf = (document: string): ReadonlyArray<Block> => {
   const text = readFileSync(join(root, document), "utf8")
   const found = text.matchAll(/^```ts(?: (\S+\.ts))?( [^\n]*)?\n([^]*?)^```$\n(?:\n```text output\n([^]*?)^```$)?/gm)
-  return [...found].map(({ 0: all, 1: given, 2: info = "", 3: code = "", 4: output, index }) => {
+  const own = [...found].filter(([, name = ""]) => !name.includes("/"))
+  return own.map(({ 0: all, 1: given, 2: info = "", 3: code = "", 4: output, index }) => {
     const line = text.slice(0, index).split("\n").length
     const name = given ?? `block-${line}.ts`
     if (all === "") throw new Error(`${document}:${line} is an empty block`)

@@ -178,8 +178,8 @@ describe.each(Revision.withElicitation)("telemetry of $version over HTTP", ({ er
         assert.deepInclude(answered, [...call.slice(0, 3), ...asked])
       }
       if (version === "2025-11-25") {
-        const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
-        assert.include(readme, `\n${printed(tree)}\n`, printed(tree))
+        const page = readFileSync(new URL("../../../docs/pages/operations.md", import.meta.url), "utf8")
+        assert.include(page, `\n${printed(tree)}\n`, printed(tree))
       }
       const operations = metrics.filter(({ name }) => name === "mcp.server.operation.duration")
       assert.includeMembers(
