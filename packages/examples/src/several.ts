@@ -8,10 +8,10 @@ import { Add } from "./calculator.ts"
 const node = (file: string) =>
   McpClients.stdio({ command: process.execPath, args: [fileURLToPath(new URL(file, import.meta.url))] })
 
-class Servers extends McpClients.Service<Servers>()("example/Servers", {
-  calculator: node("calculator-server.ts"),
-  weather: node("ai/server.ts")
-}) {}
+const table = { calculator: node("calculator-server.ts"), weather: node("ai/server.ts") }
+
+// How long a list waits for a server: a machine under load starts one slowly.
+class Servers extends McpClients.Service<Servers>()("example/Servers", table, { patience: "1 minute" }) {}
 
 const program = Effect.gen(function* () {
   const servers = yield* Servers
