@@ -54,7 +54,7 @@ const bundled = (program: Program, use: (file: string) => Promise<void>) =>
     await use(file)
   })
 
-describe("a bundled program", () => {
+describe("A bundled program", () => {
   for (const program of programs.filter(({ out }) => out.endsWith("-server.js"))) {
     it(`A bundled program starts and answers: ${program.out}`, () =>
       bundled(program, async (file) => {
@@ -74,7 +74,7 @@ describe("a bundled program", () => {
   })
 })
 
-describe("what the page about performance says of a fast start", () => {
+describe("The page about performance", () => {
   const page = readFileSync(path.join(root, "../docs/pages/performance.md"), "utf8")
   const block = (name: string): string => {
     const [, code = ""] = new RegExp(`^\`\`\`\\w+ ${name}\\n([\\s\\S]*?)^\`\`\`$`, "m").exec(page) ?? []

@@ -10,7 +10,7 @@ const together = (files: ReadonlyArray<OutputChunk>, name: string): ReadonlyArra
   return file === undefined ? [] : [file, ...file.imports.flatMap((imported) => together(files, imported))]
 }
 
-describe("the published files", () => {
+describe("The published files", () => {
   for (const name of linked) {
     it(`The published files of ${name} export what its modules do, and hold each module once`, async () => {
       const files = await link(name)

@@ -35,7 +35,7 @@ const bundle = async (annotated: boolean): Promise<string> => {
 const kept = (code: string) =>
   ["used", "unused", "argument", "class", "later", "wanted"].filter((name) => code.includes(`"${name}"`))
 
-describe("a module whose calls are annotated", () => {
+describe("A module whose calls are annotated", () => {
   it("A module with annotated calls loses the values that a program does not use, and keeps calls that are statements", async () => {
     assert.deepStrictEqual(kept(await bundle(false)), ["used", "unused", "argument", "class", "wanted"])
     assert.deepStrictEqual(kept(await bundle(true)), ["used", "wanted"])

@@ -21,7 +21,7 @@ const row = (key: string, us: number): Row => ({ key, figures: { "cpu us": us } 
 const measured = (...rows: ReadonlyArray<Row>): ReadonlyArray<Table> => [{ title, rows }]
 const reached = (tables: ReadonlyArray<Table>) => Goals.rows(tables).find((reached) => reached.goal.title === goal)
 
-describe("a table of rounds", () => {
+describe("A table of rounds", () => {
   it("A table takes the lowest CPU and latency of all rounds, and the median of the rest", async () => {
     const rounds = [
       { "cpu us": 5, "per s": 10, "p99 ms": 3 },
@@ -60,7 +60,7 @@ describe("a table of rounds", () => {
   })
 })
 
-describe("the gate", () => {
+describe("The gate", () => {
   it("A gate lets a figure pass that is exactly its goal", () => {
     const tables = measured(row("raw 2025", 10), row("ours 2025", 20))
     assert.strictEqual(reached(tables)?.state, "met")
@@ -140,7 +140,7 @@ describe("RESULTS.md", () => {
   })
 })
 
-describe("the options", () => {
+describe("The options", () => {
   it("The options write the results of a whole run only", () => {
     assert.isTrue(Options.parse(["--quick", "--write"]).write)
     assert.throws(() => Options.parse(["--write", "--only", "stdio"]), /whole run/)

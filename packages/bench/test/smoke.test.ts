@@ -23,7 +23,7 @@ const everyKind = async (target: Target) => {
 }
 const expected = kinds.length * 4
 
-describe("the harness", () => {
+describe("The harness", () => {
   for (const entry of tested(Servers.stdio())) {
     for (const era of entry.eras) {
       it(`The harness asks ${entry.id} over stdio in ${era} for everything, and checks what it says`, async () => {

@@ -61,7 +61,7 @@ const url = Effect.gen(function* () {
   return new URL("/mcp", yield* Effect.promise(() => worker.ready)).href
 })
 
-describe.skipIf(reason !== undefined)("a Worker without sessions", () => {
+describe.skipIf(reason !== undefined)("A Worker without sessions", () => {
   it.live.each(["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] as const)(
     "A Worker without sessions serves our client in %s, call after call",
     (version) =>

@@ -12,7 +12,7 @@ const folder = Effect.acquireRelease(
 const json = (text: string): any => JSON.parse(text)
 
 describe("effect-mcp against the reference server", () => {
-  it.live("inspect shows everything, for people and for scripts", () =>
+  it.live("The inspect command shows all features of a server as text, and as JSON for scripts", () =>
     Effect.gen(function* () {
       const shown = yield* run(["inspect", ...here])
       assert.strictEqual(shown.code, 0)
@@ -29,7 +29,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("tools lists the tools, one of them in full, and knows which there are not", () =>
+  it.live("The tools command lists the tools, shows a tool in full, and names tools that do not exist", () =>
     Effect.gen(function* () {
       const all = yield* run(["tools", ...here])
       assert.include(
@@ -47,7 +47,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("call turns text into what the tool's schema asks for, and prints the result", () =>
+  it.live("The call command turns text into what the tool's schema asks for, and prints the result", () =>
     Effect.gen(function* () {
       const sum = yield* run(["call", "add", "a=1", "b:=2.5", "--json", ...here])
       assert.deepStrictEqual([sum.code, json(sum.stdout).structuredContent], [0, { sum: 3.5 }])
@@ -66,7 +66,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("call says which tool or argument a mistyped name may mean, and sends nothing", () =>
+  it.live("The call command says which tool or argument a mistyped name may mean, and sends nothing", () =>
     Effect.gen(function* () {
       const tool = yield* run(["call", "ad", "a=1", "b=2", ...here])
       assert.deepStrictEqual(tool, {
@@ -83,7 +83,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("call names the arguments that are missing, with the tool's signature, and sends nothing", () =>
+  it.live("The call command names the arguments that are missing, with the tool's signature, and sends nothing", () =>
     Effect.gen(function* () {
       const missing = yield* run(["call", "add", "a=1", ...here])
       assert.deepStrictEqual(missing, {
@@ -94,7 +94,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("--json has errors as one line of JSON on stderr", () =>
+  it.live("The --json flag prints errors as a line of JSON on stderr", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["call", "ad", "--json", ...here])
       assert.deepStrictEqual([code, stdout], [2, ""])
@@ -103,7 +103,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("complete takes a prompt by its name alone", () =>
+  it.live("The complete command takes a prompt by its name alone", () =>
     Effect.gen(function* () {
       const words = ["test_prompt_with_arguments", "arg1="]
       const bare = yield* run(["complete", ...words, ...here])
@@ -113,7 +113,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("call tells a tool that failed from a server that refused, both with exit code 1", () =>
+  it.live("The call command tells a tool that failed from a server that refused, both with exit code 1", () =>
     Effect.gen(function* () {
       const tool = yield* run(["call", "fail", "as=tool", ...here])
       assert.deepStrictEqual(tool, { code: 1, stdout: "The tool failed\n", stderr: "" })
@@ -126,7 +126,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("call prints progress and the result as one line of JSON each when asked to", () =>
+  it.live("The call command prints progress and the result as a line of JSON each with --progress", () =>
     Effect.gen(function* () {
       const { stdout } = yield* run(["call", "test_tool_with_progress", "--json", "--progress", ...here])
       const events = stdout.trim().split("\n").map(json)
@@ -142,7 +142,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("call writes what the server logs to stderr, all of it, before it ends", () =>
+  it.live("The call command writes all that the server logs to stderr before it ends", () =>
     Effect.gen(function* () {
       const { stderr, stdout } = yield* run(["call", "log", "message=hi", "--log-level", "notice", ...here])
       assert.strictEqual(stdout, "Logged at eight levels.\n")
@@ -151,7 +151,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("call answers the server's questions by flags", () =>
+  it.live("The call command answers the server's questions by flags", () =>
     Effect.gen(function* () {
       const form = ["call", "test_elicitation", "message=hi"]
       const answers = ["--answer", "username=ada", "--answer", "email=a@b.c"]
@@ -171,7 +171,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("read gives text exactly, and bytes only to a file or where they were asked for", () =>
+  it.live("The read command prints text exactly, writes bytes only to a file, and describes them on a terminal", () =>
     Effect.gen(function* () {
       const text = yield* run(["read", "test://static-text", ...here])
       assert.strictEqual(text.stdout, "This is the content of the static text resource.")
@@ -186,7 +186,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("--output saves the bytes of a resource or a result, or its text if it has none", () =>
+  it.live("The --output flag saves the bytes of a resource or a result, or its text if it has no bytes", () =>
     Effect.gen(function* () {
       const dir = yield* folder
       const save = (file: string, ...argv: ReadonlyArray<string>) =>
@@ -203,7 +203,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("resources, prompts and prompt show what can be read and said", () =>
+  it.live("The resources, prompts and prompt commands show what the server offers", () =>
     Effect.gen(function* () {
       const resources = yield* run(["resources", ...here])
       assert.include(resources.stdout, "\n  test://static-text       Static text       text/plain ")
@@ -215,7 +215,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("complete suggests for prompts and for templates, with what is settled", () =>
+  it.live("The complete command suggests for prompts and for templates, given the arguments that are set", () =>
     Effect.gen(function* () {
       const prompt = "prompt:test_prompt_with_arguments"
       const settled = yield* run(["complete", prompt, "arg2=x", "arg1=tt", ...here])
@@ -227,7 +227,7 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
-  it.live("ping says how long it took", () =>
+  it.live("The ping command says how long the answer took", () =>
     Effect.gen(function* () {
       assert.match((yield* run(["ping", ...here])).stdout, /^effect-mcp-everything answered in \d+\.\d ms\n$/)
       assert.isAbove(json((yield* run(["ping", "--json", ...raw()])).stdout).milliseconds, 0)
@@ -239,7 +239,7 @@ describe("effect-mcp against servers that misbehave", () => {
   const expectExit = (argv: ReadonlyArray<string>, code: number, stderr: string) =>
     Effect.map(run(argv), (ran) => assert.deepStrictEqual(ran, { code, stdout: "", stderr }))
 
-  it.live("says that there is no such command, with exit code 3", () =>
+  it.live("A command that cannot be started is named, with exit code 3", () =>
     expectExit(
       ["tools", "--", "no-such-command-anywhere"],
       3,
@@ -247,7 +247,7 @@ describe("effect-mcp against servers that misbehave", () => {
     )
   )
 
-  it.live("shows the last words of a server that crashes, with exit code 3", () =>
+  it.live("The end of a crashed server's stderr is shown, with exit code 3", () =>
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["call", "exit", ...raw()])
       assert.strictEqual(code, 3)
@@ -260,7 +260,7 @@ describe("effect-mcp against servers that misbehave", () => {
     })
   )
 
-  it.live("gives up after --timeout, with exit code 4", () =>
+  it.live("A command gives up after --timeout, with exit code 4", () =>
     expectExit(
       ["ping", "--timeout", "100ms", "--revision", "2025-11-25", ...raw("mute")],
       4,
@@ -268,7 +268,7 @@ describe("effect-mcp against servers that misbehave", () => {
     )
   )
 
-  it.live("does not speak with a server of another revision, with exit code 3", () =>
+  it.live("A server of an unknown revision is refused, with exit code 3", () =>
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["ping", ...raw("future")])
       assert.strictEqual(code, 3)
@@ -276,7 +276,7 @@ describe("effect-mcp against servers that misbehave", () => {
     })
   )
 
-  it.live("watch prints a resource again when it changes, and says when the server leaves", () =>
+  it.live("The watch command prints a resource again when it changes, and says when the server leaves", () =>
     Effect.gen(function* () {
       const watched = yield* run(["watch", "x://y", ...raw()])
       assert.deepStrictEqual([watched.code, watched.stdout], [3, "version 1\nversion 2\n"])
@@ -292,7 +292,7 @@ describe("effect-mcp against servers that misbehave", () => {
     })
   )
 
-  it.live("shows what there is of a server that does not have all that it declared", () =>
+  it.live("The inspect command shows the features of a server that lacks some that it declared", () =>
     Effect.gen(function* () {
       const missing = "[ignored] The server cannot list its resource templates\n"
       const inspected = yield* run(["inspect", ...raw()])
@@ -303,11 +303,11 @@ describe("effect-mcp against servers that misbehave", () => {
     })
   )
 
-  it.live("says what a server does not offer", () =>
+  it.live("A command says which feature a server does not offer", () =>
     expectExit(["prompts", ...raw("bare")], 1, "error: The server does not offer this (prompts)\n")
   )
 
-  it.live("shows a result that breaks its own schema, and then says so with exit code 3", () =>
+  it.live("A result that breaks its own schema is shown, and then reported with exit code 3", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["call", "liar", ...raw()])
       assert.strictEqual(code, 3)
@@ -316,7 +316,7 @@ describe("effect-mcp against servers that misbehave", () => {
     })
   )
 
-  it.live("continues after junk on the wire, and mentions it", () =>
+  it.live("A command continues after junk on the wire, and mentions it", () =>
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["ping", ...raw("junk")])
       assert.strictEqual(code, 0)
@@ -324,14 +324,14 @@ describe("effect-mcp against servers that misbehave", () => {
     })
   )
 
-  it.live("shows a server's stderr with --verbose", () =>
+  it.live("The --verbose flag shows a server's stderr", () =>
     Effect.gen(function* () {
       assert.include((yield* run(["ping", "--verbose", ...raw()])).stderr, "[server] raw server is up\n")
       assert.strictEqual((yield* run(["ping", ...raw()])).stderr, "")
     })
   )
 
-  it.live("keeps a hostile server from writing on the terminal", () =>
+  it.live("A hostile server cannot write control characters on the terminal", () =>
     Effect.gen(function* () {
       const shown = [
         yield* run(["inspect", ...raw("evil")], true),
@@ -348,7 +348,7 @@ describe("effect-mcp against servers that misbehave", () => {
     })
   )
 
-  it.live("says so when the bytes are no bytes", () =>
+  it.live("Bytes that are not base64 are reported as an error of the server", () =>
     Effect.gen(function* () {
       const dir = yield* folder
       const file = join(dir, "x")
@@ -369,7 +369,7 @@ describe("The command line", () => {
       assert.notInclude(stderr, "    at ")
     })
 
-  it.live("ends with exit code 2 and a word about it when it makes no sense", () =>
+  it.live("A command line that makes no sense ends with exit code 2 and an explanation", () =>
     Effect.all(
       [
         wrong([], "USAGE"),
@@ -391,7 +391,7 @@ describe("The command line", () => {
     )
   )
 
-  it.live("says on one page of --help what its commands are, in a line each, and nothing of their flags", () =>
+  it.live("The --help page names each command in a line, without flags, on a single page", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* run(["--help"])
       assert.deepStrictEqual([code, stderr], [0, ""])
@@ -406,7 +406,7 @@ describe("The command line", () => {
     })
   )
 
-  it.live("explains a command with --help: usage, examples, exit codes", () =>
+  it.live("The --help flag of a command explains its usage, with examples and exit codes", () =>
     Effect.gen(function* () {
       for (const name of [
         "inspect",
@@ -430,7 +430,7 @@ describe("The command line", () => {
     })
   )
 
-  it.live("passes --env and --cwd on to the server, and no other variables of this process", () =>
+  it.live("The --env and --cwd flags reach the server, and no other variables of the command's process do", () =>
     Effect.gen(function* () {
       const print = "process.stderr.write(JSON.stringify([process.env, process.cwd()])); process.exit(1)"
       const { stderr } = yield* run(["ping", "--env", "A=1", "--cwd", "/", "--", process.execPath, "-e", print])

@@ -23,7 +23,7 @@ const recording = Effect.map(
 )
 
 describe.concurrent("The program", () => {
-  it.live("prints data on stdout alone, and ends with the code of its run", () =>
+  it.live("The program prints data on stdout alone, and ends with the exit code of its run", () =>
     Effect.gen(function* () {
       const sum = yield* program(["call", "add", "a=1", "b=2", ...everything])
       assert.deepStrictEqual(sum, { code: 0, stdout: `{\n  "sum": 3\n}\n`, stderr: "" })
@@ -33,7 +33,7 @@ describe.concurrent("The program", () => {
   )
 
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    it.live(`tells the server that a call is cancelled on ${signal}, and ends with 130`, () =>
+    it.live(`The program tells the server that a call is cancelled on ${signal}, and ends with 130`, () =>
       Effect.gen(function* () {
         const { file, messages } = yield* recording
         const argv = ["call", "slow", "--json", "--progress", ...raw("plain", file)]
@@ -47,7 +47,7 @@ describe.concurrent("The program", () => {
     )
   }
 
-  it.live("prints a watched resource until it is interrupted", () =>
+  it.live("The program prints a watched resource until it is interrupted", () =>
     Effect.gen(function* () {
       const argv = ["watch", "test://watched-resource", "--json", ...everything]
       const { code, stdout } = yield* program(argv, [{ until: "}\n", signal: "SIGINT" }])
@@ -58,7 +58,7 @@ describe.concurrent("The program", () => {
     })
   )
 
-  it.live("ends without a message when its stdout is closed", () =>
+  it.live("The program ends without a message when its stdout is closed", () =>
     Effect.gen(function* () {
       const command = commandLine(["call", "big", "bytes=1000000", ...everything]).join(" ")
       const { stderr, stdout } = yield* spawned("sh", ["-c", `${command} | head -c 5`])
@@ -73,7 +73,7 @@ describe.concurrent("The program", () => {
     spawned("/usr/bin/script", ["-qec", commandLine(argv).join(" "), "/dev/null"], steps)
 
   it.live(
-    "asks its questions on a real terminal",
+    "The program asks its questions on a real terminal",
     () =>
       Effect.gen(function* () {
         const argv = ["call", "test_elicitation_sep1034_defaults", ...everything]
@@ -88,7 +88,7 @@ describe.concurrent("The program", () => {
   )
 
   it.live(
-    "shows progress on a terminal, and cancels the call on Ctrl+C",
+    "The program shows progress on a terminal, and cancels the call on Ctrl+C",
     () =>
       Effect.gen(function* () {
         const { file, messages } = yield* recording

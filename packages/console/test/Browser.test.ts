@@ -17,7 +17,7 @@ const row = (page: Page, text: string) => page.getByRole("treeitem").filter({ ha
 const overflow = (page: Page): Promise<number> =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 
-describe("the page in a browser", needs(missing === undefined, missing ?? ""), () => {
+describe("The page in a browser", needs(missing === undefined, missing ?? ""), () => {
   it.live("The page shows hostile text as text, and breaks no rule of its policy", () =>
     Effect.gen(function* () {
       const { more, url } = yield* busy()

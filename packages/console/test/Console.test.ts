@@ -59,7 +59,7 @@ const serve = (routes: Layer.Layer<never, never, McpServer.McpServer | HttpRoute
     return address._tag === "UnixPathAddress" ? 0 : address.port
   })
 
-describe("the page", () => {
+describe("The page", () => {
   it.live("The page and its files run no code but their own, are framed by no page, and hold no token", () =>
     Effect.gen(function* () {
       const { port } = yield* busy()

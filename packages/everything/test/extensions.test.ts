@@ -111,7 +111,7 @@ const cases = [
   ...Harness.cases(Revision.stateful, [sse])
 ]
 
-describe.each(cases)("an extension in $title", ({ open, revision }) => {
+describe.each(cases)("An extension in $title", ({ open, revision }) => {
   const run = Effect.gen(function* () {
     const waiting = yield* Deferred.make<void>()
     const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()

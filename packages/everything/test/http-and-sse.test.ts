@@ -34,7 +34,7 @@ const use = <E>(client: Layer.Layer<McpClient.McpClient, E>) =>
     Effect.map(mcp.callTool(Echo, { text: "hello" }), ({ content }) => [mcp.revision.version, content])
   ).pipe(Effect.provide(client))
 
-describe.each(since("2025-03-26"))("an endpoint of %s with HTTP with SSE beside it", (version) => {
+describe.each(since("2025-03-26"))("An endpoint of %s with HTTP with SSE beside it", (version) => {
   it.live(
     "An endpoint serves its own clients, and at the same time those of 2024-11-05 over HTTP with SSE",
     () =>

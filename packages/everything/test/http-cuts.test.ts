@@ -187,7 +187,7 @@ describe.each([
   ["2026-07-28", "a router", routed],
   ["2025-11-25", "node:http", onNode],
   ["2026-07-28", "node:http", onNode]
-] as const)("a wire of %s that is cut at random, to %s", (version, _, serve) => {
+] as const)("A wire of %s that is cut at random, to %s", (version, _, serve) => {
   it.live.each(seeds)(
     "Random cuts fail no call that the client can resume, let no call hang, and run none twice (seed %d)",
     (seed) =>

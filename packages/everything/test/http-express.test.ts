@@ -58,7 +58,7 @@ const clients = [
   ["v2 in 2026-07-28", () => new V2(info, { versionNegotiation: { mode: { pin: "2026-07-28" } } }), V2Http]
 ] as const
 
-describe("a route of Express", () => {
+describe("A route of Express", () => {
   it.live.each(clients)(
     "A route of Express serves the TypeScript SDK %s, and knows its principal",
     ([, make, Transport]) =>

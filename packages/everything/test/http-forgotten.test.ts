@@ -60,7 +60,7 @@ const scene = Effect.fnUntraced(function* ({ file, unknown = "" }: Pick<Peer, "f
   return { ...(yield* connect(url)), restart }
 })
 
-describe.each(peers)("a server made with $name, that is restarted", ({ call: [tool, args], file, unknown }) => {
+describe.each(peers)("A restarted server made with $name", ({ call: [tool, args], file, unknown }) => {
   it.live("A restarted server is asked for a single new session, which serves all waiting requests", () =>
     Effect.gen(function* () {
       const { client, restart, sessions } = yield* scene({ file, unknown: unknown ?? "" })
@@ -76,7 +76,7 @@ describe.each(peers)("a server made with $name, that is restarted", ({ call: [to
   )
 })
 
-describe.each(sdks)("a server made with the SDK %s", (_, file) => {
+describe.each(sdks)("A server made with the SDK %s", (_, file) => {
   it.live("A restart of a server is noticed by a client that only watches", () =>
     Effect.gen(function* () {
       const { client, restart, sessions } = yield* scene({ file, unknown: "400" })

@@ -112,7 +112,7 @@ const following = <A, E>(stream: Stream.Stream<A, E>) =>
     return Queue.take(events)
   })
 
-describe.each(sessions)("a session of %s that the server ended", (version) => {
+describe.each(sessions)("A session of %s that the server ended", (version) => {
   it.live(
     "A session that the server ended is opened again once for all requests, and no request runs twice",
     () =>
@@ -142,7 +142,7 @@ describe.each(sessions)("a session of %s that the server ended", (version) => {
   )
 })
 
-describe.each(wires)("a server of %s over %s", (version, kind) => {
+describe.each(wires)("A server of %s over %s", (version, kind) => {
   it.live("A server that is restarted at the same port is connected to again", () =>
     Effect.gen(function* () {
       const { features, parked, runs } = yield* makeWorld

@@ -26,7 +26,7 @@ const officials = [
   ["v2 in 2026-07-28", () => new V2(info, { versionNegotiation: { mode: { pin: "2026-07-28" } } }), V2Http]
 ] as const
 
-describe("an endpoint without sessions", () => {
+describe("An endpoint without sessions", () => {
   it.live.each(officials)("An endpoint without sessions serves the TypeScript SDK %s", ([, make, Transport]) =>
     Effect.gen(function* () {
       const transport: any = new Transport(new URL(yield* url))

@@ -30,8 +30,8 @@ const serve = Effect.fnUntraced(function* (input: ReadonlyArray<Uint8Array>) {
 const junk = (count: number, seed: number) =>
   Effect.orDie(Arbitrary.sampleEffect(Arbitrary.schema(Line), { count, size: 6, seed }))
 
-describe("junk on stdin", () => {
-  layer(Everything.layer())("of a server in this process", (it) => {
+describe("Junk on stdin", () => {
+  layer(Everything.layer())("A server in the process of the tests", (it) => {
     it.effect.prop(
       "Junk on stdin never keeps a valid request from exactly one answer",
       { seed: Schema.Int, chunkSize: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5000 })) },

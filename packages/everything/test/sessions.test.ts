@@ -3,7 +3,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { describe, it } from "@effect/vitest"
 import { leave } from "./support/left-sessions.ts"
 
-describe("Sessions that are left in the middle of things", () => {
+describe("Sessions that are left in the middle of requests", () => {
   it.live(
     "Sessions over memory and sockets that are left leave no fiber, timer, socket, client or server",
     () => leave("local"),

@@ -71,7 +71,7 @@ const connect = (port: number, reconnect?: McpClient.Options["reconnect"]) =>
     (context) => Context.get(context, McpClient.McpClient)
   )
 
-describe("a stream that is cut", () => {
+describe("A stream that is cut", () => {
   it.live("A stream that is cut fails what ran on it; the next call opens another stream, and nothing runs twice", () =>
     Effect.gen(function* () {
       const { features, left, parked, runs } = yield* makeWorld
@@ -110,7 +110,7 @@ describe("a stream that is cut", () => {
   )
 })
 
-describe("a server that is restarted at its place", () => {
+describe("A server that is restarted at the same port", () => {
   it.live("A server over HTTP with SSE that is restarted at the same port is connected to again", () =>
     Effect.gen(function* () {
       const { features, parked, runs } = yield* makeWorld

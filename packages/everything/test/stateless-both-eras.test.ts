@@ -11,7 +11,7 @@ const subscriptionId = "io.modelcontextprotocol/subscriptionId"
 const isUpdate = ({ method }: Message) => method === "notifications/resources/updated"
 const textOf = ({ result }: Message) => result?.content?.[0]?.text
 
-describe("one connection that speaks 2025-11-25 and 2026-07-28", () => {
+describe("A connection that speaks 2025-11-25 and 2026-07-28", () => {
   it.live(
     "A connection of both eras answers each request in its own era, before and after the handshake",
     () =>
@@ -179,7 +179,7 @@ describe("one connection that speaks 2025-11-25 and 2026-07-28", () => {
   )
 })
 
-describe("a server of one era only", () => {
+describe("A server of one era only", () => {
   it.live(
     "A server that speaks only 2026-07-28 names it in its answer to initialize",
     () =>

@@ -26,7 +26,7 @@ const client = Effect.map(Shared, (wire) => {
 })
 
 layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
-  "a client of 2026-07-28, line by line",
+  "A client of 2026-07-28, line by line",
   (it) => {
     it.effect(
       "A stateless client is refused what it may not do, by the code for it",

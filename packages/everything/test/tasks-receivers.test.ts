@@ -87,7 +87,7 @@ for (const [name, connect] of [
   ["ext-tasks", extTasks],
   ["SDK v1", sdkV1]
 ] as const) {
-  describe(`the receiver of ${name}`, () => {
+  describe(`The receiver of ${name}`, () => {
     it.live("A receiver runs a question to its user and a question to its model, and our server gets the answers", () =>
       Effect.gen(function* () {
         const { call, made } = yield* connect

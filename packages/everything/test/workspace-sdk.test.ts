@@ -40,7 +40,7 @@ const clients: ReadonlyArray<readonly [string, Connector]> = [
   ["v1 over HTTP with SSE", served("--sse", v1Sse)]
 ]
 
-describe.each(clients)("the official SDK %s, as a client of the workspace in 2025-11-25", (_name, connect) => {
+describe.each(clients)("The official SDK %s, as a client of the workspace in 2025-11-25", (_name, connect) => {
   it("The SDK client of the workspace searches, reads, watches, completes, summarizes and renames", async () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "workspace-")))
     const uri = (name: string): string => pathToFileURL(join(folder, name)).href
@@ -103,7 +103,7 @@ describe.each(clients)("the official SDK %s, as a client of the workspace in 202
   })
 })
 
-describe("the workspace over HTTP", () => {
+describe("The workspace over HTTP", () => {
   it.live(
     "The workspace serves the official SDK v2 in 2026-07-28, and beside it a client that knows only HTTP with SSE",
     () =>

@@ -11,7 +11,7 @@ import * as Gateway from "../src/Gateway.ts"
 
 const arrays = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`
 
-describe.each(Revision.all)("a gateway in $version", (revision) => {
+describe.each(Revision.all)("A gateway in $version", (revision) => {
   const meta = {
     [Meta.protocolVersion]: revision.version,
     [Meta.clientInfo]: { name: "x", version: "0" },

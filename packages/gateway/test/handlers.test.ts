@@ -69,7 +69,7 @@ const expected = (leaf: typeof Leaf.Type, name: string) =>
 const versions = ["2025-06-18", "2025-11-25", "2026-07-28"] as const
 const pairs = versions.flatMap((downstream) => versions.map((upstream) => ({ downstream, upstream })))
 
-describe.each(pairs)("a handler of $upstream, asked by a client of $downstream", ({ downstream, upstream }) => {
+describe.each(pairs)("A handler of $upstream, asked by a client of $downstream", ({ downstream, upstream }) => {
   it.effect("A handler behind a gateway gets the answers to its questions, and does its steps once", () =>
     Effect.gen(function* () {
       const play = (program: typeof programs extends Arbitrary.Arbitrary<infer A> ? A : never) =>

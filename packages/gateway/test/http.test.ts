@@ -40,7 +40,7 @@ const named = McpServer.layer({
 })
 
 layer(gateway("2026-07-28", named), { excludeTestServices: true })(
-  "a method that only the server behind HTTP knows, in 2026-07-28",
+  "A method that only the server behind HTTP knows, in 2026-07-28",
   (it) => {
     it.effect(
       "The header Mcp-Name of a method that only the server knows is passed on, and refused by that server where it differs",
@@ -91,31 +91,28 @@ const wire = Effect.gen(function* () {
 })
 
 // 2024-11-05 to 2025-06-18 are no different.
-layer(gateway("2025-11-25"), { excludeTestServices: true })(
-  "calls of one conversation with a server behind HTTP",
-  (it) => {
-    it.effect("Concurrent calls of one conversation are each asked their own questions", () =>
-      Effect.gen(function* () {
-        const { call } = yield* wire
-        const names = ["one", "two", "three"]
-        const replies = yield* Effect.forEach(names, (first) => call("greet", { first }), { concurrency: "unbounded" })
-        assert.deepStrictEqual(
-          replies.map(({ inputRequests }) => Object.values<any>(inputRequests).map(({ params }) => params.message)),
-          names.map((name) => [`${name}?`])
-        )
-      })
-    )
+layer(gateway("2025-11-25"), { excludeTestServices: true })("Calls of a conversation with a server over HTTP", (it) => {
+  it.effect("Concurrent calls of one conversation are each asked their own questions", () =>
+    Effect.gen(function* () {
+      const { call } = yield* wire
+      const names = ["one", "two", "three"]
+      const replies = yield* Effect.forEach(names, (first) => call("greet", { first }), { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        replies.map(({ inputRequests }) => Object.values<any>(inputRequests).map(({ params }) => params.message)),
+        names.map((name) => [`${name}?`])
+      )
+    })
+  )
 
-    it.effect("Concurrent calls of one conversation each get their own logs", () =>
-      Effect.gen(function* () {
-        const { call, said } = yield* wire
-        const { started } = yield* Behind
-        const older = yield* Effect.forkChild(call("hang", {}))
-        yield* Deferred.await(started)
-        yield* call("talk", {}, { [Meta.logLevel]: "debug" })
-        assert.deepStrictEqual(said, [{ level: "warning", logger: "talker", data: { said: "something" } }])
-        yield* Fiber.interrupt(older)
-      })
-    )
-  }
-)
+  it.effect("Concurrent calls of one conversation each get their own logs", () =>
+    Effect.gen(function* () {
+      const { call, said } = yield* wire
+      const { started } = yield* Behind
+      const older = yield* Effect.forkChild(call("hang", {}))
+      yield* Deferred.await(started)
+      yield* call("talk", {}, { [Meta.logLevel]: "debug" })
+      assert.deepStrictEqual(said, [{ level: "warning", logger: "talker", data: { said: "something" } }])
+      yield* Fiber.interrupt(older)
+    })
+  )
+})

@@ -29,7 +29,7 @@ const test = <A, E>(
 ) => it.effect(title, () => Effect.provide(body, Layer.fresh(layer(upstream, options))))
 
 describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream, upstream }))))(
-  "sessions of $downstream.version before $upstream.version",
+  "Sessions of $downstream.version before $upstream.version",
   ({ downstream, upstream }) => {
     test(
       "Sessions of a gateway get their own questions, however many run at once",
@@ -106,7 +106,7 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
   }
 )
 
-describe.each(both)("requests that come alone, before $version", (upstream) => {
+describe.each(both)("Requests without a session, before $version", (upstream) => {
   test(
     "Requests without a session get their own questions, although their senders cannot be told apart",
     upstream,
@@ -214,7 +214,7 @@ describe.each(both)("requests that come alone, before $version", (upstream) => {
   )
 })
 
-describe("a call that asks, of a client that answers in rounds", () => {
+describe("A call that asks, of a client that answers in rounds", () => {
   const first = post("tools/call", { name: "greet", arguments: { first: "Ada" } })
   const answer = ({ result }: Effect.Success<typeof first>) =>
     post("tools/call", {
@@ -302,7 +302,7 @@ it.effect("A session for which there is no room is refused, and opened once ther
   }).pipe(Effect.provide(Layer.fresh(layer(stateful, { capacity: 1 }))))
 )
 
-describe("answers of a client that answers in rounds", () => {
+describe("Answers of a client that answers in rounds", () => {
   test(
     "An answer in a round may be as large as a picture",
     stateful,
@@ -314,7 +314,7 @@ describe("answers of a client that answers in rounds", () => {
   )
 })
 
-describe("a server behind that goes away", () => {
+describe("An upstream server that goes away", () => {
   test(
     "A server that goes away fails the calls that run, and is opened again for the next request",
     stateful,

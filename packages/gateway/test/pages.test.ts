@@ -41,7 +41,7 @@ const refusing = Effect.gen(function* () {
   return { connector, refusals, visited }
 })
 
-describe("a tool that is refused until a page was visited", () => {
+describe("A tool that is refused until a page was visited", () => {
   it.effect("A tool that requires a visited page asks by rounds where the client's revision has no such refusals", () =>
     Effect.gen(function* () {
       const { connector, visited } = yield* refusing

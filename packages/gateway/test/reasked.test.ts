@@ -7,7 +7,7 @@ import { Context, Deferred, Effect, Fiber, Layer, Queue, Schema } from "effect"
 import * as Gateway from "../src/Gateway.ts"
 import { join } from "./support/gateway.ts"
 
-describe.each(["2025-11-25", "2026-07-28"] as const)("a question of a newer call, of a client of %s", (version) => {
+describe.each(["2025-11-25", "2026-07-28"] as const)("A question of a newer call, of a client of %s", (version) => {
   it.effect("A question of a newer call that was sent with an older call is asked again when the older call ends", () =>
     Effect.gen(function* () {
       const running = yield* Deferred.make<void>()

@@ -13,7 +13,7 @@ import { everything, post } from "./support/post.ts"
 
 const stateful = Revision.get("2025-11-25")!
 
-describe.each([stateful, Revision.get("2026-07-28")!])("a session before $version", (upstream) => {
+describe.each([stateful, Revision.get("2026-07-28")!])("A session before $version", (upstream) => {
   const test = <A, E>(title: string, body: Effect.Effect<A, E, any>) =>
     it.effect(title, () => Effect.provide(Effect.scoped(body), Layer.fresh(layer(upstream))) as Effect.Effect<A, E>)
 
@@ -125,7 +125,7 @@ const unsealed = Layer.succeed(StateSeal, {
   open: (state) => Effect.succeed({ journal: JSON.parse(state), jti: state, expires: Infinity })
 })
 
-describe("a request that comes alone", () => {
+describe("A request without a session", () => {
   const test = <A, E>(title: string, body: Effect.Effect<A, E, Layer.Success<ReturnType<typeof layer>>>) =>
     it.effect(title, () => Effect.provide(body, Layer.provide(Layer.fresh(layer(stateful)), unsealed)))
 

@@ -23,7 +23,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
   const newClient = World.clientAt(revision)
   const refused = refusedBy(newClient)
   it.effect(
-    "proves with PKCE that it began what it ends, by S256",
+    "A login proves with PKCE that the same client began it, by S256",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -43,7 +43,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     verifies("authorization.client.pkce", "authorization.client.pkce-s256", "authorization.security.best-practices")
   )
 
-  it.effect("neither state nor verifier is ever used twice", () =>
+  it.effect("A state or verifier is never used twice", () =>
     Effect.gen(function* () {
       const world = World.make()
       yield* (yield* newClient(world)).ask()
@@ -55,7 +55,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
   )
 
   it.effect(
-    "names the resource in both requests, as its metadata spell it",
+    "A login names the resource in both requests, as its metadata spell it",
     () =>
       Effect.gen(function* () {
         const resource = "https://MCP.example.com/mcp"
@@ -104,7 +104,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     )
 
   it.effect(
-    "adds no slash to a resource that has none",
+    "A login adds no slash to a resource that has none",
     () =>
       Effect.gen(function* () {
         const origin = "https://mcp.example.com"
@@ -124,7 +124,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     verifies("authorization.resource-no-trailing-slash")
   )
 
-  it.effect("keeps the query that the authorization endpoint has already", () =>
+  it.effect("A login keeps the query that the authorization endpoint already has", () =>
     Effect.gen(function* () {
       const world = World.make()
       world.parts.as = { ...world.parts.as, authorization_endpoint: `${World.issuer}/authorize?tenant=7` }
@@ -139,7 +139,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     ["offer only plain", ["plain"]]
   ] as const)
     it.effect(
-      `refuses an authorization server whose metadata ${what}`,
+      `A client refuses an authorization server whose metadata ${what}`,
       () =>
         Effect.gen(function* () {
           const world = World.make()
@@ -158,7 +158,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     )
 
   it.effect(
-    "refuses OpenID metadata that do not speak of PKCE",
+    "A client refuses OpenID metadata that do not mention PKCE",
     () =>
       Effect.gen(function* () {
         const openid = `${World.issuer}/.well-known/openid-configuration`
@@ -176,7 +176,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
 
   for (const redirectUri of ["http://evil.example.com/callback", "myapp://callback", "https://x.example/cb#f"])
     it.effect(
-      `refuses a redirect URI that others could read: ${redirectUri}`,
+      `A client refuses a redirect URI that others could read: ${redirectUri}`,
       () =>
         Effect.gen(function* () {
           const world = World.make({ redirectUri })
@@ -188,9 +188,9 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
       verifies("authorization.redirect-uri")
     )
 
-  describe("discards an answer", () => {
+  describe("Answers of the authorization endpoint", () => {
     it.effect(
-      "with another state",
+      "An answer with another state is discarded",
       () =>
         Effect.gen(function* () {
           const error = yield* refused((answer) => answer.set("state", "foreign"))
@@ -199,14 +199,14 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
       verifies("authorization.client.state")
     )
 
-    it.effect("without a state, or with two", () =>
+    it.effect("An answer without a state, or with two, is discarded", () =>
       Effect.gen(function* () {
         yield* refused((answer) => answer.delete("state"))
         yield* refused((answer) => answer.append("state", answer.get("state") ?? ""))
       })
     )
 
-    it.effect("without a code, with an empty one, or with two", () =>
+    it.effect("An answer without a code, with an empty code, or with two is discarded", () =>
       Effect.gen(function* () {
         for (const change of [
           (answer: URLSearchParams) => answer.delete("code"),
@@ -230,7 +230,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     for (const advertised of [true, false])
       for (const iss of wrong)
         it.effect(
-          `from the issuer ${JSON.stringify(iss)}, ${advertised ? "" : "not "}advertised`,
+          `An answer from the issuer ${JSON.stringify(iss)}, ${advertised ? "" : "not "}advertised, is discarded`,
           () =>
             Effect.gen(function* () {
               const error = yield* refused((answer) => answer.set("iss", iss), {
@@ -245,18 +245,20 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
           )
         )
 
-    it.effect("without an issuer where one is advertised, or with two", () =>
-      Effect.gen(function* () {
-        yield* refused(() => {}, { authorization_response_iss_parameter_supported: true })
-        yield* refused((answer) => {
-          answer.append("iss", World.issuer)
-          answer.append("iss", World.issuer)
+    it.effect(
+      "An answer without an issuer is discarded where an issuer is advertised, and so is an answer with two",
+      () =>
+        Effect.gen(function* () {
+          yield* refused(() => {}, { authorization_response_iss_parameter_supported: true })
+          yield* refused((answer) => {
+            answer.append("iss", World.issuer)
+            answer.append("iss", World.issuer)
+          })
         })
-      })
     )
 
     it.effect(
-      "of another issuer without showing anything of it",
+      "An answer of another issuer is discarded without showing any of its text",
       () =>
         Effect.gen(function* () {
           const error = yield* refused((answer) => {
@@ -272,7 +274,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     )
   })
 
-  it.effect("takes the right issuer, advertised or not, and none where none is advertised", () =>
+  it.effect("An answer with the right issuer is taken, and without issuer where none is advertised", () =>
     Effect.gen(function* () {
       for (const advertised of [true, false]) {
         const world = World.make({ redirect: (answer) => answer.set("iss", World.issuer) })
@@ -283,7 +285,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     })
   )
 
-  it.effect("says what the authorization server refused, in one printable line", () =>
+  it.effect("An error says what the authorization server refused, in a printable line", () =>
     Effect.gen(function* () {
       const error = yield* refused((answer) => {
         answer.set("error", "invalid_scope")
@@ -295,7 +297,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     })
   )
 
-  describe("offline access", () => {
+  describe("Offline access", () => {
     const offline = { scopes_supported: ["a", "offline_access"] }
     const flow = Effect.fnUntraced(function* (as: object, options: object = {}, scope = ' scope="a"') {
       const world = World.make({ challenge: `Bearer resource_metadata="${World.prmUrl}",${scope}` })
@@ -305,7 +307,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
       return asked(world)
     })
 
-    it.effect("is asked for where the authorization server has it, with the user's consent", () =>
+    it.effect("Offline access is asked for where the authorization server offers it, with the user's consent", () =>
       Effect.gen(function* () {
         const query = yield* flow(offline)
         assert.strictEqual(query.get("scope"), "a offline_access")
@@ -313,17 +315,19 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
       })
     )
 
-    it.effect("is not asked for elsewhere, nor against the wish of the application, nor alone", () =>
-      Effect.gen(function* () {
-        assert.strictEqual((yield* flow({ scopes_supported: ["a"] })).get("scope"), "a")
-        assert.strictEqual((yield* flow({})).get("scope"), "a")
-        assert.strictEqual((yield* flow(offline, { offlineAccess: false })).get("scope"), "a")
-        assert.isFalse((yield* flow(offline, {}, "")).has("scope"))
-      })
+    it.effect(
+      "Offline access is not requested without support of the server, against the application's options, or as the only scope",
+      () =>
+        Effect.gen(function* () {
+          assert.strictEqual((yield* flow({ scopes_supported: ["a"] })).get("scope"), "a")
+          assert.strictEqual((yield* flow({})).get("scope"), "a")
+          assert.strictEqual((yield* flow(offline, { offlineAccess: false })).get("scope"), "a")
+          assert.isFalse((yield* flow(offline, {}, "")).has("scope"))
+        })
     )
   })
 
-  describe("answers of the token endpoint that are none", () => {
+  describe("Invalid answers of the token endpoint", () => {
     const bodies: ReadonlyArray<readonly [string, Record<string, unknown>]> = [
       ["no token", { access_token: undefined }],
       ["an empty token", { access_token: "" }],
@@ -332,7 +336,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
       ["a token bound to a key, unasked", { token_type: "DPoP" }]
     ]
     for (const [what, change] of bodies)
-      it.effect(`are refused: ${what}`, () =>
+      it.effect(`An answer of the token endpoint is refused: ${what}`, () =>
         Effect.gen(function* () {
           const world = World.make({ token: (body) => ({ ...body, ...change }) })
           const client = yield* newClient(world)
@@ -342,7 +346,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
         })
       )
 
-    it.effect("a redirect of the token endpoint is not followed: the code stays here", () =>
+    it.effect("A redirect of the token endpoint is not followed, and the code is sent nowhere else", () =>
       Effect.gen(function* () {
         const world = World.make({
           intercept: ({ url }) =>
@@ -357,7 +361,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
       })
     )
 
-    it.effect("an error of the token endpoint is told with its code", () =>
+    it.effect("An error of the token endpoint is reported with its code", () =>
       Effect.gen(function* () {
         const world = World.make({
           intercept: ({ url }) =>

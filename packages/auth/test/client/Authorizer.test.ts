@@ -37,7 +37,7 @@ describe("Loopback", () => {
     })
 
   it.effect(
-    "opens the page, listens on loopback and gives what comes back",
+    "The loopback authorizer opens the page, listens on loopback and gives the answer",
     () =>
       Effect.gen(function* () {
         const { opened, way } = yield* open()
@@ -55,7 +55,7 @@ describe("Loopback", () => {
   )
 
   it.effect(
-    "turns strangers away without ending the login, and shows nothing that they send",
+    "The loopback authorizer refuses foreign requests without ending the login, and shows nothing that they send",
     () =>
       Effect.gen(function* () {
         const { opened, way } = yield* open()
@@ -80,7 +80,7 @@ describe("Loopback", () => {
     verifies("authorization.client.state")
   )
 
-  it.effect("the second answer changes nothing", () =>
+  it.effect("A second answer to the loopback authorizer changes nothing", () =>
     Effect.gen(function* () {
       const { opened, way } = yield* open()
       const answer = yield* Effect.forkChild(way.authorize(page))
@@ -91,7 +91,7 @@ describe("Loopback", () => {
     })
   )
 
-  it.effect("waits as long as it is told, and then says so", () =>
+  it.effect("The loopback authorizer waits as long as its timeout, and then says so", () =>
     Effect.gen(function* () {
       const { opened, way } = yield* open({ timeout: "2 minutes", host: "localhost" })
       assert.match(way.redirectUri, /^http:\/\/localhost:\d+\/callback$/)
@@ -103,7 +103,7 @@ describe("Loopback", () => {
     })
   )
 
-  it.effect("listens no longer than it has to", () =>
+  it.effect("The loopback authorizer listens no longer than its scope", () =>
     Effect.gen(function* () {
       const redirectUri = yield* Effect.scoped(Effect.map(open(), ({ way }) => way.redirectUri))
       const gone = yield* Effect.promise(() =>
@@ -116,7 +116,7 @@ describe("Loopback", () => {
     })
   )
 
-  it.effect("a browser that cannot be started is the error", () =>
+  it.effect("A browser that cannot be started is the error of the login", () =>
     Effect.gen(function* () {
       const { way } = yield* open({
         open: () => Effect.fail(new OAuthError({ step: "authorization", problem: "no browser" }))
@@ -131,7 +131,7 @@ describe("Loopback", () => {
     ["win32", ["rundll32", "url.dll,FileProtocolHandler", page.href]]
   ] as const)
     it.effect(
-      `starts the browser of ${platform} with the URL as one argument`,
+      `The loopback authorizer starts the browser of ${platform} with the URL as one argument`,
       () =>
         Effect.gen(function* () {
           const started: Array<ReadonlyArray<string>> = []
@@ -174,7 +174,7 @@ describe("A terminal", () => {
     return { way, shown: () => shown }
   })
 
-  it.effect("shows the page's address and takes the one that the browser ends at", () =>
+  it.effect("The terminal authorizer shows the page's address and takes the address at which the browser ends", () =>
     Effect.gen(function* () {
       const { shown, way } = yield* terminal(`  http://127.0.0.1:33418/callback?state=right&code=c  `)
       const answer = yield* way.authorize(page)
@@ -183,7 +183,7 @@ describe("A terminal", () => {
     })
   )
 
-  it.effect("asks again for what is no answer to this login", () =>
+  it.effect("The terminal authorizer asks again for text that is no answer to its login", () =>
     Effect.gen(function* () {
       const { shown, way } = yield* terminal(
         "",
@@ -198,7 +198,7 @@ describe("A terminal", () => {
 })
 
 describe("An authorizer for programs without a user", () => {
-  it.effect("says how to log in", () =>
+  it.effect("An authorizer without a user says how to log in", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(Authorizer.layerNone)
       const world = World.make()
@@ -219,7 +219,7 @@ describe("A scripted user", () => {
   }
   const to = (location: string) => new Response(null, { status: 302, headers: { location } })
 
-  it.effect("follows redirects up to the one to the client, which it does not visit", () =>
+  it.effect("A scripted user follows redirects up to the redirect to the client, which is not visited", () =>
     Effect.gen(function* () {
       const { authorizer, hits } = yield* user((url) =>
         url.pathname === "/authorize" ? to("/consent") : to("http://127.0.0.1/callback?code=c")
@@ -233,7 +233,7 @@ describe("A scripted user", () => {
     })
   )
 
-  it.effect("gives up where there is a page to read, or no end of pages", () =>
+  it.effect("A scripted user gives up at a page without redirect, or at endless redirects", () =>
     Effect.gen(function* () {
       for (const answer of [() => new Response("log in here"), () => to("/again")]) {
         const { authorizer } = yield* user(answer)

@@ -19,7 +19,7 @@ const proofs = (world: World.World, url: string) => world.at(url).map((hit) => h
 
 describe.each(World.revisions)("Dpop at %s", (revision) => {
   const newClient = World.clientAt(revision)
-  it.effect("a proof names method, URL without query, token and nonce, and is signed by the key that it shows", () =>
+  it.effect("A proof names method, URL without query, token and nonce, and is signed by the key that it shows", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_700_000_000_000)
       const key = yield* Dpop.generate("ES256")
@@ -47,7 +47,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
   )
 
   for (const algorithm of ["ES256", "EdDSA", "RS256"])
-    it.effect(`a stored key of ${algorithm} makes the same proofs, and shows no private part`, () =>
+    it.effect(`A stored key of ${algorithm} makes the same proofs, and shows no private part`, () =>
       Effect.gen(function* () {
         const key = yield* Dpop.generate(algorithm)
         const again = yield* Dpop.restore(key.secret)
@@ -58,13 +58,13 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
       })
     )
 
-  it("signs with no algorithm that has no private key", () => {
+  it("A client signs by no algorithm without a private key", () => {
     assert.isUndefined(Dpop.choose(["none", "HS256"]))
     assert.isUndefined(Dpop.choose(undefined))
     assert.strictEqual(Dpop.choose(["RS256", "ES256"]), "ES256")
   })
 
-  it("keeps the nonces of an authorization server and a resource apart, and takes only nonces", () => {
+  it("The nonces of an authorization server and a resource are kept apart, and only valid nonces are taken", () => {
     const nonces = Dpop.nonces()
     const url = new URL(World.server)
     assert.isTrue(nonces.learn("issuer", url, { "dpop-nonce": "a" }))
@@ -76,7 +76,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     assert.isUndefined(nonces.get("issuer", new URL("https://other.example.com")))
   })
 
-  it.effect("every request has a proof of its own under the scheme DPoP", () =>
+  it.effect("Every request has a proof of its own under the scheme DPoP", () =>
     Effect.gen(function* () {
       const world = bound()
       const client = yield* newClient(world, { dpop: "prefer" })
@@ -94,7 +94,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("a nonce that either server demands is used, and remembered", () =>
+  it.effect("A nonce that either server demands is used, and remembered", () =>
     Effect.gen(function* () {
       const world = bound({
         intercept: ({ headers, url }) => {
@@ -127,7 +127,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("a server that demands a new nonce every time is given up", () =>
+  it.effect("A server that demands a new nonce every time is given up", () =>
     Effect.gen(function* () {
       let count = 0
       const world = bound({
@@ -146,7 +146,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("a token that is refused is refreshed with the key that it is bound to", () =>
+  it.effect("A token that is refused is refreshed with the key that it is bound to", () =>
     Effect.gen(function* () {
       const world = bound({ accepts: (token) => token !== "at-1" })
       const first = yield* newClient(world, { dpop: "prefer" })
@@ -160,7 +160,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("a token without a key is not taken where one is required, be it new, refreshed or stored", () =>
+  it.effect("A token without a key is refused where a key is required, be the token new, refreshed or stored", () =>
     Effect.gen(function* () {
       const world = bound({ token: (body) => body })
       const careless = yield* newClient(world)
@@ -175,7 +175,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("a server that begins to require keys gets tokens that have one, not the old ones refreshed", () =>
+  it.effect("A server that begins to require keys gets new tokens with keys, and old tokens are not refreshed", () =>
     Effect.gen(function* () {
       const world = bound({ accepts: (_, { headers }) => headers["dpop"] !== undefined })
       const before = World.make()
@@ -189,7 +189,7 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  describe("is used", () => {
+  describe("Use of DPoP", () => {
     const used = Effect.fnUntraced(function* (dpop: "auto" | "prefer" | "never", prm: object = {}, as: object = {}) {
       const world = bound()
       world.parts.prm = { ...world.parts.prm, ...prm }
@@ -203,22 +203,24 @@ describe.each(World.revisions)("Dpop at %s", (revision) => {
       return world.at(World.server).at(-1)?.headers["authorization"]?.split(" ")[0]
     })
 
-    it.effect("by itself where the resource speaks of it, and not because the authorization server does", () =>
-      Effect.gen(function* () {
-        assert.strictEqual(yield* used("auto"), "Bearer")
-        assert.strictEqual(yield* used("auto", { dpop_signing_alg_values_supported: ["ES256"] }), "DPoP")
-        assert.strictEqual(yield* used("auto", { dpop_bound_access_tokens_required: true }), "DPoP")
-      })
+    it.effect(
+      "DPoP is used by default where the resource mentions it, whatever the authorization server supports",
+      () =>
+        Effect.gen(function* () {
+          assert.strictEqual(yield* used("auto"), "Bearer")
+          assert.strictEqual(yield* used("auto", { dpop_signing_alg_values_supported: ["ES256"] }), "DPoP")
+          assert.strictEqual(yield* used("auto", { dpop_bound_access_tokens_required: true }), "DPoP")
+        })
     )
 
-    it.effect("if it is preferred, wherever the authorization server can", () =>
+    it.effect("DPoP that is preferred is used wherever the authorization server supports it", () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* used("prefer"), "DPoP")
         assert.strictEqual(yield* used("prefer", {}, { dpop_signing_alg_values_supported: undefined }), "Bearer")
       })
     )
 
-    it.effect("never, if that is what the application says", () =>
+    it.effect("DPoP is never used if the application says so", () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* used("never", { dpop_bound_access_tokens_required: true }), "Bearer")
       })

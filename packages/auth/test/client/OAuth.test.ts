@@ -11,7 +11,7 @@ const authorizations = (world: World.World) => world.at(World.server).map((hit) 
 describe.each(World.revisions)("OAuth at %s", (revision) => {
   const newClient = World.clientAt(revision)
   it.effect(
-    "meets a 401 by the whole flow and sends the request again",
+    "A client meets a 401 by the whole flow and sends the request again",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -45,7 +45,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
   )
 
   it.effect(
-    "sends the token with every request, whatever its method, and never in the URL",
+    "A client sends the token with every request, whatever its method, and never in the URL",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -68,7 +68,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     )
   )
 
-  it.effect("leaves requests alone that need no token", () =>
+  it.effect("A client sends no token with requests that are answered without one", () =>
     Effect.gen(function* () {
       const world = World.make({ intercept: () => World.json({}) })
       const client = yield* newClient(world)
@@ -77,7 +77,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("says why it does not log in at a server that others could listen to", () =>
+  it.effect("A client refuses a login at a server without TLS, and says why", () =>
     Effect.gen(function* () {
       const world = World.make({ intercept: () => new Response("", { status: 401 }) })
       const client = yield* newClient(world)
@@ -87,7 +87,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("leaves requests alone that have credentials of their own", () =>
+  it.effect("A client changes no request that has credentials of its own", () =>
     Effect.gen(function* () {
       const world = World.make({ accepts: () => false })
       const client = yield* newClient(world)
@@ -97,7 +97,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("sends no token to another server, and none over plain HTTP", () =>
+  it.effect("A client sends no token to another server, and none over plain HTTP", () =>
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* newClient(world)
@@ -109,7 +109,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("takes two URLs for one server where it is told so, as HTTP with SSE has them", () =>
+  it.effect("A client takes two URLs for a single server where the options say so, as for HTTP with SSE", () =>
     Effect.gen(function* () {
       const messages = "https://mcp.example.com/messages"
       const world = World.make({
@@ -127,7 +127,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("has fetch follow no redirect with a token in it, nor one of the flow's own requests", () =>
+  it.effect("A client lets fetch follow no redirect with a token, and none of the flow's own requests", () =>
     Effect.gen(function* () {
       const redirects: Array<readonly [string, string | undefined]> = []
       const world = World.make()
@@ -157,7 +157,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("a 403 that is not about scopes is the answer", () =>
+  it.effect("A response 403 that is not about scopes is the answer", () =>
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* newClient(world)
@@ -168,7 +168,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("gives up on a server that refuses the token it has just been given, and says what to look at", () =>
+  it.effect("A client gives up on a server that refuses a new token, and says what to check", () =>
     Effect.gen(function* () {
       const world = World.make({
         accepts: () => false,
@@ -183,7 +183,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("errors hold neither tokens nor codes nor secrets", () =>
+  it.effect("An error holds neither tokens nor codes nor secrets", () =>
     Effect.gen(function* () {
       const world = World.make({ accepts: () => false })
       const client = yield* newClient(world)
@@ -193,7 +193,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("the end of a session never leads to a login", () =>
+  it.effect("The end of a session never leads to a login", () =>
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* newClient(world)
@@ -205,7 +205,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("a client and a user get no tokens of others that share their store", () =>
+  it.effect("A client or user gets no tokens of others that share their store", () =>
     Effect.gen(function* () {
       const world = World.make()
       world.parts.as = { ...world.parts.as, token_endpoint_auth_methods_supported: undefined }
@@ -226,7 +226,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
   )
 
   it.effect(
-    "secrets are in no log and no span",
+    "A secret is in no log and no span",
     () => {
       const said: Array<unknown> = []
       const logger = Logger.make(({ cause, message }) => void said.push(message, cause))
@@ -261,7 +261,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     verifies("authorization.client.refresh-confidential")
   )
 
-  it.effect("one login is enough for many requests at once", () =>
+  it.effect("A single login is enough for many requests at once", () =>
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* newClient(world)
@@ -275,7 +275,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("one refusal of the user's is enough for many requests at once", () =>
+  it.effect("A single refusal of the user is enough for many requests at once", () =>
     Effect.gen(function* () {
       const world = World.make({
         redirect: (answer) => {
@@ -293,7 +293,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("another client with the same store uses the tokens at once", () =>
+  it.effect("A second client with the same store uses the tokens at once", () =>
     Effect.gen(function* () {
       const world = World.make()
       const first = yield* newClient(world)

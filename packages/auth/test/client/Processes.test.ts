@@ -40,7 +40,7 @@ const caller = (url: string, directory: string, calls: number) =>
   )
 
 describe("Several processes with the same files", () => {
-  it.live("refresh an old token once, whatever they do at the same time", () =>
+  it.live("Several processes with the same files refresh an old token once, whatever they do at the same time", () =>
     Effect.gen(function* () {
       const issuerContext = yield* Layer.build(Layer.provide(AuthServer.layer(), listen()))
       const issuer = Context.get(issuerContext, AuthServer.AuthServer)

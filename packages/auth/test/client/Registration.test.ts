@@ -29,7 +29,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   const documents = { client_id_metadata_document_supported: true }
 
   it.effect(
-    "takes what is registered already, then a metadata document, then registers",
+    "A client takes its existing registration, then a metadata document, then registers",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* clientId(documents, { preRegistered, metadataUrl }), ["pre-7", 0])
@@ -46,7 +46,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     )
   )
 
-  it.effect("a login that does not come back is begun again by a client that registers anew", () =>
+  it.effect("A login that does not return is begun again by a client that registers anew", () =>
     Effect.gen(function* () {
       const world = World.make()
       let stuck = true
@@ -68,7 +68,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     })
   )
 
-  it.effect("credentials that a user entered suffice to refresh in a program that cannot ask", () =>
+  it.effect("Credentials that a user entered suffice to refresh in a program that cannot ask", () =>
     Effect.gen(function* () {
       const world = World.make({ accepts: (token) => token !== "at-1" })
       world.parts.as = {
@@ -86,7 +86,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     })
   )
 
-  it.effect("asks the user last", () =>
+  it.effect("A client asks its user for credentials last", () =>
     Effect.gen(function* () {
       const ask = (issuer: string) => Effect.succeed({ clientId: `typed in for ${issuer}` })
       assert.deepStrictEqual(yield* clientId({ registration_endpoint: undefined }, { ask }), [
@@ -98,7 +98,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
 
   for (const url of ["http://client.example.com/x", "https://client.example.com", "https://client.example.com/a/../b"])
     it.effect(
-      `refuses a document's URL that is no client id: ${url}`,
+      `A client refuses a URL of a document that is no client id: ${url}`,
       () =>
         Effect.gen(function* () {
           const world = World.make()
@@ -110,7 +110,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     )
 
   it(
-    "describes the client in a document whose client id is its URL",
+    "A metadata document describes the client, and its client id is its URL",
     verifies(
       "authorization.client.id-document-fields",
       "authorization.client.id-document-matches",
@@ -138,7 +138,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   )
 
   it.effect(
-    "registers the redirect URI that it uses, as a native application that refreshes",
+    "A client registers its redirect URI as a native application that refreshes",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -166,7 +166,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   )
 
   it.effect(
-    "is a web application behind https",
+    "A client behind https registers as a web application",
     () =>
       Effect.gen(function* () {
         const world = World.make({ redirectUri: "https://app.example.com/callback" })
@@ -178,7 +178,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   )
 
   it.effect(
-    "tells why it was refused, and what else can be done",
+    "A refused registration says why, and names the alternatives",
     () =>
       Effect.gen(function* () {
         const world = World.make({
@@ -196,7 +196,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     verifies("authorization.client.registration-refused", "authorization.client.registration-reported")
   )
 
-  it.effect("is done once per issuer and redirect URI", () =>
+  it.effect("A client registers once per issuer and redirect URI", () =>
     Effect.gen(function* () {
       const world = World.make()
       const store = TokenStore.makeMemory()
@@ -213,7 +213,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     })
   )
 
-  it.effect("is done again when its secret has expired", () =>
+  it.effect("A client registers again when its secret has expired", () =>
     Effect.gen(function* () {
       const world = World.make({
         intercept: ({ url }) =>
@@ -232,7 +232,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     })
   )
 
-  it.effect("is done again when the authorization server has forgotten the client", () =>
+  it.effect("A client registers again when the authorization server has forgotten it", () =>
     Effect.gen(function* () {
       let known = true
       const world = World.make({
@@ -252,7 +252,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   )
 
   it.effect(
-    "what is registered with one issuer is not shown to another",
+    "A registration with one issuer is not shown to another issuer",
     () =>
       Effect.gen(function* () {
         const world = World.make()

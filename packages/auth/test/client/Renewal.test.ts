@@ -33,7 +33,7 @@ const onRefresh = (world: World.World, answer: () => Response): void => {
 
 describe.each(World.revisions)("Renewal at %s", (revision) => {
   const newClient = World.clientAt(revision)
-  it.effect("a refused token is exchanged by the refresh token, which is replaced by the new one", () =>
+  it.effect("A refused token is exchanged by the refresh token, which is replaced by the new refresh token", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
       const client = yield* newClient(world)
@@ -55,7 +55,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("a refresh token that is not replaced stays good", () =>
+  it.effect("A refresh token that is not replaced stays valid", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
       world.parts.token = (body, { form }) =>
@@ -74,7 +74,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("a token that lives shortly is used for half of its life, and not renewed for each request", () =>
+  it.effect("A token with a short life is used for half of its life, and not renewed for each request", () =>
     Effect.gen(function* () {
       const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
       const client = yield* newClient(world)
@@ -86,7 +86,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("a login at another server of the same authorization server takes nothing from this one", () =>
+  it.effect("A login at another server of the same authorization server takes no token from the first server", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
       valid.add("at-2")
@@ -113,7 +113,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("an authorization server that repeats what it was sent does not bring it into an error", () =>
+  it.effect("An authorization server that repeats a secret does not bring it into an error", () =>
     Effect.gen(function* () {
       const world = World.make({
         intercept: ({ form, url }) =>
@@ -134,7 +134,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
   )
 
   it.effect(
-    "without a refresh token the user is asked again",
+    "A user is asked again where there is no refresh token",
     () =>
       Effect.gen(function* () {
         const { valid, world } = strict()
@@ -149,7 +149,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     verifies("authorization.client.refresh-not-assumed")
   )
 
-  it.effect("a refresh token that is not taken any more leads to a new login", () =>
+  it.effect("A refresh token that is refused leads to a new login", () =>
     Effect.gen(function* () {
       const { client, world } = yield* refused(newClient, "at-2")
       onRefresh(world, () => World.json({ error: "invalid_grant" }, 400))
@@ -159,7 +159,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("expired tokens whose refresh is refused lead to a login at the issuer that the server names by now", () =>
+  it.effect("A refused refresh leads to a login at the issuer that the server names by now", () =>
     Effect.gen(function* () {
       const moved = "https://new.example.com"
       const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
@@ -229,26 +229,28 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
           })
       )
 
-  it.effect("metadata that have moved since the login are found by the challenge to a request without a token", () =>
-    Effect.gen(function* () {
-      const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
-      const client = yield* newClient(world)
-      yield* client.ask()
-      const moved = "https://mcp.example.com/moved.json"
-      const { prm } = world.parts
-      world.parts.prm = undefined
-      world.parts.challenge = `Bearer resource_metadata="${moved}"`
-      world.parts.intercept = ({ form, url }) => {
-        if (form.get("grant_type") === "refresh_token") return World.json({ error: "invalid_grant" }, 400)
-        return url.href === moved ? World.json(prm) : undefined
-      }
-      yield* TestClock.adjust("21 seconds")
-      assert.strictEqual(yield* client.ask(), 200)
-      assert.deepStrictEqual(
-        world.visits.map(({ origin }) => origin),
-        [World.issuer, World.issuer]
-      )
-    })
+  it.effect(
+    "The URL of metadata that have moved since the login is found by the challenge to a request without a token",
+    () =>
+      Effect.gen(function* () {
+        const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
+        const client = yield* newClient(world)
+        yield* client.ask()
+        const moved = "https://mcp.example.com/moved.json"
+        const { prm } = world.parts
+        world.parts.prm = undefined
+        world.parts.challenge = `Bearer resource_metadata="${moved}"`
+        world.parts.intercept = ({ form, url }) => {
+          if (form.get("grant_type") === "refresh_token") return World.json({ error: "invalid_grant" }, 400)
+          return url.href === moved ? World.json(prm) : undefined
+        }
+        yield* TestClock.adjust("21 seconds")
+        assert.strictEqual(yield* client.ask(), 200)
+        assert.deepStrictEqual(
+          world.visits.map(({ origin }) => origin),
+          [World.issuer, World.issuer]
+        )
+      })
   )
 
   it.effect("A token refreshed before its end keeps the URL of the metadata for a later login", () =>
@@ -269,7 +271,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("a login that replaces a dead refresh token and fails leaves no dead token behind", () =>
+  it.effect("A login that replaces a dead refresh token and fails leaves no dead token behind", () =>
     Effect.gen(function* () {
       const { client, world } = yield* refused(newClient)
       onRefresh(world, () => World.json({ error: "invalid_grant" }, 400))
@@ -284,7 +286,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("an authorization server that fails costs nothing: the refresh token is kept for later", () =>
+  it.effect("An authorization server that fails costs nothing: the refresh token is kept for later", () =>
     Effect.gen(function* () {
       const { client, world } = yield* refused(newClient, "at-2")
       onRefresh(world, () => new Response("down", { status: 503 }))
@@ -301,7 +303,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     ["JSON without an error", "{}", 400],
     ["a 401 of a proxy", "Who are you?", 401]
   ] as const)
-    it.effect(`An answer to a refresh that is none of the authorization server's costs nothing: ${kind}`, () =>
+    it.effect(`An answer to a refresh that is not from the authorization server costs nothing: ${kind}`, () =>
       Effect.gen(function* () {
         const { client, world } = yield* refused(newClient, "at-2")
         onRefresh(world, () => new Response(body, { status }))
@@ -348,7 +350,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("tokens are refreshed half a minute before they expire, and not before", () =>
+  it.effect("A token is refreshed half a minute before it expires, and not before", () =>
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* newClient(world)
@@ -365,7 +367,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("a token that is still good is used when the refresh before its time fails", () =>
+  it.effect("A token that is still valid is used when the refresh before its time fails", () =>
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* newClient(world)
@@ -378,7 +380,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("a hundred requests with an old token refresh it once", () =>
+  it.effect("An old token is refreshed once for a hundred requests", () =>
     Effect.gen(function* () {
       const { client, world } = yield* refused(newClient, "at-2")
       const statuses = yield* Effect.all(
@@ -391,7 +393,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
   )
 
   // In real time: a client that waits for the lock of another one polls the store.
-  it.live("several clients of one store refresh once", () =>
+  it.live("Several clients of one store refresh a token once", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
       const store = TokenStore.makeMemory()
@@ -410,7 +412,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  it.effect("a caller that leaves does not end the login that others wait for, nor its own next attempt", () =>
+  it.effect("A caller that leaves does not end the login of other callers, nor its own next attempt", () =>
     Effect.gen(function* () {
       const world = World.make()
       const gate = yield* Deferred.make<void>()
@@ -475,7 +477,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
   const asked = (world: World.World) => world.visits.map((url) => url.searchParams.get("scope"))
 
   it.effect(
-    "adds what a server demands to what it asked for before",
+    "A client adds the scopes that a server demands to the scopes that it asked for before",
     () =>
       Effect.gen(function* () {
         const world = scoped([])
@@ -495,7 +497,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
     )
   )
 
-  it.effect("two demands at once are met by two logins, the second with the scopes of both", () =>
+  it.effect("Two demands at once are met by two logins, the second with the scopes of both", () =>
     Effect.gen(function* () {
       const world = scoped([])
       const client = yield* newClient(world)
@@ -519,7 +521,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
   )
 
   it.effect(
-    "scopes that were requested and not granted are not requested again",
+    "Scopes that were requested and not granted are not requested again",
     () =>
       Effect.gen(function* () {
         const challenge = `Bearer error="insufficient_scope", scope="admin", resource_metadata="${World.prmUrl}"`
@@ -543,7 +545,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
     )
   )
 
-  it.effect("a server that always wants one scope more gets so many logins and no more", () =>
+  it.effect("A server that always demands another scope gets only so many logins as the options allow", () =>
     Effect.gen(function* () {
       let demands = 0
       const world = World.make()
@@ -561,7 +563,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
     })
   )
 
-  it.effect("can be switched off", () =>
+  it.effect("The step-up can be switched off", () =>
     Effect.gen(function* () {
       const world = scoped([])
       const client = yield* newClient(world, { stepUps: 0 })
@@ -571,7 +573,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
     })
   )
 
-  it.effect("a demand that names no scopes is met by those that the resource lists, once", () =>
+  it.effect("A demand that names no scopes is met by the scopes that the resource lists, once", () =>
     Effect.gen(function* () {
       const world = scoped(undefined)
       world.parts.prm = { ...world.parts.prm, scopes_supported: ["read", "write"] }
@@ -583,7 +585,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
     })
   )
 
-  it.effect("a declined step-up keeps the login that there is", () =>
+  it.effect("A declined step-up keeps the existing login", () =>
     Effect.gen(function* () {
       const world = scoped([])
       const client = yield* newClient(world)
@@ -600,7 +602,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
   )
 
   it.effect(
-    "asks at first for the challenged scopes, else for those of the resource, else for none",
+    "A client asks at first for the challenged scopes, else for those of the resource, else for none",
     () =>
       Effect.gen(function* () {
         const flow = Effect.fnUntraced(function* (challenge: string, supported: ReadonlyArray<string> | undefined) {
@@ -626,7 +628,7 @@ describe.each(World.revisions)("Migration to another authorization server at %s"
   const newClient = World.clientAt(revision)
   const other = "https://other.example.com"
   it.effect(
-    "registers and logs in anew and shows the new one nothing of the old one",
+    "A client whose server has another issuer registers and logs in anew, and shows it nothing of the first",
     () =>
       Effect.gen(function* () {
         const { client, valid, world } = yield* refused(newClient)
@@ -659,7 +661,7 @@ describe.each(World.revisions)("Migration to another authorization server at %s"
     )
   )
 
-  it.effect("prefers, among several, the one that it is registered with", () =>
+  it.effect("A client prefers, among several issuers, the issuer that it is registered with", () =>
     Effect.gen(function* () {
       const world = World.make({ prm: { resource: World.server, authorization_servers: [other, World.issuer] } })
       const preRegistered = [{ issuer: World.issuer, clientId: "mine" }]

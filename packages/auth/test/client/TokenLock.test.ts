@@ -19,7 +19,7 @@ const setup = () => {
 const isNew = (found: Stored.Tokens) => nameOf(found) === "new"
 
 describe("TokenLock", () => {
-  it.effect("what the store has is taken, if it is good", () =>
+  it.effect("A valid token in the store is taken without work", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       yield* slot.write({ tokens: tokens("new") })
@@ -28,7 +28,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("a fiber that waits for the lock takes the tokens of its owner", () =>
+  it.effect("A fiber that waits for the lock takes the tokens of its owner", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       yield* slot.write({ tokens: tokens("old") })
@@ -50,7 +50,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("a process that was killed holds the others up for seconds only", () =>
+  it.effect("A process that was killed delays other processes for seconds only", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       const now = yield* Clock.currentTimeMillis
@@ -66,7 +66,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("work that fails leaves what there was, unless that is worth nothing any more", () =>
+  it.effect("Failed work leaves the stored tokens, unless they are marked as worthless", () =>
     Effect.gen(function* () {
       for (const [keep, left] of [
         [true, "old"],
@@ -85,7 +85,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("work that is interrupted leaves no lease behind", () =>
+  it.effect("Interrupted work leaves no lease behind", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       yield* slot.write({ tokens: tokens("old") })
@@ -100,7 +100,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("an owner whose lease expired, as on a machine that slept, overwrites nothing", () =>
+  it.effect("An owner whose lease expired, as on a machine that slept, overwrites nothing", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       const obtained = yield* TokenLock.obtain({

@@ -27,7 +27,7 @@ for (const [where, layer] of Object.entries(stores))
       it.effect(title, () => Effect.provide(body, Layer.fresh(layer), { local: true }))
 
     test(
-      "has nothing at first, then what was swapped in, version by version",
+      "A store has nothing at first, then each text that is swapped in, version by version",
       Effect.gen(function* () {
         const store = yield* TokenStore
         assert.deepStrictEqual(yield* store.read("a"), { version: 0, text: undefined })
@@ -40,7 +40,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "swaps nothing for an older version",
+      "A store swaps nothing for an older version",
       Effect.gen(function* () {
         const store = yield* TokenStore
         yield* store.swap("a", 0, "one")
@@ -52,7 +52,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "forgets a text and continues counting",
+      "A store forgets a text and continues counting",
       Effect.gen(function* () {
         const store = yield* TokenStore
         yield* store.swap("a", 0, "one")
@@ -65,7 +65,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "of many concurrent swaps of one version exactly one wins, for each version",
+      "A store lets exactly one of many concurrent swaps win, for each version",
       Effect.gen(function* () {
         const store = yield* TokenStore
         for (let version = 0; version < 5; version++) {
@@ -80,7 +80,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "increments of many fibers are all counted",
+      "A store counts all increments of many fibers",
       Effect.gen(function* () {
         const store = yield* TokenStore
         const increment: Effect.Effect<void, unknown> = Effect.gen(function* () {
@@ -96,7 +96,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "keeps any text",
+      "A store keeps any text",
       Effect.gen(function* () {
         const store = yield* TokenStore
         const text = JSON.stringify({ a: "é\u0000\n💥", b: "x".repeat(10_000) })
@@ -116,7 +116,7 @@ describe("TokenStore in files", () => {
     Effect.provide(TokenStore, Layer.fresh(TokenFiles.layer({ directory: path })), { local: true })
 
   it.effect(
-    "only the owner can enter the directory and read the files",
+    "A directory of tokens and its files are open to their owner alone",
     () =>
       Effect.gen(function* () {
         const { directory: path, fs } = yield* directory
@@ -131,7 +131,7 @@ describe("TokenStore in files", () => {
     verifies("authorization.client.tokens-stored", "authorization.client.refresh-confidential")
   )
 
-  it.effect("keeps one file per key, whose name does not reveal the key", () =>
+  it.effect("A store has a file per key, whose name does not reveal the key", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
       const store = yield* open(path)
@@ -142,7 +142,7 @@ describe("TokenStore in files", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("reading makes no directory", () =>
+  it.effect("A store makes no directory for reading", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
       const store = yield* open(path)
@@ -151,7 +151,7 @@ describe("TokenStore in files", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("a second store of the directory sees what the first wrote", () =>
+  it.effect("A second store of the directory sees what the first store wrote", () =>
     Effect.gen(function* () {
       const { directory: path } = yield* directory
       const [one, two] = [yield* open(path), yield* open(path)]
@@ -161,7 +161,7 @@ describe("TokenStore in files", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("a late writer whose version was replaced and removed long ago changes nothing", () =>
+  it.effect("A late writer whose version was replaced and removed long ago changes nothing", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
       const store = yield* open(path)
@@ -173,7 +173,7 @@ describe("TokenStore in files", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("what a killed process left half written is removed, what another is writing is not", () =>
+  it.live("A half-written file of a killed process is removed, and a file that is being written is kept", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
       yield* fs.makeDirectory(path, { recursive: true })
@@ -188,7 +188,7 @@ describe("TokenStore in files", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("a directory that cannot be had is an error that names it", () =>
+  it.effect("A directory that cannot be made is an error that names it", () =>
     Effect.gen(function* () {
       const { directory: path, fs, parent } = yield* directory
       yield* fs.writeFileString(`${parent}/deep`, "a file")
@@ -206,7 +206,7 @@ describe("TokenStore, encrypted", () => {
       local: true
     })
 
-  it.effect("shows the store below neither the text nor the same bytes twice", () =>
+  it.effect("An encrypted store shows the store below neither the text nor the same bytes twice", () =>
     Effect.gen(function* () {
       const below = makeMemory()
       const store = yield* over(below)
@@ -219,7 +219,7 @@ describe("TokenStore, encrypted", () => {
     })
   )
 
-  it.effect("does not open what was changed, moved to another key, or made with another secret", () =>
+  it.effect("An encrypted store does not open a text that was changed, moved, or sealed with another secret", () =>
     Effect.gen(function* () {
       const below = makeMemory()
       const store = yield* over(below)
@@ -239,7 +239,7 @@ describe("TokenStore, encrypted", () => {
     })
   )
 
-  it.effect("refuses a key of another length", () =>
+  it.effect("An encrypted store refuses a key of another length", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(over(makeMemory(), Redacted.make(new Uint8Array(16))))
       assert.match(error.message, /32 bytes/)

@@ -31,7 +31,7 @@ const textOf = (reply: { readonly json: any }): string => reply.json.result.cont
 describe.each(revisions)("Auth at %s", (revision) => {
   const open = openAt(revision)
   it.effect(
-    "a request with a token for this server is admitted, and handlers see its caller",
+    "A request with a token for its server is admitted, and handlers see its caller",
     () =>
       Effect.gen(function* () {
         const { bearer, call } = yield* open({ features })
@@ -43,7 +43,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
   )
 
   it.effect(
-    "answers 401 without a token, with the way to one and no data",
+    "A guard answers 401 without a token, with the way to a token and no data",
     () =>
       Effect.gen(function* () {
         const { call, origin, url } = yield* open({ features, guard: { scopes: ["use"] } })
@@ -68,7 +68,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
   )
 
   it.effect(
-    "serves its metadata before its path and at the root",
+    "A guard serves its metadata before its path and at the root",
     () =>
       Effect.gen(function* () {
         const { origin, server, url } = yield* open({ features, guard: { scopes: ["use"], name: "Files" } })
@@ -92,7 +92,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
   )
 
   it.effect(
-    "answers 401 and what is wrong to each token that is not for here and now",
+    "A guard answers 401 with the reason to each token that is not valid for its resource now",
     () =>
       Effect.gen(function* () {
         const { bearer, call, server } = yield* open({ features })
@@ -129,7 +129,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     )
   )
 
-  it.effect("forgives clocks that differ a little, and no more", () =>
+  it.effect("A guard forgives clocks that differ a little, and no more", () =>
     Effect.gen(function* () {
       const { bearer, call } = yield* open({ features, guard: { clockSkew: "10 seconds" } })
       const headers = yield* bearer({ lifetime: 60 })
@@ -141,7 +141,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
   )
 
   it.effect(
-    "answers 400 to what is no credential",
+    "A guard answers 400 to what is no credential",
     () =>
       Effect.gen(function* () {
         const { bearer, call, server, url } = yield* open({ features })
@@ -168,7 +168,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
   )
 
   it.effect(
-    "hides the token from everything behind the guard",
+    "A guard hides the token from everything behind it",
     () =>
       Effect.gen(function* () {
         const { bearer, call } = yield* open({ features })
@@ -185,7 +185,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     verifies("authorization.server.no-passthrough", "authorization.server.tokens-stored")
   )
 
-  it.effect("keys that are newer than the known ones are fetched once for all requests that need them", () =>
+  it.effect("A new key is fetched once for all requests that need it", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({ features })
       const old = yield* bearer()
@@ -208,7 +208,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("is not made to fetch keys by tokens with made-up ones", () =>
+  it.effect("A guard does not fetch keys again for tokens with made-up keys", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({ features })
       yield* call("whoami", yield* bearer())
@@ -219,7 +219,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("answers 503 while it cannot verify, and continues with the keys it has", () =>
+  it.effect("A guard answers 503 while it cannot verify, and continues with the keys that it has", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({ features })
       const headers = yield* bearer({ lifetime: 86_400 })
@@ -238,7 +238,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("verifies opaque tokens by asking, so that a revocation counts at once", () =>
+  it.effect("A guard verifies opaque tokens by introspection, so that a revocation counts at once", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({
         features,
@@ -259,7 +259,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("keeps an answer of introspection for as long as it is told to", () =>
+  it.effect("A guard keeps an answer of introspection for as long as its options say", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({
         features,
@@ -276,14 +276,14 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("answers 503 when its own credentials at the authorization server are wrong", () =>
+  it.effect("A guard answers 503 when its own credentials at the authorization server are wrong", () =>
     Effect.gen(function* () {
       const { bearer, call } = yield* open({ features, issuer: { tokens: "opaque" }, verifier: introspecting() })
       assert.strictEqual((yield* call("whoami", yield* bearer())).status, 503)
     })
   )
 
-  it.effect("passes the authorization server's metadata on to clients of 2025-03-26", () =>
+  it.effect("A guard passes the authorization server's metadata on to clients of 2025-03-26", () =>
     Effect.gen(function* () {
       const { origin, server } = yield* open({ features, routes: Auth.layerLegacyMetadata() })
       const reply = yield* request(`${origin}/.well-known/oauth-authorization-server`)
@@ -291,24 +291,26 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("lets anonymous callers in where it is told to, and challenges them where a caller is needed", () =>
-    Effect.gen(function* () {
-      const { bearer, call, origin } = yield* open({ features, guard: { anonymous: true } })
-      assert.strictEqual((yield* call("seen")).status, 200)
-      const reply = yield* call("whoami")
-      assert.strictEqual(reply.status, 401)
-      assert.strictEqual(
-        reply.headers.get("www-authenticate"),
-        `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
-      )
-      assert.strictEqual(reply.json.error.code, Auth.Unauthorized)
-      assert.strictEqual((yield* call("whoami", yield* bearer())).status, 200)
-      assert.strictEqual((yield* call("seen", { authorization: "Bearer bad" })).status, 401)
-    })
+  it.effect(
+    "A guard admits anonymous callers where its options say so, and challenges them where a caller is needed",
+    () =>
+      Effect.gen(function* () {
+        const { bearer, call, origin } = yield* open({ features, guard: { anonymous: true } })
+        assert.strictEqual((yield* call("seen")).status, 200)
+        const reply = yield* call("whoami")
+        assert.strictEqual(reply.status, 401)
+        assert.strictEqual(
+          reply.headers.get("www-authenticate"),
+          `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
+        )
+        assert.strictEqual(reply.json.error.code, Auth.Unauthorized)
+        assert.strictEqual((yield* call("whoami", yield* bearer())).status, 200)
+        assert.strictEqual((yield* call("seen", { authorization: "Bearer bad" })).status, 401)
+      })
   )
 
   it.effect(
-    "writes no token to any log or span",
+    "A guard writes no token to any log or span",
     () => {
       const said: Array<unknown> = []
       const logger = Logger.make(({ cause, fiber, message }) => {
@@ -349,7 +351,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     verifies("authorization.server.tokens-stored")
   )
 
-  it.effect("guards several resources of one host, each by its own rules", () =>
+  it.effect("Several resources of one host are guarded each by its own rules", () =>
     Effect.gen(function* () {
       const listening = yield* Layer.build(Layer.orDie(listen()))
       const origin = HttpServer.formatAddress(Context.get(listening, HttpServer.HttpServer).address)
@@ -390,7 +392,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
   )
 
   it.effect(
-    "answers an OPTIONS request without a token by 401 unless it is a preflight, and lets a page read why",
+    "A guard answers OPTIONS without a token by 401 unless it is a preflight, and lets a page read why",
     () =>
       Effect.gen(function* () {
         const { call, origin, url } = yield* open({ features })
@@ -412,7 +414,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     verifies("authorization.server.status-401")
   )
 
-  it.effect("leaves the answers to browsers to the endpoint, where that has any", () =>
+  it.effect("A guard leaves the answers to browsers to the endpoint, where the endpoint has any", () =>
     Effect.gen(function* () {
       const page = "https://page.example.com"
       const { bearer, call, url } = yield* open({
@@ -431,7 +433,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("knows the one user of a server that is no HTTP server", () =>
+  it.effect("A server without HTTP knows its only user", () =>
     Effect.gen(function* () {
       const Who = Tool.make("whoami", { description: "Who calls." })
       const local = Auth.layerLocal({ subject: "me", scopes: ["files:write"] })
@@ -457,7 +459,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     { authorizationServers: ["login"] as const },
     { scopes: ["offline_access"] }
   ])(
-    "refuses options that make no sense: %j",
+    "A guard refuses options that make no sense: %j",
     (guard) =>
       Effect.gen(function* () {
         const exit = yield* Effect.exit(open({ features, guard }))

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 
 describe("Challenge", () => {
-  it("names the error, the scopes and the metadata, each quoted", () => {
+  it("A challenge names the error, the scopes and the metadata, each quoted", () => {
     assert.strictEqual(
       Challenge.format({
         scheme: "Bearer",
@@ -18,11 +18,11 @@ describe("Challenge", () => {
     )
   })
 
-  it("is the bare scheme when there is nothing to say", () => {
+  it("A challenge without details is the bare scheme", () => {
     assert.strictEqual(Challenge.format({ scheme: "DPoP", scopes: [] }), "DPoP")
   })
 
-  it("lets no text break out of its quotes or add a header", () => {
+  it("A challenge lets no text break out of its quotes or add a header", () => {
     assert.strictEqual(
       Challenge.format({ scheme: "Bearer", description: 'a" b\\ \r\nSet-Cookie: x é' }),
       'Bearer error_description="a\\" b\\\\ ??Set-Cookie: x ?"'
@@ -30,29 +30,32 @@ describe("Challenge", () => {
   })
 
   const Text = Schema.String.check(Schema.isMaxLength(40))
-  it.effect.prop("is read by a client as it was meant", [Text, Text, Schema.Literals(["Bearer", "DPoP"])], (given) =>
-    Effect.sync(() => {
-      const [description, second, scheme] = given
-      const header = Challenge.formatAll([
-        {
-          scheme,
-          error: "invalid_token",
-          description,
+  it.effect.prop(
+    "A challenge is read by a client as it was written",
+    [Text, Text, Schema.Literals(["Bearer", "DPoP"])],
+    (given) =>
+      Effect.sync(() => {
+        const [description, second, scheme] = given
+        const header = Challenge.formatAll([
+          {
+            scheme,
+            error: "invalid_token",
+            description,
+            scopes: ["a:b", "c"],
+            resourceMetadata: "https://x.example/y?z"
+          },
+          { scheme: "DPoP", description: second, algorithms: ["ES256"] }
+        ])
+        const [one, two] = Reader.parse(header)
+        const printable = (text: string) => text.replaceAll(/[^\x20-\x7e]/gu, "?")
+        assert.strictEqual(one?.scheme ?? "", scheme.toLowerCase())
+        assert.strictEqual(one?.parameters.get("error_description") ?? "", printable(description))
+        assert.strictEqual(two?.parameters.get("error_description") ?? "", printable(second))
+        assert.deepStrictEqual(Reader.demand(header), {
+          resourceMetadata: "https://x.example/y?z",
           scopes: ["a:b", "c"],
-          resourceMetadata: "https://x.example/y?z"
-        },
-        { scheme: "DPoP", description: second, algorithms: ["ES256"] }
-      ])
-      const [one, two] = Reader.parse(header)
-      const printable = (text: string) => text.replaceAll(/[^\x20-\x7e]/gu, "?")
-      assert.strictEqual(one?.scheme ?? "", scheme.toLowerCase())
-      assert.strictEqual(one?.parameters.get("error_description") ?? "", printable(description))
-      assert.strictEqual(two?.parameters.get("error_description") ?? "", printable(second))
-      assert.deepStrictEqual(Reader.demand(header), {
-        resourceMetadata: "https://x.example/y?z",
-        scopes: ["a:b", "c"],
-        error: "invalid_token"
+          error: "invalid_token"
+        })
       })
-    })
   )
 })

@@ -31,7 +31,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
   const open = openAt(revision)
   const serve = serveAt(open)
 
-  it.effect("a request with a proof by the key of its token is admitted, once for each proof", () =>
+  it.effect("A request with a proof by the key of its token is admitted, once for each proof", () =>
     Effect.gen(function* () {
       const { present, prove } = yield* serve()
       const proof = yield* prove()
@@ -44,7 +44,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("forgets a proof only when it is too old to be taken", () =>
+  it.effect("A guard forgets a proof only when it is too old to be taken", () =>
     Effect.gen(function* () {
       const { present, prove } = yield* serve({ maxAge: "20 seconds" })
       const proof = yield* prove()
@@ -55,7 +55,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("refuses a stolen token: as a bearer's, without a proof, and with one by another key", () =>
+  it.effect("A guard refuses a stolen token: as a bearer's, without a proof, and with a proof by another key", () =>
     Effect.gen(function* () {
       const { call, present, prove, token, url } = yield* serve()
       const asBearer = yield* present(yield* prove(), "Bearer")
@@ -82,7 +82,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     ["without a jti", { jti: undefined }],
     ["of another type", {}, { typ: "jwt" }],
     ["without a key", {}, { jwk: undefined }]
-  ])("refuses a proof %s", ([, claims, header]) =>
+  ])("A guard refuses a proof %s", ([, claims, header]) =>
     Effect.gen(function* () {
       const { present, prove } = yield* serve()
       const reply = yield* present(yield* prove(claims, header))
@@ -91,7 +91,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("refuses a proof that gives its private key away, or is signed with a shared secret", () =>
+  it.effect("A guard refuses a proof that shows its private key, or is signed with a shared secret", () =>
     Effect.gen(function* () {
       const { key, present, prove, url } = yield* serve()
       const given = yield* present(yield* prove({}, { jwk: key.privateJwk }))
@@ -109,7 +109,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("gives nonces, renews them, and takes the one before", () =>
+  it.effect("A guard gives nonces, renews them, and takes the previous nonce", () =>
     Effect.gen(function* () {
       const { present, prove } = yield* serve({ nonces: "1 minute" })
       const first = yield* present(yield* prove())
@@ -133,23 +133,25 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("takes bearer tokens as well, unless proofs are required; the challenges and metadata say which", () =>
-    Effect.gen(function* () {
-      const either = yield* serve()
-      assert.strictEqual((yield* either.call("whoami", yield* either.bearer())).status, 200)
-      const challenge = (yield* either.call("whoami")).headers.get("www-authenticate") ?? ""
-      assert.match(challenge, /^Bearer .*, DPoP .*algs="[^"]*ES256/)
-      const required = yield* serve({ required: true })
-      const refused = yield* required.call("whoami", yield* required.bearer())
-      assert.strictEqual(refused.status, 401)
-      assert.match(refused.headers.get("www-authenticate") ?? "", /^DPoP error="invalid_token"/)
-      const { json } = yield* request(`${required.origin}/.well-known/oauth-protected-resource/mcp`)
-      assert.strictEqual(json.dpop_bound_access_tokens_required, true)
-      assert.include(json.dpop_signing_alg_values_supported, "ES256")
-    })
+  it.effect(
+    "A guard takes bearer tokens as well, unless proofs are required; the challenges and metadata say which",
+    () =>
+      Effect.gen(function* () {
+        const either = yield* serve()
+        assert.strictEqual((yield* either.call("whoami", yield* either.bearer())).status, 200)
+        const challenge = (yield* either.call("whoami")).headers.get("www-authenticate") ?? ""
+        assert.match(challenge, /^Bearer .*, DPoP .*algs="[^"]*ES256/)
+        const required = yield* serve({ required: true })
+        const refused = yield* required.call("whoami", yield* required.bearer())
+        assert.strictEqual(refused.status, 401)
+        assert.match(refused.headers.get("www-authenticate") ?? "", /^DPoP error="invalid_token"/)
+        const { json } = yield* request(`${required.origin}/.well-known/oauth-protected-resource/mcp`)
+        assert.strictEqual(json.dpop_bound_access_tokens_required, true)
+        assert.include(json.dpop_signing_alg_values_supported, "ES256")
+      })
   )
 
-  it.effect("a proof for the public URL is taken behind a proxy that rewrites paths", () =>
+  it.effect("A proof for the public URL is taken behind a proxy that rewrites paths", () =>
     Effect.gen(function* () {
       const resource = "https://public.example.com/tenant/mcp"
       const { present, prove } = yield* serve({}, resource)
@@ -160,7 +162,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
     })
   )
 
-  it.effect("refuses bound tokens where no proofs are taken", () =>
+  it.effect("A guard refuses bound tokens where no proofs are taken", () =>
     Effect.gen(function* () {
       const { bearer, call } = yield* open({ features })
       const reply = yield* call("whoami", yield* bearer({ jkt: "thumbprint" }))

@@ -89,7 +89,7 @@ const lists = [
   ["resources/templates/list", "resourceTemplates"]
 ] as const
 
-describe.each(revisions)("What is hidden at %s", (revision) => {
+describe.each(revisions)("Hidden features at %s", (revision) => {
   const open = openAt(revision)
   const subscription: readonly [string, (uri: string) => object] =
     revision === "2026-07-28"
@@ -114,7 +114,7 @@ describe.each(revisions)("What is hidden at %s", (revision) => {
         ])
   ]
 
-  it.effect("is listed for callers with the scope alone, whichever caller asked before", () =>
+  it.effect("A hidden feature is listed for callers with the scope alone, whichever caller asked before", () =>
     Effect.gen(function* () {
       const { bearer, post } = yield* open({ features, caching })
       const poor = yield* bearer({ subject: "alice" })
@@ -138,7 +138,7 @@ describe.each(revisions)("What is hidden at %s", (revision) => {
     })
   )
 
-  it.effect("is private to caches also where only a mounted server is hidden", () =>
+  it.effect("A list is private to caches also where only a mounted server is hidden", () =>
     Effect.gen(function* () {
       const hidden = mounted.pipe(Auth.requires({ scopes: ["secret"], hide: true }))
       const { bearer, post } = yield* open({ features: Layer.merge(all("open"), hidden), caching })
@@ -150,7 +150,7 @@ describe.each(revisions)("What is hidden at %s", (revision) => {
     })
   )
 
-  it.effect("does not exist for callers without the scope: the error is that of a made-up name", () =>
+  it.effect("A hidden feature does not exist for callers without the scope: the error is that of a made-up name", () =>
     Effect.gen(function* () {
       const { bearer, post } = yield* open({ features })
       const poor = yield* bearer()
@@ -171,7 +171,7 @@ describe.each(revisions)("What is hidden at %s", (revision) => {
     })
   )
 
-  it.effect("a subscription to what is hidden is refused without a challenge, or opened for nothing", () =>
+  it.effect("A subscription to a hidden resource is refused without a challenge, or opened for nothing", () =>
     Effect.gen(function* () {
       const { bearer, post } = yield* open({ features })
       const poor = yield* bearer()
@@ -182,7 +182,7 @@ describe.each(revisions)("What is hidden at %s", (revision) => {
     })
   )
 
-  it.effect("stays hidden under further annotations, until all scopes are there", () =>
+  it.effect("A hidden feature stays hidden under further annotations, until the caller has all scopes", () =>
     Effect.gen(function* () {
       const { bearer, call, post } = yield* open({ features })
       for (const scopes of [["inner"], ["outer"], ["inner", "outer"]]) {
@@ -196,8 +196,8 @@ describe.each(revisions)("What is hidden at %s", (revision) => {
   )
 })
 
-describe("What a scope guards at 2026-07-28", () => {
-  it.effect("is kept by caches for its caller alone, even where its own hint says public", () =>
+describe("Guarded features at 2026-07-28", () => {
+  it.effect("A guarded resource is kept by caches for its caller alone, even where its own hint says public", () =>
     Effect.gen(function* () {
       const guarded = Layer.mergeAll(resource("open"), resource("guarded").pipe(Auth.requires("read")))
       const { bearer, post } = yield* openAt("2026-07-28")({ features: guarded, caching })

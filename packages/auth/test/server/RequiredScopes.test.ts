@@ -53,7 +53,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
   const serve = serveAt(revision)
 
   it.effect(
-    "a caller that lacks a scope gets 403 with the scopes before the handler runs, one that has it is let in",
+    "A caller that lacks a scope gets 403 before the handler runs, and a caller with the scope is admitted",
     () =>
       Effect.gen(function* () {
         const server = yield* serve()
@@ -84,7 +84,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
   )
 
   it.effect(
-    "names all that an operation needs in one challenge, however annotations nest",
+    "A challenge names all scopes that an operation needs, however annotations nest",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ scopes: ["use"] })
@@ -112,7 +112,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
   )
 
   it.effect(
-    "counts a broader scope for a narrower one",
+    "A broader scope counts for a narrower scope",
     () =>
       Effect.gen(function* () {
         const { bearer, call } = yield* serve({
@@ -126,7 +126,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
     verifies("authorization.server.scope-hierarchy")
   )
 
-  it.effect("guards reading, completing and prompts as well, but lists what there is", () =>
+  it.effect("A scope guards reading, completing and prompts as well, and lists show what is guarded", () =>
     Effect.gen(function* () {
       const { bearer, post, ran } = yield* serve()
       const poor = yield* bearer()
@@ -156,7 +156,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
     })
   )
 
-  it.effect("answers as the handler does that makes do with less, or that fails in another way", () =>
+  it.effect("A handler that catches a missing scope, or fails in another way, gives its own answer", () =>
     Effect.gen(function* () {
       const soft = Tools.layer(Tool.make("soft", { description: "Does less for others." }), () =>
         Effect.matchEffect(Auth.demand("admin"), {
@@ -179,7 +179,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
 })
 
 describe("RequiredScopes", () => {
-  it.effect("holds in sessions, too, and a token with more scopes continues in the same one", () =>
+  it.effect("A scope guards sessions, too, and a token with more scopes continues in the same session", () =>
     Effect.gen(function* () {
       const { bearer, ran, send } = yield* serveAt("2026-07-28")()
       const poor = yield* bearer({ subject: "alice" })
@@ -204,7 +204,7 @@ describe("RequiredScopes", () => {
     })
   )
 
-  it.effect("tells which parts of a batch were done, where some were", () =>
+  it.effect("A batch that was done in part tells which parts were done", () =>
     Effect.gen(function* () {
       const { bearer, ran, send } = yield* serveAt("2026-07-28")()
       const poor = yield* bearer()
@@ -228,7 +228,7 @@ describe("RequiredScopes", () => {
     })
   )
 
-  it.effect("dies on a layer that would go unguarded, as it was built before", () =>
+  it.effect("A required scope dies on a layer that would be unguarded, as it was built before", () =>
     Effect.gen(function* () {
       const plain = tool("plain").pipe(Layer.provide(Layer.effect(Ran, Ref.make<ReadonlyArray<string>>([]))))
       const twice = Layer.provideMerge(plain.pipe(Auth.requires("x")), plain)
@@ -238,7 +238,7 @@ describe("RequiredScopes", () => {
     })
   )
 
-  it("is a compile error where nothing authenticates", () => {
+  it("A required scope is a compile error where nothing authenticates", () => {
     const guarded = tool("write").pipe(Layer.provide(Layer.effect(Ran, Ref.make<ReadonlyArray<string>>([]))))
     const complete = (layer: Layer.Layer<McpServer.McpServer>) => layer
     const who = Tools.layer(Tool.make("who", { description: "Who." }), () =>

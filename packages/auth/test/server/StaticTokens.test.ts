@@ -50,15 +50,21 @@ const keys = (options: Partial<Auth.TokensOptions> = {}) => Auth.layerTokens({ t
 describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) => {
   const open = openAt(revision)
 
-  it.effect("name the caller, its scopes and claims, whether the server was given the token or its hash", () =>
-    Effect.gen(function* () {
-      const { call } = yield* open({ features, auth: keys() })
-      assert.deepStrictEqual(textOf(yield* call("whoami", bearer(alice))), ["alice", ["read", "write"], { team: "a" }])
-      assert.deepStrictEqual(textOf(yield* call("whoami", bearer(bob))), ["bob", ["read"], {}])
-    })
+  it.effect(
+    "A static token names the caller, its scopes and claims, whether the server has the token or its hash",
+    () =>
+      Effect.gen(function* () {
+        const { call } = yield* open({ features, auth: keys() })
+        assert.deepStrictEqual(textOf(yield* call("whoami", bearer(alice))), [
+          "alice",
+          ["read", "write"],
+          { team: "a" }
+        ])
+        assert.deepStrictEqual(textOf(yield* call("whoami", bearer(bob))), ["bob", ["read"], {}])
+      })
   )
 
-  it.effect("are demanded by 401 with a challenge that names each header, and no metadata", () =>
+  it.effect("A static token is demanded by 401 with a challenge that names each header, and no metadata", () =>
     Effect.gen(function* () {
       const auth = keys({ headers: ["authorization", "x-api-key"], scopes: ["read"] })
       const { call, origin, url } = yield* open({ features, auth })
@@ -79,7 +85,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
     })
   )
 
-  it.effect("are taken from each header that was named, and from no other", () =>
+  it.effect("A static token is taken from each header that was named, and from no other", () =>
     Effect.gen(function* () {
       const { call } = yield* open({ features, auth: keys({ headers: ["x-api-key", "x-token"] }) })
       for (const headers of [{ "x-api-key": bob }, { "X-Token": bob }] as ReadonlyArray<Record<string, string>>) {
@@ -91,7 +97,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
     })
   )
 
-  it.effect("that are not known are refused by 401, which repeats nothing of them", () =>
+  it.effect("A static token that is not known is refused by 401, which does not repeat the token", () =>
     Effect.gen(function* () {
       const { call } = yield* open({ features, auth: keys({ headers: ["authorization", "x-api-key"] }) })
       const wrong = [alice.slice(0, -1), `${alice}0`, alice.toUpperCase(), sha256(bob), "a", "x".repeat(8192)]
@@ -107,7 +113,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
     })
   )
 
-  it.effect("that are malformed, doubled, or in the query are refused by 400", () =>
+  it.effect("A static token that is malformed, doubled, or in the query is refused by 400", () =>
     Effect.gen(function* () {
       const { call, url } = yield* open({ features, auth: keys({ headers: ["authorization", "x-api-key"] }) })
       const malformed: ReadonlyArray<Record<string, string>> = [
@@ -132,7 +138,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
     })
   )
 
-  it.effect("that lack a scope of every request are refused by 403, and those that lack one of a tool, too", () =>
+  it.effect("A static token that lacks a scope of the guard or of a tool is refused by 403", () =>
     Effect.gen(function* () {
       const all = yield* open({ features, auth: keys({ scopes: ["write"] }) })
       const refused = yield* all.call("whoami", bearer(bob))
@@ -151,7 +157,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
     })
   )
 
-  it.effect("are seen by no handler", () =>
+  it.effect("A static token is seen by no handler", () =>
     Effect.gen(function* () {
       const auth = keys({ headers: ["authorization", "x-api-key"] })
       const { call } = yield* open({ features, auth })
@@ -164,16 +170,18 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
     })
   )
 
-  it.effect("may be missing where anonymous requests are admitted; what needs a caller challenges them", () =>
-    Effect.gen(function* () {
-      const { call } = yield* open({ features, auth: keys({ anonymous: true }) })
-      assert.strictEqual((yield* call("seen")).status, 200)
-      const refused = yield* call("whoami")
-      assert.deepStrictEqual([refused.status, refused.headers.get("www-authenticate")], [401, "Bearer"])
-    })
+  it.effect(
+    "A static token may be missing where anonymous requests are admitted; a tool that needs a caller challenges them",
+    () =>
+      Effect.gen(function* () {
+        const { call } = yield* open({ features, auth: keys({ anonymous: true }) })
+        assert.strictEqual((yield* call("seen")).status, 200)
+        const refused = yield* call("whoami")
+        assert.deepStrictEqual([refused.status, refused.headers.get("www-authenticate")], [401, "Bearer"])
+      })
   )
 
-  it.effect("are found by a function of their hash, which can revoke one", () =>
+  it.effect("A static token is found by a function of its hash, which can revoke it", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []
       const known = new Map([[sha256(bob), { subject: "bob" }]])
@@ -192,7 +200,7 @@ describe.each(since("2024-11-05"))("Tokens without an issuer at %s", (revision) 
 })
 
 describe.each(since("2024-11-05").filter((version) => version !== "2026-07-28"))("A session of %s", (revision) => {
-  it.effect("belongs to the subject of the token that opened it, not to other tokens", () =>
+  it.effect("A session belongs to the subject of the token that opened it, not to other tokens", () =>
     Effect.gen(function* () {
       const second = { token: Redacted.make("alice-second-0123456789"), subject: "alice" }
       const { call } = yield* openAt(revision)({ features, auth: keys({ tokens: [...tokens, second] }) })
@@ -204,7 +212,7 @@ describe.each(since("2024-11-05").filter((version) => version !== "2026-07-28"))
 })
 
 describe("Auth.layerTokens", () => {
-  it("reads no token that is longer than 16384 characters", () => {
+  it("A guard reads no token that is longer than 16384 characters", () => {
     assert.isTrue(Credentials.isToken("x".repeat(16_384)))
     assert.isFalse(Credentials.isToken("x".repeat(16_385)))
   })
@@ -214,7 +222,7 @@ describe("Auth.layerTokens", () => {
       Exit.isFailure(exit) ? Cause.pretty(exit.cause).split("\n")[0] : undefined
     )
 
-  it.effect("refuses options that contradict themselves, and names no token", () =>
+  it.effect("Options of static tokens that contradict each other are refused, and the error names no token", () =>
     Effect.gen(function* () {
       const make = (token: string, subject = "alice") => ({ tokens: [{ token: Redacted.make(token), subject }] })
       for (const [options, reason] of [
@@ -233,7 +241,7 @@ describe("Auth.layerTokens", () => {
     })
   )
 
-  it.effect("warns of a token that can be guessed, and keeps no token in memory", () => {
+  it.effect("A static token that can be guessed is logged as a warning, and no token is kept in memory", () => {
     const logged: Array<string> = []
     const logger = Logger.make(({ message }) => void logged.push(String(message)))
     return Effect.gen(function* () {
@@ -245,7 +253,7 @@ describe("Auth.layerTokens", () => {
   })
 })
 
-describe("A principal of middleware of one's own", () => {
+describe("The principal of other middleware", () => {
   const refused = HttpServerResponse.empty({ status: 401, headers: { "www-authenticate": "Cookie" } })
   const signedIn = HttpRouter.middleware<{ provides: Principal }>()((route) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ cookies: { user } }) =>
@@ -260,7 +268,7 @@ describe("A principal of middleware of one's own", () => {
     Layer.provide([Auth.layerPrincipal({ scopes: ["read"] }), HttpServer.layerServices])
   )
 
-  it.live("is the caller of handlers, with the scopes that it demands", () =>
+  it.live("The principal of other middleware is the caller of handlers, with the scopes that they demand", () =>
     Effect.gen(function* () {
       const { dispose, handler } = HttpRouter.toWebHandler(app, { disableLogger: true })
       yield* Effect.addFinalizer(() => Effect.promise(dispose))

@@ -66,7 +66,7 @@ const lateAnswer = (revision: Revision) =>
   })
 
 describe.each(since("2025-03-26", "2025-11-25"))("Streams at %s", (revision) => {
-  it.effect("a session's own stream ends when the token does, and is opened again with another", () =>
+  it.effect("A session's own stream ends when the token does, and is opened again with another token", () =>
     Effect.gen(function* () {
       const { bearer, send, url } = yield* openProtected({ features })
       const early = yield* bearer({ lifetime: 60 })
@@ -86,11 +86,11 @@ describe.each(since("2025-03-26", "2025-11-25"))("Streams at %s", (revision) => 
     })
   )
 
-  it.effect("an answer that comes after the token's end still comes", () => lateAnswer(revision))
+  it.effect("An answer after the token's end still arrives", () => lateAnswer(revision))
 })
 
 describe("Streams at 2026-07-28", () => {
-  it.effect("a subscription ends when the token does", () =>
+  it.effect("A subscription ends when the token does", () =>
     Effect.gen(function* () {
       const { bearer, url } = yield* openProtected({ features })
       const message = modern("subscriptions/listen", { notifications: { toolsListChanged: true } })
@@ -108,11 +108,11 @@ describe("Streams at 2026-07-28", () => {
     })
   )
 
-  it.effect("an answer that comes after the token's end still comes", () => lateAnswer("2026-07-28"))
+  it.effect("An answer after the token's end still arrives", () => lateAnswer("2026-07-28"))
 })
 
 describe("Streams of HTTP with SSE", () => {
-  it.effect("HTTP with SSE: nothing is opened or posted without a token, or with that of another caller", () =>
+  it.effect("A stream or POST of HTTP with SSE is refused without a token, or with that of another caller", () =>
     Effect.gen(function* () {
       const { bearer, origin } = yield* openProtected({ features, sse: true })
       const refused = yield* request(`${origin}/sse`, { headers: stream })

@@ -19,7 +19,7 @@ const verify = (token: string, issuer = issuers[0] ?? "") =>
   Effect.flatMap(TokenVerifier, ({ verify }) => verify(Redacted.make(token), { issuers: [issuer], resource }))
 
 describe("JwtVerifier", () => {
-  it.effect("fails by name when the authorization server does not answer in time", () =>
+  it.effect("A verifier fails by name when the authorization server does not answer in time", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const asked = yield* Deferred.make<void>()
@@ -39,7 +39,7 @@ describe("JwtVerifier", () => {
   )
 
   it.effect.each(["http://keys.example.com/jwks", "/jwks", "", 7, undefined])(
-    "fetches no keys from %j, as an issuer may say",
+    "A verifier fetches no keys from %j, which an issuer may name",
     (jwks_uri) =>
       Effect.gen(function* () {
         const server = yield* AuthServer.AuthServer
@@ -50,24 +50,26 @@ describe("JwtVerifier", () => {
       }).pipe(Effect.provide([JwtVerifier.layer().pipe(Layer.provide(FetchHttpClient.layer)), issuer()]))
   )
 
-  it.effect("finds the keys where it is told to, and through the metadata of an issuer with a path", () =>
-    Effect.gen(function* () {
-      const server = yield* AuthServer.AuthServer
-      const told = JwtVerifier.layer({ jwksUri: (issuer) => `${issuer}/jwks` })
-      const token = yield* server.issue({ resources: [resource] })
-      for (const [layer, metadata] of [
-        [told, 0],
-        [JwtVerifier.layer(), 1]
-      ] as const) {
-        const provided = Layer.provide(layer, FetchHttpClient.layer)
-        const claims = yield* Effect.provide(verify(token, server.issuer), provided)
-        assert.strictEqual(claims.sub, "alice")
-        assert.strictEqual(yield* server.count("metadata"), metadata)
-      }
-    }).pipe(Effect.provide(issuer({ path: "/tenant", discovery: ["openid-appended"] })))
+  it.effect(
+    "A verifier finds the keys at the URL of its options, and through the metadata of an issuer with a path",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* AuthServer.AuthServer
+        const told = JwtVerifier.layer({ jwksUri: (issuer) => `${issuer}/jwks` })
+        const token = yield* server.issue({ resources: [resource] })
+        for (const [layer, metadata] of [
+          [told, 0],
+          [JwtVerifier.layer(), 1]
+        ] as const) {
+          const provided = Layer.provide(layer, FetchHttpClient.layer)
+          const claims = yield* Effect.provide(verify(token, server.issuer), provided)
+          assert.strictEqual(claims.sub, "alice")
+          assert.strictEqual(yield* server.count("metadata"), metadata)
+        }
+      }).pipe(Effect.provide(issuer({ path: "/tenant", discovery: ["openid-appended"] })))
   )
 
-  it.effect("tries every key that could be meant by a token that names none", () =>
+  it.effect("A verifier tries every key that fits a token that names no key", () =>
     Effect.gen(function* () {
       const pairs = yield* Effect.promise(() => Promise.all([1, 2, 3].map(() => Jose.generateKeyPair("ES256"))))
       const keys = yield* Effect.promise(() => Promise.all(pairs.map(({ publicKey }) => Jose.exportJWK(publicKey))))
@@ -84,23 +86,27 @@ describe("JwtVerifier", () => {
     })
   )
 
-  it.effect("remembers signatures, not their meaning: keys that are withdrawn take their tokens with them", () =>
-    Effect.gen(function* () {
-      const server = yield* AuthServer.AuthServer
-      const tokens = yield* Effect.all([1, 2, 3].map(() => server.issue({ resources: [resource] })))
-      const { verify } = yield* TokenVerifier
-      const check = (token: string, issuers: ReadonlyArray<string>) =>
-        Effect.exit(verify(Redacted.make(token), { issuers, resource }))
-      for (let round = 0; round < 3; round++) {
-        for (const token of tokens) assert.strictEqual((yield* check(token, [server.issuer]))._tag, "Success")
-        assert.strictEqual((yield* check(tokens[0] ?? "", issuers))._tag, "Failure")
-      }
-      const claims = yield* verify(Redacted.make(tokens[0] ?? ""), { issuers: [server.issuer], resource })
-      assert.throws(() => Object.assign(claims, { sub: "root" }))
-      yield* server.rotateKeys({ keep: false })
-      yield* TestClock.adjust("10 minutes")
-      for (const token of tokens) assert.strictEqual((yield* check(token, [server.issuer]))._tag, "Failure")
-    }).pipe(Effect.provide([JwtVerifier.layer({ remembered: 2 }).pipe(Layer.provide(FetchHttpClient.layer)), issuer()]))
+  it.effect(
+    "A verifier remembers signatures, not their meaning: keys that are withdrawn take their tokens with them",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* AuthServer.AuthServer
+        const tokens = yield* Effect.all([1, 2, 3].map(() => server.issue({ resources: [resource] })))
+        const { verify } = yield* TokenVerifier
+        const check = (token: string, issuers: ReadonlyArray<string>) =>
+          Effect.exit(verify(Redacted.make(token), { issuers, resource }))
+        for (let round = 0; round < 3; round++) {
+          for (const token of tokens) assert.strictEqual((yield* check(token, [server.issuer]))._tag, "Success")
+          assert.strictEqual((yield* check(tokens[0] ?? "", issuers))._tag, "Failure")
+        }
+        const claims = yield* verify(Redacted.make(tokens[0] ?? ""), { issuers: [server.issuer], resource })
+        assert.throws(() => Object.assign(claims, { sub: "root" }))
+        yield* server.rotateKeys({ keep: false })
+        yield* TestClock.adjust("10 minutes")
+        for (const token of tokens) assert.strictEqual((yield* check(token, [server.issuer]))._tag, "Failure")
+      }).pipe(
+        Effect.provide([JwtVerifier.layer({ remembered: 2 }).pipe(Layer.provide(FetchHttpClient.layer)), issuer()])
+      )
   )
 
   it.effect("JwtVerifier forgets the oldest signature beyond the number that it may remember", () =>
@@ -122,7 +128,7 @@ describe("JwtVerifier", () => {
   // Any change to any character but the last, which may hold bits that mean nothing.
   const place = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 }))
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
-  it.effect.prop("accepts a token only as it was signed", [place, place], ([at, to]) =>
+  it.effect.prop("A verifier accepts a token only as it was signed", [place, place], ([at, to]) =>
     Effect.gen(function* () {
       const { keys, token } = yield* signedOnce
       const index = at % (token.length - 1)
@@ -144,7 +150,7 @@ const made = (async () => {
 const signedOnce = Effect.promise(() => made)
 
 describe("Introspection", () => {
-  it.effect("takes a token without an audience only if it is told what to assume", () =>
+  it.effect("Introspection takes a token without an audience only if its options say what to assume", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       yield* server.register({ clientId: "resource", secret: "s3cret", authMethod: "client_secret_post" })
@@ -161,32 +167,34 @@ describe("Introspection", () => {
   )
 
   for (const cacheFor of [0, "1 minute"] as const)
-    it.effect(`takes no authorization server's word for another's, answers kept for ${cacheFor}`, () =>
-      Effect.gen(function* () {
-        const credentials = { clientId: "resource", clientSecret: Redacted.make("s3cret") }
-        const servers = yield* Effect.forEach([1, 2], () =>
-          Effect.gen(function* () {
-            const built = yield* Layer.build(issuer({ tokens: "opaque" }))
-            const server = Context.get(built, AuthServer.AuthServer)
-            yield* server.register({ ...credentials, secret: "s3cret", authMethod: "client_secret_basic" })
-            yield* server.script({ claims: (_, { iss: _iss, ...claims }) => claims })
-            return server
-          })
-        )
-        const [one, other] = servers
-        const verifier = yield* Layer.build(
-          Introspection.layer({ credentials, cacheFor }).pipe(Layer.provide(FetchHttpClient.layer))
-        )
-        const token = (yield* one?.issue({ resources: [resource] }) ?? Effect.die("no server")) ?? ""
-        const ask = (server = one) => Effect.provideContext(verify(token, server?.issuer), verifier)
-        assert.strictEqual((yield* ask()).iss, one?.issuer)
-        assert.strictEqual((yield* ask()).iss, one?.issuer)
-        const error = yield* Effect.flip(ask(other))
-        assert.strictEqual(error._tag, "InvalidToken")
-      })
+    it.effect(
+      `Introspection takes no authorization server's answer for another's token, answers kept for ${cacheFor}`,
+      () =>
+        Effect.gen(function* () {
+          const credentials = { clientId: "resource", clientSecret: Redacted.make("s3cret") }
+          const servers = yield* Effect.forEach([1, 2], () =>
+            Effect.gen(function* () {
+              const built = yield* Layer.build(issuer({ tokens: "opaque" }))
+              const server = Context.get(built, AuthServer.AuthServer)
+              yield* server.register({ ...credentials, secret: "s3cret", authMethod: "client_secret_basic" })
+              yield* server.script({ claims: (_, { iss: _iss, ...claims }) => claims })
+              return server
+            })
+          )
+          const [one, other] = servers
+          const verifier = yield* Layer.build(
+            Introspection.layer({ credentials, cacheFor }).pipe(Layer.provide(FetchHttpClient.layer))
+          )
+          const token = (yield* one?.issue({ resources: [resource] }) ?? Effect.die("no server")) ?? ""
+          const ask = (server = one) => Effect.provideContext(verify(token, server?.issuer), verifier)
+          assert.strictEqual((yield* ask()).iss, one?.issuer)
+          assert.strictEqual((yield* ask()).iss, one?.issuer)
+          const error = yield* Effect.flip(ask(other))
+          assert.strictEqual(error._tag, "InvalidToken")
+        })
     )
 
-  it.effect("sends credentials of any alphabet as the grammar wants them", () =>
+  it.effect("Introspection sends credentials of any alphabet as the grammar demands", () =>
     Effect.gen(function* () {
       const server = yield* AuthServer.AuthServer
       const clientId = "resource: a+b %"

@@ -107,11 +107,11 @@ const forgeries: {
   "five parts: an encrypted one": () => Effect.succeed("eyJhbGciOiJkaXIiLCJlbmMiOiJBMTI4R0NNIn0..a.b.c")
 }
 
-describe.each(revisions)("attacks at %s", (revision) => {
+describe.each(revisions)("Attacks at %s", (revision) => {
   const open = openAt(revision)
   for (const [attack, forge] of Object.entries(forgeries)) {
     it.effect(
-      `refuses a token with ${attack}`,
+      `A guard refuses a token with ${attack}`,
       () =>
         Effect.gen(function* () {
           const protect = yield* open({ features })
@@ -125,7 +125,7 @@ describe.each(revisions)("attacks at %s", (revision) => {
     )
   }
 
-  it.effect("refuses algorithms that the operator does not want", () =>
+  it.effect("A guard refuses algorithms that the operator does not allow", () =>
     Effect.gen(function* () {
       const verifier = () => JwtVerifier.layer({ algorithms: ["RS256"] })
       const { bearer, call } = yield* open({ features, verifier })
@@ -133,7 +133,7 @@ describe.each(revisions)("attacks at %s", (revision) => {
     })
   )
 
-  it.effect("takes metadata only from the issuer that they name", () =>
+  it.effect("A guard takes metadata only from the issuer that they name", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({ features })
       yield* server.script({ metadata: (document) => ({ ...document, issuer: "https://evil.example.com" }) })
@@ -170,7 +170,7 @@ describe.each(revisions)("attacks at %s", (revision) => {
     )
 
   it.effect(
-    "the session of a principal is closed to every other one, also to its namesake of another issuer",
+    "The session of a principal is closed to every other principal, also to its namesake of another issuer",
     () =>
       Effect.gen(function* () {
         const other = Context.get(
@@ -204,7 +204,7 @@ describe.each(revisions)("attacks at %s", (revision) => {
   )
 
   it.effect(
-    "the requestState of a principal is refused from every other one",
+    "The requestState of a principal is refused from every other principal",
     () =>
       Effect.gen(function* () {
         const { bearer, send } = yield* open({ features })
@@ -226,23 +226,26 @@ describe.each(revisions)("attacks at %s", (revision) => {
   )
 
   // Whatever stands in the header: refused, without a fault of the server.
-  it.effect.prop("refuses every other header", [Schema.String.check(Schema.isMaxLength(64))], ([text]) =>
-    Effect.gen(function* () {
-      const printable = text.replaceAll(/[^\x21-\x7e]/gu, "a")
-      for (const authorization of [`Bearer ${printable}`, `DPoP ${printable}`, `${printable} x`]) {
-        const credentials = Credentials.parse({ url: "/mcp", headers: HttpHeaders.fromInput({ authorization }) })
-        if (credentials._tag === "Token") {
-          assert.strictEqual(Redacted.value(credentials.token), authorization.slice(authorization.indexOf(" ") + 1))
-          assert.notInclude(JSON.stringify(credentials), `"${printable}"`)
+  it.effect.prop(
+    "A credential of any text is refused, or its token is exactly that text and hidden in JSON",
+    [Schema.String.check(Schema.isMaxLength(64))],
+    ([text]) =>
+      Effect.gen(function* () {
+        const printable = text.replaceAll(/[^\x21-\x7e]/gu, "a")
+        for (const authorization of [`Bearer ${printable}`, `DPoP ${printable}`, `${printable} x`]) {
+          const credentials = Credentials.parse({ url: "/mcp", headers: HttpHeaders.fromInput({ authorization }) })
+          if (credentials._tag === "Token") {
+            assert.strictEqual(Redacted.value(credentials.token), authorization.slice(authorization.indexOf(" ") + 1))
+            assert.notInclude(JSON.stringify(credentials), `"${printable}"`)
+          }
         }
-      }
-    })
+      })
   )
 
   // Whatever the claims are: a principal comes only of those for here and now.
   const Claim = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Null, Schema.Array(Schema.String)])
   it.effect.prop(
-    "claims of any other shape are refused",
+    "Claims of any shape make a principal only with the right issuer, audience and time",
     [Schema.Record(Schema.Literals(["iss", "aud", "exp", "nbf", "sub", "client_id", "scope"]), Claim)],
     ([claims]) =>
       Effect.sync(() => {

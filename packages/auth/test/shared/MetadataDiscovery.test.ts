@@ -32,7 +32,7 @@ const as = (issuer = World.issuer) => ({
 describe.each(World.revisions)("Discovery of resource metadata at %s", (revision) => {
   const newClient = World.clientAt(revision)
   it.effect(
-    "goes where the challenge says, and nowhere else",
+    "A client looks for metadata at the URL of the challenge, and nowhere else",
     () =>
       Effect.gen(function* () {
         const world = placed(
@@ -48,7 +48,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
   )
 
   it.effect(
-    "without a URL in the challenge looks at the path, then at the root",
+    "A client without a URL in the challenge looks at the path, then at the root",
     () =>
       Effect.gen(function* () {
         const world = placed({
@@ -87,7 +87,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
     verifies("authorization.client.resource-metadata-order", "authorization.discovery.conforms")
   )
 
-  it.effect("takes a page for people at the well-known URI for no metadata", () =>
+  it.effect("A page for people at the well-known URI is not taken for metadata", () =>
     Effect.gen(function* () {
       const world = placed({
         [World.prmUrl]: new Response("<html>", { status: 200 }),
@@ -110,7 +110,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
     "http://mcp.example.com/mcp",
     "mcp"
   ])
-    it.effect(`refuses metadata of another resource: ${resource}`, () =>
+    it.effect(`A client refuses metadata of another resource: ${resource}`, () =>
       Effect.gen(function* () {
         const world = World.make({ prm: { ...prm, resource } })
         const client = yield* newClient(world)
@@ -122,14 +122,14 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
       })
     )
 
-  it("takes metadata of the server itself and of what it lies under", () => {
+  it("A client takes metadata of the server itself and of the paths above it", () => {
     const at = new URL("https://mcp.example.com/a/b")
     for (const resource of ["https://MCP.example.com/a/b", "https://mcp.example.com/a", "https://mcp.example.com/"])
       assert.isTrue(MetadataDiscovery.speaksFor(resource, at), resource)
   })
 
   it.effect(
-    "names its revision in metadata requests",
+    "A client names its revision in metadata requests",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -141,7 +141,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
     verifies("authorization.client.metadata-version-header")
   )
 
-  it.effect("metadata without an authorization server are an error that says so", () =>
+  it.effect("Metadata without an authorization server are an error that says so", () =>
     Effect.gen(function* () {
       const world = World.make({ prm: { resource: World.server } })
       const client = yield* newClient(world)
@@ -151,7 +151,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
     })
   )
 
-  it.effect("a server that fails is an error, not a reason to look elsewhere", () =>
+  it.effect("A server that fails is an error, not a reason to look elsewhere", () =>
     Effect.gen(function* () {
       const world = placed({ [World.prmUrl]: new Response("down", { status: 503 }), [World.asUrl]: as() })
       const client = yield* newClient(world)
@@ -165,7 +165,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
 describe.each(World.revisions)("Discovery of the authorization server's metadata at %s", (revision) => {
   const newClient = World.clientAt(revision)
   it.effect(
-    "for an issuer with a path inserts it twice, then appends",
+    "A client looks for metadata of an issuer with a path at two inserted paths, then at the appended path",
     () =>
       Effect.gen(function* () {
         const issuer = "https://auth.example.com/tenant1"
@@ -190,7 +190,7 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
   )
 
   it.effect(
-    "for an issuer without a path looks for OAuth's, then for OpenID's",
+    "A client looks for metadata of an issuer without a path at OAuth's URI, then at OpenID's",
     () =>
       Effect.gen(function* () {
         const world = placed({
@@ -209,7 +209,7 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
 
   for (const claimed of ["https://honest.example.com", "https://auth.example.com/", "https://AUTH.example.com"])
     it.effect(
-      `refuses metadata that name another issuer, by so little as this: ${claimed}`,
+      `A client refuses metadata that name another issuer, by so little as: ${claimed}`,
       () =>
         Effect.gen(function* () {
           const world = World.make()
@@ -241,7 +241,7 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
         })
     )
 
-  it.effect("fields that are null count as absent", () =>
+  it.effect("A field of metadata that is null counts as absent", () =>
     Effect.gen(function* () {
       const world = World.make()
       world.parts.as = { ...world.parts.as, scopes_supported: null, revocation_endpoint: null }
@@ -252,7 +252,7 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
   )
 
   it.effect(
-    "follows redirects of metadata within an origin, and none to another",
+    "A client follows redirects of metadata within an origin, and none to another",
     () =>
       Effect.gen(function* () {
         let location = "https://mcp.example.com/moved"
@@ -277,7 +277,7 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
     verifies("best-practices.ssrf.redirects")
   )
 
-  it.effect("reads no more of a document than any needs", () =>
+  it.effect("A client reads no more of a metadata document than the limit", () =>
     Effect.gen(function* () {
       let pulled = 0
       const world = World.make({
@@ -303,7 +303,7 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
 
 describe("MetadataDiscovery at servers of 2025-03-26", () => {
   it.effect(
-    "takes the server's origin for the authorization server, and its metadata at the root",
+    "A client takes the server's origin for the authorization server, and its metadata at the root",
     () =>
       Effect.gen(function* () {
         const origin = "https://mcp.example.com"
@@ -326,7 +326,7 @@ describe("MetadataDiscovery at servers of 2025-03-26", () => {
   )
 
   it.effect(
-    "uses the default endpoints where there are no metadata at all",
+    "A client uses the default endpoints where there are no metadata at all",
     () =>
       Effect.gen(function* () {
         const origin = "https://mcp.example.com"
@@ -350,7 +350,7 @@ describe("MetadataDiscovery at servers of 2025-03-26", () => {
   )
 
   it.effect(
-    "looks at one place for the metadata of such an authorization server",
+    "A client looks at a single place for the metadata of an old authorization server",
     () =>
       Effect.gen(function* () {
         const world = placed({
@@ -366,7 +366,7 @@ describe("MetadataDiscovery at servers of 2025-03-26", () => {
     verifies("authorization.client.base-url-metadata")
   )
 
-  it.effect("uses no default endpoints while the server fails to answer for its metadata", () =>
+  it.effect("A client uses no default endpoints while the server fails to answer for its metadata", () =>
     Effect.gen(function* () {
       const world = placed({
         "https://mcp.example.com/.well-known/oauth-authorization-server": new Response("down", { status: 503 })
@@ -378,7 +378,7 @@ describe("MetadataDiscovery at servers of 2025-03-26", () => {
     })
   )
 
-  it.effect("is not tried where that is switched off", () =>
+  it.effect("A client does not try the default endpoints where that is switched off", () =>
     Effect.gen(function* () {
       const world = placed({})
       const client = yield* World.client(world, { fallback: false })
@@ -418,7 +418,7 @@ describe.each(World.revisions)("Request forgery through metadata at %s", (revisi
   ]
   for (const name of names) {
     it.effect(
-      `a public server's challenge does not lead to ${name}`,
+      `The challenge of a public server does not lead to ${name}`,
       () =>
         Effect.gen(function* () {
           const world = World.make({ challenge: `Bearer resource_metadata="${name}"` })
@@ -430,7 +430,7 @@ describe.each(World.revisions)("Request forgery through metadata at %s", (revisi
       verifies("best-practices.ssrf.mitigated", "best-practices.ssrf.private-addresses")
     )
     it.effect(
-      `a public server's metadata do not lead to ${name}`,
+      `The metadata of a public server do not lead to ${name}`,
       () =>
         Effect.gen(function* () {
           const world = World.make({ prm: { ...prm, authorization_servers: [name] } })
@@ -445,7 +445,7 @@ describe.each(World.revisions)("Request forgery through metadata at %s", (revisi
 
   for (const endpoint of ["authorization_endpoint", "token_endpoint", "registration_endpoint"])
     it.effect(
-      `neither does its ${endpoint}, nor to anything but https`,
+      `The ${endpoint} of a public server does not lead to private addresses, nor to anything but https`,
       () =>
         Effect.gen(function* () {
           for (const name of [
@@ -481,7 +481,7 @@ describe.each(World.revisions)("Request forgery through metadata at %s", (revisi
       )
     )
 
-  it.effect("private addresses can be allowed, and are where the server itself is on one", () =>
+  it.effect("A private address can be allowed, and is allowed where the server itself is on one", () =>
     Effect.gen(function* () {
       const issuer = "https://10.0.0.9"
       const at = (server: string) =>

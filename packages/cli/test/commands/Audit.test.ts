@@ -15,7 +15,7 @@ const written = Effect.gen(function* () {
 })
 
 describe("audit verify", () => {
-  it.live("says that a trail is whole", () =>
+  it.live("The audit verify command says that a trail is whole", () =>
     Effect.gen(function* () {
       const { path } = yield* written
       const { code, stdout } = yield* run(["audit", "verify", path])
@@ -25,7 +25,7 @@ describe("audit verify", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )
 
-  it.live("names the line that was changed, and ends with code 1", () =>
+  it.live("The audit verify command names the line that was changed, and ends with exit code 1", () =>
     Effect.gen(function* () {
       const { files, path, text } = yield* written
       yield* files.writeFileString(path, text.replace('"bob"', '"eve"'))
@@ -35,7 +35,7 @@ describe("audit verify", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )
 
-  it.live("finds a cut, and a file that is not there is wrong usage", () =>
+  it.live("The audit verify command finds a cut, and a missing file is wrong usage", () =>
     Effect.gen(function* () {
       const { files, path, text } = yield* written
       yield* files.writeFileString(path, text.split("\n").toSpliced(1, 2).join("\n"))

@@ -77,75 +77,81 @@ const live = <A, E>(body: Effect.Effect<A, E, Scope.Scope | NodeServices.NodeSer
   Effect.scoped(Effect.provide(body, NodeServices.layer))
 
 describe.concurrent.each(Revision.all)("effect-mcp dev before a host of $version", ({ version }) => {
-  it.live("starts the server again when a file changes, and keeps the connection through a start that fails", () =>
-    live(
-      Effect.gen(function* () {
-        const { folder, tools } = yield* project
-        yield* tools("add")
-        const { said, transport } = yield* started(folder, "server.mjs")
-        yield* said("Started: 1 tool")
-        const client = yield* McpClient.connect(transport, { revisions: [version] })
-        assert.deepStrictEqual(yield* namesOf(client), ["add"])
-        const changes = yield* announced(client)
+  it.live(
+    "The dev command starts the server again when a file changes, and keeps the connection through a start that fails",
+    () =>
+      live(
+        Effect.gen(function* () {
+          const { folder, tools } = yield* project
+          yield* tools("add")
+          const { said, transport } = yield* started(folder, "server.mjs")
+          yield* said("Started: 1 tool")
+          const client = yield* McpClient.connect(transport, { revisions: [version] })
+          assert.deepStrictEqual(yield* namesOf(client), ["add"])
+          const changes = yield* announced(client)
 
-        yield* tools("add", "fall")
-        yield* said("tools.txt has changed")
-        yield* said("Started again; the contract has changed:")
-        yield* said(`  The tool "fall" is new`)
-        yield* Queue.take(changes)
-        assert.deepStrictEqual(yield* namesOf(client), ["add", "fall"])
-        assert.deepStrictEqual(yield* Stream.runCollect(client.listPrompts), [])
+          yield* tools("add", "fall")
+          yield* said("tools.txt has changed")
+          yield* said("Started again; the contract has changed:")
+          yield* said(`  The tool "fall" is new`)
+          yield* Queue.take(changes)
+          assert.deepStrictEqual(yield* namesOf(client), ["add", "fall"])
+          assert.deepStrictEqual(yield* Stream.runCollect(client.listPrompts), [])
 
-        yield* tools("broken")
-        yield* said("The server does not start; the next change tries again.")
-        yield* said("exited with code 9")
-        yield* said("fatal: out of luck")
-        const refused = yield* Effect.flip(client.raw.request("tools/call", { name: "add", arguments: {} }))
-        assert.match(refused.message, /The server does not start; .*exited with code 9[^]*fatal: out of luck/)
+          yield* tools("broken")
+          yield* said("The server does not start; the next change tries again.")
+          yield* said("exited with code 9")
+          yield* said("fatal: out of luck")
+          const refused = yield* Effect.flip(client.raw.request("tools/call", { name: "add", arguments: {} }))
+          assert.match(refused.message, /The server does not start; .*exited with code 9[^]*fatal: out of luck/)
 
-        yield* tools("fall")
-        yield* said(`  The tool "add" is removed (breaking)`)
-        yield* Queue.take(changes)
-        assert.deepStrictEqual(yield* namesOf(client), ["fall"])
-      })
-    )
+          yield* tools("fall")
+          yield* said(`  The tool "add" is removed (breaking)`)
+          yield* Queue.take(changes)
+          assert.deepStrictEqual(yield* namesOf(client), ["fall"])
+        })
+      )
   )
 })
 
 describe.concurrent("effect-mcp dev", () => {
-  it.live("says the last words of a server that crashes, and starts it again for the next request", () =>
-    live(
-      Effect.gen(function* () {
-        const { folder, tools } = yield* project
-        yield* tools("add", "fall")
-        const { said, transport } = yield* started(folder, "--", process.execPath, changing)
-        const client = yield* McpClient.connect(transport, { revisions: ["2025-11-25"] })
-        const fallen = yield* Effect.flip(client.raw.request("tools/call", { name: "fall", arguments: {} }))
-        assert.match(fallen.message, /exited with code 9/)
-        yield* said("fatal: out of luck")
-        yield* said("The server crashed: ")
-        const again = yield* client.raw.request("tools/call", { name: "add", arguments: {} })
-        assert.deepStrictEqual(again, { content: [{ type: "text", text: "add fall" }] })
-      })
-    )
+  it.live(
+    "The dev command shows the last words of a server that crashes, and starts it again for the next request",
+    () =>
+      live(
+        Effect.gen(function* () {
+          const { folder, tools } = yield* project
+          yield* tools("add", "fall")
+          const { said, transport } = yield* started(folder, "--", process.execPath, changing)
+          const client = yield* McpClient.connect(transport, { revisions: ["2025-11-25"] })
+          const fallen = yield* Effect.flip(client.raw.request("tools/call", { name: "fall", arguments: {} }))
+          assert.match(fallen.message, /exited with code 9/)
+          yield* said("fatal: out of luck")
+          yield* said("The server crashed: ")
+          const again = yield* client.raw.request("tools/call", { name: "add", arguments: {} })
+          assert.deepStrictEqual(again, { content: [{ type: "text", text: "add fall" }] })
+        })
+      )
   )
 
-  it.live("lets requests wait for a server that is being started, and initialize for one that does not start", () =>
-    live(
-      Effect.gen(function* () {
-        const { folder, tools } = yield* project
-        yield* tools("broken")
-        const { said, transport } = yield* started(folder, "server.mjs")
-        yield* said("The server does not start")
-        const connecting = yield* Effect.forkScoped(McpClient.connect(transport, { revisions: ["2025-11-25"] }))
-        yield* tools("add")
-        const client = yield* Fiber.join(connecting)
-        assert.deepStrictEqual(yield* namesOf(client), ["add"])
-      })
-    )
+  it.live(
+    "The dev command lets requests wait for a starting server, and initialize for a server that does not start",
+    () =>
+      live(
+        Effect.gen(function* () {
+          const { folder, tools } = yield* project
+          yield* tools("broken")
+          const { said, transport } = yield* started(folder, "server.mjs")
+          yield* said("The server does not start")
+          const connecting = yield* Effect.forkScoped(McpClient.connect(transport, { revisions: ["2025-11-25"] }))
+          yield* tools("add")
+          const client = yield* Fiber.join(connecting)
+          assert.deepStrictEqual(yield* namesOf(client), ["add"])
+        })
+      )
   )
 
-  it.live("passes over dependencies and output, and watches only --watch where it is given", () =>
+  it.live("The dev command passes over dependencies and output, and watches only --watch where that is given", () =>
     live(
       Effect.gen(function* () {
         const { folder, save, tools } = yield* project
@@ -164,7 +170,7 @@ describe.concurrent("effect-mcp dev", () => {
     )
   )
 
-  it.live("serves over HTTP, and says where", () =>
+  it.live("The dev command serves over HTTP, and prints the URL", () =>
     live(
       Effect.gen(function* () {
         const { folder, tools } = yield* project
@@ -183,7 +189,7 @@ describe.concurrent("effect-mcp dev", () => {
     )
   )
 
-  it.live("ends with its stdin, also while a server starts", () =>
+  it.live("The dev command ends with its stdin, also while a server starts", () =>
     live(
       Effect.gen(function* () {
         const { folder, tools } = yield* project
@@ -194,7 +200,7 @@ describe.concurrent("effect-mcp dev", () => {
     )
   )
 
-  it("passes over dot folders, dependencies, output, logs and databases", () => {
+  it("The dev command passes over dot folders, dependencies, output, logs and databases", () => {
     for (const ignored of [
       "node_modules/a/index.js",
       "src/.cache/a.ts",
@@ -212,7 +218,7 @@ describe.concurrent("effect-mcp dev", () => {
     }
   })
 
-  it.live("takes one server, which it can start", () =>
+  it.live("The dev command refuses any command line but a single server that it can start", () =>
     Effect.gen(function* () {
       for (const [argv, reason] of [
         [["dev"], /No server/],

@@ -14,7 +14,7 @@ const folder = Effect.acquireRelease(
 const quick = ["--revision", "2025-11-25", "--timeout", "20s", "--time", "10m"]
 
 describe("effect-mcp fuzz", () => {
-  it.live("finds a fault, writes its reports and the finding, which replay plays again", () =>
+  it.live("The fuzz command finds a fault, writes its reports and the finding, which replay plays again", () =>
     Effect.gen(function* () {
       const dir = yield* folder
       const reports = ["json", "xml", "md"].flatMap((kind) => ["--report", join(dir, `report.${kind}`)])
@@ -48,7 +48,7 @@ describe("effect-mcp fuzz", () => {
     })
   )
 
-  it.live("is content with what is known, and with what is below the level that was asked for", () =>
+  it.live("The fuzz command accepts known findings, and findings below the level that was asked for", () =>
     Effect.gen(function* () {
       const known = join(yield* folder, "known.txt")
       writeFileSync(known, "# accepted\ncursor-invalid tools/list # until the next version\n")
@@ -61,7 +61,7 @@ describe("effect-mcp fuzz", () => {
     })
   )
 
-  it("says what is wrong with its command line", async () => {
+  it("The fuzz command says what is wrong with its command line", async () => {
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
       [["fuzz"], 2, "No server"],
       [["fuzz", "--time", "soon", ...here], 2, "--time soon is no duration"],
@@ -92,7 +92,7 @@ describe("effect-mcp fuzz-client", () => {
   it.live.each([
     ["that is given a URL", client, []],
     ["that is given a command", programOf("stdioMutant.ts"), ["--stdio"]]
-  ] as const)("finds the fault of a program %s, and replay plays it again", ([, client, how]) =>
+  ] as const)("The fuzz-client command finds the fault of a program %s, and replay plays it again", ([, client, how]) =>
     Effect.gen(function* () {
       const dir = yield* folder
       const wanted = ["--only", "client-id-unique", "--runs", "4", "--save", dir, ...how]
@@ -110,7 +110,7 @@ describe("effect-mcp fuzz-client", () => {
     ["a URL", ["--", "http://127.0.0.1:1/mcp"], 2, "is no client: name the command that starts it after --"],
     ["a program that is no client", ["--", process.execPath, "-e", "0"], 3, "cannot do its work with a right server"],
     ["a program that does not exist", ["--", "/no/such/client"], 3, "Cannot start /no/such/client"]
-  ] as const)("refuses %s", ([, words, expected, message]) =>
+  ] as const)("The fuzz-client command refuses %s", ([, words, expected, message]) =>
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["fuzz-client", ...quick, ...words])
       assert.include(stderr, message)
@@ -122,7 +122,7 @@ describe("effect-mcp fuzz-client", () => {
 describe("effect-mcp diff", () => {
   const [, ...command] = faulty
 
-  it.live("finds nothing between a server and itself, and what differs from another one", () =>
+  it.live("The diff command finds nothing between a server and itself, and the differences to another server", () =>
     Effect.gen(function* () {
       const wanted = ["diff", ...quick, "--runs", "4", "--ignore", "tools/call", "--"]
       const same = yield* run([...wanted, ...command, "---", ...command])
@@ -135,7 +135,7 @@ describe("effect-mcp diff", () => {
     })
   )
 
-  it("says what is wrong with its command line", async () => {
+  it("The diff command says what is wrong with its command line", async () => {
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, string]> = [
       [["diff", ...faulty], "Name two servers, with --- between them"],
       [["diff", ...faulty, "---"], "Name two servers, with --- between them"],

@@ -52,31 +52,43 @@ const files: { readonly [id: string]: string } = {
 }
 
 describe("effect-mcp install", () => {
-  it.live.each(hosts.map(({ id }) => id))("writes a file of %s that list reads and undo empties", (id) =>
-    Effect.gen(function* () {
-      const { cwd, effectMcp, home, read } = yield* user
-      const file = files[id] ?? ""
-      const dry = yield* effectMcp("install", id, "--dry-run", "--name", "mine", "--", "node", "server.js")
-      assert.deepStrictEqual([dry.code, existsSync(join(home, file))], [0, false])
-      const made = yield* effectMcp("install", id, "--name", "mine", "--env", "KEY=secret", "--", "node", "server.js")
-      assert.deepStrictEqual([made.code, made.stderr], [0, ""])
-      assert.notInclude(made.stdout, "secret")
-      assert.include(read(file), "secret")
-      assert.strictEqual(statSync(join(home, file)).mode & 0o777, 0o600)
-      const again = yield* effectMcp("install", id, "--name", "mine", "--env", "KEY=secret", "--", "node", "server.js")
-      assert.match(again.stdout, /^Has already mine/)
-      const listed = yield* effectMcp("list", "--json")
-      assert.deepStrictEqual(JSON.parse(listed.stdout), [
-        { client: id, name: "mine", server: `node ${join(cwd, "server.js")} --env KEY=...`, file: join(home, file) }
-      ])
-      const undone = yield* effectMcp("install", id, "--undo", "--name", "mine")
-      assert.match(undone.stdout, /^Removed mine/)
-      assert.deepStrictEqual(JSON.parse((yield* effectMcp("list", "--json")).stdout), [])
-    })
+  it.live.each(hosts.map(({ id }) => id))(
+    "The install command writes a file of %s that list reads and undo empties",
+    (id) =>
+      Effect.gen(function* () {
+        const { cwd, effectMcp, home, read } = yield* user
+        const file = files[id] ?? ""
+        const dry = yield* effectMcp("install", id, "--dry-run", "--name", "mine", "--", "node", "server.js")
+        assert.deepStrictEqual([dry.code, existsSync(join(home, file))], [0, false])
+        const made = yield* effectMcp("install", id, "--name", "mine", "--env", "KEY=secret", "--", "node", "server.js")
+        assert.deepStrictEqual([made.code, made.stderr], [0, ""])
+        assert.notInclude(made.stdout, "secret")
+        assert.include(read(file), "secret")
+        assert.strictEqual(statSync(join(home, file)).mode & 0o777, 0o600)
+        const again = yield* effectMcp(
+          "install",
+          id,
+          "--name",
+          "mine",
+          "--env",
+          "KEY=secret",
+          "--",
+          "node",
+          "server.js"
+        )
+        assert.match(again.stdout, /^Has already mine/)
+        const listed = yield* effectMcp("list", "--json")
+        assert.deepStrictEqual(JSON.parse(listed.stdout), [
+          { client: id, name: "mine", server: `node ${join(cwd, "server.js")} --env KEY=...`, file: join(home, file) }
+        ])
+        const undone = yield* effectMcp("install", id, "--undo", "--name", "mine")
+        assert.match(undone.stdout, /^Removed mine/)
+        assert.deepStrictEqual(JSON.parse((yield* effectMcp("list", "--json")).stdout), [])
+      })
   )
 
   it.live.each(hosts.filter(({ id }) => id !== "claude-desktop").map(({ id }) => id))(
-    "writes a URL and its headers for %s, as list reads them",
+    "The install command writes a URL and its headers for %s, as list reads them",
     (id) =>
       Effect.gen(function* () {
         const { effectMcp, read } = yield* user
@@ -89,7 +101,7 @@ describe("effect-mcp install", () => {
       })
   )
 
-  it.live("says what Claude Desktop needs instead of a URL", () =>
+  it.live("The install command says what Claude Desktop needs instead of a URL", () =>
     Effect.gen(function* () {
       const { effectMcp } = yield* user
       const { code, stderr } = yield* effectMcp("install", "claude-desktop", "--", "https://example.com/mcp")
@@ -98,7 +110,7 @@ describe("effect-mcp install", () => {
     })
   )
 
-  it.live("leaves comments and other settings of JSON and TOML as they are, and keeps a backup", () =>
+  it.live("The install command keeps comments and other settings of JSON and TOML unchanged, and makes a backup", () =>
     Effect.gen(function* () {
       const { effectMcp, home, read, write } = yield* user
       const json =
@@ -122,17 +134,19 @@ describe("effect-mcp install", () => {
     })
   )
 
-  it.live("refuses a name that is a property of every object, and makes none of a package's scope", () =>
-    Effect.gen(function* () {
-      const { effectMcp, read } = yield* user
-      const { code, stderr } = yield* effectMcp("install", "cursor", "--name", "__proto__", "--", "node", "server.js")
-      assert.deepStrictEqual([code, stderr.includes("the first a letter or a digit")], [2, true], stderr)
-      yield* effectMcp("install", "cursor", "--", "npx", "@acme/_private")
-      assert.deepStrictEqual(Object.keys(JSON.parse(read(files["cursor"] ?? "")).mcpServers), ["private"])
-    })
+  it.live(
+    "The install command refuses a name that is a property of every object, and names a scoped package without scope",
+    () =>
+      Effect.gen(function* () {
+        const { effectMcp, read } = yield* user
+        const { code, stderr } = yield* effectMcp("install", "cursor", "--name", "__proto__", "--", "node", "server.js")
+        assert.deepStrictEqual([code, stderr.includes("the first a letter or a digit")], [2, true], stderr)
+        yield* effectMcp("install", "cursor", "--", "npx", "@acme/_private")
+        assert.deepStrictEqual(Object.keys(JSON.parse(read(files["cursor"] ?? "")).mcpServers), ["private"])
+      })
   )
 
-  it.live("keeps the permissions of a file, whatever the mask of the process", () =>
+  it.live("The install command keeps the permissions of a file, whatever the mask of the process", () =>
     Effect.gen(function* () {
       const { effectMcp, home, write } = yield* user
       const file = files["cursor"] ?? ""
@@ -143,7 +157,7 @@ describe("effect-mcp install", () => {
     })
   )
 
-  it.live("shows no password and no query of a URL, nor what an option of a secret is given", () =>
+  it.live("The install and list commands show no password and no query of a URL, and no value of a secret option", () =>
     Effect.gen(function* () {
       const { effectMcp } = yield* user
       const url = "https://ada:swordfish@example.com/mcp?key=swordfish"
@@ -159,7 +173,7 @@ describe("effect-mcp install", () => {
     })
   )
 
-  it.live("replaces another server of that name only by --force, and puts it back by --undo", () =>
+  it.live("The install command replaces another server of that name only by --force, and puts it back by --undo", () =>
     Effect.gen(function* () {
       const { effectMcp, read, write } = yield* user
       const file = files["cursor"] ?? ""
@@ -173,7 +187,7 @@ describe("effect-mcp install", () => {
     })
   )
 
-  it.live("writes nothing over a file that it cannot read", () =>
+  it.live("The install command writes nothing over a file that it cannot read", () =>
     Effect.gen(function* () {
       const { effectMcp, read, write } = yield* user
       const broken = { cursor: '{"mcpServers": [', gemini: '{"mcpServers": []}', codex: "mcp_servers = [" }
@@ -191,7 +205,7 @@ describe("effect-mcp install", () => {
 describe("--config FILE --server NAME", () => {
   const config = (servers: object) => JSON.stringify({ mcpServers: servers })
 
-  it.live("starts the server that a host's configuration names, with its variables", () =>
+  it.live("The --config flag starts the server that a host's configuration names, with its variables", () =>
     Effect.gen(function* () {
       const { effectMcp, home, write } = yield* user
       const everything = {
@@ -211,7 +225,7 @@ describe("--config FILE --server NAME", () => {
     })
   )
 
-  it.live("refuses an entry whose variables only the host can fill in", () =>
+  it.live("The --config flag refuses an entry with a variable that is missing or that only the host can fill in", () =>
     Effect.gen(function* () {
       const { effectMcp, home, write } = yield* user
       const texts = { "${input:key}": "is filled in by the host only", "${MISSING}": "has no variable MISSING" }
@@ -224,7 +238,7 @@ describe("--config FILE --server NAME", () => {
     })
   )
 
-  it.live("refuses a second server after --, and --server alone", () =>
+  it.live("The --config flag refuses a second server after --, and --server alone is refused", () =>
     Effect.gen(function* () {
       const { effectMcp } = yield* user
       const both = yield* effectMcp("ping", "--config", "mcp.json", "--", "node")

@@ -25,7 +25,7 @@ const questions = ["--answer", "username=ada", "--answer", "email=a@b.c", "--acc
 
 describe("effect-mcp judge over stdio", () => {
   it.live.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"])(
-    "finds nothing in what a right server says in %s, and passes it on",
+    "The judge command over stdio finds nothing in what a right server says in %s, and passes it on",
     (revision) =>
       Effect.gen(function* () {
         const dir = yield* folder
@@ -44,7 +44,7 @@ describe("effect-mcp judge over stdio", () => {
       })
   )
 
-  it.live("names what the server breaks at once, and ends with exit code 1 and its reports at a signal", () =>
+  it.live("The judge command names a server's breach at once, and ends with exit code 1 and reports at a signal", () =>
     Effect.gen(function* () {
       const dir = yield* folder
       const reports = ["json", "xml", "md"].flatMap((kind) => ["--report", join(dir, `report.${kind}`)])
@@ -67,7 +67,7 @@ describe("effect-mcp judge over stdio", () => {
     })
   )
 
-  it("says what is wrong with its command line", async () => {
+  it("The judge command says what is wrong with its command line", async () => {
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
       [["judge"], 2, "No server"],
       [["judge", "--port", "0", ...faulty], 2, "--port and --host are for a server at a URL"],
@@ -117,49 +117,53 @@ const answering = Effect.fnUntraced(function* (status: number, headers: Record<s
 })
 
 describe("effect-mcp judge over HTTP", () => {
-  it.live("finds nothing in what a right server says in any revision, and passes it on", () =>
-    Effect.gen(function* () {
-      const traffic = yield* Traffic.make({ name: "everything" })
-      const { http, url } = yield* tapped(yield* served, traffic)
-      for (const revision of ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]) {
-        const flags = ["--revision", revision, ...questions, "--", url]
-        const sum = yield* run(["call", "add", "a=1", "b=2", "--json", ...flags])
-        assert.deepInclude(sum, { code: 0, stderr: "" })
-        if (revision === "2025-03-26") continue
-        const asked = yield* run(["call", "test_elicitation", "message=hi", ...flags])
-        assert.match(asked.stdout, /ada/)
-      }
-      http.end()
-      const report = traffic.report()
-      assert.deepStrictEqual(report.findings, [], Fuzz.Report.text(report))
-      assert.isAtLeast(report.conversations, 6)
-      assert.isAtLeast(report.rules.filter(({ kept, rule }) => kept > 0 && rule.transport === "http").length, 6)
-    })
+  it.live(
+    "The judge command over HTTP finds nothing in a right server's messages in any revision, and passes them on",
+    () =>
+      Effect.gen(function* () {
+        const traffic = yield* Traffic.make({ name: "everything" })
+        const { http, url } = yield* tapped(yield* served, traffic)
+        for (const revision of ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]) {
+          const flags = ["--revision", revision, ...questions, "--", url]
+          const sum = yield* run(["call", "add", "a=1", "b=2", "--json", ...flags])
+          assert.deepInclude(sum, { code: 0, stderr: "" })
+          if (revision === "2025-03-26") continue
+          const asked = yield* run(["call", "test_elicitation", "message=hi", ...flags])
+          assert.match(asked.stdout, /ada/)
+        }
+        http.end()
+        const report = traffic.report()
+        assert.deepStrictEqual(report.findings, [], Fuzz.Report.text(report))
+        assert.isAtLeast(report.conversations, 6)
+        assert.isAtLeast(report.rules.filter(({ kept, rule }) => kept > 0 && rule.transport === "http").length, 6)
+      })
   )
 
-  it.live("passes a request and its response on unchanged, but for headers that are added", () =>
-    Effect.gen(function* () {
-      const { seen, url } = yield* answering(
-        418,
-        { "x-own": "a", "content-type": "application/json" },
-        '{"a":"\u00e9"}'
-      )
-      const tap = yield* tapped(url, yield* Traffic.make({ name: "teapot" }))
-      const response = yield* Effect.promise(() =>
-        fetch(tap.url, {
-          method: "POST",
-          headers: { "content-type": "application/json", "x-mine": "b" },
-          body: '{"\u00e9":1}'
-        })
-      )
-      assert.deepStrictEqual([response.status, response.headers.get("x-own")], [418, "a"])
-      assert.strictEqual(yield* Effect.promise(() => response.text()), '{"a":"\u00e9"}')
-      assert.deepInclude(seen[0], { method: "POST", body: '{"\u00e9":1}' })
-      assert.deepInclude(seen[0]?.headers, { "x-mine": "b", "x-added": "1", "content-type": "application/json" })
-    })
+  it.live(
+    "The judge command over HTTP passes a request and its response on unchanged, but for headers that are added",
+    () =>
+      Effect.gen(function* () {
+        const { seen, url } = yield* answering(
+          418,
+          { "x-own": "a", "content-type": "application/json" },
+          '{"a":"\u00e9"}'
+        )
+        const tap = yield* tapped(url, yield* Traffic.make({ name: "teapot" }))
+        const response = yield* Effect.promise(() =>
+          fetch(tap.url, {
+            method: "POST",
+            headers: { "content-type": "application/json", "x-mine": "b" },
+            body: '{"\u00e9":1}'
+          })
+        )
+        assert.deepStrictEqual([response.status, response.headers.get("x-own")], [418, "a"])
+        assert.strictEqual(yield* Effect.promise(() => response.text()), '{"a":"\u00e9"}')
+        assert.deepInclude(seen[0], { method: "POST", body: '{"\u00e9":1}' })
+        assert.deepInclude(seen[0]?.headers, { "x-mine": "b", "x-added": "1", "content-type": "application/json" })
+      })
   )
 
-  it.live("refuses a page that reaches it by another name", () =>
+  it.live("The judge command over HTTP refuses a page that reaches it by another host name", () =>
     Effect.gen(function* () {
       const { seen, url } = yield* answering(200, {}, "")
       const tap = yield* tapped(url, yield* Traffic.make({ name: "closed" }))
@@ -176,7 +180,7 @@ describe("effect-mcp judge over HTTP", () => {
     })
   )
 
-  it.live("names what the server breaks, and that it cannot be reached", () =>
+  it.live("The judge command over HTTP names what the server breaks, and a server that cannot be reached", () =>
     Effect.gen(function* () {
       const { url } = yield* answering(200, { "content-type": "text/plain" }, "hello")
       const traffic = yield* Traffic.make({ name: "wrong" })
@@ -199,7 +203,7 @@ describe("effect-mcp judge over HTTP", () => {
     })
   )
 
-  it.live("ends with its report at a signal", () =>
+  it.live("The judge command over HTTP ends with its report at a signal", () =>
     Effect.gen(function* () {
       const ended = yield* program(
         ["judge", "--", "http://127.0.0.1:1/mcp"],
@@ -212,7 +216,7 @@ describe("effect-mcp judge over HTTP", () => {
 })
 
 describe("effect-mcp record", () => {
-  it.live("writes what passes, redacts what is named as a secret, and says so", () =>
+  it.live("The record command writes the messages that pass, redacts what is named as a secret, and says so", () =>
     Effect.gen(function* () {
       const file = join(yield* folder, "cassette.jsonl")
       const secret = line("tools/list", { apiKey: "s3cret", word: "hush", cursor: "x" }, 2)
@@ -236,7 +240,7 @@ describe("effect-mcp record", () => {
     })
   )
 
-  it("says what is wrong with its command line", async () => {
+  it("The record command says what is wrong with its command line", async () => {
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
       [["record", ...faulty], 2, "Missing required argument: file"],
       [["record", "/nowhere/a.jsonl", ...faulty], 2, "Cannot write /nowhere/a.jsonl"]

@@ -83,40 +83,42 @@ const user = Effect.map(
 
 const linux = needs(process.platform === "linux", "the browser's name is that of Linux")
 describe("effect-mcp login", { ...linux, timeout: 300_000 }, () => {
-  it.live("logs in with the browser, after which calls get in; and out again", () =>
-    Effect.gen(function* () {
-      const { issuer, url } = yield* protectedServer
-      const { run, tokens } = yield* user
+  it.live(
+    "The login command logs in with the browser, after which calls are admitted; the logout command logs out",
+    () =>
+      Effect.gen(function* () {
+        const { issuer, url } = yield* protectedServer
+        const { run, tokens } = yield* user
 
-      const before = yield* run("whoami", url)
-      assert.deepStrictEqual([before.code, before.stdout, before.stderr], [1, "", "Not logged in\n"])
-      const refused = yield* run("tools", "--json", "--", url)
-      assert.strictEqual(refused.code, 3)
-      assert.match(refused.stderr, /this program cannot ask one.*effect-mcp login/s)
+        const before = yield* run("whoami", url)
+        assert.deepStrictEqual([before.code, before.stdout, before.stderr], [1, "", "Not logged in\n"])
+        const refused = yield* run("tools", "--json", "--", url)
+        assert.strictEqual(refused.code, 3)
+        assert.match(refused.stderr, /this program cannot ask one.*effect-mcp login/s)
 
-      const login = yield* run("login", url)
-      assert.strictEqual(login.code, 0, login.stderr)
-      assert.include(login.stderr, `To log in, open this page if your browser does not: ${issuer.issuer}/authorize?`)
-      assert.match(login.stdout, new RegExp(`logged in at +${issuer.issuer}`))
+        const login = yield* run("login", url)
+        assert.strictEqual(login.code, 0, login.stderr)
+        assert.include(login.stderr, `To log in, open this page if your browser does not: ${issuer.issuer}/authorize?`)
+        assert.match(login.stdout, new RegExp(`logged in at +${issuer.issuer}`))
 
-      const who = yield* run("whoami", "--json", "--", url)
-      assert.deepInclude(JSON.parse(who.stdout), { server: url, issuer: issuer.issuer, resource: url })
-      const tools = yield* run("tools", "--json", "--", url)
-      assert.strictEqual(tools.code, 0, tools.stderr)
-      assert.include(tools.stdout, "test_simple_text")
-      assert.strictEqual(yield* issuer.count("authorize"), 1)
+        const who = yield* run("whoami", "--json", "--", url)
+        assert.deepInclude(JSON.parse(who.stdout), { server: url, issuer: issuer.issuer, resource: url })
+        const tools = yield* run("tools", "--json", "--", url)
+        assert.strictEqual(tools.code, 0, tools.stderr)
+        assert.include(tools.stdout, "test_simple_text")
+        assert.strictEqual(yield* issuer.count("authorize"), 1)
 
-      const out = yield* run("logout", url)
-      assert.deepStrictEqual([out.code, out.stderr], [0, "Logged out\n"])
-      assert.strictEqual(yield* issuer.count("revoke"), 2)
-      assert.strictEqual((yield* run("whoami", url)).code, 1)
-      for (const name of readdirSync(tokens))
-        assert.notMatch(readFileSync(join(tokens, name), "utf8"), /accessToken|refreshToken/)
-    })
+        const out = yield* run("logout", url)
+        assert.deepStrictEqual([out.code, out.stderr], [0, "Logged out\n"])
+        assert.strictEqual(yield* issuer.count("revoke"), 2)
+        assert.strictEqual((yield* run("whoami", url)).code, 1)
+        for (const name of readdirSync(tokens))
+          assert.notMatch(readFileSync(join(tokens, name), "utf8"), /accessToken|refreshToken/)
+      })
   )
 
   it.live(
-    "on a terminal a call that is told to log in does so, and only once",
+    "A call on a terminal that is told to log in does so, and only once",
     () =>
       Effect.gen(function* () {
         const { issuer, url } = yield* protectedServer
@@ -131,7 +133,7 @@ describe("effect-mcp login", { ...linux, timeout: 300_000 }, () => {
     needs(existsSync("/usr/bin/script"), "a terminal by util-linux's script")
   )
 
-  it.live("says what is wrong with a command line, and what the user declined", () =>
+  it.live("The login command says what is wrong with a command line, and that the user declined", () =>
     Effect.gen(function* () {
       const { issuer, url } = yield* protectedServer
       const { run } = yield* user

@@ -15,22 +15,24 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
         command(words, ["--", url])
   )
 
-  it.live("call --detach prints an id, by which other commands read the task and follow it to its result", () =>
-    Effect.gen(function* () {
-      const run = yield* overHttp
-      const begun = yield* run("call", "slow_compute", "seconds=2", "label=it", "--detach")
-      assert.strictEqual(begun.code, 0, begun.stderr)
-      const id = begun.stdout.trim()
-      assert.match(id, /^t[\w-]{43}$/)
-      const got = JSON.parse((yield* run("tasks", "get", id, "--json")).stdout)
-      assert.deepInclude(got, { taskId: id, statusMessage: "Computing it" })
-      assert.include((yield* run("tasks", "get", id)).stdout, "Message  Computing it")
-      const ended = yield* run("tasks", "result", id)
-      assert.deepStrictEqual(ended, { code: 0, stdout: "Computed it in 2 seconds\n", stderr: "" })
-    }).pipe(Effect.scoped)
+  it.live(
+    "The call --detach command prints an id, by which other commands read the task and follow it to its result",
+    () =>
+      Effect.gen(function* () {
+        const run = yield* overHttp
+        const begun = yield* run("call", "slow_compute", "seconds=2", "label=it", "--detach")
+        assert.strictEqual(begun.code, 0, begun.stderr)
+        const id = begun.stdout.trim()
+        assert.match(id, /^t[\w-]{43}$/)
+        const got = JSON.parse((yield* run("tasks", "get", id, "--json")).stdout)
+        assert.deepInclude(got, { taskId: id, statusMessage: "Computing it" })
+        assert.include((yield* run("tasks", "get", id)).stdout, "Message  Computing it")
+        const ended = yield* run("tasks", "result", id)
+        assert.deepStrictEqual(ended, { code: 0, stdout: "Computed it in 2 seconds\n", stderr: "" })
+      }).pipe(Effect.scoped)
   )
 
-  it.live("tasks result answers the questions of a task", () =>
+  it.live("The tasks result command answers the questions of a task", () =>
     Effect.gen(function* () {
       const run = yield* overHttp
       const begun = yield* run("call", "confirm_delete", "filename=x", "--detach", "--accept")
@@ -40,7 +42,7 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
     }).pipe(Effect.scoped)
   )
 
-  it.live("tasks cancel ends a task: its result is an error of the server", () =>
+  it.live("The tasks cancel command ends a task: its result is an error of the server", () =>
     Effect.gen(function* () {
       const url = yield* served
       const run = (...words: ReadonlyArray<string>) => runHere([...words, "--revision", revision, "--", url])
@@ -53,7 +55,7 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
     }).pipe(Effect.scoped)
   )
 
-  it.live("call --detach prints the result of a call that is answered without a task", () =>
+  it.live("The call --detach command prints the result of a call that is answered without a task", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* command(["call", "add", "a=1", "b=2", "--detach"], everything)
       assert.deepStrictEqual([code, stdout], [0, `{\n  "sum": 3\n}\n`])
@@ -61,7 +63,7 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
     })
   )
 
-  it.live("call follows a task over stdio, with its messages as progress, and shows its question", () =>
+  it.live("The call command follows a task over stdio, with its messages as progress, and shows its question", () =>
     Effect.gen(function* () {
       const followed = yield* command(["call", "slow_compute", "seconds=1", "--json", "--progress"], everything)
       const [first, last] = followed.stdout
@@ -75,7 +77,7 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
     })
   )
 
-  it.live("tasks list has the tasks of this connection, where the revision has a list", () =>
+  it.live("The tasks list command has the tasks of this connection, where the revision has a list", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* command(["tasks", "list"], everything)
       if (revision === "2025-11-25") assert.deepStrictEqual([code, stdout], [0, "No tasks\n"])

@@ -61,7 +61,7 @@ const start = Effect.fnUntraced(function* (sessions: number) {
 })
 
 describe("top", () => {
-  it.live("lets a script find and stop a call that hangs among a thousand sessions", () =>
+  it.live("The top command lets a script find and stop a call that hangs among a thousand sessions", () =>
     Effect.gen(function* () {
       const { stuck, url } = yield* start(1000)
       const found = yield* run(["top", url, "--json", "--filter", "stuck", ...bearer])
@@ -74,23 +74,25 @@ describe("top", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("prints a tree of sessions and requests, in which a client's name cannot move the cursor", () =>
-    Effect.gen(function* () {
-      const { url } = yield* start(2)
-      const { code, stdout } = yield* run(["top", url, "--once", ...bearer], true)
-      assert.strictEqual(code, 0)
-      const lines = stdout.split("\n").map((line) => line.trimEnd())
-      assert.strictEqual(lines[0], "2 sessions, 3 requests, 0 subscriptions, 0 questions, 0 tasks")
-      assert.match(lines[2] ?? "", /^client-0\\x1b\[2J 1 {2}memory · 2025-11-25 · \d+s · session-\d+$|^client-0/)
-      assert.isTrue(
-        lines.some((line) => /^ {2} +\d+ {2}tools\/call {2}stuck {2}running {2}\d+s$/.test(line)),
-        stdout
-      )
-      assert.notInclude(stdout, "\u001b[2J")
-    }).pipe(Effect.scoped)
+  it.live(
+    "The top command prints a tree of sessions and requests, in which a client's name cannot move the cursor",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* start(2)
+        const { code, stdout } = yield* run(["top", url, "--once", ...bearer], true)
+        assert.strictEqual(code, 0)
+        const lines = stdout.split("\n").map((line) => line.trimEnd())
+        assert.strictEqual(lines[0], "2 sessions, 3 requests, 0 subscriptions, 0 questions, 0 tasks")
+        assert.match(lines[2] ?? "", /^client-0\\x1b\[2J 1 {2}memory · 2025-11-25 · \d+s · session-\d+$|^client-0/)
+        assert.isTrue(
+          lines.some((line) => /^ {2} +\d+ {2}tools\/call {2}stuck {2}running {2}\d+s$/.test(line)),
+          stdout
+        )
+        assert.notInclude(stdout, "\u001b[2J")
+      }).pipe(Effect.scoped)
   )
 
-  it.live("says what is wrong: no token, no endpoint, an interrupt without a reason", () =>
+  it.live("The top command reports a missing token, a missing endpoint, and an interrupt without a reason", () =>
     Effect.gen(function* () {
       const { url } = yield* start(1)
       const unauthorized = yield* run(["top", url, "--json"])
@@ -108,7 +110,7 @@ describe("top", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("drains, sets a log level and prints messages for scripts, and by keys", () =>
+  it.live("The top command drains, sets a log level and prints messages for scripts, and by keys", () =>
     Effect.gen(function* () {
       const { url } = yield* start(1)
       const json = (...more: ReadonlyArray<string>) =>
@@ -129,17 +131,19 @@ describe("top", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("on a terminal interrupts what is selected, with the reason that is typed, and gives the screen back", () =>
-    Effect.gen(function* () {
-      const { stuck, url } = yield* start(1)
-      const { layer, screen } = person(["<down><down>iIt hangsx<backspace><return>q"])
-      const endpoint = yield* Endpoint.make(url, { authorization: `Bearer ${token}` })
-      yield* Effect.provide(Screen.show(endpoint, {}, "1 hour", Style.plain), layer)
-      assert.include((yield* Fiber.join(stuck)).message, "It hangs")
-      assert.notInclude(screen().slice(1), "\u001b[2J")
-      assert.isTrue(screen().endsWith("\u001b[?25h\u001b[?1049l"))
-      assert.include(screen(), "was interrupted")
-    }).pipe(Effect.scoped)
+  it.live(
+    "The top command on a terminal interrupts the selected request with the typed reason, and gives the screen back",
+    () =>
+      Effect.gen(function* () {
+        const { stuck, url } = yield* start(1)
+        const { layer, screen } = person(["<down><down>iIt hangsx<backspace><return>q"])
+        const endpoint = yield* Endpoint.make(url, { authorization: `Bearer ${token}` })
+        yield* Effect.provide(Screen.show(endpoint, {}, "1 hour", Style.plain), layer)
+        assert.include((yield* Fiber.join(stuck)).message, "It hangs")
+        assert.notInclude(screen().slice(1), "\u001b[2J")
+        assert.isTrue(screen().endsWith("\u001b[?25h\u001b[?1049l"))
+        assert.include(screen(), "was interrupted")
+      }).pipe(Effect.scoped)
   )
 })
 
@@ -171,8 +175,8 @@ const snapshot: Admin.Snapshot = {
 }
 const texts = (filter: Tree.Filter) => Tree.lines(snapshot, filter, Style.plain).map(({ text }) => text)
 
-describe("the tree", () => {
-  it("has questions below the calls that ask, and requests without a session at its end", () => {
+describe("The tree", () => {
+  it("The tree has questions below the calls that ask, and requests without a session at its end", () => {
     assert.deepStrictEqual(texts({}), [
       "ada by c 1  1h 0m · 2.0 KiB unread · s",
       "      1  tools/call  book  asking  1h 0m  waits for elicitation/create",
@@ -182,7 +186,7 @@ describe("the tree", () => {
     ])
   })
 
-  it("names the client of a session by its requests, where the session does not know it", () => {
+  it("The tree names the client of a session by its requests, where the session does not know its client", () => {
     const [session] = snapshot.sessions
     assert(session !== undefined)
     const { client: _, ...nameless } = session
@@ -191,7 +195,7 @@ describe("the tree", () => {
     assert.strictEqual(line?.text, "ada by d 2  2026-07-28 · 1h 0m · 2.0 KiB unread · s")
   })
 
-  it("shows only what matches", () => {
+  it("The tree shows only what matches", () => {
     assert.deepStrictEqual(texts({ text: "NEW" }), [
       "Without a session",
       "      3  tools/call  new  running  1s  25% begins"
@@ -200,7 +204,7 @@ describe("the tree", () => {
   })
 })
 
-describe("the screen", () => {
+describe("The screen", () => {
   const state = State.initial(snapshot, {})
   /** Each name is a key, or a word of them. */
   const pressed = (from: State.State, ...names: ReadonlyArray<string>) =>
@@ -208,7 +212,7 @@ describe("the screen", () => {
       .flatMap((name) => (["drain", "debug"].includes(name) ? name.split("") : [name]))
       .reduce<ReturnType<typeof State.update>>(([at], name) => State.update(at, key(name)), [from, undefined])
 
-  it("keeps the selection on its line, and inside of the list", () => {
+  it("The screen keeps the selection on its line, and inside of the list", () => {
     assert.strictEqual(state.selected, "1")
     const [down] = pressed(state, "down")
     const [last] = pressed(down, "j", "j")
@@ -219,7 +223,7 @@ describe("the screen", () => {
     assert.strictEqual(pressed(state, "up", "up")[0].selected, "session s")
   })
 
-  it("has no control character of an endpoint: the key of a request, too, is its text", () => {
+  it("The screen has no control character of an endpoint: the key of a request, too, is its text", () => {
     const hostile = { ...snapshot, requests: [request({ key: "\u001b]52;c;AA==\u0007", session: "s" })] }
     const shown = State.refreshed(state, hostile)
     for (const prompt of [undefined, { asks: "interrupt", text: "" } as const]) {
@@ -233,7 +237,7 @@ describe("the screen", () => {
     for (const control of ["\u0007", "\u001b"]) assert.notInclude(lines.join(""), control)
   })
 
-  it("fits into the terminal, whatever its size", () => {
+  it("The screen fits into the terminal, whatever its size", () => {
     for (const size of [
       { columns: 20, rows: 3 },
       { columns: 80, rows: 24 },
@@ -245,7 +249,7 @@ describe("the screen", () => {
     }
   })
 
-  it("interrupts nothing without a reason, and nothing after Escape", () => {
+  it("The screen interrupts nothing without a reason, and nothing after Escape", () => {
     assert.isUndefined(pressed(state, "i", "return")[1])
     assert.isUndefined(pressed(state, "i", "x", "escape")[0].prompt)
     assert.deepStrictEqual(pressed(state, "i", "x", "return")[1], { interrupt: "1", reason: "x" })
@@ -254,7 +258,7 @@ describe("the screen", () => {
     assert.include(onSession.note, "Select a request")
   })
 
-  it("drains only once the word is typed, at the node of the selected line", () => {
+  it("The screen drains only once the word is typed, at the node of the selected line", () => {
     assert.isUndefined(pressed(state, "d", "return")[1])
     assert.isUndefined(pressed(state, "d", "y", "return")[1])
     assert.deepStrictEqual(pressed(state, "d", "drain", "return")[1], { drain: undefined })
@@ -264,7 +268,7 @@ describe("the screen", () => {
     assert.deepStrictEqual(pressed(nodes, "d", "drain", "return")[1], { drain: "b" })
   })
 
-  it("sets the log level of the session of the selected line, and looks into its messages", () => {
+  it("The screen sets the log level of the session of the selected line, and looks into its messages", () => {
     assert.deepStrictEqual(pressed(state, "l", "debug", "return")[1], { level: "debug", session: "s" })
     const [looking, action] = pressed(state, "m")
     assert.deepStrictEqual(action, { look: "s" })
@@ -275,7 +279,7 @@ describe("the screen", () => {
     assert.include(alone.note, "Only sessions have messages")
   })
 
-  it("names the nodes, and those that do not serve", () => {
+  it("The screen names the nodes, and those that do not serve", () => {
     const nodes = [
       { name: "a:1", state: "serving", sessions: 1, requests: 0 },
       { name: "b:1", state: "unreachable", sessions: 0, requests: 0 }

@@ -39,14 +39,14 @@ const closed = Effect.gen(function* () {
   return { seen, url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/mcp` }
 })
 
-describe("a URL", () => {
-  it("is told from a command by how it begins", () => {
+describe("A URL", () => {
+  it("A URL is told from a command by how it begins", () => {
     for (const url of ["http://localhost:1/mcp", "HTTPS://example.com"]) {
       assert.strictEqual(Target.parse([url])?.name, url)
     }
   })
 
-  it.live("stands wherever a command may, in every revision", () =>
+  it.live("A URL is taken wherever a command is, in every revision", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const url = yield* serve
@@ -62,7 +62,7 @@ describe("a URL", () => {
     )
   )
 
-  it.live("is sent the headers of --header; a refusal ends with exit code 3", () =>
+  it.live("A URL is sent the headers of --header; a refusal ends with exit code 3", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { seen, url } = yield* closed
@@ -74,7 +74,7 @@ describe("a URL", () => {
     )
   )
 
-  it.live("takes no arguments, and must be one", () =>
+  it.live("A URL takes no arguments, and must be valid", () =>
     Effect.gen(function* () {
       const more = yield* run(["ping", "--", "http://127.0.0.1:9/mcp", "--verbose"])
       assert.deepInclude(more, { code: 3, stdout: "" })
@@ -85,7 +85,7 @@ describe("a URL", () => {
     })
   )
 
-  it("has headers as curl writes them; what is none is refused", () => {
+  it("A header is written as for curl, and other text is refused", () => {
     assert.deepStrictEqual(
       parseHeader("Accept-Language:  de, en "),
       Result.succeed(["Accept-Language", "de, en"] as const)
@@ -99,7 +99,7 @@ describe("a URL", () => {
 describe("effect-mcp proxy", () => {
   const over = (...args: ReadonlyArray<string>) => ["--", ...commandLine(["proxy", ...args])]
 
-  it.live("names the port that another program has, and what to do", () =>
+  it.live("The proxy command names the port that another program has, and what to do", () =>
     Effect.gen(function* () {
       const { url } = yield* closed
       const { port } = new URL(url)
@@ -113,7 +113,7 @@ describe("effect-mcp proxy", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("serves a URL over stdio, and ends with its stdin", () =>
+  it.live("The proxy command serves a URL over stdio, and ends with its stdin", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const url = yield* serve
@@ -128,7 +128,7 @@ describe("effect-mcp proxy", () => {
     )
   )
 
-  it.live("serves a command over stdio, whose stderr it passes on", () =>
+  it.live("The proxy command serves a command over stdio, whose stderr it passes on", () =>
     Effect.gen(function* () {
       const shown = yield* run(["call", "add", "a=1", "b=2", "--json", ...over(...everything)])
       assert.deepInclude(shown, { code: 0 })
@@ -137,7 +137,7 @@ describe("effect-mcp proxy", () => {
     })
   )
 
-  it.live("tells its client why there is no server behind", () =>
+  it.live("The proxy command tells its client why the upstream server cannot be reached", () =>
     Effect.gen(function* () {
       const none = yield* run(["tools", ...over("--", "effect-mcp-no-such-command")])
       assert.strictEqual(none.code, 1)
@@ -145,7 +145,7 @@ describe("effect-mcp proxy", () => {
     })
   )
 
-  it.live("says what belongs together", () =>
+  it.live("The proxy command says that --http and --port belong together", () =>
     Effect.gen(function* () {
       for (const args of [["--http"], ["--port", "0"]]) {
         const wrong = yield* run(["proxy", ...args, "--", "x"])
@@ -156,7 +156,7 @@ describe("effect-mcp proxy", () => {
     })
   )
 
-  it.live("says where it serves over HTTP, and ends when it is told to, with whatever it started", () =>
+  it.live("The proxy command says where it serves over HTTP, and ends its processes at a signal", () =>
     Effect.gen(function* () {
       const ended = yield* program(
         ["proxy", "--http", "--port", "0", ...everything],

@@ -4,7 +4,7 @@ import { parseDuration } from "@effect-mcp/cli/Settings"
 import * as Target from "@effect-mcp/cli/Target"
 
 describe("Settings", () => {
-  it("reads durations as people type them, bare numbers as seconds", () => {
+  it("A duration is a number with a unit, or a bare number of seconds", () => {
     const millis = (text: string) => {
       const duration = parseDuration(text)
       return duration === undefined ? undefined : Duration.toMillis(duration)
@@ -18,7 +18,7 @@ describe("Settings", () => {
 })
 
 describe("Target", () => {
-  it("takes the server's command from the first --, and leaves it untouched", () => {
+  it("The server's command follows the first -- and stays untouched", () => {
     assert.deepStrictEqual(Target.split(["call", "x", "a=1", "--", "node", "s.js", "--", "--help"]), {
       own: ["call", "x", "a=1"],
       server: ["node", "s.js", "--", "--help"]
@@ -26,7 +26,7 @@ describe("Target", () => {
     assert.deepStrictEqual(Target.split(["tools"]), { own: ["tools"], server: undefined })
   })
 
-  it("names a server by the words it was given, and none if there are none", () => {
+  it("A server is named by the words of its command, and without words there is no server", () => {
     assert.strictEqual(Target.parse(["node", "s.js"])?.name, "node s.js")
     for (const words of [undefined, [], [""]]) assert.strictEqual(Target.parse(words), undefined)
   })

@@ -11,7 +11,7 @@ const terminal = () => {
 }
 
 describe("Output", () => {
-  it.effect("lifts the progress line for whatever else is written, and puts it back", () =>
+  it.effect("An output lifts the progress line for other text, and puts it back", () =>
     Effect.gen(function* () {
       const { make, screen } = terminal()
       const output = yield* make
@@ -25,7 +25,7 @@ describe("Output", () => {
     })
   )
 
-  it.effect("keeps everything else waiting while a question is on the screen", () =>
+  it.effect("An output keeps other text waiting while a question is on the screen", () =>
     Effect.gen(function* () {
       const { make, screen } = terminal()
       const output = yield* make
@@ -44,7 +44,7 @@ describe("Output", () => {
     })
   )
 
-  it.effect("draws no progress line on a stderr that is no terminal, and keeps data apart from notes", () =>
+  it.effect("An output draws no progress line on a stderr that is no terminal, and keeps data apart from notes", () =>
     Effect.gen(function* () {
       const [stdout, stderr] = [capture(), capture()]
       const output = yield* Output.make({ env: {}, stdin: {}, stdout: stdout.stream, stderr: stderr.stream })

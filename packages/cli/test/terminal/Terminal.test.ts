@@ -105,7 +105,7 @@ describe("A server's text on the terminal", () => {
     for (const json of [false, true]) {
       const words = [...argv, ...(json ? ["--json"] : [])].join(" ")
       it.live(
-        `of effect-mcp ${words} (${mode ?? "plain"} server) has no character that a terminal obeys or hides`,
+        `The output of effect-mcp ${words} (${mode ?? "plain"} server) has no character that a terminal obeys or hides`,
         () =>
           Effect.map(shown(words.split(" "), mode), (text) => {
             assert.deepStrictEqual(dangerous(text), [], text)
@@ -116,21 +116,19 @@ describe("A server's text on the terminal", () => {
     }
   }
 
-  it.effect(
-    "in a question, its choices and its default is escaped, and the default is sent as the server wrote it",
-    () =>
-      Effect.gen(function* () {
-        const { answer, screen } = yield* ask(form, ["<enter>", "<enter>", "<enter>", "<space><enter>", "<enter>"])
-        const [name = ""] = Object.keys(form.requestedSchema.properties)
-        assert.strictEqual(answer.action, "accept")
-        assert.strictEqual(answer.content?.[name], `text${evil}`)
-        const drawn = untouched(screen)
-        assert.match(drawn, /\\u202e/)
-        assert.deepStrictEqual(dangerous(drawn), [], drawn)
-      })
+  it.effect("A question's text, choices and default are escaped, and the default is sent as the server wrote it", () =>
+    Effect.gen(function* () {
+      const { answer, screen } = yield* ask(form, ["<enter>", "<enter>", "<enter>", "<space><enter>", "<enter>"])
+      const [name = ""] = Object.keys(form.requestedSchema.properties)
+      assert.strictEqual(answer.action, "accept")
+      assert.strictEqual(answer.content?.[name], `text${evil}`)
+      const drawn = untouched(screen)
+      assert.match(drawn, /\\u202e/)
+      assert.deepStrictEqual(dangerous(drawn), [], drawn)
+    })
   )
 
-  it.effect("in the address of a page and in what a sampling request would get is escaped", () =>
+  it.effect("The address of a page and the content of a sampling request are escaped", () =>
     Effect.gen(function* () {
       const message = `text${evil}`
       const page = yield* ask({ mode: "url", message, url: `https://e.com/${evil}`, elicitationId: "1" }, ["<enter>"])
@@ -146,7 +144,7 @@ describe("A server's text on the terminal", () => {
     })
   )
 
-  it.effect("on the stderr of a server behind effect-mcp proxy is escaped", () =>
+  it.effect("The stderr of a server behind effect-mcp proxy is escaped", () =>
     Effect.gen(function* () {
       const notes: Array<string> = []
       const gateway = Proxy.gateway(hostile("plain"), proxied, 1, (text) => Effect.sync(() => void notes.push(text)))
@@ -164,7 +162,7 @@ describe("A server's text on the terminal", () => {
 })
 
 describe("An answer to no request", () => {
-  it.live("is mentioned with --verbose only: a server that starts slowly answers late", () =>
+  it.live("An answer to no request is mentioned with --verbose only: a server that starts slowly answers late", () =>
     Effect.gen(function* () {
       assert.notInclude(yield* shown(["ping"], "junk"), "[ignored]")
       assert.include(yield* shown(["ping", "--verbose"], "junk"), "[ignored] An answer to no request")
@@ -173,22 +171,22 @@ describe("An answer to no request", () => {
 })
 
 describe("Escapes", () => {
-  it.prop("leave only characters that are seen in any text", [Schema.String], ([text]) => {
+  it.prop("Escapes leave only characters that are seen in any text", [Schema.String], ([text]) => {
     assert.deepStrictEqual(dangerous(Style.safe(text + evil)), [])
     assert.notMatch(Style.safeLine(text + evil), /[\n\t]/)
   })
 
-  it.prop("leave what a JSON text says as it is", [Schema.String], ([text]) => {
+  it.prop("Escapes keep the value of a JSON text", [Schema.String], ([text]) => {
     const json = Style.safeJson(JSON.stringify([text, evil]))
     assert.deepStrictEqual([JSON.parse(json), dangerous(json)], [[text, evil], []])
   })
 
-  it("leave letters of any script, emoji, tabs and newlines alone", () => {
+  it("Escapes leave letters of any script, emoji, tabs and newlines alone", () => {
     const text = "a\tb\nÅ ß 日本 हिन्दी العربية ❤\ufe0f 👍🏽"
     assert.strictEqual(Style.safe(text), text)
   })
 
-  it.effect("are applied by Output itself to all that it writes to a terminal, whatever a command forgets", () =>
+  it.effect("Escapes are applied by Output itself to all text on a terminal, whatever a command forgets", () =>
     Effect.gen(function* () {
       const screen = capture(true, 80)
       const output = yield* Output.make({ env: {}, stdin: {}, stdout: screen.stream, stderr: screen.stream })

@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { all, connected } from "../support/connected.ts"
 
-describe("consent", () => {
+describe("Consent", () => {
   const calls = (version: Version) =>
     connected({
       version,
@@ -19,7 +19,7 @@ describe("consent", () => {
     })
 
   it.effect.each(all)(
-    "over %s is asked before a tool is called, and gets the outcome",
+    "Consent over %s is asked before a tool is called, and gets the outcome",
     (version) =>
       Effect.gen(function* () {
         const asks: Array<Consent.Action> = []
@@ -45,7 +45,7 @@ describe("consent", () => {
     verifies("tools.security.audited", "tools.annotations.untrusted")
   )
 
-  it.effect("can be refused altogether", () =>
+  it.effect("Consent can be refused altogether", () =>
     Effect.gen(function* () {
       const { client } = yield* calls("2025-11-25").pipe(Effect.provide(Consent.layerDeny))
       assert.strictEqual((yield* Effect.flip(client.callToolByName("x")))._tag, "ConsentDenied")

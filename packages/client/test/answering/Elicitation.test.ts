@@ -9,8 +9,8 @@ import { asked, both, codeOf, declared, form, page } from "../support/questions.
 
 const forms = Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: { name: "Ada" } }) })
 
-describe.each(until("2025-03-26"))("elicitation over %s, which has none", (version) => {
-  it.effect("is neither declared nor answered", () =>
+describe.each(until("2025-03-26"))("Elicitation in %s, a revision without it", (version) => {
+  it.effect("An elicitation is neither declared nor answered where the revision has none", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* declared(version), {})
       assert.strictEqual(yield* codeOf(version, "elicitation/create", form()), refused(version, -32601))
@@ -18,7 +18,7 @@ describe.each(until("2025-03-26"))("elicitation over %s, which has none", (versi
   )
 })
 
-describe.each(since("2025-06-18"))("elicitation over %s", (version) => {
+describe.each(since("2025-06-18"))("Elicitation over %s", (version) => {
   const accepting = (content: object) =>
     Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: content as never }) })
   const schema = {
@@ -33,7 +33,7 @@ describe.each(since("2025-06-18"))("elicitation over %s", (version) => {
   }
 
   it.effect(
-    "shows a form and sends the answer",
+    "An elicitation shows a form and sends the answer",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(
@@ -49,7 +49,7 @@ describe.each(since("2025-06-18"))("elicitation over %s", (version) => {
   )
 
   it.effect(
-    "sends no content unless the user accepts",
+    "An elicitation sends no content unless the user accepts",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* asked(version, "elicitation/create", form()), { action: "decline" })
@@ -65,7 +65,7 @@ describe.each(since("2025-06-18"))("elicitation over %s", (version) => {
     { name: "Ada", color: "blue" },
     { name: "Ada", news: "yes" }
   ])(
-    "never sends an answer that does not fit the form: %o",
+    "An elicitation never sends an answer that does not fit the form: %o",
     (content) =>
       Effect.gen(function* () {
         const code = yield* codeOf(version, "elicitation/create", form(schema)).pipe(Effect.provide(accepting(content)))
@@ -74,7 +74,7 @@ describe.each(since("2025-06-18"))("elicitation over %s", (version) => {
     verifies("elicitation.form.client-validates")
   )
 
-  it.effect("fills in the defaults of fields that were left out, and no others", () =>
+  it.effect("An elicitation fills in the defaults of fields that were left out, and no others", () =>
     Effect.gen(function* () {
       const filled = (content: object) =>
         asked(version, "elicitation/create", form(schema)).pipe(Effect.provide(accepting(content)))
@@ -89,7 +89,7 @@ describe.each(since("2025-06-18"))("elicitation over %s", (version) => {
     })
   )
 
-  it.effect("refuses a schema that no form can show", () =>
+  it.effect("An elicitation with a schema that no form can show is refused", () =>
     Effect.gen(function* () {
       const nested = { type: "object", properties: { address: { type: "object" } } }
       assert.strictEqual(yield* codeOf(version, "elicitation/create", form(nested)), refused(version, -32602))
@@ -97,7 +97,7 @@ describe.each(since("2025-06-18"))("elicitation over %s", (version) => {
   )
 
   it.effect(
-    "refuses a mode that was not declared",
+    "An elicitation in a mode that was not declared is refused",
     () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* codeOf(version, "elicitation/create", page), refused(version, -32602))

@@ -10,9 +10,9 @@ import { answer, asked, both, codeOf, declared, form, model, page, sampling } fr
 
 const pages = Elicitation.layer({ url: () => Effect.succeed({ action: "accept", content: { not: "sent" } }) })
 
-describe.each(since("2025-11-25"))("what is new in questions of %s", (version) => {
+describe.each(since("2025-11-25"))("Kinds of questions in %s", (version) => {
   it.effect(
-    "a client declares each mode that it has",
+    "A client declares each mode that it has",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* declared(version).pipe(Effect.provide(pages)), { elicitation: { url: {} } })
@@ -25,7 +25,7 @@ describe.each(since("2025-11-25"))("what is new in questions of %s", (version) =
   )
 
   it.effect(
-    "a question without a mode is a form",
+    "A question without a mode is a form",
     () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* codeOf(version, "elicitation/create", form()), refused(version, -32602))
@@ -38,7 +38,7 @@ describe.each(since("2025-11-25"))("what is new in questions of %s", (version) =
   )
 
   it.effect(
-    "the whole URL and an id taken as it is reach the user, and only consent leaves",
+    "A question's whole URL and unchanged id reach the user, and only consent leaves",
     () =>
       Effect.gen(function* () {
         const shown: Array<ElicitParams> = []
@@ -63,7 +63,7 @@ describe.each(since("2025-11-25"))("what is new in questions of %s", (version) =
   )
 
   it.effect.each(["javascript:alert(1)", "file:///etc/passwd", "data:text/html,hi", "not a url", "//example.com"])(
-    "the user is never sent to %s",
+    "A user is never sent to %s",
     (url) =>
       Effect.gen(function* () {
         assert.strictEqual(yield* codeOf(version, "elicitation/create", { ...page, url }), refused(version, -32602))
@@ -71,7 +71,7 @@ describe.each(since("2025-11-25"))("what is new in questions of %s", (version) =
     verifies("elicitation.url.handled-carefully")
   )
 
-  it.effect("a page must have an id where there is news by it, and only there", () =>
+  it.effect("A page must have an id where the revision has notifications by it, and only there", () =>
     Effect.gen(function* () {
       const { elicitationId: _, ...rest } = page
       if (version === "2025-11-25") assert.strictEqual(yield* codeOf(version, "elicitation/create", rest), -32602)
@@ -81,7 +81,7 @@ describe.each(since("2025-11-25"))("what is new in questions of %s", (version) =
 
   const tool = { name: "t", inputSchema: { type: "object" } }
   it.effect(
-    "tools reach only a model that can use them",
+    "Tools of a sampling request reach only a model that can use them",
     () =>
       Effect.gen(function* () {
         const able = model({ tools: true })
@@ -101,7 +101,7 @@ describe.each(since("2025-11-25"))("what is new in questions of %s", (version) =
     verifies("sampling.tools.capability-declared", "sampling.tools.undeclared-error")
   )
 
-  it.effect("context of servers is given only by a model that declared it", () =>
+  it.effect("Context of servers is given only by a model that declared it", () =>
     Effect.gen(function* () {
       const able = model({ context: true })
       const question = { ...sampling, includeContext: "thisServer" }
@@ -120,7 +120,7 @@ describe.each(since("2025-11-25"))("what is new in questions of %s", (version) =
   const use = { role: "assistant", content: [{ type: "tool_use", id: "u", name: "t", input: {} }] }
   const result = { type: "tool_result", toolUseId: "u", content: [] }
   it.effect(
-    "tool uses without exactly their results are refused",
+    "A tool use without exactly its results is refused",
     () =>
       Effect.gen(function* () {
         const code = (...messages: ReadonlyArray<object>) =>

@@ -11,9 +11,9 @@ import * as Modern from "../support/modern.ts"
 import { answer, asked, codeOf, declared, model, sampling } from "../support/questions.ts"
 
 const home = Roots.layerStatic([{ uri: "file:///home/ada", name: "Home" }])
-describe.each(all)("a client of %s", (version) => {
+describe.each(all)("A client of %s", (version) => {
   it.effect(
-    "declares nothing without services, and has no such methods",
+    "A client without services declares nothing, and has no methods of questions",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* declared(version), {})
@@ -25,7 +25,7 @@ describe.each(all)("a client of %s", (version) => {
   )
 
   it.effect(
-    "declares the model it has and asks it",
+    "A client declares the model that it has and asks it",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* declared(version), { sampling: {} })
@@ -35,7 +35,7 @@ describe.each(all)("a client of %s", (version) => {
   )
 
   it.effect(
-    "answers a rejected or failed sampling request with an error",
+    "A client answers a rejected or failed sampling request with an error",
     () =>
       Effect.gen(function* () {
         const rejected = Sampling.layer(() => Effect.fail(new McpError.McpError({ code: -1, message: "No" })))
@@ -60,7 +60,7 @@ describe.each(all)("a client of %s", (version) => {
   )
 
   it.effect(
-    "declares its roots and lists them",
+    "A client declares its roots and lists them",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* declared(version), { roots: {} })
@@ -78,7 +78,7 @@ describe.each(all)("a client of %s", (version) => {
     "file:///home/%2e%2E/bob",
     "file:///home/ada/.."
   ])(
-    "never sends %s as a root",
+    "A client never sends %s as a root",
     (uri) =>
       Effect.gen(function* () {
         assert.strictEqual(
@@ -90,7 +90,7 @@ describe.each(all)("a client of %s", (version) => {
   )
 
   it.effect(
-    "answers with the roots that it has when it is asked",
+    "A client answers with the roots that it has at the time of the question",
     () =>
       Effect.gen(function* () {
         const ref = yield* SubscriptionRef.make<ReadonlyArray<{ uri: string }>>([{ uri: "file:///home" }])
@@ -105,7 +105,7 @@ describe.each(all)("a client of %s", (version) => {
   )
 
   it.effect(
-    "gives its model the messages of one sampling request alone",
+    "A client gives its model the messages of a single sampling request alone",
     () =>
       Effect.gen(function* () {
         const given: Array<unknown> = []
@@ -127,7 +127,7 @@ describe.each(all)("a client of %s", (version) => {
   )
 
   it.effect(
-    "asks for consent before roots and sampling requests are answered",
+    "A client asks for consent before it answers roots and sampling requests",
     () =>
       Effect.gen(function* () {
         const asks: Array<string> = []
@@ -165,8 +165,8 @@ describe.each(all)("a client of %s", (version) => {
   )
 })
 
-describe.each(versions)("a client in a session of %s", (version) => {
-  it.effect("answers a question that arrives together with the end of the handshake", () =>
+describe.each(versions)("A client in a session of %s", (version) => {
+  it.effect("A client answers a question that arrives together with the end of the handshake", () =>
     Effect.gen(function* () {
       const answered: Array<unknown> = []
       yield* connected({
@@ -194,7 +194,7 @@ describe.each(versions)("a client in a session of %s", (version) => {
   )
 
   it.effect(
-    "answers a ping at once, even while a question hangs",
+    "A client answers a ping at once, even while a question hangs",
     () =>
       Effect.gen(function* () {
         const { server } = yield* connected({ version })
@@ -205,7 +205,7 @@ describe.each(versions)("a client in a session of %s", (version) => {
   )
 
   it.effect(
-    "stops what its server cancels",
+    "A client stops the question that its server cancels",
     () =>
       Effect.gen(function* () {
         let running = 0
@@ -236,7 +236,7 @@ describe.each(versions)("a client in a session of %s", (version) => {
   )
 
   it.effect(
-    "says that its roots changed when it said that it would",
+    "A client that declared it notifies the server when its roots change",
     () =>
       Effect.gen(function* () {
         const ref = yield* SubscriptionRef.make<ReadonlyArray<{ uri: string }>>([])

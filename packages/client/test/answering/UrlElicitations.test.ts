@@ -41,8 +41,8 @@ const refusing = (error: McpError.McpError, times = 1) => {
   return () => (left-- > 0 ? Effect.fail(error) : { content: [], contents: [], messages: [] })
 }
 
-describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited first", (version) => {
-  it.effect("is repeated once the user agreed and the server said that they are done", () =>
+describe.each(["2025-11-25"] as const)("A request of %s that needs pages visited first", (version) => {
+  it.effect("A request that needs pages is repeated once the user agreed and the server completed all of them", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client, server } = yield* connected({
@@ -67,7 +67,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
     })
   )
 
-  it.effect("works for resources and prompts too", () =>
+  it.effect("A read or a prompt that needs pages is repeated, too", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client, server } = yield* connected({
@@ -87,7 +87,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
     })
   )
 
-  it.effect("keeps its error when it is refused again", () =>
+  it.effect("A request that is refused again keeps its error", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client, server } = yield* connected({
@@ -103,7 +103,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
     })
   )
 
-  it.effect.each(["decline", "cancel"] as const)("keeps its error when the user says %s", (action) =>
+  it.effect.each(["decline", "cancel"] as const)("A request keeps its error when the user's answer is %s", (action) =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client, server } = yield* connected({
@@ -118,7 +118,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
     })
   )
 
-  it.effect("keeps its error when the pages are not done in time", () =>
+  it.effect("A request keeps its error when the pages are not done in time", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const { client } = yield* connected(
@@ -134,7 +134,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
     })
   )
 
-  it.effect("keeps its error when what it lists is nothing to show", () =>
+  it.effect("A request keeps its error when its list of pages is malformed", () =>
     Effect.gen(function* () {
       const ada = yield* user
       const bad = [{ elicitations: "none" }, { elicitations: [page("a", "javascript:alert(1)")] }, undefined]
@@ -148,7 +148,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
     })
   )
 
-  it.effect("keeps its error when the client cannot show URLs to a user", () =>
+  it.effect("A request keeps its error when the client cannot show URLs to a user", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers: { "tools/call": refusing(required(page("a"))) } })
       assert.strictEqual(((yield* Effect.flip(client.callToolByName("x"))) as McpError.McpError).code, -32042)
@@ -157,7 +157,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
   )
 
   it.effect(
-    "news of an interaction comes once, and only for ids that are known",
+    "The completion of an interaction is announced once, and only for ids that are known",
     () =>
       Effect.gen(function* () {
         const ada = yield* user

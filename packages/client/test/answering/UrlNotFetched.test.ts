@@ -35,10 +35,10 @@ const watched = Effect.gen(function* () {
 
 const none = [0, 0, "/visited-by-the-test"]
 
-describe.each(since("2025-11-25"))("the URL of a question in %s", (version) => {
+describe.each(since("2025-11-25"))("The URL of a question in %s", (version) => {
   for (const action of ["accept", "decline", "cancel"] as const) {
     it.effect(
-      `is shown and not fetched when the user's answer is ${action}`,
+      `The URL of a question is shown and not fetched when the user's answer is ${action}`,
       () =>
         Effect.gen(function* () {
           const { http, url, visits } = yield* watched
@@ -57,7 +57,7 @@ describe.each(since("2025-11-25"))("the URL of a question in %s", (version) => {
   }
 
   it.effect(
-    "is not fetched when the client cannot show it",
+    "The URL of a question is not fetched when the client cannot show it",
     () =>
       Effect.gen(function* () {
         const { http, url, visits } = yield* watched
@@ -73,9 +73,9 @@ describe.each(since("2025-11-25"))("the URL of a question in %s", (version) => {
   )
 })
 
-describe("a URL that 2025-11-25 requires to be visited first", () => {
+describe("A URL that 2025-11-25 requires to be visited first", () => {
   it.effect(
-    "is shown and not fetched",
+    "The URL that an error requires to be visited is shown and not fetched",
     () =>
       Effect.gen(function* () {
         const { http, url, visits } = yield* watched

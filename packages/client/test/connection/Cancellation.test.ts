@@ -6,8 +6,8 @@ import { Effect, Exit, Fiber } from "effect"
 import { all, cancellation, connected, quiesce, versions } from "../support/connected.ts"
 import { sampling } from "../support/questions.ts"
 
-describe.each(all)("a cancel in %s", (version) => {
-  it.effect("carries the reason of the caller's interruption to the server", () =>
+describe.each(all)("A cancel in %s", (version) => {
+  it.effect("A cancel carries the reason of the caller's interruption to the server", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({
         version,
@@ -22,8 +22,8 @@ describe.each(all)("a cancel in %s", (version) => {
   )
 })
 
-describe.each(versions)("a cancel by a server in %s", (version) => {
-  it.effect("carries its reason to the finalizers of the client's model", () =>
+describe.each(versions)("A cancel by a server in %s", (version) => {
+  it.effect("A cancel by a server carries its reason to the finalizers of the client's model", () =>
     Effect.gen(function* () {
       const reasons: Array<string | undefined> = []
       const model = Sampling.layer(() =>

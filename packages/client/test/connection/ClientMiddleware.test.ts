@@ -28,14 +28,14 @@ const page = (version: string, tools: ReadonlyArray<object> = []) =>
   version === Modern.version ? Modern.complete({ tools, ttlMs: 60_000, cacheScope: "private" }) : { tools }
 const called = (version: string) => (version === Modern.version ? Modern.complete({ content: [] }) : { content: [] })
 
-describe.each(all)("middleware of a client of %s", (version) => {
+describe.each(all)("Middleware of a client of %s", (version) => {
   const handshake = version === Modern.version ? "server/discover" : "initialize"
   const answers = {
     "tools/list": () => page(version),
     "tools/call": () => called(version)
   }
 
-  it.effect("sees every request that is sent, and the handshake", () =>
+  it.effect("Middleware sees every request that is sent, and the handshake", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const { client } = yield* connected({ version, answers }, { revisions: [version] }).pipe(with_(noting(seen)))
@@ -50,7 +50,7 @@ describe.each(all)("middleware of a client of %s", (version) => {
     })
   )
 
-  it.effect("lies in the order that is given, outer layers outside, with the services of its layer", () =>
+  it.effect("Middleware lies in the order that is given, outer layers outside, with the services of its layer", () =>
     Effect.gen(function* () {
       const journal: Array<string> = []
       const note = (name: string): ClientMiddleware.Middleware<Journal> => ({
@@ -70,7 +70,7 @@ describe.each(all)("middleware of a client of %s", (version) => {
     })
   )
 
-  it.effect("changes params and _meta, and what the request declares stays", () =>
+  it.effect("Middleware changes params and _meta, and the declaration of the request stays", () =>
     Effect.gen(function* () {
       const tenant: ClientMiddleware.Middleware = {
         request: (_, next) => next({ meta: { "com.acme/tenant": "acme" } })
@@ -92,7 +92,7 @@ describe.each(all)("middleware of a client of %s", (version) => {
     })
   )
 
-  it.effect("answers by itself, sends again, and refuses, with typed errors", () =>
+  it.effect("Middleware answers by itself, sends again, and refuses, with typed errors", () =>
     Effect.gen(function* () {
       let tries = 0
       const failing: Scripted.Answer = () =>
@@ -117,7 +117,7 @@ describe.each(all)("middleware of a client of %s", (version) => {
     })
   )
 
-  it.effect("that waits is interrupted with its call, which is cancelled once it was sent", () =>
+  it.effect("Middleware that waits is interrupted with its call, which is cancelled once it was sent", () =>
     Effect.gen(function* () {
       const started = yield* Latch.make()
       const ends: Array<string> = []
@@ -150,7 +150,7 @@ describe.each(all)("middleware of a client of %s", (version) => {
   )
 
   it.effect(
-    "that sends again does not have a request repeated on another connection that the server may have acted on",
+    "Middleware that retries a request that the server may have seen does not have it repeated on another connection",
     () =>
       Effect.gen(function* () {
         const retrying: ClientMiddleware.Middleware = {
@@ -171,7 +171,7 @@ describe.each(all)("middleware of a client of %s", (version) => {
       })
   )
 
-  it.effect("that refuses the handshake is why the client cannot connect", () =>
+  it.effect("Middleware that refuses the handshake is why the client cannot connect", () =>
     Effect.gen(function* () {
       const refusing: ClientMiddleware.Middleware = {
         request: () => Effect.fail(McpError.forbidden("Not this server"))
@@ -181,7 +181,7 @@ describe.each(all)("middleware of a client of %s", (version) => {
     })
   )
 
-  it.effect("lies around questions: sees them, answers them, refuses them", () =>
+  it.effect("Middleware lies around questions: it sees, answers and refuses them", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const watching: ClientMiddleware.Middleware = {
@@ -214,8 +214,8 @@ describe.each(all)("middleware of a client of %s", (version) => {
   )
 })
 
-describe("middleware of a client", () => {
-  it.effect("may send a subscription again", () =>
+describe("Middleware of a client", () => {
+  it.effect("Middleware may send a subscription again", () =>
     Effect.gen(function* () {
       let tries = 0
       const listen: Scripted.Answer = ({ notifications }, { peer, request }) => {
@@ -234,7 +234,7 @@ describe("middleware of a client", () => {
     })
   )
 
-  it("has typed errors and requirements", () => {
+  it("Middleware has typed errors and requirements", () => {
     const needy: ClientMiddleware.Middleware<Journal> = { request: (_, next) => Effect.andThen(Journal, next()) }
     // @ts-expect-error Journal is missing
     const unmet: Layer.Layer<ClientMiddleware.ClientMiddleware> = ClientMiddleware.layer(needy)

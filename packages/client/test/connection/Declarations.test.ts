@@ -36,10 +36,10 @@ const declared = (version: Revision.Version, layer: Layer.Layer<never>, options:
     ({ server }) => server.requests("initialize")[0]?.params?.capabilities
   ).pipe(Effect.provide(layer))
 
-describe.each(versions as ReadonlyArray<Stateful>)("initialize of %s", (version) => {
+describe.each(versions as ReadonlyArray<Stateful>)("Initialize of %s", (version) => {
   for (const [name, layer, expected] of features(version)) {
     it.effect(
-      `declares ${name} as far as the revision has it`,
+      `A client declares ${name} as far as the revision has it`,
       () =>
         Effect.gen(function* () {
           assert.deepStrictEqual(yield* declared(version, layer), expected)
@@ -49,7 +49,7 @@ describe.each(versions as ReadonlyArray<Stateful>)("initialize of %s", (version)
   }
 
   it.effect(
-    "declares all that the client has, and what is experimental",
+    "A client declares all that it has, and its experimental capabilities",
     () =>
       Effect.gen(function* () {
         const all = features(version)
@@ -63,14 +63,14 @@ describe.each(versions as ReadonlyArray<Stateful>)("initialize of %s", (version)
   )
 })
 
-describe.each(versions)("a client that offered the newest revision to a server of %s", (version) => {
+describe.each(versions)("A client that offered the newest revision to a server of %s", (version) => {
   const answers = {
     "completion/complete": () => ({ completion: { values: [] } }),
     "tools/list": () => ({ tools: [] })
   }
 
   it.effect(
-    "says only what the agreed revision has",
+    "A client sends only params that the agreed revision has",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({ version, answers })
@@ -90,7 +90,7 @@ describe.each(versions)("a client that offered the newest revision to a server o
   )
 
   it.effect(
-    "answers only questions that the agreed revision has",
+    "A client answers only questions that the agreed revision has",
     () =>
       Effect.gen(function* () {
         const { server } = yield* connected({ version, answers })

@@ -21,9 +21,9 @@ const legacy = (discover: Scripted.Answer | undefined, script: Scripted.Script =
 const connecting = (server: Scripted.Scripted, options?: McpClient.Options) =>
   Effect.tap(Effect.forkChild(McpClient.connect(server.transport, options), { startImmediately: true }), () => quiesce)
 
-describe("a server of 2026-07-28", () => {
+describe("A server of 2026-07-28", () => {
   it.effect(
-    "is found by asking what it is before anything else, and needs no handshake",
+    "A stateless server is found by a probe before anything else, and needs no handshake",
     () =>
       Effect.gen(function* () {
         const clientInfo = { name: "tester", version: "2.0.0" }
@@ -46,7 +46,7 @@ describe("a server of 2026-07-28", () => {
     verifies("stdio.compatibility.probes", "stdio.compatibility.probes-modern")
   )
 
-  it.effect("may leave its name and version out of the answer to the probe", () =>
+  it.effect("A stateless server may leave its name and version out of the answer to the probe", () =>
     Effect.gen(function* () {
       const { _meta: _, ...anonymous } = Modern.discovered() as { readonly _meta?: unknown }
       const { client } = yield* Modern.connected({ answers: { "server/discover": () => anonymous } })
@@ -54,7 +54,7 @@ describe("a server of 2026-07-28", () => {
     })
   )
 
-  it.effect("hears in the probe only what its revision knows", () =>
+  it.effect("A probe declares only what its revision knows", () =>
     Effect.gen(function* () {
       const ref = yield* SubscriptionRef.make<ReadonlyArray<{ readonly uri: string }>>([{ uri: "file:///a" }])
       const { server } = yield* Modern.connected().pipe(Effect.provide(Roots.layerRef(ref)))
@@ -66,7 +66,7 @@ describe("a server of 2026-07-28", () => {
     })
   )
 
-  it.effect("that is slow to start is given both questions, and its answer to the first counts", () =>
+  it.effect("A server that is slow to start gets probe and handshake, and its answer to the probe counts", () =>
     Effect.gen(function* () {
       const started = yield* Deferred.make<void>()
       const server = yield* Modern.make({
@@ -86,7 +86,7 @@ describe("a server of 2026-07-28", () => {
     })
   )
 
-  it.effect("may refuse the handshake before it answers the probe", () =>
+  it.effect("A server may refuse the handshake before it answers the probe", () =>
     Effect.gen(function* () {
       const server = yield* Modern.make({
         answers: { "server/discover": () => Effect.as(Effect.sleep("4 seconds"), Modern.discovered()) }
@@ -100,7 +100,7 @@ describe("a server of 2026-07-28", () => {
     })
   )
 
-  it.effect("is waited for by a client that speaks nothing else, however slow it starts", () =>
+  it.effect("A slow server is waited for by a client that speaks only its revision", () =>
     Effect.gen(function* () {
       const server = yield* Modern.make({
         answers: { "server/discover": () => Effect.as(Effect.sleep("30 seconds"), Modern.discovered()) }
@@ -113,7 +113,7 @@ describe("a server of 2026-07-28", () => {
   )
 
   it.effect(
-    "that speaks only later versions is reported",
+    "A server that speaks only later versions is reported",
     () =>
       Effect.gen(function* () {
         const server = yield* legacy(() => Modern.unsupported("2027-01-01", "2027-02-02"))
@@ -125,7 +125,7 @@ describe("a server of 2026-07-28", () => {
     verifies("versioning.unsupported.client-retries")
   )
 
-  it.effect("that refuses the very version that it names is asked once more, not for ever", () =>
+  it.effect("A server that refuses the version that it names is asked once more, and not again", () =>
     Effect.gen(function* () {
       let refusals = 1
       const fickle = () => (refusals-- > 0 ? Modern.unsupported("2026-07-28") : Modern.discovered())
@@ -139,7 +139,7 @@ describe("a server of 2026-07-28", () => {
     })
   )
 
-  it.effect("that refuses the probe for a reason of its own era gets no handshake", () =>
+  it.effect("A server that refuses the probe for a reason of the stateless era gets no handshake", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.fail(McpError.missingClientCapability({ sampling: {} })))
       const error = yield* Effect.flip(McpClient.connect(server.transport))
@@ -148,7 +148,7 @@ describe("a server of 2026-07-28", () => {
     })
   )
 
-  it.effect("is a stranger to a client of the older era, which never asks what it is", () =>
+  it.effect("A stateless server is refused by a client of the older era, which sends no probe", () =>
     Effect.gen(function* () {
       const server = yield* Modern.make()
       const error = yield* Effect.flip(McpClient.connect(server.transport, { revisions: ["2025-11-25"] }))
@@ -159,7 +159,7 @@ describe("a server of 2026-07-28", () => {
   )
 
   it.effect(
-    "is answered nothing by a client of its era alone, not even a ping before the answer to the probe",
+    "A stateless client answers no request of its server, not even a ping before the answer to the probe",
     () =>
       Effect.gen(function* () {
         const server = yield* legacy((_, { peer }) =>

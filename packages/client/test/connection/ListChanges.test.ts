@@ -7,10 +7,10 @@ import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { following } from "../support/watching.ts"
 
-describe("changes of lists over 2026-07-28", () => {
+describe("Changes of lists over 2026-07-28", () => {
   const lists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
 
-  it.effect("are subscribed to when the first stream of changes runs, once for all streams", () =>
+  it.effect("Changes of lists are subscribed to when the first stream of changes runs, once for all streams", () =>
     Effect.gen(function* () {
       const { client, next, opened, server } = yield* Modern.listening()
       yield* quiesce
@@ -41,7 +41,7 @@ describe("changes of lists over 2026-07-28", () => {
     })
   )
 
-  it.effect("are asked for as far as the server declared them", () =>
+  it.effect("Changes of lists are asked for as far as the server declared them", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening({
         capabilities: { tools: { listChanged: true }, prompts: { listChanged: false }, resources: {} }
@@ -51,7 +51,7 @@ describe("changes of lists over 2026-07-28", () => {
     })
   )
 
-  it.effect("never come where the server declared none", () =>
+  it.effect("Changes of lists never arrive where the server declared none", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.listening({ capabilities: { tools: {} } })
       const tools = yield* following(client.toolChanges)
@@ -63,19 +63,21 @@ describe("changes of lists over 2026-07-28", () => {
     })
   )
 
-  it.effect("end when the server ends them, if the client does not come back, and may be asked for again", () =>
-    Effect.gen(function* () {
-      const { client, next } = yield* Modern.listening({ reconnect: false })
-      const tools = yield* following(client.toolChanges)
-      ;(yield* next).end()
-      assert.isTrue(Exit.isSuccess(yield* Fiber.join(tools.fiber)))
-      const again = yield* following(client.toolChanges)
-      ;(yield* next).tell("notifications/tools/list_changed")
-      yield* again.next
-    })
+  it.effect(
+    "Changes of lists end with the server's subscription if reconnection is off, and may be asked for again",
+    () =>
+      Effect.gen(function* () {
+        const { client, next } = yield* Modern.listening({ reconnect: false })
+        const tools = yield* following(client.toolChanges)
+        ;(yield* next).end()
+        assert.isTrue(Exit.isSuccess(yield* Fiber.join(tools.fiber)))
+        const again = yield* following(client.toolChanges)
+        ;(yield* next).tell("notifications/tools/list_changed")
+        yield* again.next
+      })
   )
 
-  it.effect("end when the server refuses the subscription, with the reason in `dropped`", () =>
+  it.effect("Changes of lists end when the server refuses the subscription, with the reason in `dropped`", () =>
     Effect.gen(function* () {
       const refuse = () => Effect.fail(McpError.methodNotFound("subscriptions/listen"))
       const server = yield* Modern.make({ answers: { "subscriptions/listen": refuse } })

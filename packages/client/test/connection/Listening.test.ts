@@ -9,8 +9,8 @@ import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { endOf, following, updated } from "../support/watching.ts"
 
-describe("watching a resource over 2026-07-28", () => {
-  it.effect("is a subscription for as long as a watcher runs, and cancelled in the end", () =>
+describe("A watch over 2026-07-28", () => {
+  it.effect("A watch is a subscription for as long as a watcher runs, and cancelled in the end", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
       const watch = yield* following(client.watchResource("file:///a"))
@@ -26,7 +26,7 @@ describe("watching a resource over 2026-07-28", () => {
     })
   )
 
-  it.effect("begins when the server has acknowledged, and not before", () =>
+  it.effect("A watch begins when the server has acknowledged, and not before", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watchResource("file:///a"))
@@ -38,7 +38,7 @@ describe("watching a resource over 2026-07-28", () => {
     })
   )
 
-  it.effect("is one subscription however many watch, until the last one leaves", () =>
+  it.effect("A watch is a single subscription for any number of watchers, until the last watcher leaves", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
       const [one, two] = [yield* following(client.watchResource("a:b")), yield* following(client.watchResource("a:b"))]
@@ -60,7 +60,7 @@ describe("watching a resource over 2026-07-28", () => {
   )
 
   it.effect(
-    "hears the news of its own subscription alone, whatever it is called",
+    "A watch gets the updates of its own subscription alone, whatever their URI is",
     () =>
       Effect.gen(function* () {
         const { client, next } = yield* Modern.listening()
@@ -82,7 +82,7 @@ describe("watching a resource over 2026-07-28", () => {
   )
 
   it.effect(
-    "takes ids as they are: no other is its own",
+    "A watch takes subscription ids as they are: no similar id is its own",
     () =>
       Effect.gen(function* () {
         const { client, next, server } = yield* Modern.listening({ granting: false })
@@ -108,7 +108,7 @@ describe("watching a resource over 2026-07-28", () => {
     verifies("subscriptions.stdio.correlated")
   )
 
-  it.effect("copes with a server that forgets to say which subscription it means", () =>
+  it.effect("A watch gets the updates of a server that leaves out the subscription id", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
       const watch = yield* following(client.watchResource("a:b"))
@@ -120,7 +120,7 @@ describe("watching a resource over 2026-07-28", () => {
   )
 
   it.effect.each([[{}], [{ resourceSubscriptions: [] }], [{ resourceSubscriptions: ["a:c"] }]] as const)(
-    "fails when it is not granted: %j",
+    "A watch fails when it is not granted: %j",
     (granted) =>
       Effect.gen(function* () {
         const { client, next, server } = yield* Modern.listening({ granting: false })
@@ -133,7 +133,7 @@ describe("watching a resource over 2026-07-28", () => {
     verifies("subscriptions.acknowledged.checked")
   )
 
-  it.effect("asks for nothing where the server does not tell of resources", () =>
+  it.effect("A watch sends no request where the server did not declare subscriptions of resources", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.listening({ capabilities: { resources: {} } })
       assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.watchResource("a:b"))))._tag, "CapabilityMissing")
@@ -141,7 +141,7 @@ describe("watching a resource over 2026-07-28", () => {
     })
   )
 
-  it.effect("fails at once when the acknowledgement makes no sense", () =>
+  it.effect("A watch fails at once when the acknowledgement is malformed", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watchResource("a:b"))
@@ -150,7 +150,7 @@ describe("watching a resource over 2026-07-28", () => {
     })
   )
 
-  it.effect("fails when nothing is acknowledged in time, and takes the request back", () =>
+  it.effect("A watch fails when nothing is acknowledged in time, and cancels its request", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watchResource("a:b"))
@@ -164,7 +164,7 @@ describe("watching a resource over 2026-07-28", () => {
     })
   )
 
-  it.effect("stands open however long nothing happens", () =>
+  it.effect("A watch stays open however long nothing happens", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening()
       const watch = yield* following(client.watchResource("a:b"))
@@ -176,7 +176,7 @@ describe("watching a resource over 2026-07-28", () => {
     })
   )
 
-  it.effect("fails with what the server says, and may be tried again", () =>
+  it.effect("A watch fails with the server's error, and may be tried again", () =>
     Effect.gen(function* () {
       let attempts = 0
       const { answer } = yield* Modern.subscriptions(true)
@@ -201,7 +201,7 @@ describe("watching a resource over 2026-07-28", () => {
     ["by both, the cancellation first", ({ end, id }, cancel) => (cancel(id), end())]
   ]
   it.effect.each(ends)(
-    "ends with Closed when the server ends it %s, if the client does not come back",
+    "A watch ends with Closed when the server ends it %s, if reconnection is off",
     ([, end]) =>
       Effect.gen(function* () {
         const { client, next, server } = yield* Modern.listening({ reconnect: false })
@@ -229,7 +229,7 @@ describe("watching a resource over 2026-07-28", () => {
     verifies("cancellation.client.own-request")
   )
 
-  it.effect("fails with Closed when the connection ends", () =>
+  it.effect("A watch fails with Closed when the connection ends", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
       const watch = yield* following(client.watchResource("a:b"))
@@ -242,7 +242,7 @@ describe("watching a resource over 2026-07-28", () => {
     })
   )
 
-  it.effect("loses no update that follows the acknowledgement at once", () =>
+  it.effect("A watch loses no update that follows the acknowledgement at once", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watchResource("a:b"))
@@ -258,7 +258,7 @@ describe("watching a resource over 2026-07-28", () => {
     })
   )
 
-  it.effect("a watcher that leaves before the acknowledgement leaves nothing behind", () =>
+  it.effect("A watcher that leaves before the acknowledgement cancels its subscription", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watchResource("a:b"))
@@ -269,7 +269,7 @@ describe("watching a resource over 2026-07-28", () => {
   )
 })
 
-it.effect("a client of 2026-07-28 that closes takes its subscriptions back", () =>
+it.effect("A client of 2026-07-28 that closes ends its watches and requests with Closed", () =>
   Effect.gen(function* () {
     const subscriptions = yield* Modern.subscriptions(true)
     const scope = yield* Scope.make()

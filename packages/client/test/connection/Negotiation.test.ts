@@ -10,9 +10,9 @@ import { all, collect, connected, quiesce, versions } from "../support/connected
 import * as Modern from "../support/modern.ts"
 import * as Scripted from "../support/scripted.ts"
 
-describe.each(versions)("the handshake with a server of %s", (version) => {
+describe.each(versions)("The handshake with a server of %s", (version) => {
   it.effect(
-    "offers the newest revision with its name and version, and takes the revision that the server picks",
+    "A client offers the newest revision with its name and version, and takes the revision that the server picks",
     () =>
       Effect.gen(function* () {
         const clientInfo = { name: "tester", version: "2.0.0" }
@@ -39,7 +39,7 @@ describe.each(versions)("the handshake with a server of %s", (version) => {
   )
 
   it.effect(
-    "says that it is initialized after the answer, and nothing before",
+    "A client says that it is initialized after the answer, and nothing before",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({ version })
@@ -53,7 +53,7 @@ describe.each(versions)("the handshake with a server of %s", (version) => {
   )
 
   it.effect(
-    "offers the only revision that it is allowed",
+    "A client offers the only revision that its options allow",
     () =>
       Effect.gen(function* () {
         const { server } = yield* connected({ version }, { revisions: [version] })
@@ -62,7 +62,7 @@ describe.each(versions)("the handshake with a server of %s", (version) => {
     verifies("lifecycle.version.client-supports-offer")
   )
 
-  it.effect("tries again with a revision that the refusal names", () =>
+  it.effect("A client tries again with a revision that the refusal names", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({
         version,
@@ -82,7 +82,7 @@ describe.each(versions)("the handshake with a server of %s", (version) => {
 const failsWith = (script: Scripted.Script, options?: McpClient.Options) =>
   Effect.flip(Effect.scoped(connected(script, options)))
 
-describe("a handshake that fails", () => {
+describe("A handshake that fails", () => {
   it.effect.each(versions)(
     "A client that offers %s ends the connection when the server picks a revision that is unknown",
     (version) =>
@@ -106,7 +106,7 @@ describe("a handshake that fails", () => {
     verifies("lifecycle.version.client-disconnects", "lifecycle.error.version-mismatch")
   )
 
-  it.effect("names what the server speaks when there is nothing in common", () =>
+  it.effect("A failed handshake names the server's revisions when there is none in common", () =>
     Effect.gen(function* () {
       const refuse = () => Effect.fail(McpError.invalidParams("No", { supported: ["2026-07-28"] }))
       const error = yield* failsWith({ answers: { initialize: refuse } })
@@ -115,31 +115,33 @@ describe("a handshake that fails", () => {
     })
   )
 
-  it.effect("shows the beginning of what the server speaks, without characters that steer a terminal", () =>
-    Effect.gen(function* () {
-      const supported = Array.from({ length: 1000 }, () => "\u001b]0;title\u0007")
-      const refuse = () => Effect.fail(McpError.invalidParams("No", { supported }))
-      const { message } = yield* failsWith({ answers: { initialize: refuse } })
-      assert.include(message, String.raw`\u001b]0;title\u0007`)
-      assert.isBelow(message.length, 600)
-    })
+  it.effect(
+    "A failed handshake shows the beginning of the server's revisions, without characters that steer a terminal",
+    () =>
+      Effect.gen(function* () {
+        const supported = Array.from({ length: 1000 }, () => "\u001b]0;title\u0007")
+        const refuse = () => Effect.fail(McpError.invalidParams("No", { supported }))
+        const { message } = yield* failsWith({ answers: { initialize: refuse } })
+        assert.include(message, String.raw`\u001b]0;title\u0007`)
+        assert.isBelow(message.length, 600)
+      })
   )
 
-  it.effect("refuses a revision that the options exclude although it is known", () =>
+  it.effect("A client refuses a revision that the options exclude although it is known", () =>
     Effect.gen(function* () {
       const error = yield* failsWith({ version: "2024-11-05" }, { revisions: ["2025-06-18", "2025-11-25"] })
       assert.strictEqual(error._tag, "UnsupportedRevision")
     })
   )
 
-  it.effect("passes on any other refusal", () =>
+  it.effect("A client passes on any other refusal of the handshake", () =>
     Effect.gen(function* () {
       const error = yield* failsWith({ answers: { initialize: () => Effect.fail(McpError.internalError("No")) } })
       assert.strictEqual(error._tag, "McpError")
     })
   )
 
-  it.effect("reports an answer that says nothing", () =>
+  it.effect("A client reports an incomplete answer to the handshake", () =>
     Effect.gen(function* () {
       const error = yield* failsWith({ answers: { initialize: () => ({ protocolVersion: "2025-11-25" }) } })
       assert.strictEqual(error._tag, "InvalidResult")
@@ -164,7 +166,7 @@ describe("a handshake that fails", () => {
 })
 
 it.effect.each(all)(
-  "takes out the icons that must not be shown, over %s",
+  "A client takes out the icons that must not be shown, over %s",
   (version) =>
     Effect.gen(function* () {
       const icons = [{ src: "javascript:alert(1)" }, { src: "https://example.com/i.png" }, { src: "http://x/i.png" }]

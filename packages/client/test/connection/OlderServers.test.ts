@@ -25,7 +25,7 @@ const connecting = (server: Scripted.Scripted, options?: McpClient.Options) =>
 const cancelled = (server: Scripted.Scripted) =>
   server.heard.filter(JsonRpc.isNotification).filter(({ method }) => method === "notifications/cancelled")
 
-describe("a server of the older era", () => {
+describe("A server of the older era", () => {
   const answers: ReadonlyArray<readonly [string, Scripted.Answer | undefined]> = [
     ["knows no such method", undefined],
     ...[-32602, -32600, -32603, -32002, -32000, 0, 1].map((code): readonly [string, Scripted.Answer] => [
@@ -44,7 +44,7 @@ describe("a server of the older era", () => {
     ["discovers only versions of its own era", () => ({ ...Modern.discovered(), supportedVersions: ["2025-11-25"] })]
   ]
   it.effect.each(answers)(
-    "that %s gets the handshake",
+    "An older server that %s gets the handshake",
     ([, answer]) =>
       Effect.gen(function* () {
         const server = yield* legacy(answer)
@@ -63,7 +63,7 @@ describe("a server of the older era", () => {
   )
 
   it.effect.each(answers.filter(([name]) => !name.includes("versions of its own")))(
-    "that %s is refused clearly by a client of 2026-07-28 alone",
+    "An older server that %s is refused clearly by a client of 2026-07-28 alone",
     ([, answer]) =>
       Effect.gen(function* () {
         const server = yield* legacy(answer)
@@ -73,40 +73,42 @@ describe("a server of the older era", () => {
       })
   )
 
-  it.effect("that stays silent gets the handshake after a while, and is told that the probe is over", () =>
-    Effect.gen(function* () {
-      const server = yield* legacy(() => Effect.never)
-      const connected = yield* Deferred.make<McpClient.McpClient["Service"]>()
-      // Not ended by the end of its fiber.
-      yield* Effect.forkChild(
-        McpClient.connect(server.transport, { probeTimeout: "2 seconds" }).pipe(
-          Effect.flatMap((client) => Deferred.succeed(connected, client)),
-          Effect.andThen(Effect.never)
+  it.effect(
+    "An older server that stays silent gets the handshake after a while, and the cancellation of the probe",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* legacy(() => Effect.never)
+        const connected = yield* Deferred.make<McpClient.McpClient["Service"]>()
+        // Not ended by the end of its fiber.
+        yield* Effect.forkChild(
+          McpClient.connect(server.transport, { probeTimeout: "2 seconds" }).pipe(
+            Effect.flatMap((client) => Deferred.succeed(connected, client)),
+            Effect.andThen(Effect.never)
+          )
         )
-      )
-      yield* quiesce
-      yield* TestClock.adjust("1999 millis")
-      yield* quiesce
-      assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
-      yield* TestClock.adjust("1 millis")
-      const client = yield* Deferred.await(connected)
-      assert.strictEqual(client.revision.version, "2025-11-25")
-      yield* client.ping
-      assert.deepStrictEqual(Modern.methods(server), [
-        "server/discover",
-        "initialize",
-        "notifications/initialized",
-        "notifications/cancelled",
-        "ping"
-      ])
-      assert.deepStrictEqual(
-        cancelled(server).map(({ params }) => params?.requestId),
-        server.requests("server/discover").map(({ id }) => id)
-      )
-    })
+        yield* quiesce
+        yield* TestClock.adjust("1999 millis")
+        yield* quiesce
+        assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
+        yield* TestClock.adjust("1 millis")
+        const client = yield* Deferred.await(connected)
+        assert.strictEqual(client.revision.version, "2025-11-25")
+        yield* client.ping
+        assert.deepStrictEqual(Modern.methods(server), [
+          "server/discover",
+          "initialize",
+          "notifications/initialized",
+          "notifications/cancelled",
+          "ping"
+        ])
+        assert.deepStrictEqual(
+          cancelled(server).map(({ params }) => params?.requestId),
+          server.requests("server/discover").map(({ id }) => id)
+        )
+      })
   )
 
-  it.effect("that refuses the probe late keeps the handshake that has begun", () =>
+  it.effect("An older server that refuses the probe late keeps the handshake that has begun", () =>
     Effect.gen(function* () {
       const server = yield* legacy(
         () => Effect.andThen(Effect.sleep("4 seconds"), Effect.fail(McpError.methodNotFound("x"))),
@@ -123,7 +125,7 @@ describe("a server of the older era", () => {
     })
   )
 
-  it.effect("that refuses the handshake, too, is reported by that refusal", () =>
+  it.effect("An older server that refuses the handshake, too, is reported by that refusal", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.never, {
         answers: { initialize: () => Effect.fail(McpError.internalError("Out of order")) }
@@ -136,7 +138,7 @@ describe("a server of the older era", () => {
     })
   )
 
-  it.effect("that stays silent is out of time for a client of 2026-07-28 alone", () =>
+  it.effect("An older server that stays silent is out of time for a client of 2026-07-28 alone", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.never)
       const fiber = yield* connecting(server, { revisions: ["2026-07-28"] })
@@ -146,7 +148,7 @@ describe("a server of the older era", () => {
     })
   )
 
-  it.effect("that never says anything is given up, with nothing left open", () =>
+  it.effect("A server that never answers is given up, with nothing left open", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.never, { answers: { initialize: () => Effect.never } })
       const fiber = yield* Effect.forkChild(Effect.flip(Effect.scoped(McpClient.connect(server.transport))))
@@ -161,7 +163,7 @@ describe("a server of the older era", () => {
     })
   )
 
-  it.effect("never hears a probe from a client of its era alone", () =>
+  it.effect("An older server never gets a probe from a client of its era alone", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Modern.discovered())
       yield* McpClient.connect(server.transport, { revisions: ["2025-06-18", "2025-11-25"] })
@@ -170,7 +172,7 @@ describe("a server of the older era", () => {
   )
 })
 
-describe("a connection that ends during the probe", () => {
+describe("A connection that ends during the probe", () => {
   const leaving: Effect.Effect<Scripted.Scripted, never, Scope.Scope> = Effect.gen(function* () {
     const server: Scripted.Scripted = yield* Scripted.make({
       answers: {
@@ -184,7 +186,7 @@ describe("a connection that ends during the probe", () => {
     return server
   })
 
-  it.effect("fails at once with Closed", () =>
+  it.effect("A connection that ends during the probe fails at once with Closed", () =>
     Effect.gen(function* () {
       const server = yield* leaving
       const error = yield* Effect.flip(McpClient.connect(server.transport))
@@ -192,7 +194,7 @@ describe("a connection that ends during the probe", () => {
     })
   )
 
-  it.effect("is opened again for the handshake: some servers leave when anything else comes first", () =>
+  it.effect("A connection that ends during the probe is opened again for the handshake", () =>
     Effect.gen(function* () {
       const servers: Array<Scripted.Scripted> = []
       const closed: Array<number> = []
@@ -215,7 +217,7 @@ describe("a connection that ends during the probe", () => {
     })
   )
 
-  it.effect("is not opened again by a client of 2026-07-28 alone", () =>
+  it.effect("A connection that ends during the probe is not opened again by a client of 2026-07-28 alone", () =>
     Effect.gen(function* () {
       let opened = 0
       const connector = Effect.map(leaving, (server) => (opened++, server.transport))

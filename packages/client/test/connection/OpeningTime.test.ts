@@ -18,9 +18,9 @@ const allowed: ReadonlyArray<readonly [name: string, revisions: ReadonlyArray<Re
   ...everyRevision.slice(0, -1).map((version) => [version, [version], "initialize"] as const)
 ]
 
-describe.each(allowed)("a client of %s whose server stays silent", (_, revisions, method) => {
+describe.each(allowed)("A client of %s whose server stays silent", (_, revisions, method) => {
   for (const timeout of ["1 second", "4 seconds", "20 seconds"] as const) {
-    it.effect(`gives up after ${timeout} in all, and says so`, () =>
+    it.effect(`A client of a silent server gives up after ${timeout} in all, and says so`, () =>
       Effect.gen(function* () {
         const [transport] = yield* Memory.pair()
         const connecting = yield* Effect.forkChild(
@@ -40,7 +40,7 @@ describe.each(allowed)("a client of %s whose server stays silent", (_, revisions
     )
   }
 
-  it.effect("names the URL of the server, without its query", () =>
+  it.effect("A timeout of the handshake names the URL of the server, without its query", () =>
     Effect.gen(function* () {
       const connector = Http.open({ url: "https://mcp.example.com/mcp?key=secret" })
       const connecting = yield* Effect.forkChild(
@@ -60,8 +60,8 @@ describe.each(allowed)("a client of %s whose server stays silent", (_, revisions
   )
 })
 
-describe("a server that is slow to show its era", () => {
-  it.effect("is given the older handshake after half of the time", () =>
+describe("A server that is slow to answer the probe", () => {
+  it.effect("A server that does not answer the probe gets the older handshake after half of the time", () =>
     Effect.gen(function* () {
       const [transport, server] = yield* Memory.pair()
       const methods = yield* Queue.unbounded<string>()
@@ -88,8 +88,8 @@ describe("a server that is slow to show its era", () => {
   )
 })
 
-describe("a URL of HTTP with SSE that does not say where to post", () => {
-  it.effect("is named, with what to check", () =>
+describe("A server of HTTP with SSE without an endpoint event", () => {
+  it.effect("A URL of HTTP with SSE without an endpoint event is named, with what to check", () =>
     Effect.gen(function* () {
       const body = () => new ReadableStream<Uint8Array>({ start: () => {} })
       const answer = () => new Response(body(), { headers: { "content-type": "text/event-stream" } })
@@ -111,8 +111,8 @@ describe("a URL of HTTP with SSE that does not say where to post", () => {
 
 const script = (code: string) => ({ command: process.execPath, args: ["-e", code] })
 
-describe("a program that is no MCP server", () => {
-  it.live("and stays silent is named by its command line", () =>
+describe("A program that is no MCP server", () => {
+  it.live("A program that stays silent is named by its command line", () =>
     withProcesses(
       Effect.gen(function* () {
         const silent = { ...script("setInterval(() => {}, 1000)"), timeout: "200 millis" } as const
@@ -122,7 +122,7 @@ describe("a program that is no MCP server", () => {
     )
   )
 
-  it.live("and exits at once is named by its command line, its exit code and the end of its stderr", () =>
+  it.live("A program that exits at once is named by its command line, its exit code and the end of its stderr", () =>
     withProcesses(
       Effect.gen(function* () {
         const { message } = yield* Effect.flip(
@@ -137,28 +137,30 @@ describe("a program that is no MCP server", () => {
     )
   )
 
-  it.live("and floods stderr is quoted with a bounded end of it, with nothing that steers a terminal", () =>
-    withProcesses(
-      Effect.gen(function* () {
-        const flood =
-          "const line = '\\u001b[2J\\u202e' + 'x'.repeat(1e5) + '\\n';" +
-          "for (let i = 0; i < 30; i++) process.stderr.write(line);" +
-          "process.stderr.write('last', () => process.exit(3))"
-        const error = yield* Effect.flip(Effect.scoped(start(script(flood))))
-        assert.strictEqual(error._tag, "Closed")
-        const stderr = error._tag === "Closed" ? (error.cause?.stderr ?? "") : ""
-        const lines = stderr.split("\n")
-        assert.strictEqual(lines.length, 20)
-        assert.strictEqual(lines.at(-1), "last")
-        assert.isTrue(lines.every((line) => line.length <= 520))
-        assert.isTrue(lines.some((line) => line.startsWith(String.raw`\u001b[2J\u202exxx`)))
-        // oxlint-disable-next-line no-control-regex -- what must not be there
-        assert.notMatch(error.message, /[\u001b\u202e]/)
-      })
-    )
+  it.live(
+    "A program that floods stderr is quoted by a bounded end of it, without characters that steer a terminal",
+    () =>
+      withProcesses(
+        Effect.gen(function* () {
+          const flood =
+            "const line = '\\u001b[2J\\u202e' + 'x'.repeat(1e5) + '\\n';" +
+            "for (let i = 0; i < 30; i++) process.stderr.write(line);" +
+            "process.stderr.write('last', () => process.exit(3))"
+          const error = yield* Effect.flip(Effect.scoped(start(script(flood))))
+          assert.strictEqual(error._tag, "Closed")
+          const stderr = error._tag === "Closed" ? (error.cause?.stderr ?? "") : ""
+          const lines = stderr.split("\n")
+          assert.strictEqual(lines.length, 20)
+          assert.strictEqual(lines.at(-1), "last")
+          assert.isTrue(lines.every((line) => line.length <= 520))
+          assert.isTrue(lines.some((line) => line.startsWith(String.raw`\u001b[2J\u202exxx`)))
+          // oxlint-disable-next-line no-control-regex -- what must not be there
+          assert.notMatch(error.message, /[\u001b\u202e]/)
+        })
+      )
   )
 
-  it.live("and has a long command line is named by its beginning", () =>
+  it.live("A program with a long command line is named by its beginning", () =>
     withProcesses(
       Effect.gen(function* () {
         const { message } = yield* Effect.flip(Effect.scoped(start(script(`process.exit(3) // ${"y".repeat(5000)}`))))

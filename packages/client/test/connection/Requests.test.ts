@@ -63,9 +63,9 @@ const all = (client: McpClient.McpClient["Service"]) =>
     client.request("server/discover", {})
   ])
 
-describe("requests of 2026-07-28", () => {
+describe("Requests of 2026-07-28", () => {
   it.effect(
-    "all declare the client, the revision and the questions that may be asked",
+    "A stateless request declares the client, the revision and the questions that may be asked",
     () =>
       Effect.gen(function* () {
         const roots = yield* SubscriptionRef.make<ReadonlyArray<{ readonly uri: string }>>([])
@@ -117,7 +117,7 @@ describe("requests of 2026-07-28", () => {
   )
 
   it.effect.each(["nope", "", "/x", "1com.example/x"])(
-    "never declare an extension whose name has no prefix: %j",
+    "A client never declares an extension whose name has no prefix: %j",
     (id) =>
       Effect.gen(function* () {
         const server = yield* Modern.make()
@@ -128,7 +128,7 @@ describe("requests of 2026-07-28", () => {
     verifies("versioning.extension.identifier")
   )
 
-  it.effect("carry what a call adds to `_meta`, but for what the client declares", () =>
+  it.effect("A stateless request carries the `_meta` of its call, but for what the client declares", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({ answers })
       yield* client.callToolByName("t", {}, { meta: { "com.example/a": 1, [Meta.protocolVersion]: "1999-01-01" } })
@@ -138,7 +138,7 @@ describe("requests of 2026-07-28", () => {
     })
   )
 
-  it.effect("that a gateway relays declare the gateway, not its caller", () =>
+  it.effect("A request that a gateway relays declares the gateway, not its caller", () =>
     Effect.gen(function* () {
       const caller = yield* Declaration.entries("2026-07-28", {
         clientInfo: { name: "caller", version: "1.0.0" },
@@ -163,7 +163,7 @@ describe("requests of 2026-07-28", () => {
     })
   )
 
-  it.effect("ask for log messages from when a level is set", () =>
+  it.effect("A stateless request asks for log messages once a level is set", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({ answers })
       yield* client.callToolByName("t")
@@ -179,7 +179,7 @@ describe("requests of 2026-07-28", () => {
     })
   )
 
-  it.effect("do not ask for log messages that the server did not declare", () =>
+  it.effect("A stateless request does not ask for log messages that the server did not declare", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({ answers, capabilities: { tools: {} } })
       assert.strictEqual((yield* Effect.flip(client.setLogLevel("debug")))._tag, "CapabilityMissing")
@@ -188,7 +188,7 @@ describe("requests of 2026-07-28", () => {
     })
   )
 
-  it.effect("are not sent for what the server did not declare, or the revision does not have", () =>
+  it.effect("A request is not sent for what the server did not declare, or the revision does not have", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({ capabilities: {} })
       const missing = [
@@ -207,7 +207,7 @@ describe("requests of 2026-07-28", () => {
     })
   )
 
-  it.effect("measure the way by discovery, as there is no ping", () =>
+  it.effect("A stateless ping is a discovery, and measures its time", () =>
     Effect.gen(function* () {
       let slow = false
       const { client, server } = yield* Modern.connected({
@@ -225,7 +225,7 @@ describe("requests of 2026-07-28", () => {
     })
   )
 
-  it.effect("keep a connection alive by discovery, too, and give it up when nothing is answered", () =>
+  it.effect("A stateless connection is kept alive by discovery, and given up when nothing is answered", () =>
     Effect.gen(function* () {
       let alive = true
       const { client, server } = yield* Modern.connected(

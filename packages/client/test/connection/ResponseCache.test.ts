@@ -26,9 +26,9 @@ const reading = (answer: Scripted.Answer, options?: McpClient.Options) =>
     asked: () => server.requests("resources/read").map(({ params }) => params?.uri)
   }))
 
-describe("what a server of 2026-07-28 allows to be kept", () => {
+describe("The response cache in 2026-07-28", () => {
   it.effect.each(["private", "public"])(
-    "is fresh for its time to live from when it came, and fetched when it is needed next: %s",
+    "A kept answer is fresh for its time to live from its arrival, and fetched when it is needed next: %s",
     (scope) =>
       Effect.gen(function* () {
         const { asked, client } = yield* reading(read(1000, scope))
@@ -45,7 +45,7 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
     verifies("caching.ttl.positive", "caching.stale.fetched-again", "caching.ttl.not-polled")
   )
 
-  it.effect("ages from when it came, not from when it was asked for", () =>
+  it.effect("A kept answer ages from its arrival, not from its request", () =>
     Effect.gen(function* () {
       const { asked, client } = yield* reading((params, exchange) =>
         Effect.as(Effect.sleep("5 seconds"), read(1000)(params, exchange))
@@ -60,7 +60,7 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
   )
 
   it.effect.each([[0], [-1], [undefined], [-1e9]] as const)(
-    "is nothing with a time to live of %j",
+    "An answer is not kept with a time to live of %j",
     ([ttlMs]) =>
       Effect.gen(function* () {
         const { asked, client } = yield* reading(read(ttlMs))
@@ -72,7 +72,7 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
   )
 
   it.effect(
-    "answers only the same question",
+    "A kept answer answers only the same question",
     () =>
       Effect.gen(function* () {
         const kept = hints(60_000)
@@ -112,7 +112,7 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
     verifies("caching.key.method-and-params")
   )
 
-  it.effect("is never the result of a call, a prompt or a completion, whatever the server says", () =>
+  it.effect("A result of a call, a prompt or a completion is never kept, whatever the server says", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({
         answers: {
@@ -130,7 +130,7 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
   )
 
   it.effect(
-    "is never what depends on answers",
+    "A result that depends on answers is never kept",
     () =>
       Effect.gen(function* () {
         const { asked, client } = yield* reading((params, exchange) =>
@@ -145,7 +145,7 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
     verifies("caching.key.no-retries")
   )
 
-  it.effect("is never a failure", () =>
+  it.effect("A failure is never kept", () =>
     Effect.gen(function* () {
       let broken = true
       const { asked, client } = yield* reading((params, exchange) =>
@@ -159,7 +159,7 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
     })
   )
 
-  it.effect("is bounded: what was stored first goes first", () =>
+  it.effect("A response cache is bounded: the answer that was stored first is removed first", () =>
     Effect.gen(function* () {
       const { asked, client } = yield* reading(read(60_000), { cacheSize: 2 })
       for (const uri of ["a:1", "a:2", "a:3", "a:3", "a:2", "a:1"]) yield* client.readResource(uri)
@@ -167,7 +167,7 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
     })
   )
 
-  it.effect("is nothing for a client that keeps nothing", () =>
+  it.effect("A client with a cache of size zero keeps no answer", () =>
     Effect.gen(function* () {
       const { asked, client } = yield* reading(read(60_000), { cacheSize: 0 })
       yield* client.readResource("a:1")
@@ -177,7 +177,7 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
   )
 
   it.effect(
-    "is never shared between clients",
+    "A kept answer is never shared between clients",
     () =>
       Effect.gen(function* () {
         const [one, two] = [yield* reading(read(60_000)), yield* reading(read(60_000))]
@@ -190,7 +190,7 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
   )
 })
 
-describe("what was kept of 2026-07-28 is forgotten", () => {
+describe("The invalidation of the response cache in 2026-07-28", () => {
   const kept = hints(600_000)
   const answers: NonNullable<Scripted.Script["answers"]> = {
     "resources/read": read(600_000),
@@ -206,7 +206,7 @@ describe("what was kept of 2026-07-28 is forgotten", () => {
     ["notifications/resources/updated", { uri: "a:1/part" }, ["resources/read"]]
   ]
   it.effect.each(changes)(
-    "on %s",
+    "A kept answer is forgotten on %s",
     ([method, params, stale]) =>
       Effect.gen(function* () {
         const { answer, next } = yield* Modern.subscriptions(true)
@@ -232,7 +232,7 @@ describe("what was kept of 2026-07-28 is forgotten", () => {
     verifies("caching.notification.invalidates")
   )
 
-  it.effect("though its answer was on the way when the change came", () =>
+  it.effect("An answer that was on the way when the change arrived is not kept", () =>
     Effect.gen(function* () {
       const { answer, next } = yield* Modern.subscriptions(true)
       const go = yield* Deferred.make<void>()
@@ -256,7 +256,7 @@ describe("what was kept of 2026-07-28 is forgotten", () => {
   )
 
   it.effect(
-    "when a cursor is refused: the pages before it are of another list",
+    "A refused cursor makes the client forget the pages before it, which are of another list",
     () =>
       Effect.gen(function* () {
         let cursors = 0

@@ -24,9 +24,9 @@ const answers: NonNullable<Scripted.Script["answers"]> = {
   "tools/call": () => Modern.complete({ content: [] })
 }
 
-describe("results of 2026-07-28", () => {
+describe("Results of 2026-07-28", () => {
   it.effect(
-    "without a type are complete",
+    "A result without a type is complete",
     () =>
       Effect.gen(function* () {
         const { client } = yield* Modern.connected({
@@ -42,7 +42,7 @@ describe("results of 2026-07-28", () => {
   )
 
   it.effect.each([["task"], ["Complete"], [""], [null], [1]] as const)(
-    "of an unknown type are invalid: %j",
+    "A result of an unknown type is invalid: %j",
     ([resultType]) =>
       Effect.gen(function* () {
         const result = { resultType, content: [] }
@@ -54,7 +54,7 @@ describe("results of 2026-07-28", () => {
     verifies("json-rpc.result.type-unknown", "json-rpc.result.type-set")
   )
 
-  it.effect("that are malformed are in the error for inspection", () =>
+  it.effect("A malformed result is in the error for inspection", () =>
     Effect.gen(function* () {
       const { client } = yield* Modern.connected({ answers: { "tools/call": () => Modern.complete({ content: 1 }) } })
       const error = yield* Effect.flip(client.callToolByName("t"))
@@ -63,7 +63,7 @@ describe("results of 2026-07-28", () => {
   )
 
   it.effect.each([-32000, -32001, -32010, -32019])(
-    "are errors that mean no more than they say: %i",
+    "An error of the legacy range has no meaning of its own: %i",
     (code) =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected({
@@ -77,7 +77,7 @@ describe("results of 2026-07-28", () => {
     verifies("json-rpc.error.legacy-no-meaning")
   )
 
-  it.effect("are errors where the server says so, and -32042 is one like any other", () =>
+  it.effect("An error -32042 is an error like any other in the stateless era", () =>
     Effect.gen(function* () {
       let visits = 0
       const user = Elicitation.layer({ url: () => Effect.sync(() => (visits++, { action: "accept" as const })) })
@@ -96,9 +96,9 @@ describe("results of 2026-07-28", () => {
   )
 })
 
-describe("a server of 2026-07-28", () => {
+describe("A server of 2026-07-28", () => {
   it.effect(
-    "gets no answer to what it must not ask, be it a ping",
+    "A stateless server gets no answer to a question that it must not ask, be it a ping",
     () =>
       Effect.gen(function* () {
         const dropped: Array<string> = []
@@ -123,7 +123,7 @@ describe("a server of 2026-07-28", () => {
   )
 
   it.effect(
-    "gets a cancellation for a request whose caller was interrupted",
+    "A stateless server gets a cancellation for a request whose caller was interrupted",
     () =>
       Effect.gen(function* () {
         const reached = yield* Deferred.make<void>()

@@ -9,7 +9,7 @@ import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { asks, calls, done, form, host, model, page, places, rounds, thought } from "../support/rounds.ts"
 
-describe("questions of 2026-07-28 that must not be asked", () => {
+describe("Questions of 2026-07-28 that must not be asked", () => {
   const malformed: ReadonlyArray<readonly [string, object]> = [
     ["nothing at all", asks(undefined)],
     ["a list", asks([form("?")])],
@@ -29,7 +29,7 @@ describe("questions of 2026-07-28 that must not be asked", () => {
     ["a page that is a program", asks({ a: page("javascript:alert(1)") })],
     ["a state that is no text", { ...asks({ a: places }), requestState: 1 }]
   ]
-  it.effect.each(malformed)("are an invalid result: %s", ([, result]) =>
+  it.effect.each(malformed)("A malformed round of questions is an invalid result: %s", ([, result]) =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected(rounds(result, done))
       const error = yield* Effect.flip(client.callToolByName("t"))
@@ -53,7 +53,7 @@ describe("questions of 2026-07-28 that must not be asked", () => {
     ["context of a model without", { ...thought, params: { ...thought.params, includeContext: "allServers" } }, model]
   ]
   it.effect.each(undeclared)(
-    "fail the request, as the server was told: %s",
+    "A question that the client did not declare fails the request: %s",
     ([, question, services]) =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected(rounds(asks({ a: question }), done)).pipe(
@@ -66,7 +66,7 @@ describe("questions of 2026-07-28 that must not be asked", () => {
   )
 
   it.effect(
-    "come with nothing but calls, reads and prompts",
+    "A question is refused in the result of any request but calls, reads and prompts",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected({
@@ -82,25 +82,27 @@ describe("questions of 2026-07-28 that must not be asked", () => {
   )
 })
 
-describe("a question of 2026-07-28 that gets no answer", () => {
-  it.effect("fails the request with what the model's user said, and stops the other questions", () =>
-    Effect.gen(function* () {
-      const stopped = yield* Deferred.make<void>()
-      const never = Elicitation.layer({
-        form: () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
+describe("A question of 2026-07-28 that gets no answer", () => {
+  it.effect(
+    "A question whose model's user refuses fails the request with the refusal, and stops the other questions",
+    () =>
+      Effect.gen(function* () {
+        const stopped = yield* Deferred.make<void>()
+        const never = Elicitation.layer({
+          form: () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
+        })
+        const refusing = Sampling.layer(() => Effect.fail(Sampling.rejected()))
+        const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?"), b: thought }), done)).pipe(
+          Effect.provide([never, refusing])
+        )
+        const error = yield* Effect.flip(client.callToolByName("t"))
+        assert.strictEqual(error._tag === "McpError" ? error.code : error._tag, -1)
+        yield* Deferred.await(stopped)
+        assert.strictEqual(calls(server).length, 1)
       })
-      const refusing = Sampling.layer(() => Effect.fail(Sampling.rejected()))
-      const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?"), b: thought }), done)).pipe(
-        Effect.provide([never, refusing])
-      )
-      const error = yield* Effect.flip(client.callToolByName("t"))
-      assert.strictEqual(error._tag === "McpError" ? error.code : error._tag, -1)
-      yield* Deferred.await(stopped)
-      assert.strictEqual(calls(server).length, 1)
-    })
   )
 
-  it.effect("is an answer when the user declines a form", () =>
+  it.effect("A declined form is an answer", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?") }), done))
       yield* client.callToolByName("t")
@@ -122,7 +124,7 @@ describe("a question of 2026-07-28 that gets no answer", () => {
     return { ...connected, asked, stopped }
   })
 
-  it.effect("ends when its caller leaves, and nothing is sent: no request is open", () =>
+  it.effect("A question ends when its caller leaves, and nothing is sent: no request is open", () =>
     Effect.gen(function* () {
       const { asked, client, server, stopped } = yield* patient
       const call = yield* Effect.forkChild(client.callToolByName("t"), { startImmediately: true })
@@ -134,7 +136,7 @@ describe("a question of 2026-07-28 that gets no answer", () => {
     })
   )
 
-  it.effect("may take its time, but not for ever", () =>
+  it.effect("A question may take ten minutes, and then fails with Timeout", () =>
     Effect.gen(function* () {
       const { asked, client, stopped } = yield* patient
       const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("t", {}, { timeout: "1 second" })), {
@@ -149,7 +151,7 @@ describe("a question of 2026-07-28 that gets no answer", () => {
     })
   )
 
-  it.effect("leaves the next try to be cancelled like any request", () =>
+  it.effect("A try after a round is cancelled like any request", () =>
     Effect.gen(function* () {
       const reached = yield* Deferred.make<void>()
       const { client, server } = yield* Modern.connected({

@@ -22,8 +22,8 @@ const listening = (granting = true) =>
     return { ...opened, ...granted, listen }
   })
 
-describe("a subscription of an extension", () => {
-  it.effect("asks by its key, tells what is granted, then the notifications on it and no others", () =>
+describe("A subscription of an extension", () => {
+  it.effect("A subscription of an extension gives what is granted, then its own notifications and no others", () =>
     Effect.gen(function* () {
       const { listen, next, server } = yield* listening()
       const first = yield* listen([1, 2])
@@ -51,7 +51,7 @@ describe("a subscription of an extension", () => {
     })
   )
 
-  it.effect("tells of a part that is granted", () =>
+  it.effect("A subscription of an extension may be granted in part", () =>
     Effect.gen(function* () {
       const { listen, next } = yield* listening(false)
       const events = yield* listen([1, 2])
@@ -64,7 +64,7 @@ describe("a subscription of an extension", () => {
     })
   )
 
-  it.effect("is cancelled with its stream, once", () =>
+  it.effect("A subscription of an extension is cancelled with its stream, once", () =>
     Effect.gen(function* () {
       const { listen, next, server } = yield* listening()
       const events = yield* listen([1])
@@ -80,21 +80,23 @@ describe("a subscription of an extension", () => {
     })
   )
 
-  it.effect("fails with CapabilityMissing where the server grants another, and is cancelled", () =>
-    Effect.gen(function* () {
-      for (const granted of [{}, { toolsListChanged: true }, JSON.parse(`{"__proto__":{"${key}":[1]}}`)]) {
-        const { listen, next, server } = yield* listening(false)
-        const events = yield* listen([1])
-        const { acknowledge } = yield* next
-        acknowledge(granted)
-        assert.deepInclude(yield* endOf(events), { _tag: "CapabilityMissing", capability: key })
-        yield* cancellation(server)
-        assert.strictEqual(yield* events.waiting, 0)
-      }
-    })
+  it.effect(
+    "A subscription of an extension fails with CapabilityMissing where the server grants another, and is cancelled",
+    () =>
+      Effect.gen(function* () {
+        for (const granted of [{}, { toolsListChanged: true }, JSON.parse(`{"__proto__":{"${key}":[1]}}`)]) {
+          const { listen, next, server } = yield* listening(false)
+          const events = yield* listen([1])
+          const { acknowledge } = yield* next
+          acknowledge(granted)
+          assert.deepInclude(yield* endOf(events), { _tag: "CapabilityMissing", capability: key })
+          yield* cancellation(server)
+          assert.strictEqual(yield* events.waiting, 0)
+        }
+      })
   )
 
-  it.effect("fails with InvalidResult where the grant has another shape", () =>
+  it.effect("A subscription of an extension fails with InvalidResult where the grant has another shape", () =>
     Effect.gen(function* () {
       const { listen, next } = yield* listening(false)
       const events = yield* listen([1])
@@ -104,7 +106,7 @@ describe("a subscription of an extension", () => {
     })
   )
 
-  it.effect("is renewed over the next connection, and tells so", () =>
+  it.effect("A subscription of an extension is renewed over the next connection, and announces that", () =>
     Effect.gen(function* () {
       const granted = yield* Modern.subscriptions(true)
       const { client, server } = yield* recovering({
@@ -126,7 +128,7 @@ describe("a subscription of an extension", () => {
     }).pipe(Effect.provide(ClientExtension.layer(Notes)))
   )
 
-  it.effect("keeps the newest 256 events of a flood", () =>
+  it.effect("A subscription of an extension keeps the newest 256 events of a flood", () =>
     Effect.gen(function* () {
       const { client, next } = yield* listening()
       const ids: Array<number> = []
@@ -148,8 +150,8 @@ describe("a subscription of an extension", () => {
   )
 })
 
-describe.each(versions)("a subscription of an extension in %s", (version) => {
-  it.effect("fails with CapabilityMissing, and sends nothing", () =>
+describe.each(versions)("A subscription of an extension in %s", (version) => {
+  it.effect("A subscription of an extension in a session fails with CapabilityMissing, and sends nothing", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({ version })
       const error = yield* Effect.flip(Stream.runDrain(client.listen(Notes.subscriptions.added, [1])))
@@ -159,7 +161,7 @@ describe.each(versions)("a subscription of an extension in %s", (version) => {
   )
 })
 
-it.effect.each(all)("a subscription of an extension that one side did not declare in %s fails", (version) =>
+it.effect.each(all)("A subscription of an extension that one side did not declare in %s fails", (version) =>
   Effect.gen(function* () {
     const { client } = yield* noted({ version })
     const undeclared = yield* declared({ version, capabilities: {} })

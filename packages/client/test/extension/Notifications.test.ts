@@ -17,8 +17,8 @@ const tell = (peer: Peer.Peer, ids: Iterable<unknown>): void => {
 }
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
 
-describe.each(all)("a notification of an extension in %s", (version) => {
-  it.effect("is handled in its order, one after the other, outside of the reader", () =>
+describe.each(all)("A notification of an extension in %s", (version) => {
+  it.effect("Notifications of an extension are handled in order, one after the other, outside of the reader", () =>
     Effect.gen(function* () {
       const handled: Array<string> = []
       const gate = yield* Deferred.make<void>()
@@ -45,30 +45,32 @@ describe.each(all)("a notification of an extension in %s", (version) => {
     })
   )
 
-  it.effect("reaches every stream and the handler, and another method none of them", () =>
-    Effect.gen(function* () {
-      const handled: Array<number> = []
-      const layer = ClientExtension.layer(Notes, {
-        notifications: { added: ({ id }) => Effect.sync(() => handled.push(id)) }
+  it.effect(
+    "A notification of an extension reaches every stream and the handler, and another method reaches none of them",
+    () =>
+      Effect.gen(function* () {
+        const handled: Array<number> = []
+        const layer = ClientExtension.layer(Notes, {
+          notifications: { added: ({ id }) => Effect.sync(() => handled.push(id)) }
+        })
+        const { client, server } = yield* Effect.provide(noted({ version }), layer)
+        const streams = yield* Effect.forEach([1, 2], () =>
+          fork(collect(Stream.take(client.notifications(Notes.notifications.added), 2)))
+        )
+        const others = yield* following(client.notifications(removed))
+        yield* quiesce
+        server.peer.notify(removed.method)
+        tell(server.peer, [1, 2])
+        for (const stream of streams) {
+          assert.deepStrictEqual(yield* Fiber.join(stream), [{ id: 1 }, { id: 2 }])
+        }
+        yield* quiesce
+        assert.strictEqual(yield* others.waiting, 1)
+        assert.deepStrictEqual(handled, [1, 2])
       })
-      const { client, server } = yield* Effect.provide(noted({ version }), layer)
-      const streams = yield* Effect.forEach([1, 2], () =>
-        fork(collect(Stream.take(client.notifications(Notes.notifications.added), 2)))
-      )
-      const others = yield* following(client.notifications(removed))
-      yield* quiesce
-      server.peer.notify(removed.method)
-      tell(server.peer, [1, 2])
-      for (const stream of streams) {
-        assert.deepStrictEqual(yield* Fiber.join(stream), [{ id: 1 }, { id: 2 }])
-      }
-      yield* quiesce
-      assert.strictEqual(yield* others.waiting, 1)
-      assert.deepStrictEqual(handled, [1, 2])
-    })
   )
 
-  it.effect("is kept up to a bound where handler and stream are slow: the newest 256, of each method", () =>
+  it.effect("A slow handler or stream of an extension keeps the newest 256 notifications of each method", () =>
     Effect.gen(function* () {
       const handled: Array<number> = []
       const gate = yield* Deferred.make<void>()
@@ -106,7 +108,7 @@ describe.each(all)("a notification of an extension in %s", (version) => {
     })
   )
 
-  it.effect("is reported and skipped where it is malformed, or its handler dies", () =>
+  it.effect("A notification of an extension is reported and skipped where it is malformed, or its handler dies", () =>
     Effect.gen(function* () {
       const dropped: Array<string> = []
       const handled: Array<number> = []
@@ -136,7 +138,7 @@ describe.each(all)("a notification of an extension in %s", (version) => {
     })
   )
 
-  it.effect("is handled after one whose handler was interrupted, which is reported", () =>
+  it.effect("A notification of an extension is handled after the reported interruption of an earlier handler", () =>
     Effect.gen(function* () {
       const dropped: Array<string> = []
       const handled: Array<number> = []
@@ -151,28 +153,30 @@ describe.each(all)("a notification of an extension in %s", (version) => {
     })
   )
 
-  it.effect("is an unknown one to a client without the layer, and from a server that did not declare it", () =>
-    Effect.gen(function* () {
-      const unknownTo = (layer: Layer.Layer<never>, capabilities: object) =>
-        Effect.gen(function* () {
-          const dropped: Array<string> = []
-          const { client, server } = yield* noted(
-            { version, capabilities },
-            { dropped: (reason) => dropped.push(reason) }
-          )
-          const error = yield* Effect.flip(Stream.runDrain(client.notifications(Notes.notifications.added)))
-          assert.strictEqual(error._tag, "CapabilityMissing")
-          tell(server.peer, [1])
-          yield* quiesce
-          assert.deepStrictEqual(dropped, [`An unknown notification: ${added}`])
-        }).pipe(Effect.provide(layer))
-      const handling = ClientExtension.layer(Notes, { notifications: { added: () => Effect.die("handled") } })
-      yield* unknownTo(Layer.empty, declaring(version))
-      yield* unknownTo(handling, {})
-    })
+  it.effect(
+    "A notification is unknown to a client without the extension's layer, and from a server that did not declare it",
+    () =>
+      Effect.gen(function* () {
+        const unknownTo = (layer: Layer.Layer<never>, capabilities: object) =>
+          Effect.gen(function* () {
+            const dropped: Array<string> = []
+            const { client, server } = yield* noted(
+              { version, capabilities },
+              { dropped: (reason) => dropped.push(reason) }
+            )
+            const error = yield* Effect.flip(Stream.runDrain(client.notifications(Notes.notifications.added)))
+            assert.strictEqual(error._tag, "CapabilityMissing")
+            tell(server.peer, [1])
+            yield* quiesce
+            assert.deepStrictEqual(dropped, [`An unknown notification: ${added}`])
+          }).pipe(Effect.provide(layer))
+        const handling = ClientExtension.layer(Notes, { notifications: { added: () => Effect.die("handled") } })
+        yield* unknownTo(Layer.empty, declaring(version))
+        yield* unknownTo(handling, {})
+      })
   )
 
-  it.effect("ends its streams with the client, and leaves no listener", () =>
+  it.effect("A client that ends ends its streams of notifications, and leaves no listener", () =>
     Effect.gen(function* () {
       const ended = yield* Effect.scoped(
         Effect.gen(function* () {
@@ -192,7 +196,7 @@ describe.each(all)("a notification of an extension in %s", (version) => {
     })
   )
 
-  it.effect("of the client is sent, with the declaration of its sender where there is no session", () =>
+  it.effect("A notification of the client is sent, with the declaration of its sender where there is no session", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({ version })
       yield* client.notify(seen, { id: 7 })
@@ -202,21 +206,23 @@ describe.each(all)("a notification of an extension in %s", (version) => {
     })
   )
 
-  it.effect("of the client is not sent unless both sides declared the extension, nor with other params", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* declared({ version, capabilities: {} })
-      assert.strictEqual((yield* Effect.flip(client.notify(seen, { id: 7 })))._tag, "CapabilityMissing")
-      const undeclared = yield* noted({ version })
-      assert.strictEqual((yield* Effect.flip(undeclared.client.notify(seen, { id: 7 })))._tag, "CapabilityMissing")
-      const { client: declaring } = yield* declared({ version })
-      assert.strictEqual((yield* Effect.flip(declaring.notify(seen, { id: 1.5 })))._tag, "McpError")
-      yield* quiesce
-      assert.notInclude(Modern.methods(server), seen.method)
-    })
+  it.effect(
+    "A notification of the client is not sent without the declarations of both sides, nor with other params",
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* declared({ version, capabilities: {} })
+        assert.strictEqual((yield* Effect.flip(client.notify(seen, { id: 7 })))._tag, "CapabilityMissing")
+        const undeclared = yield* noted({ version })
+        assert.strictEqual((yield* Effect.flip(undeclared.client.notify(seen, { id: 7 })))._tag, "CapabilityMissing")
+        const { client: declaring } = yield* declared({ version })
+        assert.strictEqual((yield* Effect.flip(declaring.notify(seen, { id: 1.5 })))._tag, "McpError")
+        yield* quiesce
+        assert.notInclude(Modern.methods(server), seen.method)
+      })
   )
 
   it.effect(
-    "of the client waits while the transport is full, and leaves over the next one when it breaks meanwhile",
+    "A notification of the client waits while the transport is full, and is sent over the next connection",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* recovering({
@@ -236,11 +242,11 @@ describe.each(all)("a notification of an extension in %s", (version) => {
   )
 })
 
-describe.each(all)("a method that nothing describes in %s", (version) => {
+describe.each(all)("A method without a description in %s", (version) => {
   const method = "com.acme/any"
   const params = { a: { b: [1] }, _meta: { "com.acme/key": 1 } }
 
-  it.effect("is sent as it is, and its result is not decoded", () =>
+  it.effect("A method without a description is sent unchanged, and its result is not decoded", () =>
     Effect.gen(function* () {
       const answer = { resultType: "com.acme", odd: [1], _meta: { x: 1 } }
       const { client, server } = yield* noted({ version, answers: { [method]: () => answer } })
@@ -257,15 +263,17 @@ describe.each(all)("a method that nothing describes in %s", (version) => {
     })
   )
 
-  it.effect("gets the server's error as it is, also where it refuses the method", () =>
-    Effect.gen(function* () {
-      const { client } = yield* noted({ version })
-      const error = yield* Effect.flip(client.raw.request(method))
-      assert.deepInclude(error, { _tag: "McpError", code: -32601 })
-    })
+  it.effect(
+    "A method without a description gets the server's error unchanged, also where the server refuses the method",
+    () =>
+      Effect.gen(function* () {
+        const { client } = yield* noted({ version })
+        const error = yield* Effect.flip(client.raw.request(method))
+        assert.deepInclude(error, { _tag: "McpError", code: -32601 })
+      })
   )
 
-  it.effect("is told and heard: what no part of the client knows, undecoded", () =>
+  it.effect("A notification that no part of the client knows is received and sent undecoded", () =>
     Effect.gen(function* () {
       const dropped: Array<string> = []
       const { client, server } = yield* noted({ version }, { dropped: (reason) => dropped.push(reason) })
@@ -289,20 +297,22 @@ describe.each(all)("a method that nothing describes in %s", (version) => {
   )
 })
 
-it.effect("questions inside the result of such a method are answered, or returned to a caller that asks for it", () =>
-  Effect.gen(function* () {
-    const { version } = Modern
-    const asking = { resultType: "input_required", requestState: "s" }
-    const { client } = yield* noted({
-      version,
-      answers: { "com.acme/any": ({ requestState }) => (requestState === "s" ? Modern.complete({ a: 1 }) : asking) }
+it.effect(
+  "Questions in the result of a method without a description are answered, or returned if the caller asks for that",
+  () =>
+    Effect.gen(function* () {
+      const { version } = Modern
+      const asking = { resultType: "input_required", requestState: "s" }
+      const { client } = yield* noted({
+        version,
+        answers: { "com.acme/any": ({ requestState }) => (requestState === "s" ? Modern.complete({ a: 1 }) : asking) }
+      })
+      assert.deepStrictEqual(yield* client.raw.request("com.acme/any"), Modern.complete({ a: 1 }))
+      assert.deepStrictEqual(yield* client.raw.request("com.acme/any", {}, { questions: "returned" }), asking)
     })
-    assert.deepStrictEqual(yield* client.raw.request("com.acme/any"), Modern.complete({ a: 1 }))
-    assert.deepStrictEqual(yield* client.raw.request("com.acme/any", {}, { questions: "returned" }), asking)
-  })
 )
 
-it.effect("the notifications of two extensions do not wait for each other's handlers", () =>
+it.effect("Notifications of two extensions do not wait for each other's handlers", () =>
   Effect.gen(function* () {
     const version = "2025-11-25"
     const Other = Extension.make("com.example/other", {

@@ -55,8 +55,8 @@ const asker = Effect.fnUntraced(function* (version: McpClient.Client["revision"]
 
 const codeOf = (error: { readonly _tag: string }) => (error instanceof McpError.McpError ? error.code : error._tag)
 
-describe.each(all)("a question of an extension in %s", (version) => {
-  it.effect("is answered by the handler of its layer, with the services of that", () =>
+describe.each(all)("A question of an extension in %s", (version) => {
+  it.effect("A question of an extension is answered by the handler of its layer, with the layer's services", () =>
     Effect.gen(function* () {
       const { ask } = yield* asker(version)
       assert.deepStrictEqual(yield* ask(method, { ids: [7] }), { id: 107 })
@@ -65,7 +65,7 @@ describe.each(all)("a question of an extension in %s", (version) => {
     }).pipe(Effect.provide(picking))
   )
 
-  it.effect("fails with the failure that it declares: an error in a session, else in the _meta of its answer", () =>
+  it.effect("A question of an extension fails by an error in a session, else in the _meta of its answer", () =>
     Effect.gen(function* () {
       const { ask, server } = yield* asker(version)
       const failure = { [Extension.failureKey]: { none: true } }
@@ -81,7 +81,7 @@ describe.each(all)("a question of an extension in %s", (version) => {
     }).pipe(Effect.provide(picking))
   )
 
-  it.effect("is refused with params of another shape, and the handler is not called", () =>
+  it.effect("A question of an extension is refused with params of another shape, and the handler is not called", () =>
     Effect.gen(function* () {
       const { ask } = yield* asker(version)
       const error = yield* Effect.flip(ask(method, { ids: "x" }))
@@ -89,27 +89,25 @@ describe.each(all)("a question of an extension in %s", (version) => {
     }).pipe(Effect.provide(picking))
   )
 
-  it.effect(
-    "is refused without a handler, without a layer, of another name, and from a server that did not declare it",
-    () =>
-      Effect.gen(function* () {
-        const code = (layer: Layer.Layer<never>, name = method, capabilities?: object) =>
-          Effect.gen(function* () {
-            const { ask } = yield* asker(version, capabilities)
-            return codeOf(yield* Effect.flip(ask(name, { ids: [1] })))
-          }).pipe(Effect.provide(layer))
-        const unknown = refused(version, McpError.MethodNotFound)
-        assert.strictEqual(yield* code(ClientExtension.layer(Notes)), unknown)
-        for (const name of ["com.example/notes/other", "__proto__", "constructor", "toString"]) {
-          assert.strictEqual(yield* code(picking, name), unknown)
-        }
-        if (version === Modern.version) return
-        assert.strictEqual(yield* code(Layer.empty), unknown)
-        assert.strictEqual(yield* code(picking, method, {}), unknown)
-      })
+  it.effect("A question of an extension is refused without handler, layer or declaration, and by another name", () =>
+    Effect.gen(function* () {
+      const code = (layer: Layer.Layer<never>, name = method, capabilities?: object) =>
+        Effect.gen(function* () {
+          const { ask } = yield* asker(version, capabilities)
+          return codeOf(yield* Effect.flip(ask(name, { ids: [1] })))
+        }).pipe(Effect.provide(layer))
+      const unknown = refused(version, McpError.MethodNotFound)
+      assert.strictEqual(yield* code(ClientExtension.layer(Notes)), unknown)
+      for (const name of ["com.example/notes/other", "__proto__", "constructor", "toString"]) {
+        assert.strictEqual(yield* code(picking, name), unknown)
+      }
+      if (version === Modern.version) return
+      assert.strictEqual(yield* code(Layer.empty), unknown)
+      assert.strictEqual(yield* code(picking, method, {}), unknown)
+    })
   )
 
-  it.effect("is answered once for each of two with one key or id at once, and interrupted with its asker", () =>
+  it.effect("A handler of an extension's question is interrupted when the server cancels the question", () =>
     Effect.gen(function* () {
       const reached = yield* Deferred.make<void>()
       const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
@@ -132,7 +130,7 @@ describe.each(all)("a question of an extension in %s", (version) => {
   )
 })
 
-it.effect("questions of an extension and of the revision in one result are answered together", () =>
+it.effect("Questions of an extension and of the revision in one result are answered together", () =>
   Effect.gen(function* () {
     const { version } = Modern
     const { client, server } = yield* noted({
@@ -154,7 +152,7 @@ it.effect("questions of an extension and of the revision in one result are answe
   }).pipe(Effect.provide(Layer.merge(picking, user)))
 )
 
-it.effect("a layer that is merged last replaces another of the same extension", () =>
+it.effect("A layer of an extension that is merged last replaces an earlier layer of the same extension", () =>
   Effect.gen(function* () {
     const double = ClientExtension.layer(Notes, { questions: { pick: () => Effect.succeed({ id: -1 }) } })
     const { ask } = yield* Effect.provide(asker("2025-11-25"), Layer.merge(picking, double))

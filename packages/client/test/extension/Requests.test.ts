@@ -22,11 +22,11 @@ const failing = (code: number, data?: unknown) => ({
 })
 const Other = Extension.make("com.example/other", { requests: { go: Extension.request("com.example/other/go") } })
 
-describe.each(all)("a request of an extension in %s", (version) => {
+describe.each(all)("A request of an extension in %s", (version) => {
   const member = version === Modern.version ? "extensions" : "experimental"
   const revision = Revision.all.find((revision) => revision.version === version)!
 
-  it.effect("has the result that its value declares", () =>
+  it.effect("A request of an extension has the result that its value declares", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({ version, answers: found })
       const { ids } = yield* client.request(Find, { text: "milk" })
@@ -36,7 +36,7 @@ describe.each(all)("a request of an extension in %s", (version) => {
   )
 
   it.effect(
-    "is declared with its settings where the revision has them, beside others and those of the options",
+    "An extension is declared with its settings where the revision has them, beside others and those of the options",
     () =>
       Effect.gen(function* () {
         const plain = { "com.example/plain": { a: 1 } }
@@ -55,7 +55,7 @@ describe.each(all)("a request of an extension in %s", (version) => {
   )
 
   it.effect(
-    "is not sent to a server that did not declare the extension",
+    "A request of an extension is not sent to a server that did not declare the extension",
     () =>
       Effect.gen(function* () {
         const capabilities = declaring(version, Other, {})
@@ -68,19 +68,21 @@ describe.each(all)("a request of an extension in %s", (version) => {
     verifies("versioning.extension.unsupported")
   )
 
-  it.effect("is not sent by a client that did not declare the extension, unless it is served to such clients", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* noted({ version, answers: found })
-      const error = yield* Effect.flip(client.request(Find, { text: "milk" }))
-      assert.instanceOf(error, CapabilityMissing)
-      assert.include(error.message, "ClientExtension.layer")
-      assert.lengthOf(server.requests(find), 0)
-      const Open = Extension.make("com.example/notes", { undeclared: "served", requests: { find: Find } })
-      assert.deepStrictEqual(yield* client.request(Open.requests.find, { text: "milk" }), { ids: [1, 2] })
-    })
+  it.effect(
+    "A client sends no request of an undeclared extension, unless the extension is served to such clients",
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* noted({ version, answers: found })
+        const error = yield* Effect.flip(client.request(Find, { text: "milk" }))
+        assert.instanceOf(error, CapabilityMissing)
+        assert.include(error.message, "ClientExtension.layer")
+        assert.lengthOf(server.requests(find), 0)
+        const Open = Extension.make("com.example/notes", { undeclared: "served", requests: { find: Find } })
+        assert.deepStrictEqual(yield* client.request(Open.requests.find, { text: "milk" }), { ids: [1, 2] })
+      })
   )
 
-  it.effect("is sent where the options declare the extension without a layer", () =>
+  it.effect("A request of an extension is sent where the options declare the extension without a layer", () =>
     Effect.gen(function* () {
       const options = { [member]: { "com.example/notes": {} } }
       const { client } = yield* noted({ version, answers: found }, options)
@@ -88,7 +90,7 @@ describe.each(all)("a request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("is not sent with params that do not fit", () =>
+  it.effect("A request of an extension is not sent with params that do not fit", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({ version })
       const error = yield* Effect.flip(client.request(Write, { text: "" }))
@@ -97,7 +99,7 @@ describe.each(all)("a request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("fails with the failure that it declares, and with any other error as it is", () =>
+  it.effect("A request of an extension fails with its declared failure, and with any other error unchanged", () =>
     Effect.gen(function* () {
       const errorOf = (code: number, data?: unknown) =>
         Effect.flatMap(declared({ version, answers: failing(code, data) }), ({ client }) =>
@@ -116,7 +118,7 @@ describe.each(all)("a request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("fails with InvalidResult where its result does not fit", () =>
+  it.effect("A request of an extension fails with InvalidResult where its result does not fit", () =>
     Effect.gen(function* () {
       const { client } = yield* declared({ version, answers: { [find]: () => result({ ids: ["x"] }) } })
       const error = yield* Effect.flip(client.request(Find, { text: "m" }))
@@ -125,7 +127,7 @@ describe.each(all)("a request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("shows its progress, and asks for it by itself where it may run for long", () =>
+  it.effect("A request of an extension shows its progress, and asks for progress where it may run for long", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({
         version,
@@ -149,7 +151,7 @@ describe.each(all)("a request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("is cancelled by interruption, and by its timeout", () =>
+  it.effect("A request of an extension is cancelled by interruption, and by its timeout", () =>
     Effect.gen(function* () {
       const reached = yield* Deferred.make<void>()
       const { client, server } = yield* declared({
@@ -169,26 +171,28 @@ describe.each(all)("a request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("is sent again over another connection where it only reads, and fails with Closed otherwise", () =>
-    Effect.gen(function* () {
-      const hanging = { [find]: () => Effect.never, [Write.method]: () => Effect.never }
-      const answers = { ...found, [Write.method]: () => result({}) }
-      const { client, server, tries } = yield* recovering({
-        version,
-        script: (n) => ({ version, capabilities: declaring(version), answers: n === 0 ? hanging : answers })
-      })
-      const read = yield* fork(client.request(Find, { text: "a" }))
-      const write = yield* fork(Effect.flip(client.request(Write, { text: "a" })))
-      yield* quiesce
-      server(0).cut()
-      assert.deepStrictEqual(yield* Fiber.join(read), { ids: [1, 2] })
-      assert.strictEqual((yield* Fiber.join(write))._tag, "Closed")
-      assert.strictEqual(tries(), 2)
-      assert.deepStrictEqual(yield* client.request(Write, { text: "a" }), {})
-    }).pipe(Effect.provide(ClientExtension.layer(Notes)))
+  it.effect(
+    "A request of an extension that only reads is sent again over another connection, and others fail with Closed",
+    () =>
+      Effect.gen(function* () {
+        const hanging = { [find]: () => Effect.never, [Write.method]: () => Effect.never }
+        const answers = { ...found, [Write.method]: () => result({}) }
+        const { client, server, tries } = yield* recovering({
+          version,
+          script: (n) => ({ version, capabilities: declaring(version), answers: n === 0 ? hanging : answers })
+        })
+        const read = yield* fork(client.request(Find, { text: "a" }))
+        const write = yield* fork(Effect.flip(client.request(Write, { text: "a" })))
+        yield* quiesce
+        server(0).cut()
+        assert.deepStrictEqual(yield* Fiber.join(read), { ids: [1, 2] })
+        assert.strictEqual((yield* Fiber.join(write))._tag, "Closed")
+        assert.strictEqual(tries(), 2)
+        assert.deepStrictEqual(yield* client.request(Write, { text: "a" }), {})
+      }).pipe(Effect.provide(ClientExtension.layer(Notes)))
   )
 
-  it.effect("is not a part of a revision that its value leaves out", () =>
+  it.effect("A request of an extension is not a part of a revision that its value leaves out", () =>
     Effect.gen(function* () {
       const before = Revision.all.filter((other) => other !== revision).map(({ version }) => version)
       const go = Extension.request("com.example/elsewhere/go", { revisions: before })
@@ -206,7 +210,7 @@ describe.each(all)("a request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("tells the server's settings, and fails where they have another shape", () =>
+  it.effect("A client gives the server's settings of an extension, and fails where they have another shape", () =>
     Effect.gen(function* () {
       const { client } = yield* declared({ version })
       assert.deepStrictEqual(yield* client.serverSettings(Notes), Option.some({ shelf: "top" }))
@@ -217,15 +221,17 @@ describe.each(all)("a request of an extension in %s", (version) => {
     })
   )
 
-  it.effect("is found by own names only: a server that declares __proto__ declares nothing by it", () =>
-    Effect.gen(function* () {
-      const capabilities = JSON.parse(`{"${member}":{"__proto__":{"com.example/notes":{"shelf":"x"}}}}`)
-      const { client } = yield* declared({ version, capabilities })
-      assert.instanceOf(yield* Effect.flip(client.request(Find, { text: "a" })), CapabilityMissing)
-    })
+  it.effect(
+    "An extension is found by own names only: a server that declares __proto__ declares no extension by it",
+    () =>
+      Effect.gen(function* () {
+        const capabilities = JSON.parse(`{"${member}":{"__proto__":{"com.example/notes":{"shelf":"x"}}}}`)
+        const { client } = yield* declared({ version, capabilities })
+        assert.instanceOf(yield* Effect.flip(client.request(Find, { text: "a" })), CapabilityMissing)
+      })
   )
 
-  it.effect("leaves requests by name as they are", () =>
+  it.effect("A request of MCP by name is sent unchanged beside extensions", () =>
     Effect.gen(function* () {
       const { client } = yield* declared({ version, answers: { "tools/list": () => result({ tools: [] }) } })
       assert.deepStrictEqual((yield* client.request("tools/list", {})).tools, [])
@@ -233,10 +239,10 @@ describe.each(all)("a request of an extension in %s", (version) => {
   )
 })
 
-describe("a request of an extension in 2026-07-28", () => {
+describe("A request of an extension in 2026-07-28", () => {
   const { version } = Modern
 
-  it.effect("declares the extension in each request", () =>
+  it.effect("A client declares the extension in each request", () =>
     Effect.gen(function* () {
       const { client, server } = yield* declared({
         version,
@@ -253,7 +259,7 @@ describe("a request of an extension in 2026-07-28", () => {
   )
 
   it.effect(
-    "is invalid with a type of result that nothing declares, and complete without a type",
+    "A result of an extension's request is invalid with an undeclared type, and complete without a type",
     () =>
       Effect.gen(function* () {
         let type: unknown = "task"
@@ -271,7 +277,7 @@ describe("a request of an extension in 2026-07-28", () => {
   )
 })
 
-it("takes only params of its value, and settings where they are required", () => {
+it("A client takes only params of the request's value, and settings where they are required", () => {
   const Strict = Extension.make("com.example/strict", { clientSettings: { level: Schema.Int } })
   const typed = (client: McpClient.Client) => {
     // @ts-expect-error -- the text is missing
@@ -298,7 +304,7 @@ it("takes only params of its value, and settings where they are required", () =>
   assert.lengthOf([missing, wrong, unanswered, shapeless], 4)
 })
 
-it.effect("a layer whose settings do not fit fails where it is built", () =>
+it.effect("A layer whose settings do not fit fails where it is built", () =>
   Effect.gen(function* () {
     const layer = ClientExtension.layer(Notes, { settings: { colours: "" } })
     const error = yield* Effect.flip(Effect.scoped(Layer.build(layer)))
@@ -307,13 +313,13 @@ it.effect("a layer whose settings do not fit fails where it is built", () =>
   })
 )
 
-it("a layer with a handler of an unknown name, or of results that MCP has, is refused at once", () => {
+it("A layer with a handler of an unknown name, or of results that MCP has, is refused at once", () => {
   assert.throws(() => ClientExtension.layer(Notes, { notifications: { gone: () => Effect.void } } as never), /gone/)
   const results = { resultType: "complete", follow: () => Effect.succeed({}) }
   assert.throws(() => ClientExtension.layer(Notes, { results }), /complete/)
 })
 
-it.effect("of two extensions with one method none is built", () =>
+it.effect("Two extensions with one method are both refused where the client is built", () =>
   Effect.gen(function* () {
     const Twin = Extension.make("com.example/twin", { requests: { find: Find } })
     const client = declared({ version: "2025-11-25" })

@@ -63,41 +63,45 @@ const jobs = (version: Version, script: Scripted.Script["answers"] = {}) => {
   }
 }
 
-describe.each(all)("a result of another kind in %s", (version) => {
+describe.each(all)("A result of another kind in %s", (version) => {
   const expected = version >= "2025-06-18" ? { sum: 3 } : undefined
 
-  it.effect("is followed by its extension to the final one, which is decoded as that of the call", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* noted(jobs(version))
-      const events: Array<number> = []
-      const named = yield* client.callToolByName(
-        "add",
-        { a: 1 },
-        { onProgress: (event) => events.push(event.progress) }
-      )
-      assert.deepStrictEqual(named.structuredContent, sum.structuredContent)
-      assert.lengthOf(events, 3)
-      if (expected !== undefined) assert.deepStrictEqual(yield* client.callTool(Add, { a: 1 }), expected)
-      assert.isAtLeast(server.requests(Get.method).length, 3)
-      assert.deepStrictEqual(server.requests(Get.method)[0]?.params?.["job"], "7")
-    }).pipe(Effect.provide(handled()))
-  )
-
-  it.effect("is followed for a request of an extension, and left alone for a method that nothing describes", () =>
-    Effect.gen(function* () {
-      const { client } = yield* noted(
-        jobs(version, {
-          [Answer.method]: () => job(version),
-          [Get.method]: () => result(version, { done: true, result: {} })
-        })
-      )
-      assert.deepStrictEqual(yield* client.request(Answer, { answers: 1 }), {})
-      assert.deepStrictEqual(yield* client.raw.request(Answer.method), job(version))
-    }).pipe(Effect.provide(handled()))
+  it.effect(
+    "A result of another kind is followed by its extension to the final result, which is decoded as the call's",
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* noted(jobs(version))
+        const events: Array<number> = []
+        const named = yield* client.callToolByName(
+          "add",
+          { a: 1 },
+          { onProgress: (event) => events.push(event.progress) }
+        )
+        assert.deepStrictEqual(named.structuredContent, sum.structuredContent)
+        assert.lengthOf(events, 3)
+        if (expected !== undefined) assert.deepStrictEqual(yield* client.callTool(Add, { a: 1 }), expected)
+        assert.isAtLeast(server.requests(Get.method).length, 3)
+        assert.deepStrictEqual(server.requests(Get.method)[0]?.params?.["job"], "7")
+      }).pipe(Effect.provide(handled()))
   )
 
   it.effect(
-    "is invalid where no extension of the client has it, and where the server did not declare that",
+    "A result of another kind is followed for an extension's request, and not for a method without a description",
+    () =>
+      Effect.gen(function* () {
+        const { client } = yield* noted(
+          jobs(version, {
+            [Answer.method]: () => job(version),
+            [Get.method]: () => result(version, { done: true, result: {} })
+          })
+        )
+        assert.deepStrictEqual(yield* client.request(Answer, { answers: 1 }), {})
+        assert.deepStrictEqual(yield* client.raw.request(Answer.method), job(version))
+      }).pipe(Effect.provide(handled()))
+  )
+
+  it.effect(
+    "A result of another kind is invalid without a client's extension that has it and the server's declaration",
     () =>
       Effect.gen(function* () {
         const errorOf = (layer: Layer.Layer<never>, capabilities?: object) =>
@@ -113,7 +117,7 @@ describe.each(all)("a result of another kind in %s", (version) => {
     verifies("json-rpc.result.type-set")
   )
 
-  it.effect("is invalid where it ends in another one, or in none that fits", () =>
+  it.effect("A result of another kind is invalid where it ends in another kind, or in a result that does not fit", () =>
     Effect.gen(function* () {
       for (const final of [job(version), { content: 1 }, undefined, []]) {
         const { client } = yield* Effect.provide(noted(jobs(version)), handled({ follow: () => Effect.succeed(final) }))
@@ -122,7 +126,7 @@ describe.each(all)("a result of another kind in %s", (version) => {
     })
   )
 
-  it.effect("is followed as long as it takes, and interrupted with its caller", () =>
+  it.effect("A result of another kind is followed as long as it takes, and interrupted with its caller", () =>
     Effect.gen(function* () {
       const reached = yield* Deferred.make<void>()
       const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
@@ -145,7 +149,7 @@ describe.each(all)("a result of another kind in %s", (version) => {
     })
   )
 
-  it.effect("is followed over the next connection where the first is lost meanwhile", () =>
+  it.effect("A result of another kind is followed over the next connection where the first is lost meanwhile", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -159,7 +163,7 @@ describe.each(all)("a result of another kind in %s", (version) => {
     }).pipe(Effect.provide(handled()))
   )
 
-  it.effect("has its questions answered by the client's services", () =>
+  it.effect("A result of another kind has its questions answered by the client's services", () =>
     Effect.gen(function* () {
       let polls = 0
       const { client, server } = yield* noted(
@@ -182,7 +186,7 @@ describe.each(all)("a result of another kind in %s", (version) => {
   )
 })
 
-describe.each(since("2025-11-25"))("a request that an extension changes in %s", (version) => {
+describe.each(since("2025-11-25"))("A request that an extension changes in %s", (version) => {
   const changing = ClientExtension.layer(Jobs, {
     outgoing: {
       "tools/call": (params, { revision, serverSettings }) =>
@@ -202,7 +206,7 @@ describe.each(since("2025-11-25"))("a request that an extension changes in %s", 
       return server.requests("tools/call")[0]?.params
     }).pipe(Effect.provide(layer))
 
-  it.effect("is sent with what the extension adds, to a server that declared it", () =>
+  it.effect("A request is sent with what the extension adds, to a server that declared the extension", () =>
     Effect.gen(function* () {
       const params = yield* call(declaring(version, Jobs, { slow: true }), changing)
       assert.deepInclude(params, {
@@ -214,7 +218,7 @@ describe.each(since("2025-11-25"))("a request that an extension changes in %s", 
     })
   )
 
-  it.effect("is sent as it is to any other server", () =>
+  it.effect("A request is sent unchanged to a server that did not declare the extension", () =>
     Effect.gen(function* () {
       assert.notProperty(yield* call({ tools: {} }, changing), "task")
       assert.notProperty(yield* call(declaring(version, Jobs, {}), Layer.empty), "task")

@@ -12,8 +12,8 @@ import * as Scripted from "../support/scripted.ts"
 const log = (server: Scripted.Scripted, data: unknown) =>
   server.peer.notify("notifications/message", { level: "info", logger: "test", data })
 
-describe.each(all)("what a server of %s announces", (version) => {
-  it.effect("log messages come as a stream", () =>
+describe.each(all)("Announcements of a server of %s", (version) => {
+  it.effect("A log message is an event of the stream of logs", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers: { "logging/setLevel": () => ({}) } })
       const logs = yield* Queue.unbounded<LogMessageParams>()
@@ -30,7 +30,7 @@ describe.each(all)("what a server of %s announces", (version) => {
     })
   )
 
-  it.effect("a slow reader of logs keeps the newest and stalls no other reader", () =>
+  it.effect("A slow reader of logs keeps the newest messages and stalls no other reader", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version }, { logBuffer: 4 })
       const gate = yield* Latch.make(false)
@@ -54,7 +54,7 @@ describe.each(all)("what a server of %s announces", (version) => {
     })
   )
 
-  it.effect("a burst of list changes becomes one event, and each list has its own", () =>
+  it.effect("A burst of list changes becomes a single event, and each list has its own", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version })
       const count = { tools: 0, resources: 0, prompts: 0 }
@@ -78,7 +78,7 @@ describe.each(all)("what a server of %s announces", (version) => {
   )
 
   it.effect(
-    "what is unknown or malformed is reported and ignored",
+    "An unknown or malformed notification is reported and ignored",
     () =>
       Effect.gen(function* () {
         const dropped: Array<string> = []
@@ -105,8 +105,8 @@ describe.each(all)("what a server of %s announces", (version) => {
   )
 })
 
-describe("the end", () => {
-  it.effect("of the client's scope ends every stream and fails every call", () =>
+describe("The end of a connection", () => {
+  it.effect("The end of the client's scope ends every stream and fails every call", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make({
         answers: { "tools/call": () => Effect.never, "resources/subscribe": () => ({}) }
@@ -130,7 +130,7 @@ describe("the end", () => {
     })
   )
 
-  it.effect("of the server's side fails calls at once", () =>
+  it.effect("The end of the server's side fails calls at once", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ answers: { "tools/call": () => Effect.never } })
       const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("x")), { startImmediately: true })
@@ -141,7 +141,7 @@ describe("the end", () => {
   )
 
   it.effect(
-    "comes when the server answers no pings",
+    "A connection ends when the server answers no pings",
     () =>
       Effect.gen(function* () {
         const server = yield* Scripted.make({})
@@ -156,7 +156,7 @@ describe("the end", () => {
     verifies("ping.sender.periodic", "ping.sender.configurable", "ping.timeout.connection-failure")
   )
 
-  it.effect("says how long a ping takes", () =>
+  it.effect("A ping says how long it takes", () =>
     Effect.gen(function* () {
       const { client } = yield* connected({})
       assert.isDefined(yield* client.ping)

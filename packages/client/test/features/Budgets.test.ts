@@ -35,7 +35,7 @@ const lists: ReadonlyArray<
   ]
 ]
 
-describe.each(all)("a list of %s without an end", (version) => {
+describe.each(all)("A list of %s without an end", (version) => {
   for (const [method, items, read] of lists) {
     const endless = (maxListBytes?: number) => {
       let at = 0
@@ -43,7 +43,7 @@ describe.each(all)("a list of %s without an end", (version) => {
       return connected({ version, answers: { [method]: answer } }, { maxListBytes })
     }
 
-    it.effect(`fails ${method} with InvalidResult once it has more bytes than the client allows`, () =>
+    it.effect(`An endless list fails ${method} with InvalidResult once it has more bytes than the client allows`, () =>
       Effect.gen(function* () {
         const { client, server } = yield* endless(10_500)
         const error = yield* Effect.flip(Stream.runDrain(read(client)))
@@ -59,7 +59,7 @@ describe.each(all)("a list of %s without an end", (version) => {
       })
     )
 
-    it.effect(`can be read in part from ${method}, and costs no page more than that`, () =>
+    it.effect(`An endless list can be read in part by ${method}, and costs no page more than that`, () =>
       Effect.gen(function* () {
         const { client, server } = yield* endless(10_500)
         for (const _ of [1, 2, 3]) yield* Stream.runDrain(Stream.take(read(client), 5))
@@ -68,7 +68,7 @@ describe.each(all)("a list of %s without an end", (version) => {
     )
   }
 
-  it.effect("fails on cursors that are large, too", () =>
+  it.effect("An endless list fails on large cursors, too", () =>
     Effect.gen(function* () {
       let at = 0
       const answer = () => ({ prompts: [], nextCursor: `${++at}${fat}`, ttlMs: 0, cacheScope: "private" })
@@ -82,36 +82,36 @@ describe.each(all)("a list of %s without an end", (version) => {
   )
 })
 
-describe("the size of a value", () => {
-  it.prop("is about that of its JSON", { value: Arbitrary.schema(Schema.Json) }, ({ value }) => {
+describe("The size of a value", () => {
+  it.prop("The size of a value is about that of its JSON", { value: Arbitrary.schema(Schema.Json) }, ({ value }) => {
     const { length } = JSON.stringify(value)
     const size = sizeOf(value)
     return size >= (length - 2) / 8 && size <= length * 5
   })
 
-  it("is found for values that are nested deeper than calls may be", () => {
+  it("The size of a value is found for values that are nested deeper than calls may be", () => {
     let value: unknown = "end"
     for (let depth = 0; depth < 200_000; depth++) value = [value]
     assert.isAbove(sizeOf(value), 200_000)
   })
 
-  it("counts bytes as their base64", () => {
+  it("The size of bytes is that of their base64", () => {
     assert.strictEqual(sizeOf(new Uint8Array(300)), 400)
   })
 })
 
-describe("kept answers", () => {
+describe("Kept answers", () => {
   const answer = (text: string) => ({ text, ttlMs: 1000 })
   const kept = (cache: ResponseCache, names: ReadonlyArray<string>) =>
     names.filter((name) => cache.get("resources/read", { uri: name }, 0) !== undefined)
 
-  it("have a number of bytes together, and the oldest go first", () => {
+  it("Kept answers have a common limit of bytes, and the oldest are removed first", () => {
     const cache = new ResponseCache(100, 3500)
     for (const uri of ["a", "b", "c", "d"]) cache.put("resources/read", { uri }, answer(fat), 0, 0)
     assert.deepStrictEqual(kept(cache, ["a", "b", "c", "d"]), ["b", "c", "d"])
   })
 
-  it("that are replaced, stale or forgotten take no room any more", () => {
+  it("A kept answer that is replaced, stale or forgotten takes no room", () => {
     const cache = new ResponseCache(100, 3500)
     for (let round = 0; round < 10; round++) cache.put("resources/read", { uri: "a" }, answer(fat), 0, 0)
     for (const uri of ["b", "c"]) cache.put("resources/read", { uri }, answer(fat), 0, 0)
@@ -124,7 +124,7 @@ describe("kept answers", () => {
     assert.deepStrictEqual(kept(cache, ["e", "f", "g"]), ["e", "f", "g"])
   })
 
-  it("do not go for one that is larger than all of them may be", () => {
+  it("A kept answer is not removed for an answer that is larger than the limit", () => {
     const cache = new ResponseCache(100, 3500)
     cache.put("resources/read", { uri: "a" }, answer(fat), 0, 0)
     cache.put("resources/read", { uri: "b" }, answer(fat.repeat(10)), 0, 0)
@@ -132,11 +132,11 @@ describe("kept answers", () => {
   })
 })
 
-describe("the tools that a client remembers", () => {
+describe("Known tools of a client", () => {
   const tool = (name: string) => ({ name, description: fat, inputSchema: { type: "object" as const } })
   const catalog = () => new ToolCatalog({ revision: Revision.latestStateful, headers: false }, () => {}, 3500)
 
-  it("have a number of bytes together, and those that were listed least recently go first", () => {
+  it("Known tools have a limit of bytes, and those that were listed least recently are removed first", () => {
     const tools = catalog()
     tools.learn(["a", "b", "c"].map(tool))
     tools.learn([tool("a")])
@@ -147,7 +147,7 @@ describe("the tools that a client remembers", () => {
     )
   })
 
-  it("take no room any more once they are forgotten", () => {
+  it("Known tools take no room once they are forgotten", () => {
     const tools = catalog()
     for (let round = 0; round < 3; round++) {
       tools.forget()
@@ -157,27 +157,29 @@ describe("the tools that a client remembers", () => {
   })
 })
 
-describe("a subscription that tells of an update and ends at once", () => {
-  it.effect("is asked for again after waits that grow, and is not given up", () =>
-    Effect.gen(function* () {
-      const backoff = new Backoff({ delay: 100, attempts: 3 })
-      const lasted: Array<boolean> = []
-      for (let round = 0; round < 6; round++) {
-        yield* backoff.started
-        backoff.succeeded()
-        lasted.push(yield* backoff.failed)
-        const waiting = yield* Effect.forkChild(backoff.wait, { startImmediately: true })
-        // Each wait is shortened at random by up to a half.
-        yield* TestClock.adjust(round === 0 ? 0 : round === 1 ? 49 : 99)
-        assert.strictEqual(waiting.pollUnsafe() === undefined, round > 0)
-        yield* TestClock.adjust("1 second")
-        yield* Fiber.join(waiting)
-      }
-      assert.deepStrictEqual(lasted, [false, false, false, false, false, false])
-    })
+describe("A subscription that tells of an update and ends at once", () => {
+  it.effect(
+    "A subscription that ends after each update is asked for again after growing waits, and is not given up",
+    () =>
+      Effect.gen(function* () {
+        const backoff = new Backoff({ delay: 100, attempts: 3 })
+        const lasted: Array<boolean> = []
+        for (let round = 0; round < 6; round++) {
+          yield* backoff.started
+          backoff.succeeded()
+          lasted.push(yield* backoff.failed)
+          const waiting = yield* Effect.forkChild(backoff.wait, { startImmediately: true })
+          // Each wait is shortened at random by up to a half.
+          yield* TestClock.adjust(round === 0 ? 0 : round === 1 ? 49 : 99)
+          assert.strictEqual(waiting.pollUnsafe() === undefined, round > 0)
+          yield* TestClock.adjust("1 second")
+          yield* Fiber.join(waiting)
+        }
+        assert.deepStrictEqual(lasted, [false, false, false, false, false, false])
+      })
   )
 
-  it.effect("over 2026-07-28 does not make the client ask without a pause", () =>
+  it.effect("A subscription over 2026-07-28 that ends after each update is not asked for again without a pause", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
       const watching = yield* Effect.forkChild(Stream.runDrain(client.watchResource("a:b")), { startImmediately: true })

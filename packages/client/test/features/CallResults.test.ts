@@ -30,9 +30,9 @@ const calling = (call: Scripted.Answer, options?: McpClient.Options & { readonly
 const listed = { name: "book", inputSchema: { type: "object" } }
 const outputSchema = { type: "object", properties: { reference: { type: "string" } }, required: ["reference"] }
 
-describe.each(since("2025-06-18"))("the result of a listed tool over %s", (version) => {
+describe.each(since("2025-06-18"))("The result of a listed tool over %s", (version) => {
   it.effect(
-    "is checked against the tool's output schema",
+    "The result of a listed tool is checked against the tool's output schema",
     () =>
       Effect.gen(function* () {
         const results = [{ reference: 1 }, { reference: "R1" }, undefined]
@@ -53,7 +53,7 @@ describe.each(since("2025-06-18"))("the result of a listed tool over %s", (versi
     verifies("tools.result.structured-validated", "tools.security.result-validated")
   )
 
-  it.effect("is not checked when the tool failed, was never listed, or checking is off", () =>
+  it.effect("A result is not checked when the tool failed, was never listed, or checking is off", () =>
     Effect.gen(function* () {
       const failed = { content: [], isError: true }
       const { client } = yield* calling(() => failed, { version, tools: [{ ...listed, outputSchema }] })
@@ -70,7 +70,7 @@ describe.each(since("2025-06-18"))("the result of a listed tool over %s", (versi
     })
   )
 
-  it.effect("is not checked against a schema that the server has since changed", () =>
+  it.effect("A result is not checked against a schema that the server has since changed", () =>
     Effect.gen(function* () {
       const result = { content: [], structuredContent: { renamed: 1 } }
       const { client, server } = yield* calling(() => result, { version, tools: [{ ...listed, outputSchema }] })
@@ -82,7 +82,7 @@ describe.each(since("2025-06-18"))("the result of a listed tool over %s", (versi
   )
 
   it.effect(
-    "is not asked for when its schema cannot be checked",
+    "A tool is not called when its output schema cannot be checked",
     () =>
       Effect.gen(function* () {
         const odd = { ...outputSchema, $schema: "http://example.com/my-own-dialect" }
@@ -100,9 +100,9 @@ describe.each(since("2025-06-18"))("the result of a listed tool over %s", (versi
   )
 })
 
-describe.each(since("2024-11-05"))("the result of any tool over %s", (version) => {
+describe.each(since("2024-11-05"))("The result of any tool over %s", (version) => {
   it.effect(
-    "fails the call where the revision does not have it, and is given to no caller",
+    "A result whose content the revision does not have fails the call, and is given to no caller",
     () =>
       Effect.gen(function* () {
         const wrong = [text(1 as never), "text", [{ type: "film" }], [{ type: "image", data: "AA==" }]]
@@ -116,15 +116,15 @@ describe.each(since("2024-11-05"))("the result of any tool over %s", (version) =
   )
 })
 
-describe.each(until("2025-03-26"))("structured output over %s, which has none", (version) => {
-  it.effect("is read from the text", () =>
+describe.each(until("2025-03-26"))("Structured output over %s, a revision without it", (version) => {
+  it.effect("Structured output is read from the text where the revision has none", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text(`{"reference":"R1"}`) }), { version })
       assert.deepStrictEqual(yield* client.callTool(Book, { guests: 1 }), { reference: "R1" })
     })
   )
 
-  it.effect("is a typed error when the text is no JSON", () =>
+  it.effect("Structured output whose text is no JSON is a typed error", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text("R1") }), { version })
       assert.strictEqual((yield* Effect.flip(client.callTool(Book, { guests: 1 })))._tag, "InvalidResult")

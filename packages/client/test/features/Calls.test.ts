@@ -44,8 +44,8 @@ const calling = (call: Scripted.Answer, options?: McpClient.Options & { readonly
     options
   )
 
-describe.each(all)("calling a tool over %s", (version) => {
-  it.effect("by its contract: encodes the input and decodes the output", () =>
+describe.each(all)("A call of a tool over %s", (version) => {
+  it.effect("A call by contract encodes the input and decodes the output", () =>
     Effect.gen(function* () {
       const { client, server } = yield* calling(
         () => ({ content: text(`{"reference":"R1"}`), structuredContent: { reference: "R1" } }),
@@ -58,14 +58,14 @@ describe.each(all)("calling a tool over %s", (version) => {
     })
   )
 
-  it.effect("without an output schema: gives the whole result", () =>
+  it.effect("A call without an output schema gives the whole result", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text("hello") }), { version })
       assert.deepStrictEqual(yield* client.callTool(Say, {}), { content: [{ type: "text", text: "hello" }] })
     })
   )
 
-  it.effect("brings a declared failure back as itself", () =>
+  it.effect("A call by contract gives a declared failure as its own value", () =>
     Effect.gen(function* () {
       const failure = { _tag: "NoTable", guests: 9 }
       const { client } = yield* calling(
@@ -78,7 +78,7 @@ describe.each(all)("calling a tool over %s", (version) => {
     })
   )
 
-  it.effect("brings any other failure back as its text", () =>
+  it.effect("A call by contract gives any other failure as its text", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(
         () => ({ content: [...text("The kitchen"), ...text("is on fire")], isError: true }),
@@ -91,7 +91,7 @@ describe.each(all)("calling a tool over %s", (version) => {
     })
   )
 
-  it.effect("takes a failure that does not decode as its text", () =>
+  it.effect("A call by contract takes a failure that does not decode as its text", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(
         () => ({ content: text("full"), isError: true, _meta: { [failureKey]: "what?" } }),
@@ -101,7 +101,7 @@ describe.each(all)("calling a tool over %s", (version) => {
     })
   )
 
-  it.effect("refuses an output that is not the contract's", () =>
+  it.effect("A call by contract refuses an output that does not fit the contract", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text("{}"), structuredContent: { reference: 1 } }), {
         version
@@ -110,7 +110,7 @@ describe.each(all)("calling a tool over %s", (version) => {
     })
   )
 
-  it.effect("refuses an input that is not the contract's, and sends nothing", () =>
+  it.effect("A call by contract refuses an input that does not fit, and sends nothing", () =>
     Effect.gen(function* () {
       const { client, server } = yield* calling(() => ({ content: [] }), { version })
       const error = yield* Effect.flip(client.callTool(Book, { guests: 1.5 }))
@@ -119,7 +119,7 @@ describe.each(all)("calling a tool over %s", (version) => {
     })
   )
 
-  it.effect("passes on the server's error", () =>
+  it.effect("A call passes on the server's error", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => Effect.fail(McpError.invalidParams("Unknown tool: x")), { version })
       const error = yield* Effect.flip(client.callToolByName("x"))
@@ -127,14 +127,14 @@ describe.each(all)("calling a tool over %s", (version) => {
     })
   )
 
-  it.effect("reports an answer that is no result", () =>
+  it.effect("A call reports an answer that is no result", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: "hello" }), { version })
       assert.strictEqual((yield* Effect.flip(client.callToolByName("x")))._tag, "InvalidResult")
     })
   )
 
-  it.effect("sends the call's own _meta", () =>
+  it.effect("A call sends its own _meta", () =>
     Effect.gen(function* () {
       const { client, server } = yield* calling(() => ({ content: [] }), { version })
       yield* client.callToolByName("x", {}, { meta: { "example.com/a": 1 } })
@@ -144,7 +144,7 @@ describe.each(all)("calling a tool over %s", (version) => {
   )
 
   it.effect(
-    "shows progress to a callback and a queue, under a token of its own",
+    "A call shows progress to a callback and a queue, under a token of its own",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* calling(
@@ -169,7 +169,7 @@ describe.each(all)("calling a tool over %s", (version) => {
     verifies("progress.token.type", "progress.token.unique")
   )
 
-  it.effect("as a stream: progress first, the result last", () =>
+  it.effect("A call as a stream has progress first, the result last", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(
         (_, exchange) => {
@@ -186,7 +186,7 @@ describe.each(all)("calling a tool over %s", (version) => {
     })
   )
 
-  it.effect("as a stream: fails as the call does", () =>
+  it.effect("A call as a stream fails as the call does", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => Effect.fail(McpError.internalError()), { version })
       assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.callToolByNameStream("x"))))._tag, "McpError")
@@ -194,7 +194,7 @@ describe.each(all)("calling a tool over %s", (version) => {
   )
 
   it.effect(
-    "tells the server when the caller is interrupted",
+    "A call whose caller is interrupted is cancelled at the server",
     () =>
       Effect.gen(function* () {
         const reached = yield* Deferred.make<void>()
@@ -219,7 +219,7 @@ describe.each(all)("calling a tool over %s", (version) => {
     )
   )
 
-  it.effect("cancels the call when its stream is left", () =>
+  it.effect("A call is cancelled when its stream is left", () =>
     Effect.gen(function* () {
       const { client, server } = yield* calling(
         (_, exchange) => {
@@ -234,7 +234,7 @@ describe.each(all)("calling a tool over %s", (version) => {
   )
 
   it.effect(
-    "gives up after 60 seconds of silence and cancels the request",
+    "A call gives up after 60 seconds of silence and cancels the request",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* calling(() => Effect.never, { version })
@@ -250,7 +250,7 @@ describe.each(all)("calling a tool over %s", (version) => {
   )
 
   it.effect(
-    "waits on while there is progress, but not longer than the cap",
+    "A call waits on while there is progress, but not longer than the cap",
     () =>
       Effect.gen(function* () {
         const called = yield* Deferred.make<Exchange>()

@@ -15,9 +15,9 @@ const paged =
     return { [key]: items, ...(nextCursor === undefined ? undefined : { nextCursor }) }
   }
 
-describe.each(all)("lists over %s", (version) => {
+describe.each(all)("Lists over %s", (version) => {
   it.effect(
-    "turn their pages by themselves, whatever the cursors look like",
+    "A list turns its pages by itself, whatever the cursors look like",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({
@@ -51,7 +51,7 @@ describe.each(all)("lists over %s", (version) => {
   )
 
   it.effect(
-    "exist for each feature",
+    "A list exists for each feature",
     () =>
       Effect.gen(function* () {
         const { client } = yield* connected({
@@ -72,7 +72,7 @@ describe.each(all)("lists over %s", (version) => {
     verifies("prompts.list.client-paginates")
   )
 
-  it.effect("fetch only the pages that are pulled", () =>
+  it.effect("A list fetches only the pages that are pulled", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({
         version,
@@ -84,7 +84,7 @@ describe.each(all)("lists over %s", (version) => {
   )
 
   it.effect(
-    "begin anew each time they are run: no cursor is kept",
+    "A list begins anew each time that it is run: no cursor is kept",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({
@@ -98,7 +98,7 @@ describe.each(all)("lists over %s", (version) => {
     verifies("pagination.client.opaque-not-persisted", "caching.pages.snapshot")
   )
 
-  it.effect("end with a typed error when a cursor comes twice", () =>
+  it.effect("A list ends with a typed error when a cursor is repeated", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({
         version,
@@ -113,7 +113,7 @@ describe.each(all)("lists over %s", (version) => {
     })
   )
 
-  it.effect("name a cursor that comes twice by its beginning, without characters that steer a terminal", () =>
+  it.effect("A list names a repeated cursor by its beginning, without characters that steer a terminal", () =>
     Effect.gen(function* () {
       const cursor = `\u202e${"x".repeat(10_000)}`
       const { client } = yield* connected({
@@ -126,7 +126,7 @@ describe.each(all)("lists over %s", (version) => {
     })
   )
 
-  it.effect("end with a typed error when they have too many pages", () =>
+  it.effect("A list ends with a typed error when it has too many pages", () =>
     Effect.gen(function* () {
       let page = 0
       const { client, server } = yield* connected(
@@ -139,7 +139,7 @@ describe.each(all)("lists over %s", (version) => {
   )
 
   it.effect(
-    "are not asked for when the server did not declare them",
+    "A list is not asked for when the server did not declare it",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({ version, capabilities: {} })
@@ -171,7 +171,7 @@ describe.each(all)("lists over %s", (version) => {
   )
 
   it.effect(
-    "suggestions may be none, or some of those that there are",
+    "Suggestions may be none, or some of those that there are",
     () =>
       Effect.gen(function* () {
         const params = { ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "x" } } as const
@@ -193,7 +193,7 @@ describe.each(all)("lists over %s", (version) => {
     verifies("completion.client.partial-handled")
   )
 
-  it.effect("completion is asked for where it is declared, and in 2024-11-05 without a declaration", () =>
+  it.effect("A completion is asked for where it is declared, and in 2024-11-05 without a declaration", () =>
     Effect.gen(function* () {
       const values = ["x1", "x2"]
       const answers = { "completion/complete": () => ({ completion: { values } }) }
@@ -207,9 +207,9 @@ describe.each(all)("lists over %s", (version) => {
   )
 })
 
-describe.each(since("2025-06-18"))("over %s", (version) => {
+describe.each(since("2025-06-18"))("Completion over %s", (version) => {
   it.effect(
-    "completion is asked for with the arguments that are known",
+    "A completion is asked for with the arguments that are known",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({

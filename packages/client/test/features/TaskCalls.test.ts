@@ -16,11 +16,11 @@ import { answer, created, ended, generations, serving, state, sum, type Version 
 const resultOf = (version: Version) => (version === "2025-11-25" ? {} : { result: sum })
 const Add = Tool.make("add", { description: "Adds", input: { a: Schema.Int }, output: { sum: Schema.Int } })
 
-describe.each(generations)("a call that is answered by a task in %s", (version) => {
+describe.each(generations)("A call that is answered by a task in %s", (version) => {
   const working = ["working"] as const
   const completed = ["completed", { result: sum }] as const
 
-  it.effect("gives the result of the task in every form of the call", () =>
+  it.effect("A call that becomes a task gives the result of the task in every form of the call", () =>
     Effect.gen(function* () {
       const { client } = yield* serving({ version })
       const calls = yield* fork(
@@ -46,7 +46,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
   )
 
   it.effect(
-    "reads the task as often as the server says, until it has ended",
+    "A call reads its task as often as the server says, until the task has ended",
     () =>
       Effect.gen(function* () {
         const states = [
@@ -80,7 +80,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
     )
   )
 
-  it.effect("waits a second where the server names no interval, and never less than a tenth", () =>
+  it.effect("A call waits a second where the server names no interval, and never less than a tenth", () =>
     Effect.gen(function* () {
       for (const [interval, wait] of [
         [undefined, 1000],
@@ -99,7 +99,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("has no time limit of its own: the timeouts of a request bound each request", () =>
+  it.effect("A call of a task has no time limit: the timeouts of a request bound each request", () =>
     Effect.gen(function* () {
       const states = [...Array.from({ length: 50 }, () => working), completed]
       const { client } = yield* serving({ version, states })
@@ -108,7 +108,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("shows the messages of the task as progress", () =>
+  it.effect("A call shows the messages of its task as progress", () =>
     Effect.gen(function* () {
       const states = [
         ["working", { statusMessage: "half" }],
@@ -129,7 +129,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
   )
 
   it.effect(
-    "shows progress of the call, in a session until the end of the task",
+    "A call shows the progress of its request, in a session until the end of the task",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* serving({
@@ -172,7 +172,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
   )
 
   it.effect(
-    "that is interrupted cancels the task by a request",
+    "A call that is interrupted cancels its task by a request",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* serving({ version, states: [working] })
@@ -194,7 +194,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
     verifies(version === "2025-11-25" ? "tasks.cancel.not-by-notification" : "tasks-extension.cancel.by-request")
   )
 
-  it.effect("ends within five seconds of its interruption, though the server does not answer the cancel", () =>
+  it.effect("A call ends within five seconds of its interruption, though the server does not answer the cancel", () =>
     Effect.gen(function* () {
       const { client, seen } = yield* serving({
         version,
@@ -212,7 +212,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("fails with `TaskCancelled` where the task was cancelled, with the message of the server", () =>
+  it.effect("A call fails with `TaskCancelled` where the task was cancelled, with the message of the server", () =>
     Effect.gen(function* () {
       const { client, server } = yield* serving({ version, states: [["cancelled", { statusMessage: "Not today" }]] })
       const call = yield* fork(Effect.flip(client.callToolByName("add")))
@@ -224,7 +224,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("fails with the error of the task", () =>
+  it.effect("A call fails with the error of its task", () =>
     Effect.gen(function* () {
       const error = { code: -32_099, message: "No paper", data: { tray: 2 } }
       const { client } = yield* serving({
@@ -239,7 +239,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("gives the result of a tool that reports a failure", () =>
+  it.effect("A call gives the result of a tool that reports a failure in its task", () =>
     Effect.gen(function* () {
       const result = { content: [{ type: "text", text: "No" }], isError: true }
       const { client } = yield* serving({
@@ -252,7 +252,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("is invalid where the task is malformed, and where its result is", () =>
+  it.effect("A call is invalid where the task is malformed, and where its result is malformed", () =>
     Effect.gen(function* () {
       const malformed = [{ taskId: 1 }, { status: "asleep" }, { taskId: "" }, { taskId: "x".repeat(2000) }]
       const invalid = (script: Partial<Parameters<typeof serving>[0]>) =>
@@ -272,7 +272,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("is read again when a server that limits the rate of reads allows it", () =>
+  it.effect("A task is read again when a server that limits the rate of reads allows it", () =>
     Effect.gen(function* () {
       const tooMany = McpError.limitExceeded("Too many requests", { retryAfterMs: 3000 })
       let reads = 0
@@ -301,7 +301,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("fails where a read is refused for another limit", () =>
+  it.effect("A call fails where a read of its task is refused for another limit", () =>
     Effect.gen(function* () {
       const full = McpError.limitExceeded("The server is full")
       const { client } = yield* serving({ version, answers: { "tasks/get": () => Effect.fail(full) } })
@@ -310,7 +310,7 @@ describe.each(generations)("a call that is answered by a task in %s", (version) 
     })
   )
 
-  it.effect("is read again where a read timed out, at most three times in a row", () =>
+  it.effect("A task is read again where a read timed out, at most three times in a row", () =>
     Effect.gen(function* () {
       let reads = 0
       const { client } = yield* serving({

@@ -54,9 +54,9 @@ const fork = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effec
 const params = ({ headers }: Raw.Hit) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("mcp-param-")))
 
-describe("a header of middleware", () => {
+describe("A header of middleware", () => {
   test(
-    "goes with every request, the handshake included, and with those of the call",
+    "A header of middleware is sent with every request, the handshake included, and beside the headers of the call",
     Effect.gen(function* () {
       const tenant = ClientMiddleware.layer({ request: (_, next) => next({ headers: { "x-tenant": "acme" } }) })
       const server = yield* Raw.open
@@ -76,9 +76,9 @@ describe("a header of middleware", () => {
   )
 })
 
-describe("an argument with a header", () => {
+describe("An argument with a header", () => {
   test(
-    "is taken along as the Tool value says, without asking the server",
+    "An argument's header is sent as the Tool value says, without asking the server",
     Effect.gen(function* () {
       const { client, server } = yield* open()
       for (const [region, header] of [
@@ -109,7 +109,7 @@ describe("an argument with a header", () => {
   )
 
   test(
-    "is taken along as the server's list says, which is asked for when a tool is not known",
+    "An argument's header is sent as the server's list says, which is requested for unknown tools",
     Effect.gen(function* () {
       const { client, server } = yield* open()
       const args = { region: "nord", place: { floor: -7, open: false }, other: "x" }
@@ -135,7 +135,7 @@ describe("an argument with a header", () => {
   )
 
   test(
-    "is taken along by the bare request, too",
+    "An argument's header is sent by the bare request, too",
     Effect.gen(function* () {
       const { client, server } = yield* open()
       const asked = yield* fork(client.request("tools/call", { name: "route", arguments: { region: "nord" } }))
@@ -148,7 +148,7 @@ describe("an argument with a header", () => {
   )
 
   test(
-    "is nothing of a tool that the server does not list, or when it lists none: it is called without",
+    "A tool that the server does not list, or whose list fails, is called without headers of arguments",
     Effect.gen(function* () {
       const { client, server } = yield* open()
       for (const refuse of [false, true]) {
@@ -173,7 +173,7 @@ describe("an argument with a header", () => {
     ["contract", (client: McpClient.McpClient["Service"]) => client.callTool(Route, { region: "nord" })]
   ] as const) {
     test(
-      `that the server does not recognize in a call by ${by} is looked up again, whatever was kept, and sent once more`,
+      `An argument's header that the server does not recognize in a call by ${by} is looked up again, and sent once more`,
       Effect.gen(function* () {
         const { client, server } = yield* open()
         const listing = yield* fork(Stream.runDrain(client.listTools))
@@ -210,7 +210,7 @@ describe("an argument with a header", () => {
   ]
 
   test(
-    "that breaks a rule leaves its tool out of the list, with the reason in `dropped`",
+    "An invalid header of an argument leaves its tool out of the list, with the reason in `dropped`",
     Effect.gen(function* () {
       const dropped: Array<string> = []
       const { client, server } = yield* open({ dropped: (reason) => void dropped.push(reason) })
@@ -231,7 +231,7 @@ describe("an argument with a header", () => {
     verifies("tools.header.rejected", "tools.header.excluded", "tools.header.logged")
   )
 
-  it.effect("means nothing on a wire without headers: such tools stay in the list, and are called", () =>
+  it.effect("A tool with an invalid header stays in the list and is called on a wire without headers", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected({
@@ -246,7 +246,7 @@ describe("an argument with a header", () => {
   )
 
   test(
-    "means nothing in a session either",
+    "A tool with an invalid header stays in the list and is called in a session",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const opened = yield* Effect.forkScoped(

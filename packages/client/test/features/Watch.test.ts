@@ -23,8 +23,8 @@ const watching = (stream: Stream.Stream<WatchEvent, ClientError>) =>
     return { next: Queue.take(events), fiber, waiting: Effect.map(Queue.size(events), (size) => size > 0) }
   })
 
-describe.each(versions)("watching a resource over %s", (version) => {
-  it.effect("says at once that it watches, then every update, and unsubscribes in the end", () =>
+describe.each(versions)("A watch over %s", (version) => {
+  it.effect("A watch begins with the event Watching, has every update, and unsubscribes in the end", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const watch = yield* watching(client.watchResource("file:///a"))
@@ -38,7 +38,7 @@ describe.each(versions)("watching a resource over %s", (version) => {
     })
   )
 
-  it.effect("is one subscription however many watch, until the last one leaves", () =>
+  it.effect("A watch is a single subscription for any number of watchers, until the last watcher leaves", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const [one, two] = [
@@ -67,7 +67,7 @@ describe.each(versions)("watching a resource over %s", (version) => {
     })
   )
 
-  it.effect("hears of the parts of a resource, and not of other resources", () =>
+  it.effect("A watch gets the updates of the parts of a resource, and not of other resources", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const folder = yield* watching(client.watchResource("file:///a"))
@@ -83,7 +83,7 @@ describe.each(versions)("watching a resource over %s", (version) => {
     })
   )
 
-  it.effect("would rather hear of an update that it cannot place than miss it", () =>
+  it.effect("A watch gets an update that fits no watched URI", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const watch = yield* watching(client.watchResource("db://table"))
@@ -93,7 +93,7 @@ describe.each(versions)("watching a resource over %s", (version) => {
     })
   )
 
-  it.effect("fails when the server refuses, and may be tried again", () =>
+  it.effect("A watch fails when the server refuses, and may be tried again", () =>
     Effect.gen(function* () {
       let attempts = 0
       const { client } = yield* connected({
@@ -109,7 +109,7 @@ describe.each(versions)("watching a resource over %s", (version) => {
     })
   )
 
-  it.effect("fails when the connection ends", () =>
+  it.effect("A watch fails when the connection ends", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const watch = yield* watching(client.watchResource("file:///a"))
@@ -122,7 +122,7 @@ describe.each(versions)("watching a resource over %s", (version) => {
     })
   )
 
-  it.effect("offers subscribe and unsubscribe as requests of their own", () =>
+  it.effect("A client offers subscribe and unsubscribe as requests of their own", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const first = yield* Effect.forkChild(Stream.runHead(client.resourceUpdates), { startImmediately: true })
@@ -135,7 +135,7 @@ describe.each(versions)("watching a resource over %s", (version) => {
   )
 })
 
-it.effect("a watcher that leaves while it still subscribes leaves nothing behind", () =>
+it.effect("A watcher that leaves while it still subscribes cancels the subscription", () =>
   Effect.gen(function* () {
     const reached = yield* Deferred.make<void>()
     const { client, server } = yield* connected({

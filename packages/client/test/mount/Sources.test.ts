@@ -48,8 +48,8 @@ const inRequest = <A, E>(effect: Effect.Effect<A, E, RequestServices> | undefine
 const said = (request: JsonRpc.Request | undefined): Record<string, unknown> =>
   Declaration.without((request?.params?._meta ?? {}) as Record<string, unknown>)
 
-describe.each(all)("a client of %s as a source", (version) => {
-  it.effect("lists, calls, reads, gets and completes what its server offers", () =>
+describe.each(all)("A client of %s as a source", (version) => {
+  it.effect("A client as a source lists, calls, reads, gets and completes what its server offers", () =>
     Effect.gen(function* () {
       const content = [{ type: "text" as const, text: "hello" }]
       const { run, server } = yield* mounted({
@@ -95,7 +95,7 @@ describe.each(all)("a client of %s as a source", (version) => {
     })
   )
 
-  it.effect("passes progress on to a caller that asked for it", () =>
+  it.effect("A client as a source passes progress on to a caller that asked for it", () =>
     Effect.gen(function* () {
       const { run } = yield* mounted({
         version,
@@ -120,7 +120,7 @@ describe.each(all)("a client of %s as a source", (version) => {
     })
   )
 
-  it.effect("passes errors on as they came, and has empty lists of what its server lacks", () =>
+  it.effect("A client as a source passes errors on unchanged, and has empty lists of what its server lacks", () =>
     Effect.gen(function* () {
       const error = McpError.invalidParams("Unknown tool: t")
       const { run } = yield* mounted({
@@ -140,7 +140,7 @@ describe.each(all)("a client of %s as a source", (version) => {
     })
   )
 
-  it.effect("announces changes and updates", () =>
+  it.effect("A client as a source announces changes and updates", () =>
     Effect.gen(function* () {
       const { run, server } = yield* mounted({
         version,

@@ -158,9 +158,9 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, versio
   return opened.length
 })
 
-describe("a client that loses its server at random", () => {
+describe("A client that loses its server at random", () => {
   it.effect.prop(
-    "answers every read, runs no call twice, ends every wait, and has its watchers read after the last update",
+    "A client that loses its server at random answers reads, runs no call twice, ends waits, and renews watches",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 25 }), version: Schema.Literals(all) },
     ({ script, version }) => live(script, version),
     { arbitrary: { runs: 150, size: 30 } }

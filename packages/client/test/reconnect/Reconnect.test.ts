@@ -8,8 +8,8 @@ import { all, collect, quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { empty, broken, fork, recovering, tool, until } from "../support/recovering.ts"
 
-describe.each(all)("a client of %s whose connection is lost", (version) => {
-  it.effect("opens another for the requests that need it, once for all of them", () =>
+describe.each(all)("A client of %s whose connection is lost", (version) => {
+  it.effect("A client whose connection is lost opens another for the requests that need it, once for all", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* recovering({
         version,
@@ -24,7 +24,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("returns to a server that refuses some clients as too busy", () =>
+  it.effect("A client returns to a server that refuses some clients as too busy", () =>
     Effect.gen(function* () {
       const busy = new TransportError({ reason: "Status", status: 429, message: "Too many" })
       const { client, server, tries } = yield* recovering({ version, script: (n) => (n === 1 ? busy : {}) })
@@ -38,7 +38,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("does not open another while no request needs it", () =>
+  it.effect("A client does not open another connection while no request needs it", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* recovering({ version })
       const closed = yield* fork(Effect.exit(client.awaitClosed))
@@ -53,7 +53,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("continues for the others when one of those that wait leaves", () =>
+  it.effect("A client continues to reconnect for other requests when a waiting request is interrupted", () =>
     Effect.gen(function* () {
       const gate = Deferred.makeUnsafe<void>()
       const { client, server, tries } = yield* recovering({
@@ -72,39 +72,41 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("lets go of all that one had before the next is opened, and of each that could not begin", () =>
-    Effect.gen(function* () {
-      const gate = Deferred.makeUnsafe<void>()
-      const nothing = () => Effect.fail(McpError.internalError("Not now"))
-      const { client, opened, server, tries } = yield* recovering({
-        version,
-        script: (n) => (n === 1 || n === 2 ? { answers: { initialize: nothing, "server/discover": nothing } } : {}),
-        release: (n) => (n === 0 ? Deferred.await(gate) : Effect.void)
-      })
-      server(0).cut()
-      yield* quiesce
-      const ping = yield* fork(client.ping)
-      yield* quiesce
-      assert.strictEqual(tries(), 1)
-      Deferred.doneUnsafe(gate, Effect.void)
-      if (version === Modern.version) {
-        // Such a server is of no era that is spoken: that is final.
-        yield* Effect.exit(Fiber.join(ping))
-        yield* Effect.exit(client.ping)
-      }
-      for (let n = 0; n < 20; n++) {
+  it.effect(
+    "A client releases a lost connection before the next is opened, and each connection that could not begin",
+    () =>
+      Effect.gen(function* () {
+        const gate = Deferred.makeUnsafe<void>()
+        const nothing = () => Effect.fail(McpError.internalError("Not now"))
+        const { client, opened, server, tries } = yield* recovering({
+          version,
+          script: (n) => (n === 1 || n === 2 ? { answers: { initialize: nothing, "server/discover": nothing } } : {}),
+          release: (n) => (n === 0 ? Deferred.await(gate) : Effect.void)
+        })
+        server(0).cut()
         yield* quiesce
-        yield* TestClock.adjust("100 millis")
-      }
-      yield* client.ping
-      assert.deepStrictEqual(
-        opened.map(({ released }) => released()),
-        [true, true, true, false]
-      )
-    })
+        const ping = yield* fork(client.ping)
+        yield* quiesce
+        assert.strictEqual(tries(), 1)
+        Deferred.doneUnsafe(gate, Effect.void)
+        if (version === Modern.version) {
+          // Such a server is of no era that is spoken: that is final.
+          yield* Effect.exit(Fiber.join(ping))
+          yield* Effect.exit(client.ping)
+        }
+        for (let n = 0; n < 20; n++) {
+          yield* quiesce
+          yield* TestClock.adjust("100 millis")
+        }
+        yield* client.ping
+        assert.deepStrictEqual(
+          opened.map(({ released }) => released()),
+          [true, true, true, false]
+        )
+      })
   )
 
-  it.effect("sets the log level again before anything else is sent", () =>
+  it.effect("A client sets the log level again before any other request on a new connection", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -131,7 +133,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("opens yet another when the next is lost before all is as it was", () =>
+  it.effect("A client opens yet another connection when the next is lost before it is restored", () =>
     Effect.gen(function* () {
       // What the handshake and the log level are asked by, in the way of each era.
       const asked = version === Modern.version ? "server/discover" : "logging/setLevel"
@@ -159,33 +161,35 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("is what the latest server says, and forgets what others said of their tools", () =>
-    Effect.gen(function* () {
-      const outputSchema = { type: "object", required: ["sum"], properties: { sum: { type: "number" } } }
-      const { client, server } = yield* recovering({
-        version,
-        script: (n) => ({
-          instructions: `I am ${n}`,
-          capabilities: n === 0 ? { tools: {} } : { tools: {}, prompts: {} },
-          answers: {
-            "tools/list": () => ({ ...empty, tools: [{ name: "x", inputSchema: { type: "object" }, outputSchema }] }),
-            "tools/call": () => tool
-          }
+  it.effect(
+    "A client has the latest server's instructions and capabilities, and forgets an earlier server's tools",
+    () =>
+      Effect.gen(function* () {
+        const outputSchema = { type: "object", required: ["sum"], properties: { sum: { type: "number" } } }
+        const { client, server } = yield* recovering({
+          version,
+          script: (n) => ({
+            instructions: `I am ${n}`,
+            capabilities: n === 0 ? { tools: {} } : { tools: {}, prompts: {} },
+            answers: {
+              "tools/list": () => ({ ...empty, tools: [{ name: "x", inputSchema: { type: "object" }, outputSchema }] }),
+              "tools/call": () => tool
+            }
+          })
         })
+        yield* collect(client.listTools)
+        assert.strictEqual(client.instructions, "I am 0")
+        assert.isUndefined(client.serverCapabilities.prompts)
+        server(0).cut()
+        yield* quiesce
+        // What it was listed with is of no account any more.
+        yield* client.callToolByName("x")
+        assert.strictEqual(client.instructions, "I am 1")
+        assert.isDefined(client.serverCapabilities.prompts)
       })
-      yield* collect(client.listTools)
-      assert.strictEqual(client.instructions, "I am 0")
-      assert.isUndefined(client.serverCapabilities.prompts)
-      server(0).cut()
-      yield* quiesce
-      // What it was listed with is of no account any more.
-      yield* client.callToolByName("x")
-      assert.strictEqual(client.instructions, "I am 1")
-      assert.isDefined(client.serverCapabilities.prompts)
-    })
   )
 
-  it.effect("is closed only when all that it had is let go", () =>
+  it.effect("A client is closed only when all that its connection had is released", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const gate = Deferred.makeUnsafe<void>()
@@ -201,7 +205,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("fails with a typed error when its scope is closed while it tries to come back", () =>
+  it.effect("A client fails with a typed error when its scope is closed while it reconnects", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       let interrupted = false
@@ -231,7 +235,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("does none of it when told not to", () =>
+  it.effect("A client does not reconnect when its options say so", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* recovering({ version }, { reconnect: false })
       const waiting = yield* fork(Effect.flip(client.readResource("a:b")))

@@ -25,8 +25,8 @@ const after = (silent: number, answer: object): Scripted.Answer => {
   return () => (asked++ < silent ? Effect.never : answer)
 }
 
-describe.each(all)("an exchange of %s that fails", (version) => {
-  it.effect("is tried again after a moment when the server has not seen it, whatever it is", () =>
+describe.each(all)("An exchange of %s that fails", (version) => {
+  it.effect("An exchange is tried again after a moment when the server has not seen it, whatever the request is", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* recovering({
         version,
@@ -50,7 +50,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect("is tried again when the server has seen it, if it only reads", () =>
+  it.effect("An exchange is tried again when the server has seen it, if it only reads", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -69,7 +69,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect.each([400, 401, 404])("is final when it is the answer %d", (code) =>
+  it.effect.each([400, 401, 404])("An exchange that fails is final when it is the answer %d", (code) =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -83,7 +83,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect.each([408, 425, 429])("is tried again when the server had no time for it (%d)", (code) =>
+  it.effect.each([408, 425, 429])("An exchange is tried again when the server had no time for it (%d)", (code) =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -98,7 +98,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect("fails as it ended, however long its progress kept it alive", () =>
+  it.effect("An exchange fails by its end, however long its progress kept it alive", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -117,7 +117,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect("is given up after so many tries", () =>
+  it.effect("An exchange is given up after the number of tries in the options", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering(
         { version, script: () => ({ answers: { "tools/call": () => Effect.never } }) },
@@ -135,7 +135,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect("because the session is gone leads to one new session for all, where everything is sent again", () =>
+  it.effect("An exchange without a session leads to a single new session for all, where everything is sent again", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* recovering({
         version,
@@ -153,7 +153,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect("because the session is gone leaves the others their answers, for a while", () =>
+  it.effect("An exchange without a session leaves other requests time for their answers", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* recovering({
         version,
@@ -184,7 +184,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect("because the session seems to be gone leads to one new session, whose word is final", () =>
+  it.effect("An exchange that seems without session leads to a single new session, whose answer is final", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* recovering({
         version,
@@ -206,7 +206,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect("fails at once when nothing is to be tried again", () =>
+  it.effect("An exchange fails at once when reconnection is off", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering(
         { version, script: () => ({ answers: { "resources/read": () => Effect.never } }) },
@@ -220,7 +220,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
   )
 })
 
-describe("a round of a call whose questions were answered", () => {
+describe("A round of a call whose questions were answered", () => {
   /** A call that asks once, and whose next rounds are silent so often. */
   const asking = (silent: number, reconnect?: false) => {
     let begun = 0
@@ -240,7 +240,7 @@ describe("a round of a call whose questions were answered", () => {
     }))
   }
 
-  it.effect("is sent again, as it was, when it does not reach the server", () =>
+  it.effect("A round is sent again unchanged when it does not reach the server", () =>
     Effect.gen(function* () {
       const { begun, client, server } = yield* asking(1)
       const call = yield* fork(client.callToolByName("pay"))
@@ -258,7 +258,7 @@ describe("a round of a call whose questions were answered", () => {
   it.effect.each([
     ["the server may have seen it", cut, false],
     ["it is refused", status(403), true]
-  ] as const)("is not sent again, nor is the call begun anew, when %s", ([, error, unsent]) =>
+  ] as const)("A round is not sent again, nor is the call begun anew, when %s", ([, error, unsent]) =>
     Effect.gen(function* () {
       const { begun, client, server } = yield* asking(1)
       const call = yield* fork(Effect.flip(client.callToolByName("pay")))
@@ -271,7 +271,7 @@ describe("a round of a call whose questions were answered", () => {
     })
   )
 
-  it.effect("is given up at once when the connection is lost meanwhile, and the call is not begun anew", () =>
+  it.effect("A round is given up at once when the connection is lost meanwhile, and the call is not begun anew", () =>
     Effect.gen(function* () {
       const { begun, client, server, tries } = yield* asking(1)
       const call = yield* fork(Effect.flip(client.callToolByName("pay")))
@@ -285,7 +285,7 @@ describe("a round of a call whose questions were answered", () => {
     })
   )
 
-  it.effect("is not sent again when nothing is", () =>
+  it.effect("A round is not sent again when reconnection is off", () =>
     Effect.gen(function* () {
       const { client, server } = yield* asking(1, false)
       const call = yield* fork(Effect.flip(client.callToolByName("pay")))

@@ -38,12 +38,12 @@ const scene = Effect.fnUntraced(function* (fails: (opening: number) => boolean, 
   }
 })
 
-describe("a connection that cannot be opened", () => {
+describe("A connection that cannot be opened", () => {
   for (const [what, fails, refuses] of [
     ["that fails", (opening: number) => opening === 1 || opening === 2, () => false],
     ["that cannot be restored", () => false, (opening: number) => opening === 1 || opening === 2]
   ] as const) {
-    it.effect(`is closed before the next is tried: one ${what}`, () =>
+    it.effect(`A connection is closed before the next is tried: one ${what}`, () =>
       Effect.gen(function* () {
         const { alive, lose, most, recovery } = yield* scene(fails, refuses)
         lose()
@@ -56,7 +56,7 @@ describe("a connection that cannot be opened", () => {
     )
   }
 
-  it.effect("at first leaves nothing open while its caller continues", () =>
+  it.effect("A first connection that fails leaves nothing open while its caller continues", () =>
     Effect.scoped(
       Effect.gen(function* () {
         let alive = 0

@@ -22,7 +22,7 @@ const pidOf = (client: McpClient.McpClient["Service"]) =>
 describe.each([
   ["2025-11-25", []],
   ["2026-07-28", ["modern"]]
-] as const)("a server process of %s", (version, flags) => {
+] as const)("A server process of %s", (version, flags) => {
   const options = { ...server(...flags), revisions: [version] }
   const withClient = <A, E>(
     use: (client: McpClient.McpClient["Service"]) => Effect.Effect<A, E, Scope.Scope>,
@@ -33,7 +33,7 @@ describe.each([
     )
 
   it.live(
-    "that crashed is started again for the next request, once, and stopped in the end",
+    "A server process that crashed is started again for the next request, once, and stopped in the end",
     () =>
       Effect.gen(function* () {
         const pids = yield* withClient((client) =>
@@ -58,7 +58,7 @@ describe.each([
     verifies("stdio.client.restarts")
   )
 
-  it.live("that crashes while it is watched is started again, and watched again", () =>
+  it.live("A server process that crashes while it is watched is started again, and watched again", () =>
     withClient((client) =>
       Effect.gen(function* () {
         const events = yield* Queue.unbounded<McpClient.WatchEvent>()
@@ -74,7 +74,7 @@ describe.each([
     )
   )
 
-  it.live("that cannot be started again fails what needs it, with its last words", () =>
+  it.live("A server process that cannot be started again fails waiting requests, with the end of its stderr", () =>
     Effect.gen(function* () {
       const folder = yield* Effect.acquireRelease(
         Effect.sync(() => mkdtempSync(join(tmpdir(), "effect-mcp-"))),
@@ -137,7 +137,7 @@ const listening = Effect.gen(function* () {
   return { port, stop, start: listen(port) }
 })
 
-it.live("a server behind a socket that was restarted is connected to again", () =>
+it.live("A server behind a socket that was restarted is connected to again", () =>
   Effect.gen(function* () {
     const server = yield* listening
     const socket = yield* NodeSocket.makeNet({ host: "127.0.0.1", port: server.port })

@@ -17,9 +17,9 @@ const deaf = (transport: Transport, method: string): Transport => {
   return { ...transport, sink: { ...transport.sink, send } }
 }
 
-describe.each(all)("a client of %s whose connection is lost", (version) => {
+describe.each(all)("A client of %s whose connection is lost", (version) => {
   it.effect(
-    "tries a bounded number of times, ever more slowly; then waiting requests fail with the reason, and a later one starts afresh",
+    "A client reconnects ever more slowly up to a bound; then waiting requests fail with the reason, and later requests begin anew",
     () =>
       Effect.gen(function* () {
         const times: Array<number> = []
@@ -54,7 +54,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       })
   )
 
-  it.effect("waits no longer than the caller does", () =>
+  it.effect("A request waits for a connection no longer than its timeout", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -81,7 +81,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("takes progress for a sign of life of what is sent again", () =>
+  it.effect("Progress is a sign of life of a request that is sent again", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -102,7 +102,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("pings every connection, and comes back from one that does not answer", () =>
+  it.effect("A client pings every connection, and replaces a connection that does not answer", () =>
     Effect.gen(function* () {
       const ping = version === Modern.version ? "server/discover" : "ping"
       const { client, opened, server } = yield* recovering(
@@ -128,7 +128,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("goes by the time that passes, whatever the clock on the wall is set to", () =>
+  it.effect("A timeout goes by the time that passes, whatever the clock on the wall is set to", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       let set = 0

@@ -10,14 +10,14 @@ import * as Modern from "../support/modern.ts"
 import { broken, type Opened, type Plan, recovering, refused, until } from "../support/recovering.ts"
 import { endOf, following, subscribes, tags, updated } from "../support/watching.ts"
 
-describe.each(all)("a watch over %s whose connection is lost", (version) => {
+describe.each(all)("A watch over %s whose connection is lost", (version) => {
   const subscribe = version === Modern.version ? "subscriptions/listen" : "resources/subscribe"
   const watching = (plan: Plan = {}, options?: McpClient.Options) =>
     recovering({ version, script: () => ({ answers: subscribes }), ...plan }, options)
   const tell = (server: Opened, uri = "a:b") => server.peer.notify(updated, { uri })
 
   it.effect(
-    "opens another, subscribes again, and says that what was missed is to be read",
+    "A watch opens another connection, subscribes again, and says that what was missed is to be read",
     () =>
       Effect.gen(function* () {
         const { client, opened, server } = yield* watching()
@@ -38,7 +38,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
     verifies("subscriptions.stdio.reopened")
   )
 
-  it.effect("unsubscribes where it is subscribed, and then needs no connection any more", () =>
+  it.effect("A watch unsubscribes where it is subscribed, and then needs no connection any more", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* watching()
       const watch = yield* following(client.watchResource("a:b"))
@@ -57,7 +57,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("fails with Closed when none can be had, and may be tried again", () =>
+  it.effect("A watch fails with Closed when no connection can be opened, and may be tried again", () =>
     Effect.gen(function* () {
       const { client, server } = yield* watching(
         {
@@ -76,7 +76,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("fails with what the next server says when it refuses", () =>
+  it.effect("A watch fails with the next server's error when that server refuses", () =>
     Effect.gen(function* () {
       const no = () => Effect.fail(McpError.invalidParams("No"))
       const { client, server } = yield* watching({
@@ -89,7 +89,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("subscribes again when it is lost in the middle of subscribing", () =>
+  it.effect("A watch subscribes again when its connection is lost in the middle of subscribing", () =>
     Effect.gen(function* () {
       const { client, server } = yield* watching({
         script: (n) => ({ answers: n === 0 ? { [subscribe]: () => Effect.never } : subscribes })
@@ -103,7 +103,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("is not the end of a server that crashes as soon as it is watched, until it has done so often enough", () =>
+  it.effect("A watch survives a server that crashes at each subscription, up to the number of attempts", () =>
     Effect.gen(function* () {
       const { client, opened } = yield* watching({}, { reconnect: { attempts: 4 } })
       const watch = yield* following(client.watchResource("a:b"))
@@ -123,7 +123,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("is not given up as long as it is of use, however often it is lost", () =>
+  it.effect("A watch is not given up as long as it has updates or lasts, however often its connection is lost", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* watching({}, { reconnect: { attempts: 2 } })
       const watch = yield* following(client.watchResource("a:b"))
@@ -143,7 +143,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("has listeners of changed lists told once, and listened for", () =>
+  it.effect("A lost connection gives streams of changed lists a single event, and they are listened to again", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* watching()
       const tools = yield* following(client.toolChanges)
@@ -161,7 +161,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("keeps streams of changes waiting for the next connection while none can be opened", () =>
+  it.effect("A stream of changes waits for the next connection while none can be opened", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* watching(
         {

@@ -8,8 +8,8 @@ import * as Modern from "../support/modern.ts"
 import { broken, contents, empty, fork, hangingFirst, recovering, refused, tool, until } from "../support/recovering.ts"
 import type * as Scripted from "../support/scripted.ts"
 
-describe.each(all)("a request of %s whose connection is lost", (version) => {
-  it.effect("that may have run fails, and is never sent again", () =>
+describe.each(all)("A request of %s whose connection is lost", (version) => {
+  it.effect("A request that may have run fails, and is never sent again", () =>
     Effect.gen(function* () {
       let runs = 0
       const { client, server, tries } = yield* recovering({
@@ -55,7 +55,7 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
       (client) => client.complete({ ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } })
     ]
   ]
-  it.effect.each(reads)("for %s is sent again, as one of its own", ([method, answer, ask]) =>
+  it.effect.each(reads)("A request for %s is sent again by the client", ([method, answer, ask]) =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({ version, script: hangingFirst({ [method]: () => answer }) })
       const asked = yield* fork(ask(client))
@@ -67,7 +67,7 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("that may run twice is sent again, if the server's word is trusted", () =>
+  it.effect("A request that may run twice is sent again, if the server's annotations are trusted", () =>
     Effect.gen(function* () {
       const annotated = (annotations: object, name: string) => ({ name, inputSchema: { type: "object" }, annotations })
       const tools = [
@@ -97,7 +97,7 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("that is safe is sent again only so often", () =>
+  it.effect("A request that is safe is sent again only as often as the options allow", () =>
     Effect.gen(function* () {
       const { client, opened } = yield* recovering(
         { version, script: () => ({ answers: { "resources/read": () => Effect.never } }) },
@@ -118,7 +118,7 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("is not called unsent when the last server may have seen it", () =>
+  it.effect("A request is not called unsent when the last server may have seen it", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering(
         {
@@ -136,7 +136,7 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
   )
 })
 
-it.effect("what a server of 2026-07-28 allowed to be kept is forgotten with its connection", () =>
+it.effect("An answer of 2026-07-28 that may be kept is forgotten with its connection", () =>
   Effect.gen(function* () {
     const { client, server } = yield* recovering({
       version: Modern.version,

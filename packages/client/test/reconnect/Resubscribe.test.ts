@@ -8,7 +8,7 @@ import * as Modern from "../support/modern.ts"
 import { recovering } from "../support/recovering.ts"
 import { endOf, following, subscribes, tags, updated } from "../support/watching.ts"
 
-describe("a watch over 2026-07-28 that the server ends", () => {
+describe("A watch over 2026-07-28 that the server ends", () => {
   const listening = Effect.fnUntraced(function* (reconnect?: McpClient.Options["reconnect"]) {
     const subscriptions = yield* Modern.subscriptions(true)
     const answers = { "subscriptions/listen": subscriptions.answer }
@@ -24,7 +24,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
     ["by both, the answer first", ({ end, id }, cancel) => (end(), cancel(id))],
     ["by both, the cancellation first", ({ end, id }, cancel) => (cancel(id), end())]
   ]
-  it.effect.each(ends)("%s is asked for again on the same connection", ([, end]) =>
+  it.effect.each(ends)("A watch that the server ends %s is asked for again on the same connection", ([, end]) =>
     Effect.gen(function* () {
       const { client, next, opened, server } = yield* listening()
       const [one, two] = [yield* following(client.watchResource("a:b")), yield* following(client.watchResource("a:b"))]
@@ -46,7 +46,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
     })
   )
 
-  it.effect("at once, every time, is asked for ever more slowly, and given up in the end", () =>
+  it.effect("A watch that the server always ends at once is asked for ever more slowly, and given up in the end", () =>
     Effect.gen(function* () {
       const { client, next, opened } = yield* listening({ attempts: 5, delay: "1 second", maxDelay: "3 seconds" })
       const watch = yield* following(client.watchResource("a:b"))
@@ -70,7 +70,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
     })
   )
 
-  it.effect("is left in peace while the watcher waits to come back", () =>
+  it.effect("A watch that is left while it waits to subscribe again sends nothing", () =>
     Effect.gen(function* () {
       const { client, next, opened, server } = yield* listening()
       const watch = yield* following(client.watchResource("a:b"))
@@ -84,7 +84,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
     })
   )
 
-  it.effect("subscribes to changes of lists again, once for all streams of changes", () =>
+  it.effect("A client subscribes to changes of lists again, once for all streams of changes", () =>
     Effect.gen(function* () {
       const { client, next, opened } = yield* listening()
       const tools = yield* following(client.toolChanges)
@@ -101,7 +101,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
     })
   )
 
-  it.effect("again and again has changes of lists end", () =>
+  it.effect("A subscription that the server ends again and again ends the streams of changes", () =>
     Effect.gen(function* () {
       const { client, next } = yield* listening({ attempts: 2 })
       const tools = yield* following(client.toolChanges)
@@ -115,7 +115,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
   )
 })
 
-it.effect("a client that closes while it watches ends the watch, and does not come back for it", () =>
+it.effect("A client that closes while it watches ends the watch, and does not subscribe again", () =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     const { client, tries } = yield* recovering({ script: () => ({ answers: subscribes }) }).pipe(Scope.provide(scope))
@@ -129,7 +129,7 @@ it.effect("a client that closes while it watches ends the watch, and does not co
   })
 )
 
-it.effect("a client with one wire asks again for what the server ends, and for nothing once the wire is gone", () =>
+it.effect("A client with a single wire subscribes again when the server ends the watch, unless the wire is gone", () =>
   Effect.gen(function* () {
     const subscriptions = yield* Modern.subscriptions(true)
     const server = yield* Modern.make({ answers: { "subscriptions/listen": subscriptions.answer } })

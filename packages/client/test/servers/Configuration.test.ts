@@ -11,7 +11,7 @@ const messageOf = (value: unknown, variables = {}) => {
 }
 
 describe("A configuration of servers", () => {
-  it("is refused where it has no servers, or one that cannot be used, with its name", () => {
+  it("A configuration is refused where it has no servers, or an invalid server, with its name", () => {
     assert.include(messageOf([]), "expected an object with one of mcpServers")
     assert.include(messageOf({ mcpServers: [] }), "There are no servers")
     assert.include(
@@ -22,13 +22,13 @@ describe("A configuration of servers", () => {
     assert.include(messageOf({ mcpServers: { bad: { url: "${HOST}/mcp" } } }), "no variable HOST")
   })
 
-  it("names its servers in the order of the file, without those that are disabled", () => {
+  it("A configuration names its servers in the order of the file, without those that are disabled", () => {
     const servers = { b: { command: "b" }, off: { command: "x", disabled: true }, a: { url: "http://a/mcp" } }
     const table = Result.getOrThrow(McpClients.table({ mcpServers: servers }))
     assert.deepStrictEqual(Object.keys(table), ["b", "a"])
   })
 
-  it("has other servers in their places where the program gives them", () => {
+  it("A configuration has other servers in place of those that the program replaces", () => {
     const own = McpClients.stdio({ command: "own" })
     const table = Result.getOrThrow(
       McpClients.table(
@@ -40,7 +40,7 @@ describe("A configuration of servers", () => {
     assert.notStrictEqual(table["b"], own)
   })
 
-  it.effect("that is no JSON is refused with the name of the file, and read by another parser", () =>
+  it.effect("A configuration that is no JSON is refused with the name of the file, and read by another parser", () =>
     Effect.gen(function* () {
       const text = `// comment\n{ "mcpServers": {} }`
       const files = FileSystem.layerNoop({ readFileString: () => Effect.succeed(text) })

@@ -33,7 +33,7 @@ const pair = (revision: Revision.Revision, options?: McpClients.Options) =>
   })
 
 describe.each(Revision.all)("Clients of several servers, $version", (revision) => {
-  it.effect("have one list of tools and of prompts, by names with prefixes", () =>
+  it.effect("Several servers have a common list of tools and of prompts, by names with prefixes", () =>
     Effect.gen(function* () {
       const { clients } = yield* pair(revision)
       assert.deepStrictEqual(yield* namesOf(clients), ["rome_say", "oslo_say"])
@@ -53,7 +53,7 @@ describe.each(Revision.all)("Clients of several servers, $version", (revision) =
     })
   )
 
-  it.effect("give the typed calls of one server, and its resources under their own URIs", () =>
+  it.effect("Each of several servers has its typed calls, and its resources under their own URIs", () =>
     Effect.gen(function* () {
       const { clients } = yield* pair(revision)
       assert.deepStrictEqual(yield* clients.of("rome").callTool(Say, { words: "hi" }), { said: "Rome: hi" })
@@ -69,7 +69,7 @@ describe.each(Revision.all)("Clients of several servers, $version", (revision) =
     })
   )
 
-  it.effect("leave out a server that is down, and have it again once it is back", () =>
+  it.effect("A list leaves out a server that is down, and includes the server again after its return", () =>
     Effect.gen(function* () {
       const { clients, oslo } = yield* pair(revision)
       const [changed, states] = [new Array<string>(), new Array<string>()]
@@ -104,7 +104,7 @@ describe.each(Revision.all)("Clients of several servers, $version", (revision) =
     })
   )
 
-  it.effect("tell of a list that changes at a server, also after the server was away", () =>
+  it.effect("A list that changes at a server is announced, also after the server was away", () =>
     Effect.gen(function* () {
       let add: Effect.Effect<void> = Effect.void
       const features = Layer.effectDiscard(
@@ -129,7 +129,7 @@ describe.each(Revision.all)("Clients of several servers, $version", (revision) =
     })
   )
 
-  it.effect("begin without a server that is not there yet, and find it later", () =>
+  it.effect("A server that does not run at first is left out of lists, and found later", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("late"))
       yield* server.stop()
@@ -158,7 +158,7 @@ describe("Names of several servers", () => {
       )
     })
 
-  it.effect("are refused where two are equal, in the list and in a call", () =>
+  it.effect("Two equal names of several servers are refused, in the list and in a call", () =>
     Effect.gen(function* () {
       const clients = yield* named("refuse")
       const error = yield* Effect.flip(clients.listTools)
@@ -168,7 +168,7 @@ describe("Names of several servers", () => {
     })
   )
 
-  it.effect("are those of a function; of two equal ones the earlier server has it", () =>
+  it.effect("A name of several servers is made by a function, and the earlier server has it where two are equal", () =>
     Effect.gen(function* () {
       const clients = yield* named((name) => name.toUpperCase())
       assert.deepStrictEqual(yield* namesOf(clients), ["BOTH", "ONE", "TWO"])
@@ -177,7 +177,7 @@ describe("Names of several servers", () => {
     })
   )
 
-  it.effect("with prefixes lead to the server that they name, whatever another one lists", () =>
+  it.effect("A name with a prefix leads to the server that it names, whatever another server lists", () =>
     Effect.gen(function* () {
       const [hostile, bank] = [yield* mortal(tool("bank_pay", "stolen")), yield* mortal(tool("pay", "paid"))]
       const latest = Revision.latestStateful
@@ -196,7 +196,7 @@ describe("Names of several servers", () => {
     })
   )
 
-  it.effect("that no server has are looked for once in a second", () =>
+  it.effect("A name that no server has is looked for once in a second", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("known"))
       let lists = 0
@@ -224,7 +224,7 @@ describe("Names of several servers", () => {
     })
   )
 
-  it.effect("that the table has not are servers that are not there", () =>
+  it.effect("A server that is not in the table is unavailable", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("x"))
       const table = { one: member(server, Revision.latestStateful), two: member(server, Revision.latestStateful) }
@@ -236,8 +236,8 @@ describe("Names of several servers", () => {
   )
 })
 
-describe("A server of several", () => {
-  it.effect("is down once its connection has ended, without any request", () =>
+describe("A server among several", () => {
+  it.effect("A server is down once its connection has ended, without any request", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("x"))
       const clients = yield* McpClients.make({ a: member(server, Revision.latestStateful) })
@@ -252,7 +252,7 @@ describe("A server of several", () => {
     })
   )
 
-  it.effect("whose credentials are refused is tried again only when the program says so", () =>
+  it.effect("A server that refuses credentials is tried again only when the program says so", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("secret"))
       yield* server.stop(new TransportError({ reason: "Status", status: 401, message: "No credentials" }))
@@ -268,7 +268,7 @@ describe("A server of several", () => {
     })
   )
 
-  it.effect("is tried again with longer and longer waits, at most half a minute apart", () =>
+  it.effect("A server that is down is tried again with growing waits, at most half a minute apart", () =>
     Effect.gen(function* () {
       const server = yield* mortal(tool("x"))
       yield* server.stop()
@@ -289,7 +289,7 @@ describe("A server of several", () => {
     })
   )
 
-  it.effect("is left out of lists after the patience of the program, where it does not answer", () =>
+  it.effect("A server that does not answer is left out of lists after the patience of the program", () =>
     Effect.gen(function* () {
       const silent = McpClients.server({ connector: Effect.never })
       const clients = yield* McpClients.make(

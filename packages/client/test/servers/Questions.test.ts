@@ -53,7 +53,7 @@ describe.each(Revision.all)("Questions of several servers, $version", (revision)
     return yield* McpClients.make({ a: member(a, revision, user("own")), b: member(b, revision) })
   }).pipe(Effect.provide(user("shared")))
 
-  it.effect("reach the roots and the model of their server, else those of the program", () =>
+  it.effect("A question reaches the roots and the model of its server, else those of the program", () =>
     Effect.gen(function* () {
       const { callToolByName } = yield* clients
       assert.strictEqual(textOf(yield* callToolByName("a_look")), "file:///own/a")
@@ -64,7 +64,7 @@ describe.each(Revision.all)("Questions of several servers, $version", (revision)
   )
 
   it.effect(
-    "reach the user with the name that the server has in the table, while both ask",
+    "A question reaches the user with the server's name in the table, while both servers ask",
     () =>
       Effect.gen(function* () {
         const { callToolByName } = yield* clients
@@ -76,7 +76,7 @@ describe.each(Revision.all)("Questions of several servers, $version", (revision)
     needs(revision.rules.elicitation.form, "the revision has no elicitation")
   )
 
-  it.effect("and calls are allowed by a consent that sees the name", () =>
+  it.effect("A question or call is allowed by a consent that sees the server's name", () =>
     Effect.gen(function* () {
       const [a, b] = [yield* mortal(asking), yield* mortal(asking)]
       const seen: Array<string | undefined> = []
@@ -95,7 +95,7 @@ describe.each(Revision.all)("Questions of several servers, $version", (revision)
     })
   )
 
-  it.effect("cross a server that mounts all of them, to its own caller", () =>
+  it.effect("A question crosses a server that mounts several servers, to its own caller", () =>
     Effect.gen(function* () {
       const features = Layer.effectDiscard(Effect.flatMap(clients, ({ mount }) => mount))
       const caller = yield* Effect.provide(McpTest.connect(features, revision), user("caller"), { local: true })

@@ -11,7 +11,7 @@ import { ended, serving, state, sum } from "../support/tasks.ts"
 
 const working = ["working"] as const
 
-describe("a task of 2026-07-28 that is announced", () => {
+describe("A task of 2026-07-28 that is announced", () => {
   const version = Modern.version
   const subscribed = Effect.fnUntraced(function* (options: Partial<Parameters<typeof serving>[0]> = {}) {
     const { answer, next } = yield* Modern.subscriptions(true)
@@ -25,7 +25,7 @@ describe("a task of 2026-07-28 that is announced", () => {
     return { ...all, call, subscription: yield* next }
   })
 
-  it.effect("ends without a read, and its subscription with it", () =>
+  it.effect("An announced task ends without a read, and its subscription ends with it", () =>
     Effect.gen(function* () {
       const { call, seen, server, subscription } = yield* subscribed()
       assert.deepStrictEqual(subscription.filter, { taskIds: ["t1"] })
@@ -42,7 +42,7 @@ describe("a task of 2026-07-28 that is announced", () => {
     })
   )
 
-  it.effect("is read once more after the interval, then once a minute", () =>
+  it.effect("An announced task is read once more after the interval, then once a minute", () =>
     Effect.gen(function* () {
       const { seen } = yield* subscribed()
       const reads = Effect.fnUntraced(function* (millis: number) {
@@ -55,7 +55,7 @@ describe("a task of 2026-07-28 that is announced", () => {
     })
   )
 
-  it.effect("has one of at most four subscriptions of its client", () =>
+  it.effect("A task has one of at most four subscriptions of its client", () =>
     Effect.gen(function* () {
       const { answer, opened } = yield* Modern.subscriptions(true)
       const { client, server } = yield* serving({
@@ -74,7 +74,7 @@ describe("a task of 2026-07-28 that is announced", () => {
     })
   )
 
-  it.effect("is read as the interval says where the subscription is not granted, or refused", () =>
+  it.effect("A task is read at its interval where the subscription is not granted, or refused", () =>
     Effect.gen(function* () {
       const { client, seen } = yield* serving({ version, states: [working, working, ["completed", { result: sum }]] })
       yield* ended(yield* fork(client.callToolByName("add")))
@@ -89,11 +89,11 @@ describe("a task of 2026-07-28 that is announced", () => {
   )
 })
 
-describe("a task of 2025-11-25 that is announced", () => {
+describe("A task of 2025-11-25 that is announced", () => {
   const version = "2025-11-25"
 
   it.effect(
-    "is read all the same, and ends when the end is announced",
+    "A task of a session is read although it is announced, and ends when its end is announced",
     () =>
       Effect.gen(function* () {
         const { client, seen, server } = yield* serving({ version, states: [working] })

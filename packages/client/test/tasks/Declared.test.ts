@@ -14,11 +14,11 @@ import { created, ended, generations, id, serving, sum } from "../support/tasks.
 const paramsOf = (server: Scripted.Scripted) => server.requests("tools/call").map(({ params }) => params?.["task"])
 const plain = { "tools/call": () => Effect.succeed(sum) }
 
-describe("a call to a server of 2025-11-25", () => {
+describe("A call to a server of 2025-11-25", () => {
   const version = "2025-11-25"
 
   it.effect(
-    "asks for a task where the tool runs only as one, which its list says or its value",
+    "A call asks for a task where the tool's list or value says that it runs only as a task",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* serving({ version })
@@ -36,7 +36,7 @@ describe("a call to a server of 2025-11-25", () => {
   )
 
   it.effect(
-    "asks for none where the tool leaves it open, forbids it or says nothing",
+    "A call asks for no task where the tool leaves that open, forbids it or says nothing",
     () =>
       Effect.gen(function* () {
         for (const support of ["optional", "forbidden", null] as const) {
@@ -49,7 +49,7 @@ describe("a call to a server of 2025-11-25", () => {
   )
 
   it.effect(
-    "asks for none where the server did not declare calls as tasks, nor where the client wants none",
+    "A call asks for no task where the server did not declare calls as tasks, or the client wants none",
     () =>
       Effect.gen(function* () {
         for (const capabilities of [
@@ -73,7 +73,7 @@ describe("a call to a server of 2025-11-25", () => {
     )
   )
 
-  it.effect("takes the result of a server that made no task, and refuses a task that was not asked for", () =>
+  it.effect("A call takes the result of a server that made no task, and refuses an unrequested task", () =>
     Effect.gen(function* () {
       const inline = yield* serving({ version, answers: plain })
       assert.deepStrictEqual((yield* inline.client.callToolByName("add")).structuredContent, { sum: 3 })
@@ -88,11 +88,11 @@ describe("a call to a server of 2025-11-25", () => {
   )
 })
 
-describe("a client of 2026-07-28", () => {
+describe("A client of 2026-07-28", () => {
   const version = Modern.version
 
   it.effect(
-    "declares the extension in each request, and takes either answer",
+    "A client declares the tasks extension in each request, and takes either answer",
     () =>
       Effect.gen(function* () {
         let calls = 0
@@ -113,7 +113,7 @@ describe("a client of 2026-07-28", () => {
   )
 
   it.effect(
-    "refuses a task as the answer to any other request, of a server that did not declare it, and where it wants none",
+    "A client refuses a task as answer to another request, without the server's declaration, and with tasks off",
     () =>
       Effect.gen(function* () {
         const task = () => created(version)
@@ -137,7 +137,7 @@ describe("a client of 2026-07-28", () => {
     verifies("tasks-extension.declared.unsupported-request")
   )
 
-  it.effect("leaves tasks to a program that declares them by itself", () =>
+  it.effect("A client leaves tasks to a program that declares them by itself", () =>
     Effect.gen(function* () {
       const { client } = yield* serving({ version }, { extensions: { [id]: {} } })
       assert.deepStrictEqual(yield* client.raw.request("tools/call", { name: "add" }), created(version, {}, 500))
@@ -146,8 +146,8 @@ describe("a client of 2026-07-28", () => {
   )
 })
 
-describe.each(generations)("the program's own request in %s", (version) => {
-  it.effect("is answered by what the server sent", () =>
+describe.each(generations)("The program's own request in %s", (version) => {
+  it.effect("A bare request gets the created task as its answer", () =>
     Effect.gen(function* () {
       const { client } = yield* serving({ version })
       assert.deepStrictEqual(yield* client.raw.request("tools/call", { name: "add" }), created(version, {}, 500))

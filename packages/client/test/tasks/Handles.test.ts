@@ -14,11 +14,11 @@ import { answer, created, ended, generations, serving, state, sum } from "../sup
 
 const Add = Tool.make("add", { description: "Adds", input: { a: Schema.Int }, output: { sum: Schema.Int } })
 
-describe.each(generations)("a call in the background in %s", (version) => {
+describe.each(generations)("A call in the background in %s", (version) => {
   const working = ["working", { statusMessage: "half" }] as const
   const completed = ["completed", { result: sum }] as const
 
-  it.effect("has an id, states and a result", () =>
+  it.effect("A call in the background has an id, states and a result", () =>
     Effect.gen(function* () {
       const { client } = yield* serving({ version, support: "optional", states: [["working"], working, completed] })
       const call = yield* client.start(Add, { a: 1 })
@@ -49,7 +49,7 @@ describe.each(generations)("a call in the background in %s", (version) => {
   )
 
   it.effect(
-    "is logged when it becomes a task, and when that has ended",
+    "A call in the background is logged when it becomes a task, and when the task has ended",
     () => {
       const said: Array<string> = []
       const logger = Logger.make(({ message }) => void said.push(String(message)))
@@ -67,7 +67,7 @@ describe.each(generations)("a call in the background in %s", (version) => {
     version === "2025-11-25" ? verifies("tasks.audit.requestor", "tasks.audit.ids-tracked") : {}
   )
 
-  it.effect("has a result and no id where the server made no task, and fails at once where the call is refused", () =>
+  it.effect("A background call without a task has a result and no id, and fails at once where it is refused", () =>
     Effect.gen(function* () {
       const inline = yield* serving({ version, answers: { "tools/call": () => answer(version, sum) } })
       const call = yield* inline.client.start(Add, { a: 1 })
@@ -82,7 +82,7 @@ describe.each(generations)("a call in the background in %s", (version) => {
   )
 
   it.effect(
-    "is cancelled by a request, and by nothing else that its caller does",
+    "A background call is cancelled by a request, and by nothing else that its caller does",
     () =>
       Effect.gen(function* () {
         let status = "working"
@@ -112,22 +112,24 @@ describe.each(generations)("a call in the background in %s", (version) => {
     version === "2025-11-25" ? verifies("tasks.cancel.not-retained") : {}
   )
 
-  it.effect("that is not followed is left to the server: no question is answered, and no state is read", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* serving({ version, states: [["input_required"]] })
-      const call = yield* client.start(Add, { a: 1 }, { follow: false })
-      assert.strictEqual(call.id, "t1")
-      assert.instanceOf(yield* Effect.flip(call.result), Closed)
-      yield* TestClock.adjust("1 minute")
-      yield* quiesce
-      assert.deepStrictEqual(
-        Modern.methods(server).filter((method) => method.startsWith("tasks/") || method.startsWith("subscriptions/")),
-        []
-      )
-    })
+  it.effect(
+    "A background call that is not followed is left to the server: no question is answered, no state is read",
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* serving({ version, states: [["input_required"]] })
+        const call = yield* client.start(Add, { a: 1 }, { follow: false })
+        assert.strictEqual(call.id, "t1")
+        assert.instanceOf(yield* Effect.flip(call.result), Closed)
+        yield* TestClock.adjust("1 minute")
+        yield* quiesce
+        assert.deepStrictEqual(
+          Modern.methods(server).filter((method) => method.startsWith("tasks/") || method.startsWith("subscriptions/")),
+          []
+        )
+      })
   )
 
-  it.effect("is left to the server when it is detached, and when its client ends", () =>
+  it.effect("A background call is left to the server when it is detached, and when its client ends", () =>
     Effect.gen(function* () {
       const { client, server } = yield* serving({ version, states: [working] })
       const call = yield* client.start(Add, { a: 1 })
@@ -148,7 +150,7 @@ describe.each(generations)("a call in the background in %s", (version) => {
   )
 
   it.effect(
-    "that is interrupted before the server has answered is cancelled as a request, or as its task",
+    "A background call that is interrupted before the server's answer is cancelled as a request, or as its task",
     () =>
       Effect.gen(function* () {
         const open = yield* Deferred.make<void>()
@@ -175,7 +177,7 @@ describe.each(generations)("a call in the background in %s", (version) => {
     version === "2025-11-25" ? verifies("tasks.cancel.not-by-notification") : {}
   )
 
-  it.effect("that is cancelled, and whose task comes after all, cancels the task", () =>
+  it.effect("A cancelled call whose task is created after all cancels the task", () =>
     Effect.gen(function* () {
       if (version !== Modern.version) return
       const { client, server } = yield* serving({ version, answers: { "tools/call": () => Effect.never } })
@@ -205,7 +207,7 @@ describe.each(generations)("a call in the background in %s", (version) => {
     })
   )
 
-  it.effect("that is interrupted in the step that sends it does not go on without a handle", () =>
+  it.effect("A background call that is interrupted in the step that sends it is cancelled", () =>
     Effect.gen(function* () {
       const { client, server } = yield* serving({ version, support: "optional", states: [working] })
       const starting: Fiber.Fiber<unknown, unknown> = yield* Effect.forkChild(
@@ -224,7 +226,7 @@ describe.each(generations)("a call in the background in %s", (version) => {
     })
   )
 
-  it.effect("is found again by its id, also by another client", () =>
+  it.effect("A background call is found again by its id, also by another client", () =>
     Effect.gen(function* () {
       const { client, server } = yield* serving({ version, states: [working, completed] })
       const found = yield* client.task(Add, "t1")
@@ -244,7 +246,7 @@ describe.each(generations)("a call in the background in %s", (version) => {
     })
   )
 
-  it.effect("answers questions though no caller waits for its result", () => {
+  it.effect("A background call answers questions though no caller waits for its result", () => {
     const asked: Array<string> = []
     const user = Elicitation.layer({
       form: ({ message }) => Effect.sync(() => (asked.push(message), { action: "accept" as const, content: {} }))
@@ -270,10 +272,10 @@ describe.each(generations)("a call in the background in %s", (version) => {
   })
 })
 
-describe("a call in the background in 2025-11-25", () => {
+describe("A call in the background in 2025-11-25", () => {
   const version = "2025-11-25"
 
-  it.effect("asks for a task that is kept so long where the tool allows one, and for none where it forbids it", () =>
+  it.effect("A background call asks for a task with a time to live where the tool allows tasks", () =>
     Effect.gen(function* () {
       for (const [support, task] of [
         ["optional", { ttl: 60_000 }],
@@ -295,7 +297,7 @@ describe("a call in the background in 2025-11-25", () => {
   )
 
   it.effect(
-    "is in the list of tasks, whose cursors are opaque",
+    "A background call is in the list of tasks, whose cursors are opaque",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* serving({
@@ -319,7 +321,7 @@ describe("a call in the background in 2025-11-25", () => {
     verifies("tasks.list.cursor-opaque")
   )
 
-  it.effect("is not cancelled where the server did not declare that", () =>
+  it.effect("A background call is not cancelled where the server did not declare cancellation", () =>
     Effect.gen(function* () {
       const capabilities = { tools: {}, tasks: { requests: { tools: { call: {} } } } }
       const { client, server } = yield* serving({ version, capabilities, states: [["working"]] })
@@ -334,8 +336,8 @@ describe("a call in the background in 2025-11-25", () => {
   )
 })
 
-describe.each(until("2025-06-18"))("a client of %s", (version) => {
-  it.effect("has no tasks: a call in the background is answered as any", () =>
+describe.each(until("2025-06-18"))("A client of %s", (version) => {
+  it.effect("A client without tasks answers a background call as any call", () =>
     Effect.gen(function* () {
       const { client } = yield* connected({ version, answers: { "tools/call": () => sum } }, { revisions: [version] })
       const call = yield* client.startByName("add")

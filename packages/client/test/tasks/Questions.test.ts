@@ -34,11 +34,11 @@ const updates = (server: Scripted.Scripted) =>
   server.requests("tasks/update").map(({ params }) => params?.["inputResponses"] as JsonObject)
 const accepted = { action: "accept", content: {} }
 
-describe("a task of 2026-07-28 that asks", () => {
+describe("A task of 2026-07-28 that asks", () => {
   const version = Modern.version
 
   it.effect(
-    "gets each answer once, in an update of its own, and is followed to its end",
+    "A task that asks gets each answer once, in an update of its own, and is followed to its end",
     () => {
       const asked: Array<string> = []
       return Effect.gen(function* () {
@@ -60,7 +60,7 @@ describe("a task of 2026-07-28 that asks", () => {
     )
   )
 
-  it.effect("asks sixteen questions at once, and none that it does not ask any more", () => {
+  it.effect("A task has sixteen questions answered at once, and none that it does not ask any more", () => {
     const asked: Array<string> = []
     const one = Deferred.makeUnsafe<void>()
     const names = Array.from({ length: 40 }, (_, n) => `q${n}`)
@@ -81,7 +81,7 @@ describe("a task of 2026-07-28 that asks", () => {
     }).pipe(user(asked, Deferred.await(one)))
   })
 
-  it.effect("gets an answer to a question that an older state, which came late, does not ask", () => {
+  it.effect("A task gets an answer to a question that an older state, which arrived late, does not ask", () => {
     const asked: Array<string> = []
     const one = Deferred.makeUnsafe<void>()
     const names = Array.from({ length: 20 }, (_, n) => `q${n}`)
@@ -104,7 +104,7 @@ describe("a task of 2026-07-28 that asks", () => {
     }).pipe(user(asked, Deferred.await(one)))
   })
 
-  it.effect("is read on while its user thinks, and the question ends with it", () => {
+  it.effect("A task is read on while its user thinks, and the question ends with the task", () => {
     const asked: Array<string> = []
     return Effect.gen(function* () {
       const { client, seen, server } = yield* serving({ version, states: [asks("a"), asks("a"), asks("a"), completed] })
@@ -117,7 +117,7 @@ describe("a task of 2026-07-28 that asks", () => {
   })
 
   it.effect(
-    "may ask only what the client declared, and the call fails with what the user's side says",
+    "A task may ask only what the client declared, and its call fails with the refusal of the user's side",
     () =>
       Effect.gen(function* () {
         const undeclared = yield* serving({ version, states: [asks("a")] })
@@ -133,7 +133,7 @@ describe("a task of 2026-07-28 that asks", () => {
     verifies("tasks-extension.update.same-trust")
   )
 
-  it.effect("gets an answer again whose update timed out", () =>
+  it.effect("A task gets an answer again whose update timed out", () =>
     Effect.gen(function* () {
       let updates = 0
       const { client } = yield* serving({
@@ -152,7 +152,7 @@ describe("a task of 2026-07-28 that asks", () => {
     }).pipe(user([]))
   )
 
-  it.effect("is cancelled after a thousand questions", () => {
+  it.effect("A task is cancelled after a thousand questions", () => {
     const asked: Array<string> = []
     return Effect.gen(function* () {
       const many = (from: number) => asks(...Array.from({ length: 400 }, (_, i) => `${from + i}`))
@@ -165,12 +165,12 @@ describe("a task of 2026-07-28 that asks", () => {
   })
 })
 
-describe("a task of 2025-11-25 that asks", () => {
+describe("A task of 2025-11-25 that asks", () => {
   const version = "2025-11-25"
   const related = { _meta: { "io.modelcontextprotocol/related-task": { taskId: "t1" } } }
 
   it.effect(
-    "is asked for its result, on whose stream it asks; the answer names the task",
+    "A task of a session is asked for its result, on whose stream it asks; the answer names the task",
     () => {
       const asked: Array<string> = []
       return Effect.gen(function* () {
@@ -202,7 +202,7 @@ describe("a task of 2025-11-25 that asks", () => {
   )
 
   it.effect(
-    "is answered on whatever stream it asks, while it is read on",
+    "A task's question is answered on whatever stream it arrives, while the task is read on",
     () => {
       const asked: Array<string> = []
       return Effect.gen(function* () {
@@ -225,7 +225,7 @@ describe("a task of 2025-11-25 that asks", () => {
     verifies("tasks.http.any-stream")
   )
 
-  it.effect("whose result never comes fails by the timeout of its call once it has ended, asked or not", () => {
+  it.effect("A task whose result never arrives fails by the timeout of its call once it has ended", () => {
     const asked: Array<string> = []
     return Effect.gen(function* () {
       for (const states of [[["completed"]], [["input_required"], ["completed"]]] as const) {

@@ -78,9 +78,9 @@ it.effect("A question that is cancelled while its task is made leaves no task th
   })
 )
 
-describe("a client with a receiver of tasks in 2025-11-25", () => {
+describe("A client with a receiver of tasks in 2025-11-25", () => {
   it.effect(
-    "declares the questions that it has as tasks",
+    "A client declares the questions that it has as tasks",
     () =>
       Effect.gen(function* () {
         const { server } = yield* receiving()
@@ -100,7 +100,7 @@ describe("a client with a receiver of tasks in 2025-11-25", () => {
   )
 
   it.effect(
-    "answers a question at once by a task, which can be read, ends with the answer and is fetched then",
+    "A client answers a question at once by a task, which is read, ends with the answer and is fetched then",
     () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(Date.UTC(2026, 0, 1))
@@ -156,7 +156,7 @@ describe("a client with a receiver of tasks in 2025-11-25", () => {
   )
 
   it.effect(
-    "gives the error of a question that failed",
+    "A task of a failed question gives the error of the question",
     () =>
       Effect.gen(function* () {
         const { answer, codeOf, idOf, request } = yield* receiving()
@@ -171,7 +171,7 @@ describe("a client with a receiver of tasks in 2025-11-25", () => {
   )
 
   it.effect(
-    "cancels a task before it says so, stops the question, and the task stays cancelled",
+    "A client cancels a task before it confirms, stops the question, and the task stays cancelled",
     () =>
       Effect.gen(function* () {
         const { answer, codeOf, ended, idOf, request } = yield* receiving()
@@ -191,7 +191,7 @@ describe("a client with a receiver of tasks in 2025-11-25", () => {
   )
 
   it.effect(
-    "lists its tasks in pages, and refuses ids and cursors that it does not know",
+    "A client lists its tasks in pages, and refuses ids and cursors that it does not know",
     () =>
       Effect.gen(function* () {
         const { codeOf, created, request } = yield* receiving({ maxOpen: 200 })
@@ -227,7 +227,7 @@ describe("a client with a receiver of tasks in 2025-11-25", () => {
   )
 
   it.effect(
-    "keeps a task as long as it was asked to, within its limits, and stops the question then",
+    "A client keeps a task as long as requested, within its limits, and stops the question then",
     () =>
       Effect.gen(function* () {
         const { codeOf, created, ended, request } = yield* receiving({ maxTtl: "1 hour", ttl: "1 minute", maxOpen: 3 })
@@ -249,7 +249,7 @@ describe("a client with a receiver of tasks in 2025-11-25", () => {
   )
 
   it.effect(
-    "answers a question without the wish within the request, and one that it may not be asked by an error",
+    "A client answers a question without task params within the request, and an undeclared question by an error",
     () =>
       Effect.gen(function* () {
         const { answer, codeOf, request } = yield* receiving()
@@ -261,8 +261,8 @@ describe("a client with a receiver of tasks in 2025-11-25", () => {
   )
 })
 
-describe.each(all.filter((version) => version !== Modern.version))("a client of %s without a receiver", (version) => {
-  it.effect("ignores the wish for a task, and has no such methods", () =>
+describe.each(all.filter((version) => version !== Modern.version))("A client of %s without a receiver", (version) => {
+  it.effect("A client without a receiver ignores task params, and has no methods of tasks", () =>
     Effect.gen(function* () {
       const user = Elicitation.layer({ form: () => Effect.succeed(accepted) })
       const layer = version === "2025-11-25" ? user : Layer.merge(user, TaskReceiver.layerMemory())

@@ -42,7 +42,7 @@ const bodies: ReadonlyArray<{
 const versions = ["2026-07-28", ...sessions] as const
 
 describe.each(bodies.flatMap((body) => versions.map((version) => ({ ...body, version }))))(
-  "an answer that is too deep, by $body in $version,",
+  "An answer that is too deep, by $body in $version",
   ({ answer, version }) => {
     const open = Effect.fnUntraced(function* (maxMessageDepth?: number) {
       const server = yield* Raw.open
@@ -51,7 +51,7 @@ describe.each(bodies.flatMap((body) => versions.map((version) => ({ ...body, ver
       return { server, peer }
     })
 
-    it.effect("fails its request alone", () =>
+    it.effect("An answer that is too deep fails its request alone", () =>
       Effect.gen(function* () {
         const { peer, server } = yield* open()
         const slow = yield* ask(peer, "tools/list")
@@ -73,7 +73,7 @@ describe.each(bodies.flatMap((body) => versions.map((version) => ({ ...body, ver
       }).pipe(Effect.provide(FetchHttpClient.layer))
     )
 
-    it.effect("is measured by the client's own limit", () =>
+    it.effect("An answer's depth is measured by the client's own limit", () =>
       Effect.gen(function* () {
         const { peer, server } = yield* open(10)
         const asked = yield* ask(peer, "tools/call")
@@ -85,8 +85,8 @@ describe.each(bodies.flatMap((body) => versions.map((version) => ({ ...body, ver
   }
 )
 
-describe.each(sessions)("what a server says too deeply by itself in %s", (version) => {
-  it.effect("is dropped, and what follows is heard, on the stream of the session and on that of a request", () =>
+describe.each(sessions)("Messages of a server that are too deep in %s", (version) => {
+  it.effect("A message of the server that is too deep is dropped, and later messages of both streams are read", () =>
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -112,12 +112,12 @@ describe.each(sessions)("what a server says too deeply by itself in %s", (versio
   )
 })
 
-describe("over HTTP with SSE", () => {
+describe("The depth of an answer over HTTP with SSE", () => {
   it.live.each([
     [undefined, 256],
     [10, 10]
   ] as const)(
-    "a limit of %s allows %i levels of an answer, and what is deeper fails its request alone",
+    "A limit of %s allows %i levels of an answer, and a deeper answer fails its request alone",
     ([option, allowed]) =>
       Effect.gen(function* () {
         const server = yield* Sse.serving({

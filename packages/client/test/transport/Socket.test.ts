@@ -60,9 +60,9 @@ const endpoints: ReadonlyArray<readonly [string, () => net.ListenOptions]> = [
 const target = (address: net.AddressInfo | string | null): net.NetConnectOpts =>
   typeof address === "string" ? { path: address } : { host: "127.0.0.1", port: address?.port ?? 0 }
 
-describe.each(endpoints)("a server behind %s", (_, where) => {
+describe.each(endpoints)("A server behind %s", (_, where) => {
   it.live(
-    "is talked to, and let go in the end",
+    "A server behind a socket is connected to, and disconnected in the end",
     () =>
       Effect.gen(function* () {
         const server = yield* listening(where())
@@ -80,7 +80,7 @@ describe.each(endpoints)("a server behind %s", (_, where) => {
     verifies("transport.custom.preserves-protocol", "stdio.framing.reused")
   )
 
-  it.live("that hangs up fails what waits for it", () =>
+  it.live("A server that hangs up fails the requests that wait for it", () =>
     Effect.gen(function* () {
       const server = yield* listening(where())
       const socket = yield* NodeSocket.makeNet(target(server.address))
@@ -93,7 +93,7 @@ describe.each(endpoints)("a server behind %s", (_, where) => {
     })
   )
 
-  it.live("that is not there is a typed error", () =>
+  it.live("A server that does not listen is a typed error", () =>
     Effect.gen(function* () {
       const gone = yield* Effect.scoped(Effect.map(listening(where()), ({ address }) => address))
       const socket = yield* NodeSocket.makeNet(target(gone))

@@ -9,9 +9,9 @@ import { FetchHttpClient, HttpClient } from "effect/http"
 import { initializeResult } from "../support/scripted.ts"
 import { begin, echoing, event, peerOf, quiet, reasonOf, serving } from "../support/sse.ts"
 
-describe("messages", () => {
+describe("Messages", () => {
   it.live(
-    "are posted to where the server says, in order, with the user's headers",
+    "A message is posted to the URI that the server says, in order, with the user's headers",
     () =>
       Effect.gen(function* () {
         // Slow to accept the first ones: the others must not overtake.
@@ -38,7 +38,7 @@ describe("messages", () => {
     verifies("sse.post.to-endpoint")
   )
 
-  it.live("are posted relative to the stream, wherever that is", () =>
+  it.live("A message is posted relative to the stream, whatever the endpoint's form", () =>
     Effect.gen(function* () {
       for (const [endpoint, path] of [
         ["messages?s=1", "/v1/messages?s=1"],
@@ -62,7 +62,7 @@ describe("messages", () => {
   )
 
   it.live(
-    "arrive as events named so, however the stream is cut and whatever else is on it",
+    "A message arrives as an event of that name, however the stream is cut and whatever else is on it",
     () =>
       Effect.gen(function* () {
         const noise = [
@@ -97,7 +97,7 @@ describe("messages", () => {
     verifies("sse.message-event")
   )
 
-  it.live("that ask are answered, also while the server has not accepted what they are about", () =>
+  it.live("A question on the stream is answered, also while the server has not accepted the request", () =>
     Effect.gen(function* () {
       // It accepts a message once it has handled it, as some do.
       let accept = () => {}
@@ -118,8 +118,8 @@ describe("messages", () => {
   )
 })
 
-describe("a message that is not accepted", () => {
-  it.live("fails its request with the status, and the conversation continues", () =>
+describe("A message that is not accepted", () => {
+  it.live("A message that is refused fails its request with the status, and the conversation continues", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: (post, say) => {
@@ -147,7 +147,7 @@ describe("a message that is not accepted", () => {
     })
   )
 
-  it.live("since the session is unknown ends the conversation, and may safely be sent again", () =>
+  it.live("A message to an unknown session ends the conversation, and may safely be sent again", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: ({ answer, message }) => answer(message.method === "lost" ? 404 : 202)
@@ -166,7 +166,7 @@ describe("a message that is not accepted", () => {
     })
   )
 
-  it.live("in time counts as unanswered", () =>
+  it.live("A message that is not accepted in time counts as unanswered", () =>
     Effect.gen(function* () {
       const server = yield* serving({ posted: (post, say) => post.message.method === "echo" && echoing(post, say) })
       const peer = yield* peerOf({ url: server.url, acceptTimeout: "1 millis", postTimeout: "20 millis" })
@@ -176,7 +176,7 @@ describe("a message that is not accepted", () => {
     })
   )
 
-  it.live("is no request's business if it is none", () =>
+  it.live("A notification that is not accepted fails no request", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: (post, say) => (post.message.id === undefined ? post.answer(500) : echoing(post, say))
@@ -188,8 +188,8 @@ describe("a message that is not accepted", () => {
   )
 })
 
-describe("the end of the scope", () => {
-  it.live("hangs up, once what was said last has been posted", () =>
+describe("The end of the scope over HTTP with SSE", () => {
+  it.live("The end of the scope hangs up, once the last messages have been posted", () =>
     Effect.gen(function* () {
       // Whether the stream stands while it is posted: a server forgets the session with it.
       let standing: ReadonlyArray<number> = []
@@ -214,7 +214,7 @@ describe("the end of the scope", () => {
     })
   )
 
-  it.live("does not wait for a server that accepts nothing", () =>
+  it.live("The end of the scope does not wait for a server that accepts nothing", () =>
     Effect.gen(function* () {
       const server = yield* serving({ posted: () => {} })
       const scope = yield* Scope.make()
@@ -230,8 +230,8 @@ describe("the end of the scope", () => {
   )
 })
 
-describe("a client over HTTP with SSE", () => {
-  it.live("shakes hands without asking for newer revisions first, and is closed with its layer", () =>
+describe("A client over HTTP with SSE", () => {
+  it.live("A client over HTTP with SSE shakes hands without a probe, and is closed with its layer", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: ({ answer, message }, say) => {
@@ -256,7 +256,7 @@ describe("a client over HTTP with SSE", () => {
   )
 })
 
-it.effect("a request whose HTTP client gives up by an interruption of its own fails over HTTP with SSE, too", () =>
+it.effect("A request whose HTTP client gives up by an interruption of its own fails over HTTP with SSE, too", () =>
   Effect.gen(function* () {
     const server = yield* serving({})
     const interrupting = Effect.map(HttpClient.HttpClient, (http) =>

@@ -5,8 +5,8 @@ import { TestClock } from "effect/testing"
 import type * as http from "node:http"
 import { type Script, begin, echoing, event, open, peerOf, reasonOf, serving } from "../support/sse.ts"
 
-describe("a server", () => {
-  it.live("that answers the stream's GET otherwise is a typed error with the status", () =>
+describe("A server of HTTP with SSE", () => {
+  it.live("A server that answers the stream's GET without a stream is a typed error with the status", () =>
     Effect.gen(function* () {
       const opening = (open: Script["open"] & object) =>
         Effect.scoped(
@@ -24,7 +24,7 @@ describe("a server", () => {
     })
   )
 
-  it.live("that is not there, or is none, is a typed error", () =>
+  it.live("A server that does not listen, or whose URL is invalid, is a typed error", () =>
     Effect.gen(function* () {
       const { url } = yield* Effect.scoped(serving({}))
       assert.deepStrictEqual(reasonOf(yield* Effect.flip(open({ url }))), ["Open", undefined])
@@ -32,7 +32,7 @@ describe("a server", () => {
     })
   )
 
-  it.live("that wants messages elsewhere is refused", () =>
+  it.live("A server that wants messages at another origin is refused", () =>
     Effect.gen(function* () {
       for (const endpoint of [
         "http://evil.example/messages",
@@ -49,7 +49,7 @@ describe("a server", () => {
     })
   )
 
-  it.live("that sends its client elsewhere is followed on its own origin, and nowhere else", () =>
+  it.live("A server that redirects its client is followed on its own origin, and nowhere else", () =>
     Effect.gen(function* () {
       const other = yield* serving({})
       const away = (response: http.ServerResponse, location: string) => response.writeHead(307, { location }).end()
@@ -75,33 +75,31 @@ describe("a server", () => {
     })
   )
 
-  it.effect(
-    "that names no URI for POSTs is waited for as long as the endpoint timeout, and the GET is closed then",
-    () =>
-      Effect.gen(function* () {
-        const head = (response: http.ServerResponse) =>
-          void response.writeHead(200, { "content-type": "text/event-stream" }).write(": hello\n\n")
-        // One that sends a stream without events, and one that sends nothing.
-        for (const answer of [head, () => {}]) {
-          const asked = yield* Deferred.make<void>()
-          const server = yield* serving({
-            open: (response) => {
-              answer(response)
-              Deferred.doneUnsafe(asked, Effect.void)
-            }
-          })
-          const opening = yield* Effect.forkChild(Effect.flip(open({ url: server.url })))
-          yield* Deferred.await(asked)
-          yield* TestClock.adjust("10 seconds")
-          assert.deepStrictEqual(reasonOf(yield* Fiber.join(opening)), ["Open", undefined])
-          yield* Queue.take(server.hungUp)
-        }
-        const leaving = yield* serving({ open: (response) => void (head(response), response.end()) })
-        assert.deepStrictEqual(reasonOf(yield* Effect.flip(open({ url: leaving.url }))), ["Open", undefined])
-      })
+  it.effect("A server without an endpoint event is waited for as long as the timeout, and the GET is closed then", () =>
+    Effect.gen(function* () {
+      const head = (response: http.ServerResponse) =>
+        void response.writeHead(200, { "content-type": "text/event-stream" }).write(": hello\n\n")
+      // One that sends a stream without events, and one that sends nothing.
+      for (const answer of [head, () => {}]) {
+        const asked = yield* Deferred.make<void>()
+        const server = yield* serving({
+          open: (response) => {
+            answer(response)
+            Deferred.doneUnsafe(asked, Effect.void)
+          }
+        })
+        const opening = yield* Effect.forkChild(Effect.flip(open({ url: server.url })))
+        yield* Deferred.await(asked)
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(reasonOf(yield* Fiber.join(opening)), ["Open", undefined])
+        yield* Queue.take(server.hungUp)
+      }
+      const leaving = yield* serving({ open: (response) => void (head(response), response.end()) })
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(open({ url: leaving.url }))), ["Open", undefined])
+    })
   )
 
-  it.live("that ends the stream ends the conversation; what waits for it fails at once", () =>
+  it.live("A server that ends the stream ends the conversation; waiting requests fail at once", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: ({ answer, message }) => {
@@ -117,7 +115,7 @@ describe("a server", () => {
     })
   )
 
-  it.live("whose stream breaks breaks the wire", () =>
+  it.live("A server whose stream breaks breaks the wire", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: ({ answer }) => {
@@ -131,7 +129,7 @@ describe("a server", () => {
     })
   )
 
-  it.live("that says too much at once breaks the wire, but not before what it said first is read", () =>
+  it.live("A server that sends too much at once breaks the wire, after its earlier messages are read", () =>
     Effect.gen(function* () {
       const large = { jsonrpc: "2.0", method: "notifications/large", params: { text: "x".repeat(2000) } }
       const small = { jsonrpc: "2.0", method: "notifications/small" }

@@ -12,7 +12,7 @@ const textOf = (result: { readonly content: ReadonlyArray<object> }): string => 
   return (first as { readonly text: string }).text
 }
 
-describe("a server as a child process", () => {
+describe("A server as a child process", () => {
   it.live.each([
     ["2024-11-05", []],
     ["2025-03-26", []],
@@ -20,7 +20,7 @@ describe("a server as a child process", () => {
     ["2025-11-25", []],
     ["2026-07-28", ["modern"]]
   ] as const)(
-    "of %s is talked to and gone afterwards",
+    "A child process of %s is connected to and gone afterwards",
     ([version, flags]) =>
       withProcesses(
         Effect.gen(function* () {
@@ -44,14 +44,14 @@ describe("a server as a child process", () => {
     verifies("stdio.client.supported", "stdio.stdin.only-messages")
   )
 
-  it.live("is a layer", () =>
+  it.live("A client over stdio is a layer", () =>
     Effect.gen(function* () {
       const client = yield* McpClient.McpClient
       assert.deepStrictEqual((yield* client.callToolByName("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
     }).pipe(Effect.provide(McpClient.layerStdio(server()).pipe(Layer.provide(NodeServices.layer))))
   )
 
-  it.live("may be any command", () =>
+  it.live("A child process may be any command", () =>
     withProcesses(
       Effect.gen(function* () {
         const command = ChildProcess.make(process.execPath, [fixture("server.ts")], { env: { MARK: "1" } })
@@ -62,7 +62,7 @@ describe("a server as a child process", () => {
   )
 
   it.live(
-    "inherits no secrets, but what it is given",
+    "A child process inherits no secrets, only the variables that it is given",
     () =>
       withProcesses(
         Effect.gen(function* () {
@@ -83,7 +83,7 @@ describe("a server as a child process", () => {
     verifies("authorization.stdio.environment")
   )
 
-  it.live("that cannot be started is a typed error", () =>
+  it.live("A command that cannot be started is a typed error", () =>
     withProcesses(
       Effect.gen(function* () {
         const error = yield* Effect.flip(Stdio.open({ command: "/no/such/program" }))
@@ -93,7 +93,7 @@ describe("a server as a child process", () => {
     )
   )
 
-  it.live("may write noise: it is reported, and nothing breaks", () =>
+  it.live("A child process may write noise: it is reported, and nothing breaks", () =>
     withProcesses(
       Effect.gen(function* () {
         const dropped: Array<string> = []
@@ -106,7 +106,7 @@ describe("a server as a child process", () => {
   )
 
   it.live(
-    "may write on stderr: it is kept, and no sign of an error",
+    "A child process may write on stderr: the text is kept, and no sign of an error",
     () =>
       withProcesses(
         Effect.gen(function* () {
@@ -125,8 +125,8 @@ describe("a server as a child process", () => {
   )
 })
 
-describe("a server that dies", () => {
-  it.live("fails all that waits for it at once, with its code and its last words", () =>
+describe("A server that dies", () => {
+  it.live("A server that dies fails all waiting requests at once, with its exit code and the end of its stderr", () =>
     withProcesses(
       Effect.gen(function* () {
         const { client } = yield* start(server())
@@ -146,7 +146,7 @@ describe("a server that dies", () => {
     )
   )
 
-  it.live("before it is initialized fails the connection", () =>
+  it.live("A server that dies before it is initialized fails the connection", () =>
     withProcesses(
       Effect.gen(function* () {
         const error = yield* Effect.flip(start({ command: process.execPath, args: ["-e", "process.exit(3)"] }))
@@ -156,7 +156,7 @@ describe("a server that dies", () => {
     )
   )
 
-  it.live("is noticed although a child of its own holds its stdout", () =>
+  it.live("The death of a server is noticed although a child of its own holds its stdout", () =>
     withProcesses(
       Effect.gen(function* () {
         const { client } = yield* start({ ...server(), killTimeout: "100 millis" })
@@ -166,7 +166,7 @@ describe("a server that dies", () => {
     )
   )
 
-  it.live("by a signal is reported with the signal", () =>
+  it.live("The death of a server by a signal is reported with the signal", () =>
     withProcesses(
       Effect.gen(function* () {
         const { client, wire } = yield* start(server())

@@ -7,7 +7,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { elapsed, fixture, isAlive, server, start, withProcesses } from "../support/processes.ts"
 
-describe("shutting a server down", () => {
+describe("The shutdown of a server process", () => {
   const closing = (options: Stdio.Options) =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
@@ -25,7 +25,7 @@ describe("shutting a server down", () => {
     })
 
   it.live(
-    "begins with closing its stdin",
+    "A shutdown begins with closing the server's stdin",
     () =>
       withProcesses(
         Effect.gen(function* () {
@@ -36,7 +36,7 @@ describe("shutting a server down", () => {
     verifies("lifecycle.shutdown.stdio-close-stdin")
   )
 
-  it.live("reads what the server still writes", () =>
+  it.live("A shutdown reads what the server still writes", () =>
     withProcesses(
       Effect.gen(function* () {
         const { words } = yield* closing({ ...server("farewell", "verbose"), exitTimeout: "10 seconds" })
@@ -46,7 +46,7 @@ describe("shutting a server down", () => {
   )
 
   it.live(
-    "sends SIGTERM when the process does not end by itself",
+    "A shutdown sends SIGTERM when the process does not end by itself",
     () =>
       withProcesses(
         Effect.gen(function* () {
@@ -58,7 +58,7 @@ describe("shutting a server down", () => {
   )
 
   it.live(
-    "ends with SIGKILL, each after a bounded wait",
+    "A shutdown ends with SIGKILL, each signal after a bounded wait",
     () =>
       withProcesses(
         Effect.gen(function* () {
@@ -74,7 +74,7 @@ describe("shutting a server down", () => {
     verifies("lifecycle.shutdown.stdio-sigkill", "lifecycle.error.shutdown-timeout")
   )
 
-  it.live("happens in the same order when the client is interrupted", () =>
+  it.live("A shutdown has the same order when the client is interrupted", () =>
     withProcesses(
       Effect.gen(function* () {
         const words = yield* Queue.unbounded<string>()
@@ -103,7 +103,7 @@ describe("shutting a server down", () => {
   )
 })
 
-describe("a client process that ends", () => {
+describe("A client process that ends", () => {
   /** Each starts two processes, one of which loads the library. */
   const slow = 30_000
   /** Starts `host.ts`, which connects to a server that does not go by itself and prints its pid. */
@@ -126,7 +126,7 @@ describe("a client process that ends", () => {
     Effect.suspend(() => (isAlive(pid) ? Effect.andThen(Effect.sleep("10 millis"), gone(pid)) : Effect.void))
 
   it.live.each(["SIGINT", "SIGTERM"] as const)(
-    "by %s leaves no server behind",
+    "A client process that ends by %s leaves no server behind",
     (signal) =>
       Effect.gen(function* () {
         const { child, exited, pid } = yield* host("wait")
@@ -139,7 +139,7 @@ describe("a client process that ends", () => {
   )
 
   it.live.each(["exit", "throw"])(
-    "abruptly (%s) leaves no server behind",
+    "A client process that ends abruptly (%s) leaves no server behind",
     (mode) =>
       Effect.gen(function* () {
         const { exited, pid } = yield* host(mode)

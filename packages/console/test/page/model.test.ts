@@ -35,7 +35,7 @@ const shown = (search: string, older = 0) =>
     .groupsOf(snapshot, { search, older })
     .map((group) => [model.titleOf(group), ...group.rows.map(({ level, row }) => `${level} ${row.key}`)])
 
-describe("a drain", () => {
+describe("A drain", () => {
   const nodes = (...states: ReadonlyArray<"serving" | "draining" | "unreachable">) =>
     states.map((state, i) => ({ name: `n${i}`, state, sessions: 0, requests: 0 }))
 
@@ -57,7 +57,7 @@ describe("a drain", () => {
   })
 })
 
-describe("the groups of a snapshot", () => {
+describe("The groups of a snapshot", () => {
   it("The groups have the session with the oldest request first, and questions below the call that asks", () => {
     assert.deepStrictEqual(shown(""), [
       ["ada by editor 1", "2 3", "3 4"],
@@ -78,7 +78,7 @@ describe("the groups of a snapshot", () => {
   })
 })
 
-describe("the bars of a timeline", () => {
+describe("The bars of a timeline", () => {
   const ended = (given: Partial<Ended>): Ended => ({ kind: "request", method: "tools/call", from: 0, to: 0, ...given })
 
   it("The bars of a lane do not overlap, and bars before the beginning of the timeline are left out", () => {
@@ -104,7 +104,7 @@ describe("the bars of a timeline", () => {
   })
 })
 
-describe("calls between two readings", () => {
+describe("Calls between two readings", () => {
   const figures = (time: number, count: number, buckets: ReadonlyArray<readonly [number, number]>): Figures => ({
     time,
     metrics: { "mcp.server.operation.duration": { type: "histogram", unit: "s", count, sum: 0, buckets } }

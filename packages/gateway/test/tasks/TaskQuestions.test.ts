@@ -18,7 +18,7 @@ const ofTask = (taskId: string) => ({
   relatedTo: undefined
 })
 
-describe("a question of a task that is not known yet", () => {
+describe("A question of a task that is not known yet", () => {
   it.effect(
     "A question of an unknown task waits ten seconds for its call, whatever other questions wait for the same",
     () =>

@@ -58,7 +58,7 @@ const behind = Effect.fnUntraced(function* (user: Layer.Layer<Elicitation.Elicit
 
 const textOf = (result: any): unknown => result.content[0].text
 
-describe("a question as a task through a gateway in 2025-11-25", () => {
+describe("A question as a task through a gateway in 2025-11-25", () => {
   const answering = Elicitation.layer({
     form: () => Effect.succeed({ action: "accept", content: { name: "Ada" } })
   })

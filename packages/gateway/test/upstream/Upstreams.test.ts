@@ -41,7 +41,7 @@ const onWire = (scope: Scope.Scope): Upstreams.DownstreamClient => ({
   connection: { scope, input: undefined } as unknown as NonNullable<Upstreams.DownstreamClient["connection"]>
 })
 
-describe("Requests that come alone", () => {
+describe("Requests without a session", () => {
   const others: ReadonlyArray<readonly [string, Partial<Upstreams.DownstreamClient>]> = [
     ["subject of another issuer", { principal: { ...alone.principal, claims: { iss: "https://two.example" } } }],
     ["subject", { principal: { ...alone.principal, subject: "bob" } }],
@@ -62,7 +62,7 @@ describe("Requests that come alone", () => {
   }
 })
 
-describe("What is left", () => {
+describe("Conversations that end", () => {
   it.effect("A connection that ends leaves no conversation", () =>
     Effect.gen(function* () {
       const upstreams = yield* make()

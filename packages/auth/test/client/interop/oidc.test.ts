@@ -71,7 +71,7 @@ const setup = Effect.fnUntraced(function* (dpop: boolean) {
 })
 
 describe("Our client through oidc-provider", () => {
-  it.live("registers, logs a user in, steps up and logs out", () =>
+  it.live("Our client registers, logs a user in, steps up and logs out", () =>
     Effect.gen(function* () {
       const { connect, oidc } = yield* setup(false)
       const { client, oauth } = yield* connect({})
@@ -84,7 +84,7 @@ describe("Our client through oidc-provider", () => {
     })
   )
 
-  it.live("binds its tokens to a key", () =>
+  it.live("Our client binds its tokens to a key", () =>
     Effect.gen(function* () {
       const { connect } = yield* setup(true)
       const { client, oauth } = yield* connect({ dpop: "prefer" })
@@ -93,7 +93,7 @@ describe("Our client through oidc-provider", () => {
     })
   )
 
-  it.live("gets a token for itself", () =>
+  it.live("Our client gets a token for itself", () =>
     Effect.gen(function* () {
       const { connect, oidc } = yield* setup(false)
       const grant = ClientCredentials.make({

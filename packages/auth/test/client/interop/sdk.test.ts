@@ -65,7 +65,7 @@ const says = (extra: unknown, scopes: ReadonlyArray<string> = []) => ({
 
 describe("Our client at the SDK v2 behind its Express helpers", () => {
   for (const version of ["2025-11-25", "2026-07-28"] as const)
-    it.live(`logs in with the scopes that are demanded, in ${version}`, () =>
+    it.live(`Our client logs in with the scopes that are demanded, in ${version}`, () =>
       Effect.gen(function* () {
         const { issuer, oauthMetadata, verify } = yield* setup
         const handler = createMcpHandler(() => {
@@ -98,7 +98,7 @@ describe("Our client at the SDK v2 behind its Express helpers", () => {
 })
 
 describe("Our client at the SDK v1 behind its Express helpers", () => {
-  it.live("logs in with the scopes that are demanded", () =>
+  it.live("Our client logs in with the scopes that are demanded", () =>
     Effect.gen(function* () {
       const { issuer, oauthMetadata, verify } = yield* setup
       const { url } = yield* serve(async (url) => {

@@ -50,7 +50,7 @@ const serve = Effect.fnUntraced(function* (
 })
 
 describe("oidc-provider", () => {
-  it.live("issues JWTs that are verified by its keys", () =>
+  it.live("An oidc-provider issues JWTs that are verified by its keys", () =>
     Effect.gen(function* () {
       const { call, token } = yield* serve("jwt")
       const { access_token } = yield* token("use")
@@ -64,7 +64,7 @@ describe("oidc-provider", () => {
     })
   )
 
-  it.live("issues opaque tokens, and is asked about them", () =>
+  it.live("An oidc-provider issues opaque tokens, and answers their introspection", () =>
     Effect.gen(function* () {
       const verifier = () =>
         Introspection.layer({ credentials: { clientId: "worker", clientSecret: Redacted.make("worker-secret") } })
@@ -83,7 +83,7 @@ describe("oidc-provider", () => {
     })
   )
 
-  it.live("binds tokens to keys, which have to be proven here, too", () =>
+  it.live("An oidc-provider binds tokens to keys, which our guard has proven", () =>
     Effect.gen(function* () {
       const { call, oidc, token } = yield* serve("jwt", { guard: { dpop: {} } })
       const key = yield* proofKey
@@ -100,7 +100,7 @@ describe("oidc-provider", () => {
     })
   )
 
-  it.live("authorizes a user of the official client", () =>
+  it.live("An oidc-provider authorizes a user of the official client", () =>
     Effect.gen(function* () {
       const { oidc, url } = yield* serve("jwt")
       let visited: URL | undefined

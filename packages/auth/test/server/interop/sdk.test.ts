@@ -113,7 +113,7 @@ describe.each<readonly [name: string, connect: Connect]>([
   ["SDK v2, in a session", v2("legacy")],
   ["SDK v1", v1]
 ])("%s", (_, connect) => {
-  it.live("authorizes itself, calls, and steps up to a scope that a tool needs", () =>
+  it.live("The SDK client authorizes itself, calls, and steps up to a scope that a tool needs", () =>
     Effect.gen(function* () {
       const { server, url } = yield* open({
         features,
@@ -141,24 +141,26 @@ describe.each<readonly [name: string, connect: Connect]>([
 })
 
 describe("SDK v2 with DPoP", () => {
-  it.live("proves the possession of its key to the authorization server and to us, with the nonces of both", () =>
-    Effect.gen(function* () {
-      const { server, url } = yield* open({
-        features,
-        guard: { dpop: { required: true, nonces: "5 minutes" } },
-        issuer: { dpop: "required", script: { dpopNonce: "nonce-of-the-issuer" } }
+  it.live(
+    "The SDK client proves the possession of its key to the authorization server and to our guard, with both nonces",
+    () =>
+      Effect.gen(function* () {
+        const { server, url } = yield* open({
+          features,
+          guard: { dpop: { required: true, nonces: "5 minutes" } },
+          issuer: { dpop: "required", script: { dpopNonce: "nonce-of-the-issuer" } }
+        })
+        const { methods, visited } = provider()
+        const session = V2.DpopSession.create()
+        const proving = { ...methods, dpop: () => session }
+        const first = v2("legacy")(new URL(url), proving)
+        const second = v2("legacy")(new URL(url), proving)
+        yield* authorizing(server, visited, first.finish, first.open, second.open)
+        assert.strictEqual(yield* Effect.promise(() => second.call("whoami")), "alice: ")
+        yield* Effect.promise(async () => {
+          await first.close()
+          await second.close()
+        })
       })
-      const { methods, visited } = provider()
-      const session = V2.DpopSession.create()
-      const proving = { ...methods, dpop: () => session }
-      const first = v2("legacy")(new URL(url), proving)
-      const second = v2("legacy")(new URL(url), proving)
-      yield* authorizing(server, visited, first.finish, first.open, second.open)
-      assert.strictEqual(yield* Effect.promise(() => second.call("whoami")), "alice: ")
-      yield* Effect.promise(async () => {
-        await first.close()
-        await second.close()
-      })
-    })
   )
 })

@@ -35,12 +35,12 @@ const open = Effect.fnUntraced(function* (version: Version) {
 
 const contents = { contents: [{ uri: "a:b", text: "c" }], resultType: "complete", ttlMs: 0, cacheScope: "private" }
 
-describe.each(cases)("a client of $version over $name", ({ layer, version }) => {
+describe.each(cases)("A client of $version over $name", ({ layer, version }) => {
   const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
     it.effect(title, () => Effect.provide(Effect.scoped(body), layer) as Effect.Effect<void, unknown>, options)
 
   test(
-    "understands an answer that is JSON, and one that is an event of a stream",
+    "A client understands an answer that is JSON, and an answer that is an event of a stream",
     Effect.gen(function* () {
       const { client, server } = yield* open(version)
       for (const streamed of [false, true]) {
@@ -58,7 +58,7 @@ describe.each(cases)("a client of $version over $name", ({ layer, version }) => 
   )
 
   test(
-    "posts every message by itself, however many there are at once",
+    "A client posts every message by itself, however many there are at once",
     Effect.gen(function* () {
       const { client, get, server } = yield* open(version)
       const asked = yield* Effect.forEach(["a:1", "a:2", "a:3"], (uri) => fork(client.readResource(uri)))

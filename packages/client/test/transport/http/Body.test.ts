@@ -48,9 +48,9 @@ const read = Effect.fnUntraced(function* (chunks: ReadonlyArray<Uint8Array>, lim
 
 const messageOf = (data: object) => ({ jsonrpc: "2.0", method: "m", params: data })
 
-describe("events", () => {
+describe("Events", () => {
   it.effect.prop(
-    "are the same in whatever pieces they come, with whatever line ends",
+    "Events are the same in whatever pieces they arrive, with whatever line ends",
     { events: Arbitrary.array(Arbitrary.schema(Event), { maxLength: 6 }), newline, cuts, cut: Schema.Boolean },
     ({ cut, cuts, events, newline }) =>
       Effect.gen(function* () {
@@ -76,12 +76,12 @@ describe("events", () => {
   )
 
   it.effect.prop(
-    "never throw, whatever the bytes",
+    "Events never throw, whatever the bytes",
     { bytes: Arbitrary.array(Arbitrary.schema(byte(255)), { maxLength: 200 }), cuts },
     ({ bytes, cuts }) => Effect.asVoid(read(split(Uint8Array.from(bytes), cuts)))
   )
 
-  it.effect("are bounded, whether or not they end", () =>
+  it.effect("Events are bounded, whether or not they end", () =>
     Effect.gen(function* () {
       for (const text of [`data: ${"x".repeat(200)}\n\n`, "x".repeat(200), `data: ${"x".repeat(60)}\n`.repeat(3)]) {
         const error = yield* Effect.flip(read([encoder.encode(text)], 100))
@@ -93,7 +93,7 @@ describe("events", () => {
     })
   )
 
-  it.effect("clear where to go on by an empty id", () =>
+  it.effect("An event with an empty id clears the position of the stream", () =>
     Effect.gen(function* () {
       const { position } = yield* read([encoder.encode("id: 1\ndata: \n\nid\ndata: \n\n")])
       assert.isUndefined(position.lastEventId)
@@ -101,7 +101,7 @@ describe("events", () => {
   )
 })
 
-describe("a request that was never sent", () => {
+describe("A request that was never sent", () => {
   const refusalOf = (cause: unknown) =>
     ExchangeFailure.unreachable(
       new HttpClientError.HttpClientError({
@@ -122,7 +122,7 @@ describe("a request that was never sent", () => {
     { code: "ERR_TLS_CERT_ALTNAME_INVALID" },
     { code: "ConnectionRefused" }
   ]) {
-    it(`is told from one that may have arrived: ${JSON.stringify(fields)}`, () => {
+    it(`A request that was never sent is told from a request that may have arrived: ${JSON.stringify(fields)}`, () => {
       const { error, unsent } = refusalOf(caused(fields))
       assert.isTrue(unsent)
       assert.strictEqual(error.reason, "Open")
@@ -131,14 +131,14 @@ describe("a request that was never sent", () => {
   }
 
   for (const fields of [{ code: "ECONNRESET" }, { code: "EPIPE", syscall: "write" }, { code: "UND_ERR_SOCKET" }, {}]) {
-    it(`is not any that the connection broke of: ${JSON.stringify(fields)}`, () => {
+    it(`A request whose connection broke may have arrived: ${JSON.stringify(fields)}`, () => {
       const { error, unsent } = refusalOf(caused(fields))
       assert.isFalse(unsent)
       assert.strictEqual(error.reason, "Read")
     })
   }
 
-  it("is found out however deep its cause lies, and in a circle, too", () => {
+  it("A request that was never sent is found out however deep its cause lies, and in a circle, too", () => {
     const circular: unknown = undefined
     const circle = Object.assign(new Error("a"), { cause: circular })
     circle.cause = circle

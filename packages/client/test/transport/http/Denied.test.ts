@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
 
-describe("a stream whose login the user declines", () => {
+describe("A stream whose login the user declines", () => {
   const scene = () => {
     let count = 0
     const http = HttpClient.make((request) => {
@@ -24,7 +24,7 @@ describe("a stream whose login the user declines", () => {
     return { asked: () => count, reconnect: new ResumeStream(endpoint, 1000, { delay: 0 }) }
   }
 
-  it.live("is not asked for again, be it the session's own", () =>
+  it.live("The session's own stream is not asked for again when the user declines its login", () =>
     Effect.gen(function* () {
       const { asked, reconnect } = scene()
       const ended = yield* reconnect.standalone(
@@ -36,7 +36,7 @@ describe("a stream whose login the user declines", () => {
     })
   )
 
-  it.live("or a request's", () =>
+  it.live("The stream of a request is not asked for again when the user declines its login", () =>
     Effect.gen(function* () {
       const { asked, reconnect } = scene()
       const ended = yield* reconnect.resume(

@@ -6,9 +6,9 @@ import { Effect, Fiber } from "effect"
 import * as Raw from "./support/raw.ts"
 import { agree, connecting, discovered, openSse, refusal, test } from "./support/finding.ts"
 
-describe("a server behind a URL", () => {
+describe("A server behind a URL", () => {
   test(
-    "is of the new era when it answers server/discover",
+    "A server is of the stateless era when it answers server/discover",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const connected = yield* connecting(server)
@@ -29,7 +29,7 @@ describe("a server behind a URL", () => {
     ["an error of another code with status 200", (hit: Raw.Hit) => hit.json({ ...refusal(-32601), id: 1 })]
   ] as const) {
     test(
-      `is of the older era when it answers ${what}`,
+      `A server is of the older era when it answers ${what}`,
       Effect.gen(function* () {
         const server = yield* Raw.open
         const connected = yield* connecting(server)
@@ -42,7 +42,7 @@ describe("a server behind a URL", () => {
   }
 
   test(
-    "is not taken for older by a refusal of the new era",
+    "A server is not taken for older by a refusal of the stateless era",
     Effect.gen(function* () {
       const server = yield* Raw.open
       for (const code of [-32020, -32021]) {
@@ -59,7 +59,7 @@ describe("a server behind a URL", () => {
   )
 
   test(
-    "that wants credentials, is busy or is out of order is not probed in another way",
+    "A server that wants credentials, is busy or fails is not probed in another way",
     Effect.gen(function* () {
       const server = yield* Raw.open
       for (const status of [401, 403, 408, 425, 429, 500, 503]) {
@@ -77,7 +77,7 @@ describe("a server behind a URL", () => {
   )
 
   test(
-    "that is not there is not looked for twice",
+    "A server that does not listen is not looked for twice",
     Effect.gen(function* () {
       const server = yield* Effect.scoped(Raw.open)
       const error = yield* Effect.flip(Fiber.join(yield* connecting(server)))
@@ -87,7 +87,7 @@ describe("a server behind a URL", () => {
 
   for (const status of [400, 404, 405]) {
     test(
-      `speaks HTTP with SSE when it answers initialize by ${status}`,
+      `A server speaks HTTP with SSE when it answers initialize by ${status}`,
       Effect.gen(function* () {
         const server = yield* Raw.open
         const connected = yield* connecting(server, { headers: { authorization: "Bearer t" } })
@@ -111,7 +111,7 @@ describe("a server behind a URL", () => {
   }
 
   test(
-    "that speaks neither fails with what it answered to initialize",
+    "A server that speaks neither transport fails with its answer to initialize",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const connected = yield* connecting(server)
@@ -124,7 +124,7 @@ describe("a server behind a URL", () => {
   )
 
   test(
-    "that refuses initialize in the way of the new era, or has it refused by choice, is not asked for HTTP with SSE",
+    "A server that refuses initialize in the stateless way is not asked for HTTP with SSE, nor against the options",
     Effect.gen(function* () {
       const server = yield* Raw.open
       for (const [status, code] of [
@@ -143,7 +143,7 @@ describe("a server behind a URL", () => {
   )
 
   test(
-    "is asked for HTTP with SSE alone where that is wanted",
+    "A server is asked for HTTP with SSE alone where the options say so",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const connected = yield* connecting(server, { revisions: ["2024-11-05"], transport: "sse" })
@@ -153,9 +153,9 @@ describe("a server behind a URL", () => {
   )
 })
 
-describe("a server of 2026-07-28", () => {
+describe("A server of 2026-07-28", () => {
   test(
-    "that asks all the same is not answered",
+    "A stateless server that asks all the same is not answered",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const dropped: Array<string> = []

@@ -53,7 +53,7 @@ const always = Effect.fnUntraced(function* (
 
 const message = 'id: 1\ndata: {"jsonrpc":"2.0","method":"a"}\n\n'
 
-describe.each(["stand", "resume"] as const)("streams that end at once (%s)", (kind) => {
+describe.each(["stand", "resume"] as const)("Streams that end at once (%s)", (kind) => {
   // The first wait of a request's stream comes before the first connection.
   const start = kind === "stand" ? 1 : 0
 
@@ -62,31 +62,33 @@ describe.each(["stand", "resume"] as const)("streams that end at once (%s)", (ki
     ["an empty event and retry: 0", "retry: 0\nid: 1\ndata:\n\n"],
     ["only retry: 1", "retry: 1\n\n"]
   ] as const) {
-    it.effect(`and bring ${what} are opened again after waits that double from 100 ms to 2 seconds`, () =>
-      Effect.gen(function* () {
-        const waits = yield* always(kind, event, () => 0, 8)
-        const least = [100, 200, 400, 800, 1600, 2000, 2000, 2000, 2000].slice(start, start + 8)
-        assert.isTrue(
-          waits.every((wait, at) => wait >= least[at]! - 0.001),
-          waits.join()
-        )
-        // No longer than that, and than the first wait without a hint of the server's.
-        assert.isTrue(
-          waits.every((wait, at) => wait <= Math.max(500, least[at]!)),
-          waits.join()
-        )
-      })
+    it.effect(
+      `Streams that bring ${what} and end are opened again after waits that double from 100 ms to 2 seconds`,
+      () =>
+        Effect.gen(function* () {
+          const waits = yield* always(kind, event, () => 0, 8)
+          const least = [100, 200, 400, 800, 1600, 2000, 2000, 2000, 2000].slice(start, start + 8)
+          assert.isTrue(
+            waits.every((wait, at) => wait >= least[at]! - 0.001),
+            waits.join()
+          )
+          // No longer than that, and than the first wait without a hint of the server's.
+          assert.isTrue(
+            waits.every((wait, at) => wait <= Math.max(500, least[at]!)),
+            waits.join()
+          )
+        })
     )
   }
 
-  it.effect("wait as long as the option says", () =>
+  it.effect("A stream that ended waits as long as the option says", () =>
     Effect.gen(function* () {
       const waits = yield* always(kind, `retry: 1\n${message}`, () => 0, 7, { minDelay: "10 millis", delay: 0 })
       assert.deepStrictEqual(waits, [10, 20, 40, 80, 160, 200, 200, 200].slice(start, start + 7))
     })
   )
 
-  it.effect("wait as long as the server says, if that is longer", () =>
+  it.effect("A stream that ended waits as long as the server says, if that is longer", () =>
     Effect.gen(function* () {
       const waits = yield* always(kind, `retry: 5000\n${message}`, () => 0, 6)
       assert.isTrue(
@@ -96,7 +98,7 @@ describe.each(["stand", "resume"] as const)("streams that end at once (%s)", (ki
     })
   )
 
-  it.effect("wait no longer than at first once one of them has lasted a second", () =>
+  it.effect("A stream that has lasted a second resets the waits", () =>
     Effect.gen(function* () {
       const lasting = (at: number) => (at === 4 ? 1000 : 0)
       const waits = yield* always(kind, `retry: 1\n${message}`, lasting, 6, { minDelay: "10 millis", delay: 0 })

@@ -42,7 +42,7 @@ const posted = Effect.fnUntraced(function* (version: Version) {
   return (method: string) => headers.get(method) ?? {}
 })
 
-it.effect("a request of an extension says its method, and the param that its value names", () =>
+it.effect("A request of an extension says its method, and the param that its value names, in headers", () =>
   Effect.gen(function* () {
     const headers = yield* posted("2026-07-28")
     assert.deepInclude(headers(find.method), {
@@ -58,7 +58,7 @@ it.effect("a request of an extension says its method, and the param that its val
   })
 )
 
-it.effect("a request of an extension in a session has none of these headers", () =>
+it.effect("A request of an extension in a session has no headers of its method and params", () =>
   Effect.gen(function* () {
     const headers = yield* posted("2025-11-25")
     assert.notProperty(headers(find.method), "mcp-method")

@@ -35,10 +35,10 @@ const open = Effect.fnUntraced(function* (options?: { readonly id: null }, versi
   return { server, peer }
 })
 
-describe.each(sessions)("a session of %s is lost by 400", (version) => {
+describe.each(sessions)("A session of %s that is lost by 400", (version) => {
   for (const [who, body] of sayings) {
     test(
-      `in the words of ${who}: what met it was not acted on, and the conversation is over`,
+      `A session is lost by 400 with the text of ${who}: the requests are unsent, and the conversation ends`,
       Effect.gen(function* () {
         const { peer, server } = yield* open(undefined, version)
         const calls = [yield* call(peer), yield* call(peer)]
@@ -57,9 +57,9 @@ describe.each(sessions)("a session of %s is lost by 400", (version) => {
   }
 })
 
-describe("a session is lost by 400", () => {
+describe("A session that is lost by 400", () => {
   test(
-    "also when a notification is answered so",
+    "A session is lost by 400 also when a notification is answered so",
     Effect.gen(function* () {
       const { peer, server } = yield* open()
       peer.notify("notifications/roots/list_changed")
@@ -71,7 +71,7 @@ describe("a session is lost by 400", () => {
   )
 
   test(
-    "also when its own stream is asked for again, if there was one before",
+    "A session is lost by 400 also when its own stream is asked for again",
     Effect.gen(function* () {
       const { clock, wake } = yield* Sleeps.make
       const server = yield* Raw.open
@@ -88,17 +88,17 @@ describe("a session is lost by 400", () => {
   )
 })
 
-describe("a session is not lost by 400", () => {
+describe("A session that is not lost by 400", () => {
   const stays: ReadonlyArray<readonly [what: string, body: (id: number) => string, answer: boolean]> = [
     ["that answers the request itself", (id) => error("No valid session ID provided", id), true],
-    ["that is about something else", () => error("Bad Request: Unsupported protocol version", null), true],
-    ["without a word", () => "", false],
-    ["with a page about something else", () => `<html>${"session id ".repeat(100)}`, false],
+    ["that names another problem", () => error("Bad Request: Unsupported protocol version", null), true],
+    ["without a body", () => "", false],
+    ["with a page on another matter", () => `<html>${"session id ".repeat(100)}`, false],
     ["with a message that is no error", () => JSON.stringify({ jsonrpc: "2.0", method: "session id" }), false]
   ]
   for (const [what, body, answer] of stays) {
     test(
-      what,
+      `A session is not lost by an answer 400 ${what}`,
       Effect.gen(function* () {
         const { peer, server } = yield* open()
         const asked = yield* call(peer)
@@ -115,7 +115,7 @@ describe("a session is not lost by 400", () => {
   }
 
   test(
-    "where there is none",
+    "A conversation without a session loses none by 400",
     Effect.gen(function* () {
       const { peer, server } = yield* open({ id: null })
       const asked = yield* call(peer)
@@ -125,7 +125,7 @@ describe("a session is not lost by 400", () => {
   )
 
   test(
-    "to its first GET, which only says that there is no such stream",
+    "A session is not lost by 400 to its first GET, which only says that there is no such stream",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })

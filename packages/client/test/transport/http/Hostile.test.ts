@@ -27,9 +27,9 @@ const scene = Effect.gen(function* () {
   return { server, peer, wake }
 })
 
-describe("a body that never ends", () => {
+describe("A body that never ends", () => {
   test(
-    "of the news that the session is gone is not waited for",
+    "A body without an end that says that the session is gone is not waited for",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       yield* (yield* shakeHands(peer, server)).status(405)
@@ -43,7 +43,7 @@ describe("a body that never ends", () => {
   )
 
   test(
-    "of what accepts a notification is hung up on",
+    "A body without an end that accepts a notification is closed by the client",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       yield* (yield* shakeHands(peer, server)).status(405)
@@ -56,7 +56,7 @@ describe("a body that never ends", () => {
   )
 
   test(
-    "of a redirect does not keep the client from following it",
+    "A body without an end of a redirect does not keep the client from following the redirect",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       const asked = yield* ask(peer, "tools/list")
@@ -68,7 +68,7 @@ describe("a body that never ends", () => {
   )
 })
 
-describe("the word that the session is open", () => {
+describe("The notification initialized", () => {
   /** Up to that word. */
   const begun = Effect.gen(function* () {
     const parts = yield* scene
@@ -84,7 +84,7 @@ describe("the word that the session is open", () => {
   })
 
   test(
-    "is said again when its connection breaks",
+    "The notification initialized is sent again when its connection breaks",
     Effect.gen(function* () {
       const { server, wake } = yield* begun
       yield* (yield* server.next).destroy
@@ -97,7 +97,7 @@ describe("the word that the session is open", () => {
   )
 
   test(
-    "may meet the end of the session: what waits for it is not sent into none",
+    "The notification initialized may be answered by the end of the session: waiting requests are not sent",
     Effect.gen(function* () {
       const { peer, server } = yield* begun
       const asked = yield* call(peer)
@@ -113,7 +113,7 @@ describe("the word that the session is open", () => {
 })
 
 test(
-  "an answer is given again while the server, or what is before it, is out of order, and not when it is refused",
+  "An answer is given again while the server or its proxy fails, and not when it is refused",
   Effect.gen(function* () {
     const { peer, server, wake } = yield* scene
     const get = yield* shakeHands(peer, server)
@@ -133,7 +133,7 @@ test(
   })
 )
 
-it.effect("a request whose HTTP client gives up by an interruption of its own fails", () =>
+it.effect("A request whose HTTP client gives up by an interruption of its own fails", () =>
   Effect.gen(function* () {
     const peer = yield* wired({ url: "http://127.0.0.1:1/" })
     const asked = yield* ask(peer, "tools/list")
@@ -147,10 +147,10 @@ it.effect("a request whose HTTP client gives up by an interruption of its own fa
   )
 )
 
-describe("a server that is busy", () => {
+describe("A server that is busy", () => {
   for (const status of [429, 503]) {
     test(
-      `is asked again when it says (${status}), if that is soon`,
+      `A busy server is asked again after its Retry-After (${status}), if that is soon`,
       Effect.gen(function* () {
         const { peer, server, wake } = yield* scene
         const asked = yield* ask(peer, "tools/call", { name: "t" })
@@ -164,7 +164,7 @@ describe("a server that is busy", () => {
   }
 
   test(
-    "is asked three times more, and not at all when it says no time, or one that is far",
+    "A busy server is asked three times more, and not at all without Retry-After, or with a distant time",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       const asked = yield* ask(peer, "tools/list")
@@ -184,7 +184,7 @@ describe("a server that is busy", () => {
   )
 
   test(
-    "is not sent again for a caller that was interrupted meanwhile",
+    "A busy server gets no further request of a caller that was interrupted meanwhile",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       const asked = yield* ask(peer, "tools/list")

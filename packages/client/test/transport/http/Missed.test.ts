@@ -50,8 +50,8 @@ const watching = Effect.fnUntraced(function* (version: (typeof sessions)[number]
 
 const updated = { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "a:b" } }
 
-describe.each(sessions)("the stream of a session of %s", (version) => {
-  it.live("that is opened anew may have missed events: watchers and listeners are told", () =>
+describe.each(sessions)("The stream of a session of %s", (version) => {
+  it.live("A session's stream that is opened anew may have missed events: watchers and listeners are told", () =>
     Effect.gen(function* () {
       const { changed, get, leave, next, server } = yield* watching(version)
       yield* get.event({ data: updated })
@@ -68,7 +68,7 @@ describe.each(sessions)("the stream of a session of %s", (version) => {
     })
   )
 
-  it.live("that continues where it stopped has missed nothing", () =>
+  it.live("A session's stream that continues where it stopped has missed nothing", () =>
     Effect.gen(function* () {
       const { get, leave, next, server } = yield* watching(version)
       yield* get.event({ id: "1", data: updated })
@@ -83,7 +83,7 @@ describe.each(sessions)("the stream of a session of %s", (version) => {
     })
   )
 
-  it.live("that cannot go on where it stopped is opened anew", () =>
+  it.live("A session's stream that cannot continue where it stopped is opened anew", () =>
     Effect.gen(function* () {
       const { get, leave, next, server } = yield* watching(version)
       yield* get.event({ id: "1", data: updated })

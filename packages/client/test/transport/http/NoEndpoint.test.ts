@@ -41,10 +41,10 @@ const pages: ReadonlyArray<readonly [what: string, answer: () => Response, type:
 ]
 
 describe.each([undefined, ...Revision.all.map(({ version }) => [version])])(
-  "a client of %s at a web page",
+  "A client of %s at a web page",
   (revisions) => {
     for (const [what, answer, type] of pages) {
-      it.effect(`says of ${what} that the URL is no MCP endpoint, and what to check`, () =>
+      it.effect(`A client says of ${what} that the URL is no MCP endpoint, and what to check`, () =>
         Effect.gen(function* () {
           const message = yield* messageOf(answer, revisions)
           const [, place, method, status, given] =
@@ -60,8 +60,8 @@ describe.each([undefined, ...Revision.all.map(({ version }) => [version])])(
   }
 )
 
-describe("a client whose URL leads elsewhere", () => {
-  it.effect("says it of HTTP with SSE too", () =>
+describe("A client whose URL is no MCP endpoint", () => {
+  it.effect("A client over HTTP with SSE says that its URL is no MCP endpoint, too", () =>
     Effect.gen(function* () {
       const answer = () => new Response(page, { headers: { "content-type": "text/html" } })
       const message = yield* messageOf(answer, ["2024-11-05"], Sse.open({ url }))
@@ -69,17 +69,19 @@ describe("a client whose URL leads elsewhere", () => {
     })
   )
 
-  it.effect("shows what else came, with its type, bounded and without what steers a terminal", () =>
-    Effect.gen(function* () {
-      const body = `\u001b[2Jnot it${"x".repeat(5000)}`
-      const message = yield* messageOf(() => new Response(body, { headers: { "content-type": "text/plain" } }))
-      const start = String.raw`https://example.com/docs answered server/discover with status 200 (text/plain), which is no answer of MCP: \u001b[2Jnot itxxx`
-      assert.strictEqual(message.slice(0, start.length), start)
-      assert.isBelow(message.length, 500)
-    })
+  it.effect(
+    "A client shows an unexpected body with its type, bounded and without characters that steer a terminal",
+    () =>
+      Effect.gen(function* () {
+        const body = `\u001b[2Jnot it${"x".repeat(5000)}`
+        const message = yield* messageOf(() => new Response(body, { headers: { "content-type": "text/plain" } }))
+        const start = String.raw`https://example.com/docs answered server/discover with status 200 (text/plain), which is no answer of MCP: \u001b[2Jnot itxxx`
+        assert.strictEqual(message.slice(0, start.length), start)
+        assert.isBelow(message.length, 500)
+      })
   )
 
-  it.effect("says that nothing came", () =>
+  it.effect("A client says that an answer has no content", () =>
     Effect.gen(function* () {
       const message = yield* messageOf(() => new Response(null, { status: 204 }), ["2025-11-25"])
       assert.strictEqual(message, "https://example.com/docs answered initialize with status 204 and no content")

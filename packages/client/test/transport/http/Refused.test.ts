@@ -51,12 +51,12 @@ const kinds: ReadonlyArray<
   ]
 ]
 
-describe.each(versions)("a client of %s", (version) => {
+describe.each(versions)("A client of %s", (version) => {
   const refusing = (refusal: () => Response, ...methods: ReadonlyArray<string>) =>
     Fake.server(version, ({ message }) => (methods.includes(message.method) ? refusal() : Fake.result(message, fine)))
 
   for (const [method, run] of kinds) {
-    it.effect(`gets Unauthorized when ${method} is answered with 401`, () =>
+    it.effect(`A client gets Unauthorized when ${method} is answered with 401`, () =>
       Effect.gen(function* () {
         const client = yield* open(version, refusing(unauthorized, method))
         const error = yield* Effect.flip(run(client))
@@ -67,7 +67,7 @@ describe.each(versions)("a client of %s", (version) => {
       })
     )
 
-    it.effect(`gets Forbidden when ${method} is answered with 403`, () =>
+    it.effect(`A client gets Forbidden when ${method} is answered with 403`, () =>
       Effect.gen(function* () {
         const client = yield* open(version, refusing(forbidden, method))
         const error = yield* Effect.flip(run(client))
@@ -85,7 +85,7 @@ describe.each(versions)("a client of %s", (version) => {
   }
 
   for (const reconnect of [{}, false] as const) {
-    it.effect(`calls on after a refusal, ${reconnect === false ? "without" : "with"} reconnecting`, () =>
+    it.effect(`A client sends calls after a refusal, ${reconnect === false ? "without" : "with"} reconnecting`, () =>
       Effect.gen(function* () {
         let refusals = 0
         const http = Fake.server(version, ({ message }) => {
@@ -108,7 +108,7 @@ describe.each(versions)("a client of %s", (version) => {
     )
   }
 
-  it.effect("fails with Unauthorized for a 401 to its first request", () =>
+  it.effect("A client fails with Unauthorized for a 401 to its first request", () =>
     Effect.gen(function* () {
       const http = Fake.client(unauthorized)
       const error = yield* Effect.flip(Effect.scoped(open(version, http)))
@@ -119,7 +119,7 @@ describe.each(versions)("a client of %s", (version) => {
     })
   )
 
-  it.effect("says why a login failed that the HTTP client tried", () =>
+  it.effect("A client says why a login failed that the HTTP client tried", () =>
     Effect.gen(function* () {
       const http = HttpClient.make((request) => {
         const response = HttpClientResponse.fromWeb(request, unauthorized())
@@ -137,7 +137,7 @@ describe.each(versions)("a client of %s", (version) => {
     })
   )
 
-  it.effect("shows nothing of a refusal that steers a terminal, and little of it", () =>
+  it.effect("A refusal is shown in part, without characters that steer a terminal", () =>
     Effect.gen(function* () {
       const evil = () => new Response(`\u001b]0;title\u0007\u202e${"x".repeat(10_000)}`, { status: 403 })
       const client = yield* open(version, refusing(evil, "prompts/get"))
@@ -149,8 +149,8 @@ describe.each(versions)("a client of %s", (version) => {
   )
 })
 
-describe("a session whose connection is lost", () => {
-  it.effect("fails with Unauthorized the requests that wait for the next one, when that is refused by 401", () =>
+describe("A session whose connection is lost", () => {
+  it.effect("A waiting request fails with Unauthorized when the next session is refused by 401", () =>
     Effect.gen(function* () {
       let expired = false
       const http = Fake.server("2025-11-25", () => (expired ? unauthorized() : new Response(null, { status: 404 })))
@@ -176,8 +176,8 @@ describe("a session whose connection is lost", () => {
   )
 })
 
-describe("a client of HTTP with SSE", () => {
-  it.effect("fails with Unauthorized for a 401 to its GET", () =>
+describe("A client of HTTP with SSE", () => {
+  it.effect("A client of HTTP with SSE fails with Unauthorized for a 401 to its GET", () =>
     Effect.gen(function* () {
       const connector = Effect.provideService(Sse.open({ url }), HttpClient.HttpClient, Fake.client(unauthorized))
       const error = yield* Effect.flip(Effect.scoped(McpClient.open(connector, { revisions: ["2024-11-05"] })))
@@ -186,7 +186,7 @@ describe("a client of HTTP with SSE", () => {
     })
   )
 
-  it.effect("fails one request with Forbidden for a 403, and sends the next", () =>
+  it.effect("A client of HTTP with SSE fails one request with Forbidden for a 403, and sends the next", () =>
     Effect.gen(function* () {
       const encoder = new TextEncoder()
       let say: (message: object) => void = () => {}

@@ -43,9 +43,9 @@ const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: 
 const after = (millis: number) => (slept: number) => slept >= millis && slept <= millis * 1.1
 const about = (millis: number) => (slept: number) => slept >= millis / 2 && slept <= millis
 
-describe.each(sessions)("the stream of a request in %s", (version) => {
+describe.each(sessions)("The stream of a request in %s", (version) => {
   test(
-    "continues with a GET after the last event, as often as it takes",
+    "The stream of a request continues with a GET after the last event, as often as it ends",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene(version)
       yield* get.stream()
@@ -84,7 +84,7 @@ describe.each(sessions)("the stream of a request in %s", (version) => {
   )
 
   test(
-    "is not gone on with when no event had an id, nor where GET was refused: it fails at once",
+    "The stream of a request without event ids, or after a refused GET, fails the request at once",
     Effect.gen(function* () {
       const { get, peer, server } = yield* scene(version)
       yield* get.status(405)
@@ -102,7 +102,7 @@ describe.each(sessions)("the stream of a request in %s", (version) => {
   )
 
   test(
-    "is resumed although an earlier session on the same wire was refused a stream",
+    "The stream of a request is resumed although an earlier session on the same wire was refused a stream",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene(version)
       yield* get.status(405)
@@ -126,9 +126,9 @@ describe.each(sessions)("the stream of a request in %s", (version) => {
   )
 })
 
-describe("a second handshake", () => {
+describe("A second handshake", () => {
   test(
-    "is not held up by the standalone stream of the session before it, which is not open yet",
+    "A second handshake is not delayed by the standalone stream of the session before it",
     Effect.gen(function* () {
       const { get, peer, server } = yield* scene()
       const second = yield* shakeHands(peer, server, { id: "session-2" })
@@ -139,9 +139,9 @@ describe("a second handshake", () => {
   )
 })
 
-describe("the stream of a request", () => {
+describe("The stream of a request", () => {
   test(
-    "is given up when the server refuses to go on with it",
+    "The stream of a request is given up when the server refuses to continue it",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.stream()
@@ -159,7 +159,7 @@ describe("the stream of a request", () => {
   )
 
   test(
-    "is tried again after failures, longer and longer apart, never sooner than the server wants; then it is given up",
+    "The stream of a request is resumed ever more slowly, never sooner than the server wants; then it is given up",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.stream()
@@ -237,7 +237,7 @@ describe("the stream of a request", () => {
   )
 
   test(
-    "is cancelled while it waits to go on",
+    "A request that is interrupted while its stream is resumed hangs up and is cancelled",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.stream()
@@ -258,7 +258,7 @@ describe("the stream of a request", () => {
   )
 
   test(
-    "ends with the session when that is gone",
+    "The stream of a request ends with its session when the session is gone",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.stream()
@@ -280,9 +280,9 @@ describe("the stream of a request", () => {
   )
 })
 
-describe("the session's own stream", () => {
+describe("The session's own stream", () => {
   test(
-    "is opened again after it ended or broke, where it stopped",
+    "The session's own stream is opened again after it ended or broke, where it stopped",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.stream()
@@ -304,7 +304,7 @@ describe("the session's own stream", () => {
   )
 
   test(
-    "is not asked for again once it was refused",
+    "The session's own stream is not asked for again once it was refused",
     Effect.gen(function* () {
       const { get, peer, server } = yield* scene()
       yield* get.status(405)
@@ -319,7 +319,7 @@ describe("the session's own stream", () => {
   )
 
   test(
-    "is asked for again when the server still holds the one that is broken, or has no time",
+    "The session's own stream is asked for again when the server has the broken stream, or has no time",
     Effect.gen(function* () {
       const { get, server, wake } = yield* scene()
       yield* get.stream()
@@ -338,7 +338,7 @@ describe("the session's own stream", () => {
   )
 
   test(
-    "is asked for again after failures, for as long as the session lives, and 404 ends that",
+    "The session's own stream is asked for again after failures while the session lives, and 404 ends that",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene()
       yield* get.status(503)

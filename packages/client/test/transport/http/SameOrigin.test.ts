@@ -4,9 +4,9 @@ import { Effect, Fiber } from "effect"
 import { ask, wired } from "./support/peer.ts"
 import * as Raw from "./support/raw.ts"
 
-describe("a redirect to another origin", () => {
+describe("A redirect to another origin", () => {
   for (const [name, layer] of Raw.clients)
-    it.effect(`is not followed: nothing of a request goes there (${name})`, () =>
+    it.effect(`A redirect to another origin is not followed: no part of a request is sent there (${name})`, () =>
       Effect.gen(function* () {
         const [server, other] = [yield* Raw.open, yield* Raw.open]
         const peer = yield* wired({ url: server.url })

@@ -5,9 +5,9 @@ import { Effect, Fiber } from "effect"
 import * as Raw from "./support/raw.ts"
 import { agree, connecting, discovered, openSse, refusal, test } from "./support/finding.ts"
 
-describe("what was found out of a server", () => {
+describe("The era of a server", () => {
   test(
-    "is remembered: one of the older era is not probed again, another URL is",
+    "The era of an older server is remembered, and a server at another URL is probed",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const first = yield* connecting(server)
@@ -23,7 +23,7 @@ describe("what was found out of a server", () => {
   )
 
   test(
-    "is found out again when it is not true any more",
+    "The era of a server is found out again when the remembered era is wrong",
     Effect.gen(function* () {
       const server = yield* Raw.open
       ;(yield* Http.ServerEraCache).set(server.url, "streamable")
@@ -38,7 +38,7 @@ describe("what was found out of a server", () => {
   )
 
   test(
-    "is remembered of HTTP with SSE, too, and given up when that fails",
+    "The transport HTTP with SSE of a server is remembered, too, and forgotten when it fails",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const first = yield* connecting(server)
@@ -58,7 +58,7 @@ describe("what was found out of a server", () => {
   )
 
   test(
-    "is not learned from a server that is out of order, though it is asked in the older way, too",
+    "The era is not learned from a server that fails, though it is asked in the older way, too",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const connected = yield* connecting(server)
@@ -70,7 +70,7 @@ describe("what was found out of a server", () => {
   )
 
   test(
-    "is not learned by a client that did not ask for the new era, and of no use to one that speaks nothing else",
+    "The era is neither learned by a client of the older era, nor of use to a stateless client",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const first = yield* connecting(server, { revisions: ["2025-11-25"] })

@@ -29,12 +29,12 @@ const timed = Effect.gen(function* () {
 
 const second = (millis: number) => millis === 1000
 
-describe.each(cases)("a session of $version over $name", ({ layer, version }) => {
+describe.each(cases)("A session of $version over $name", ({ layer, version }) => {
   const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
     it.effect(title, () => Effect.provide(Effect.scoped(body), layer) as Effect.Effect<void, unknown>, options)
 
   test(
-    "is ended by DELETE when the scope ends",
+    "A session is ended by DELETE when the scope ends",
     Effect.gen(function* () {
       const server = yield* Raw.make(true)
       const scope = yield* Scope.make()
@@ -62,7 +62,7 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "is lost by 404: what met it was not acted on, and the conversation is over",
+    "A session is lost by 404: the requests are unsent, and the conversation ends",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -87,7 +87,7 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "is not lost by 404 where there is none: that is the answer to this request",
+    "A conversation without a session loses none by 404: that is the answer to its request",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -104,9 +104,9 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
   )
 })
 
-describe("a session", () => {
+describe("A session", () => {
   it.effect(
-    "does not wait for ever for a notification to be accepted, nor for what was said last, nor for its end",
+    "A session waits only a bounded time for a notification's acceptance, the last messages and its DELETE",
     () =>
       Effect.gen(function* () {
         const { end, peer, server, wake } = yield* timed
@@ -124,7 +124,7 @@ describe("a session", () => {
       }).pipe(Effect.scoped, Effect.provide(http))
   )
 
-  it.effect("that is lost does not wait for ever for those that may have met its end, too", () =>
+  it.effect("A lost session waits only a bounded time for other requests that may have met its end", () =>
     Effect.gen(function* () {
       const { end, peer, server, wake } = yield* timed
       const calls = yield* Effect.forEach([1, 2], () =>

@@ -16,12 +16,12 @@ const note = (method: string, params?: object) => ({ jsonrpc: "2.0", method, ...
 const [, http] = Raw.clients[0]!
 const cases = sessions.flatMap((version) => Raw.clients.map(([name, layer]) => ({ version, name, layer })))
 
-describe.each(cases)("a session of $version over $name", ({ layer, version }) => {
+describe.each(cases)("A session of $version over $name", ({ layer, version }) => {
   const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
     it.effect(title, () => Effect.provide(Effect.scoped(body), layer) as Effect.Effect<void, unknown>, options)
 
   test(
-    "begins without headers, then carries its id and revision with every request",
+    "A session begins without headers, then carries its id and revision with every request",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url, headers: { "x-mine": "1" } })
@@ -65,7 +65,7 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "takes its id and revision from events, too",
+    "A session takes its id and revision from events, too",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -84,7 +84,7 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "hears what is not about a request on its own stream, and answers there by a POST",
+    "A session gets messages of no request on its own stream, and answers them by a POST",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url }, ({ params }) => Effect.succeed({ roots: [params] }))
@@ -102,7 +102,7 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "answers what the server asks on the stream of a request while that stands",
+    "A question on the stream of a request is answered while that stream is open",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url }, () => Effect.succeed({ model: "m" }))
@@ -121,7 +121,7 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "lets nothing overtake a notification, unless it takes too long to be accepted",
+    "A notification is overtaken by no message, unless it takes too long to be accepted",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -146,7 +146,7 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "asks for nothing before its own stream stands, or is refused",
+    "A session sends no request before its own stream is open, or is refused",
     Effect.gen(function* () {
       for (const refused of [false, true]) {
         const server = yield* Raw.open
@@ -164,7 +164,7 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    "cancels by a notification, and hangs up",
+    "A request is cancelled by a notification, and by hanging up",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -188,9 +188,9 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
   )
 })
 
-describe("a session", () => {
+describe("A session", () => {
   it.effect(
-    "sends its session id to no other origin, wherever a server redirects",
+    "A session sends its id to no other origin, wherever a server redirects",
     () =>
       Effect.gen(function* () {
         const server = yield* Raw.open
@@ -211,7 +211,7 @@ describe("a session", () => {
     verifies("http.session.client-keeps-id-safe")
   )
 
-  it.effect("is told nothing that is no request before it is asked for", () =>
+  it.effect("A session sends only requests before it is initialized", () =>
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -228,7 +228,7 @@ describe("a session", () => {
   )
 
   it.effect(
-    "of 2025-03-26 gets an array of answers, and answers an array by one",
+    "A session of 2025-03-26 gets an array of answers, and answers an array by one",
     () =>
       Effect.gen(function* () {
         const server = yield* Raw.open

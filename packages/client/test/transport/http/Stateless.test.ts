@@ -14,12 +14,12 @@ const closed = <A, E>(fiber: Fiber.Fiber<A, E>) =>
     return error
   })
 
-describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
+describe.each(Raw.clients)("A request of 2026-07-28 over %s", (_, http) => {
   const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
     it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>, options)
 
   test(
-    "is a POST with its metadata in headers, and is answered by JSON",
+    "A stateless request is a POST with its metadata in headers, and is answered by JSON",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url, headers: { "x-mine": "1", "mcp-method": "forged" } })
@@ -66,7 +66,7 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "is answered by events as they come",
+    "A stateless request is answered by events as they arrive",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -98,7 +98,7 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "fails by the JSON-RPC error of any status, with whatever id it has",
+    "A stateless request fails by the JSON-RPC error of any status, with whatever id it has",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -118,7 +118,7 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "fails at once by a status that is no answer, and says whether the server can have acted on it",
+    "A stateless request fails at once by a status without an answer, and says whether the server can have acted",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -146,7 +146,7 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "fails at once when its stream ends or breaks before the answer, and is not asked again",
+    "A stateless request fails at once when its stream ends or breaks before the answer, and is not sent again",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -168,7 +168,7 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "is unsent when no server listens at the port",
+    "A stateless request is unsent when no server listens at the port",
     Effect.gen(function* () {
       const { url } = yield* Effect.scoped(Raw.open)
       const peer = yield* wired({ url })
@@ -180,7 +180,7 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "is cancelled by hanging up, and nothing is posted",
+    "A stateless request is cancelled by hanging up, and nothing is posted",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -201,7 +201,7 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "hangs up on what is still asked when the scope ends, and leaves no connection in use",
+    "The end of the scope hangs up on open requests, and leaves no connection in use",
     Effect.gen(function* () {
       const server = yield* Raw.open
       yield* Effect.scoped(
@@ -220,7 +220,7 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "is refused an answer that is too large, as JSON and as an event",
+    "A stateless request is refused an answer that is too large, as JSON and as an event",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url, maxMessageBytes: 1000 })
@@ -244,7 +244,7 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "makes the next wait while too much has not been taken",
+    "A large request makes the next request wait until the server takes it",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url, highWater: 1000 })
@@ -263,7 +263,7 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "takes headers of one's own along, however they are written, but says itself what its body is",
+    "A stateless request takes its caller's headers along, but sets the content type and length itself",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: `${server.url}?tenant=a%2Fb`, headers: { "X-All": "1", "X-Both": "1" } })
@@ -284,7 +284,7 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "follows a redirect on the same origin",
+    "A stateless request follows a redirect on the same origin",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -299,8 +299,8 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 })
 
-describe("the URL", () => {
-  it.effect("is refused when it is none", () =>
+describe("The URL", () => {
+  it.effect("An invalid URL is refused", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(wired({ url: "no url" }))
       assert.isTrue(Exit.isFailure(exit))

@@ -274,9 +274,9 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, loses:
   )
 })
 
-describe("a wire of Streamable HTTP", () => {
+describe("A wire of Streamable HTTP", () => {
   it.effect.prop(
-    "ends every request once, names the right session, and leaves nothing behind, whatever happens on it",
+    "A wire ends every request once, names the right session, and leaves nothing behind in random conversations",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 20 }), loses: Schema.Boolean },
     ({ loses, script }) => Effect.scoped(Effect.as(live(script, loses), true)),
     { arbitrary: { runs: 100, size: 30, seed: 20261122 } }
