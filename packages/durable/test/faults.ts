@@ -244,6 +244,20 @@ export const faults: ReadonlyArray<Fault> = [
     test: engine
   },
   {
+    name: "A task whose node died before the engine was told is never started",
+    file: "packages/durable/src/workflow/layer.ts",
+    from: "return yield* startingMissed(options.journal, server, tasks.start)",
+    to: "return yield* Effect.never",
+    test: engine
+  },
+  {
+    name: "The engine starts tasks that it runs already",
+    file: "packages/durable/src/store/Statements.ts",
+    from: "WHERE epoch = 1 AND node IS NOT NULL",
+    to: "WHERE node IS NOT NULL",
+    test: laws
+  },
+  {
     name: "An answer does not reach the engine",
     file: "packages/durable/src/workflow/EngineStore.ts",
     from: "deferredName: deferred.name,",

@@ -79,6 +79,17 @@ class SqlJournal {
     )
   }
 
+  unstarted(tools: ReadonlyArray<string>, max: number): Effect.Effect<ReadonlyArray<string>, SqlError> {
+    const { dialect, statements } = this.tables
+    return Effect.gen({ self: this }, function* () {
+      const { due, gone } = yield* dialect.sight
+      if (!due && gone.length === 0) return []
+      const params = [jsonOf(gone), jsonOf(tools), max]
+      const rows = yield* this.tables.query<{ readonly id: string }>(statements.unstarted, params)
+      return rows.map(({ id }) => id)
+    })
+  }
+
   /** The tasks of rows that have just been leased, with what they recorded. */
   private leased(rows: ReadonlyArray<TaskRow>): Effect.Effect<ReadonlyArray<Claimed>, SqlError> {
     if (rows.length === 0) return Effect.succeed([])
@@ -329,6 +340,7 @@ export const make = (tables: Tables): Journal["Service"] => {
     claim: (node, tools, max) => Effect.orDie(journal.claim(node, tools, max)),
     // Taken twice it has the same lease, of another epoch.
     take: (node, id) => patient<Option.Option<Claimed>, never>(journal.take(node, id)),
+    unstarted: (tools, max) => Effect.orDie(journal.unstarted(tools, max)),
     renew: (node, leases) => dialect.left(Effect.orDie(journal.renew(node, leases))),
     record: (lease, entry) => patient<Entry, Lost | JournalFull>(journal.record(lease, entry)),
     transaction: ({ transactionService }) =>

@@ -18,7 +18,7 @@ const held = (now: string, t = ""): string =>
 /** Whether a task that has ended is forgotten; the parameter: how long it is kept at least. */
 const forgotten = (now: string): string => `(outcome IS NOT NULL AND expires <= ${now} AND ended + ${number} <= ${now})`
 
-const reading = ({ now, text }: Dialect) => {
+const reading = ({ among, now, text }: Dialect) => {
   const row = `SELECT *, CASE WHEN outcome IS NULL AND expires <= ${now} THEN 1 ELSE 0 END AS late FROM mcp_task`
   return {
     /** id */
@@ -33,6 +33,11 @@ const reading = ({ now, text }: Dialect) => {
     /** max */
     parked: text(
       `SELECT *, 0 AS late FROM mcp_task WHERE outcome IS NULL AND node IS NULL AND expires > ${now} ORDER BY created, id LIMIT ${integer}`
+    ),
+    /** nodes that are gone, tools, max */
+    unstarted: text(
+      `SELECT id FROM mcp_task WHERE epoch = 1 AND node IS NOT NULL AND (due <= ${now} OR ${among("node")}) AND ${among("tool")}
+       AND outcome IS NULL AND expires > ${now} ORDER BY due LIMIT ${integer}`
     ),
     parkedCounts: text(
       `SELECT CASE WHEN due <= ${now} THEN 'pending' WHEN open > 0 THEN 'asking' ELSE 'sleeping' END AS state,

@@ -5,8 +5,9 @@
  * The engine lists nothing and knows no callers: the tasks that they read lie in a store beside it.
  */
 import * as Memory from "@effect-mcp/tasks/internal/memory"
-import { type Engine, Journal } from "@effect-mcp/tasks/Journal"
+import { type Engine, Journal, type Server } from "@effect-mcp/tasks/Journal"
 import { defaultLimits, TaskStore } from "@effect-mcp/tasks/TaskStore"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -25,6 +26,25 @@ export interface WorkflowOptions<E = never, R = never> extends Partial<EngineJou
   readonly name?: string | undefined
   /** Where the tasks lie that callers read, in a database for servers with an engine alone. Default: the memory of the process. */
   readonly store?: Layer.Layer<TaskStore | Journal, E, R> | undefined
+}
+
+/** How many tasks are started at once. */
+const maxStarted = 20
+
+/** Starts tasks whose node died after it had created them, and before the engine stored that they run. */
+const startingMissed = (
+  { lease, unstarted }: Journal["Service"],
+  server: Server,
+  start: Engine["start"]
+): Effect.Effect<never> => {
+  const look = Effect.flatMap(
+    Effect.suspend(() => unstarted(server.tools(), maxStarted)),
+    Effect.forEach(start, { discard: true })
+  )
+  const logged = Effect.catchCause(look, (cause) =>
+    Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Effect.logWarning("The store of tasks failed", cause)
+  )
+  return Effect.forever(Effect.andThen(logged, Effect.sleep(lease / 3)))
 }
 
 const make = ({ name = "mcp/tasks", ...limits }: Omit<WorkflowOptions, "store">) =>
@@ -61,7 +81,7 @@ const make = ({ name = "mcp/tasks", ...limits }: Omit<WorkflowOptions, "store">)
             // Before the end of the registration, which waits for the executions.
             yield* Effect.addFinalizer(() => Deferred.succeed(stopped, undefined))
             registered.openUnsafe()
-            return yield* Effect.never
+            return yield* startingMissed(options.journal, server, tasks.start)
           })
         )
     }

@@ -86,6 +86,28 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
+    it.effect(
+      "are not started while the lease of their creation is valid, nor once any node has leased them since",
+      () =>
+        Effect.gen(function* () {
+          const { journal, sql, store } = yield* (yield* place)(limits)
+          const task = { owner: "ada", input: {}, client: {}, ttl: 86_400_000, pollInterval: 1000 }
+          const make = (tool: string) => Effect.map(store.create({ ...task, tool }, "dead"), ({ lease }) => lease)
+          const unstarted = journal.unstarted(["tool"], 10)
+          const missed = yield* make("tool")
+          const [taken, parked, ended] = [yield* make("tool"), yield* make("tool"), yield* make("tool")]
+          yield* make("other")
+          assert.deepStrictEqual(yield* unstarted, [])
+          yield* journal.take("b", taken.task)
+          yield* journal.park(parked)
+          yield* journal.settle(ended, { _tag: "Result", result: {} })
+          yield* sql`UPDATE mcp_task SET due = 0 WHERE due IS NOT NULL`
+          assert.deepStrictEqual(yield* unstarted, [missed.task])
+          yield* journal.take("b", missed.task)
+          assert.deepStrictEqual(yield* unstarted, [])
+        }).pipe(Effect.scoped)
+    )
+
     it.effect("are listed page by page, each once", () =>
       Effect.gen(function* () {
         const { store } = yield* (yield* place)(limits)

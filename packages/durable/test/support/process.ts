@@ -27,11 +27,18 @@ export interface Process {
   readonly exited: Effect.Effect<void>
 }
 
-/** Starts the server; it is killed with the scope. */
-export const start = (kind: string, place: string, lease = 10_000): Effect.Effect<Process, never, Scope.Scope> =>
+/** Starts the server; it is killed with the scope. `dies`: by its own hand, once it has created a task. */
+export const start = (
+  kind: string,
+  place: string,
+  lease = 10_000,
+  dies?: "dies"
+): Effect.Effect<Process, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
-      Effect.sync(() => spawn(process.execPath, [script, kind, place, String(lease)], { stdio: "pipe" })),
+      Effect.sync(() =>
+        spawn(process.execPath, [script, kind, place, String(lease), dies ?? "lives"], { stdio: "pipe" })
+      ),
       (child) => Effect.sync(() => void child.kill("SIGKILL"))
     ),
     (child) => {

@@ -1,5 +1,5 @@
 /**
- * A server in a process of its own, to be killed: `node server.ts KIND PLACE [LEASE]`, of which KIND is `sqlite`, `postgres`, `cluster-sqlite`,
+ * A server in a process of its own, to be killed: `node server.ts KIND PLACE [LEASE [dies]]`, of which KIND is `sqlite`, `postgres`, `cluster-sqlite`,
  * `cluster-postgres` or `runners-postgres`. What its
  * handlers do is a line each of stderr, which a pipe keeps when its writer is killed.
  */
@@ -8,14 +8,24 @@ import { Elicitation, Once, Tool, Tools } from "@effect-mcp/core"
 import { Durable } from "@effect-mcp/durable"
 import { McpServer } from "@effect-mcp/server"
 import { Tasks } from "@effect-mcp/tasks"
+import { TaskStore } from "@effect-mcp/tasks/TaskStore"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Logger, Option, Redacted, Schema } from "effect"
-import { ClusterWorkflowEngine, RunnerAddress, SingleRunner } from "effect/cluster"
+import {
+  ClusterWorkflowEngine,
+  RunnerAddress,
+  RunnerHealth,
+  Runners,
+  Sharding,
+  ShardingConfig,
+  SqlMessageStorage,
+  SqlRunnerStorage
+} from "effect/cluster"
 import { SqlClient } from "effect/sql/SqlClient"
 import { writeSync } from "node:fs"
 import { createServer } from "node:net"
 
-const [kind, place = "", lease = "10000"] = process.argv.slice(2)
+const [kind, place = "", lease = "10000", dies] = process.argv.slice(2)
 const say = (...words: ReadonlyArray<string | number>) => Effect.sync(() => void writeSync(2, `${words.join(" ")}\n`))
 
 const Steps = Tool.make("steps", {
@@ -84,9 +94,17 @@ const database =
 const shardingConfig = {
   entityMessagePollInterval: "300 millis",
   refreshAssignmentsInterval: "300 millis",
-  shardLockRefreshInterval: "500 millis",
-  shardLockExpiration: "2 seconds"
+  // A third of it is the time in which a record must be written, on a loaded machine, too.
+  shardLockRefreshInterval: "5 seconds",
+  shardLockExpiration: "15 seconds"
 } as const
+
+/** The locks of Postgres are of the database, by the prefix of the tables: those of another schema would be waited for. */
+const prefix = `cluster_${place.slice(-8).replaceAll(/\W/g, "_")}`
+const storage = Layer.provideMerge(
+  Layer.orDie(SqlRunnerStorage.layerWith({ prefix })),
+  Layer.orDie(SqlMessageStorage.layerWith({ prefix }))
+)
 
 /** A port that is free. */
 const port = Effect.callback<number>((resume) => {
@@ -96,22 +114,42 @@ const port = Effect.callback<number>((resume) => {
   })
 })
 
+const layerSharding = (settings: Partial<ShardingConfig.ShardingConfig["Service"]>) =>
+  Sharding.layer.pipe(
+    Layer.provide([Runners.layerNoop, RunnerHealth.layerNoop]),
+    Layer.provideMerge(storage),
+    Layer.provide(ShardingConfig.layer(settings))
+  )
+
 /** A runner of Effect's cluster, with what it keeps in the database of the tasks: alone, or one of several that find each other there. */
 const runner =
   kind === "runners-postgres"
     ? Layer.unwrap(
         Effect.map(port, (port) => {
           const runnerAddress = Option.some(RunnerAddress.make("127.0.0.1", port))
-          const config = { ...shardingConfig, runnerHealthCheckInterval: "500 millis", runnerAddress } as const
-          return NodeClusterSocket.layer({ storage: "sql", shardingConfig: config })
+          const settings = { ...shardingConfig, runnerHealthCheckInterval: "500 millis", runnerAddress } as const
+          return NodeClusterSocket.layer({ storage: "byo", shardingConfig: settings }).pipe(
+            Layer.provideMerge(storage),
+            Layer.provide(ShardingConfig.layer(settings))
+          )
         })
       )
-    : SingleRunner.layer({ runnerStorage: "sql", shardingConfig })
+    : layerSharding(shardingConfig)
 const engine = ClusterWorkflowEngine.layer.pipe(
   Layer.provide(Layer.orDie(runner)),
   Layer.provide([database, NodeCrypto.layerDigest])
 )
-const onCluster = Layer.provide(Durable.layerWorkflow({ store: database }), engine)
+/** The process dies after a task was created, before its engine is told. */
+const dying = Layer.effect(
+  TaskStore,
+  Effect.map(TaskStore, (store) => ({
+    ...store,
+    create: (task, node) =>
+      Effect.tap(store.create(task, node), () => Effect.sync(() => process.kill(process.pid, "SIGKILL")))
+  }))
+)
+const kept = dies === "dies" ? Layer.provideMerge(dying, database) : database
+const onCluster = Layer.provide(Durable.layerWorkflow({ store: kept }), engine)
 const client = Layer.effect(SqlClient, SqlClient).pipe(Layer.provide(database))
 const store = /^(?:cluster|runners)/.test(kind ?? "") ? Layer.merge(onCluster, client) : database
 

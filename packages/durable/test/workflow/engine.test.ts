@@ -8,6 +8,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Data, Effect, Exit, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { DurableDeferred, WorkflowEngine } from "effect/workflow"
+import { file } from "../support/sqlite.ts"
 import { connect, serve } from "../../../tasks/test/support/client.ts"
 import * as TaskWorkflow from "../../src/workflow/TaskWorkflow.ts"
 import { tool } from "../../../tasks/test/support/tools.ts"
@@ -227,6 +228,23 @@ describe("a task on the workflow engine", () => {
       const ended = yield* store.get(task.id, "anonymous")
       assert.deepStrictEqual(ended._tag === "Some" ? ended.value.outcome : undefined, { _tag: "Cancelled" })
     })
+  )
+
+  it.effect(
+    "that a node created which died before the engine was told runs on another node, once its lease is over",
+    () =>
+      Effect.gen(function* () {
+        let runs = 0
+        const late = tool("late", "optional", () => Effect.sync(() => String(++runs)))
+        const { store } = yield* start([late], { store: Durable.layerSqlite({ file: yield* file, lease: 9000 }) })
+        const { task } = yield* Effect.orDie(store.create({ ...newTask, client: facts, tool: "late" }, "dead"))
+        yield* TestClock.adjust("8 seconds")
+        assert.strictEqual(runs, 0)
+        yield* TestClock.adjust("10 seconds")
+        const seen = yield* store.get(task.id, "anonymous")
+        assert.strictEqual(seen._tag === "Some" ? seen.value.outcome?._tag : undefined, "Result")
+        assert.strictEqual(runs, 1)
+      })
   )
 
   it.effect("is cancelled where the program interrupts its execution", () =>

@@ -1,5 +1,4 @@
 /** Real processes with a runner of Effect's cluster on a database, which are killed while a task runs: the next process continues it. */
-import { isNightly } from "@effect-mcp/spec/Scale"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
@@ -56,25 +55,34 @@ for (const { kind, missing, place } of kinds) {
       })
     )
 
-    // On Postgres a loaded machine may interrupt the step before the engine has recorded it: then it runs again, later.
-    const isSteady = kind === "cluster-sqlite" || isNightly
-    it.live.runIf(isSteady)(
-      "whose process is told to stop records the step that runs, which the next process continues",
-      () =>
-        Effect.gen(function* () {
-          const where = yield* place
-          const a = yield* start(kind, where)
-          const taskId = yield* call(a, { count: values.length, millis: 200 })
-          yield* a.line("begin 2")
-          yield* a.signal("SIGTERM")
-          yield* a.exited
-          const b = yield* start(kind, where)
-          yield* b.line("done")
-          const task = yield* ended(b, taskId)
-          assert.deepStrictEqual(task["result"]?.structuredContent, { values })
-          assert.deepStrictEqual(begun(a, b), [1, 1, 1, 1, 1, 1])
-          assert.strictEqual(a.lines.filter((line) => line.startsWith("start")).length, 1)
-        })
+    it.live("that was created by a process which died before its engine was told runs in the next", () =>
+      Effect.gen(function* () {
+        const where = yield* place
+        const a = yield* start(kind, where, 1000, "dies")
+        yield* Effect.forkChild(call(a, { count: values.length, millis: 1 }))
+        yield* a.exited
+        assert.deepStrictEqual(begun(a), [0, 0, 0, 0, 0, 0])
+        const b = yield* start(kind, where, 1000)
+        yield* b.line("done")
+        assert.deepStrictEqual(begun(b), [1, 1, 1, 1, 1, 1])
+      })
+    )
+
+    it.live("whose process is told to stop records the step that runs, which the next process continues", () =>
+      Effect.gen(function* () {
+        const where = yield* place
+        const a = yield* start(kind, where)
+        const taskId = yield* call(a, { count: values.length, millis: 200 })
+        yield* a.line("begin 2")
+        yield* a.signal("SIGTERM")
+        yield* a.exited
+        const b = yield* start(kind, where)
+        yield* b.line("done")
+        const task = yield* ended(b, taskId)
+        assert.deepStrictEqual(task["result"]?.structuredContent, { values })
+        assert.deepStrictEqual(begun(a, b), [1, 1, 1, 1, 1, 1])
+        assert.strictEqual(a.lines.filter((line) => line.startsWith("start")).length, 1)
+      })
     )
   })
 }

@@ -129,6 +129,8 @@ export class Journal extends Context.Service<
     readonly claim: (node: string, tools: ReadonlyArray<string>, max: number) => Effect.Effect<ReadonlyArray<Claimed>>
     /** Leases a task to `node`, from any node that has it; `None` where it has ended or is unknown. */
     readonly take: (node: string, task: string) => Effect.Effect<Option.Option<Claimed>>
+    /** At most `max` tasks of the tools whose node is gone, and that no node has leased since they were created; none in memory. */
+    readonly unstarted: (tools: ReadonlyArray<string>, max: number) => Effect.Effect<ReadonlyArray<string>>
     /** Extends all leases of a node; gives those that it has lost. */
     readonly renew: (node: string, leases: ReadonlyArray<Lease>) => Effect.Effect<ReadonlyArray<Lease>>
     /** Records an entry; gives the one that is there, where its key is recorded already. */

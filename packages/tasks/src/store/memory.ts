@@ -116,9 +116,8 @@ class Memory {
       }
       if (bytesOf(input.input) > inputBytes) return full(`The arguments are longer than ${inputBytes} bytes`)
       if (!this.kept.makeRoom(input.owner)) return full(noRoom)
-      const { now } = this
       const id = newId()
-      const task = newTask(id, input, now)
+      const task = newTask(id, input, this.now)
       this.count(input.owner, 1)
       this.rows.set(id, {
         task,
@@ -128,7 +127,7 @@ class Memory {
         bytes: 0,
         epoch: 1,
         node,
-        leaseUntil: now + this.leaseTime,
+        leaseUntil: this.now + this.leaseTime,
         wakeAt: 0,
         attempts: 1,
         endedAt: undefined,
@@ -383,6 +382,7 @@ export const layer = (options: Options = {}): Layer.Layer<TaskStore | Journal> =
           due: memory.due,
           claim: (node, tools, max) => memory.claim(node, tools, max),
           take: (node, id) => memory.take(node, id),
+          unstarted: () => Effect.succeed([]),
           renew: (node, leases) => memory.renew(node, leases),
           record: (lease, entry) => memory.record(lease, entry),
           transaction: () => undefined,

@@ -37,6 +37,7 @@ export class Node {
       due: this.alive(journal.due),
       claim: (node, tools, max) => this.alive(journal.claim(node, tools, max)),
       take: (node, task) => this.alive(journal.take(node, task)),
+      unstarted: (tools, max) => this.alive(journal.unstarted(tools, max)),
       renew: (node, leases) => this.alive(journal.renew(node, leases)),
       record: (lease, entry) => this.write(journal.record(lease, entry)),
       transaction: (sql) => {
