@@ -62,15 +62,18 @@ const settings: ReadonlyArray<{ readonly options: Options; readonly statuses: Re
   { options: { allowedHosts: ["*"], allowedOrigins: ["*"] }, statuses: [200, 200, 200, 200] }
 ]
 
-describe("An endpoint", () => {
-  it.each(settings)("of a transport with $options admits by host and origin", async ({ options, statuses }) => {
-    const transport = await transportWith(options)
-    const found = []
-    for (const names of [own, foreign, page, named]) found.push((await transport.handleRequest(post(names))).status)
-    assert.deepStrictEqual(found, statuses)
-  })
+describe("endpoints", () => {
+  it.each(settings)(
+    "An endpoint of a transport with $options admits by host and origin",
+    async ({ options, statuses }) => {
+      const transport = await transportWith(options)
+      const found = []
+      for (const names of [own, foreign, page, named]) found.push((await transport.handleRequest(post(names))).status)
+      assert.deepStrictEqual(found, statuses)
+    }
+  )
 
-  it("of createMcpHandler refuses other names than its own, and reports why", async () => {
+  it("An endpoint of createMcpHandler refuses other names than its own, and reports why", async () => {
     const errors: Array<string> = []
     const onerror = ({ message }: Error) => void errors.push(message)
     const handler = createMcpHandler(() => serverOf(), { allowedHosts: ["mcp.example.com"], onerror })
@@ -81,13 +84,13 @@ describe("An endpoint", () => {
     await handler.close()
   })
 
-  it("takes the parsed body that the program gives in the place of the one on the wire", async () => {
+  it("An endpoint takes the parsed body of the program in the place of the body on the wire", async () => {
     const transport = await transportWith({})
     const answer = await transport.handleRequest(post({}, "wire"), { parsedBody: call("sanitized by the program") })
     assert.include(await answer.text(), "sanitized by the program")
   })
 
-  it("aborts the handler when a request with a parsed body is aborted", async () => {
+  it("An endpoint aborts the handler when a request with a parsed body is aborted", async () => {
     const controller = new AbortController()
     let heard = (_aborted: boolean): void => undefined
     const ended = new Promise<boolean>((resolve) => (heard = resolve))
@@ -144,8 +147,8 @@ const apps = [
   { options: { host: "0.0.0.0", allowedOrigins: ["evil.example"] }, statuses: [200, 403, 200, 403] }
 ]
 
-describe("An app", () => {
-  it.each(apps)("of Express with $options admits by host and origin", async ({ options, statuses }) => {
+describe("apps", () => {
+  it.each(apps)("An app of Express with $options admits by host and origin", async ({ options, statuses }) => {
     const transport = await nodeTransport()
     const app = createMcpExpressApp({ ...options, jsonLimit: "1mb" })
     app.post("/mcp", (request, response) => void transport.handleRequest(request, response, request.body))
@@ -155,14 +158,14 @@ describe("An app", () => {
     assert.deepStrictEqual(found, statuses)
   })
 
-  it("of Express refuses bodies over its jsonLimit", async () => {
+  it("An app of Express refuses bodies over its jsonLimit", async () => {
     const transport = await nodeTransport()
     const app = createMcpExpressApp({ jsonLimit: "10b" })
     app.post("/mcp", (request, response) => void transport.handleRequest(request, response, request.body))
     assert.strictEqual((await ask(await listening(app), own)).status, 413)
   })
 
-  it("of HTTP/2 is reached by its authority", async () => {
+  it("A request of HTTP/2 is admitted by its authority", async () => {
     const transport = await nodeTransport()
     const statuses = []
     for (const authority of ["localhost", "evil.example"]) {
@@ -179,14 +182,14 @@ describe("An app", () => {
     assert.deepStrictEqual(statuses, [200, 403])
   })
 
-  it("of node:http may give a parsed body in the place of the one on the wire", async () => {
+  it("A listener of node:http may give a parsed body in the place of the body on the wire", async () => {
     const transport = await nodeTransport()
     const port = await listening((request, response) => void transport.handleRequest(request, response, call("clean")))
     const { text } = await ask(port, own)
     assert.include(text, "clean")
   })
 
-  it("of Hono admits by host and origin, and has the parsed body", async () => {
+  it("An app of Hono admits by host and origin, and has the parsed body", async () => {
     const transport = await transportWith({})
     const app = createMcpHonoApp({ host: "0.0.0.0", allowedHosts: ["mcp.example.com"] })
     const bodies: Array<unknown> = []

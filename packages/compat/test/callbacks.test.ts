@@ -35,7 +35,7 @@ const brokenOnce = (): McpServerFactory => {
 }
 
 describe("createMcpHandler", () => {
-  it("answers 500 while its function throws, reports why, and serves the next request", async () => {
+  it("The handler of createMcpHandler answers 500 while its factory throws, reports why, and serves the next request", async () => {
     const errors: Array<string> = []
     const handler = createMcpHandler(brokenOnce(), { onerror: ({ message }) => void errors.push(message) })
     const refused = await handler.fetch(post())
@@ -49,7 +49,7 @@ describe("createMcpHandler", () => {
     assert.isAtLeast((await handler.fetch(post())).status, 500)
   })
 
-  it("answers 500 on node:http while its function throws", async () => {
+  it("The handler of createMcpHandler answers 500 on node:http while its factory throws", async () => {
     const handler = createMcpHandler(brokenOnce())
     const listener = toNodeHandler(handler)
     const http = createServer((request, response) => void listener(request, response))
@@ -65,7 +65,7 @@ describe("createMcpHandler", () => {
   })
 })
 
-describe("A transport with sessions", () => {
+describe("transports with sessions", () => {
   const connected = async (options: ConstructorParameters<typeof WebStandardStreamableHTTPServerTransport>[0]) => {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
@@ -78,7 +78,7 @@ describe("A transport with sessions", () => {
     return { errors, server, transport }
   }
 
-  it("awaits onsessioninitialized before it answers", async () => {
+  it("A transport with sessions awaits onsessioninitialized before it answers", async () => {
     const order: Array<string> = []
     let known = (): void => undefined
     const gate = new Promise<void>((resolve) => (known = resolve))
@@ -97,7 +97,7 @@ describe("A transport with sessions", () => {
     await server.close()
   })
 
-  it("refuses the session where onsessioninitialized rejects, and reports why", async () => {
+  it("A transport refuses the session where onsessioninitialized rejects, and reports why", async () => {
     const { errors, server, transport } = await connected({
       onsessioninitialized: () => Promise.reject(new Error("Full"))
     })
@@ -107,7 +107,7 @@ describe("A transport with sessions", () => {
     await server.close()
   })
 
-  it("ends, and reports why, where onsessionclosed throws", async () => {
+  it("A transport ends, and reports why, where onsessionclosed throws", async () => {
     const onsessionclosed = () => {
       throw new Error("Not found")
     }
@@ -122,7 +122,7 @@ describe("A transport with sessions", () => {
 })
 
 describe("serveStdio", () => {
-  it("gives a handle at once, and serves the transport that it is given", async () => {
+  it("The function serveStdio gives a handle at once, and serves the transport that it is given", async () => {
     const [near, far] = InMemoryTransport.createLinkedPair()
     const handle = serveStdio(() => new McpServer(info), { transport: far })
     assert.property(handle, "close")
@@ -132,7 +132,7 @@ describe("serveStdio", () => {
     await handle.close()
   })
 
-  it("reports a function that throws, and closes the transport", async () => {
+  it("The function serveStdio reports a factory that throws, and closes the transport", async () => {
     const [near, far] = InMemoryTransport.createLinkedPair()
     const closed = new Promise<void>((resolve) => Object.assign(near, { onclose: resolve }))
     const errors: Array<string> = []
@@ -142,7 +142,7 @@ describe("serveStdio", () => {
     assert.deepStrictEqual(errors, ["No database"])
   })
 
-  it("refuses the handshake of older clients where legacy is reject", async () => {
+  it("The function serveStdio refuses the handshake of older clients where legacy is reject", async () => {
     const [near, far] = InMemoryTransport.createLinkedPair()
     const handle = serveStdio(() => new McpServer(info), { transport: far, legacy: "reject" })
     const refused = await new Client(info).connect(near).then(

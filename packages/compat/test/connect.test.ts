@@ -43,8 +43,8 @@ const made = () => {
   return { client, closed, errors, failed, far, near, server }
 }
 
-describe("A server that is connected twice", () => {
-  it("refuses a second connect while the first one opens", async () => {
+describe("connect of a server", () => {
+  it("A server refuses a second connect while the first connect opens", async () => {
     const { far, server } = made()
     const first = server.connect(far)
     const [, other] = InMemoryTransport.createLinkedPair()
@@ -53,14 +53,14 @@ describe("A server that is connected twice", () => {
     await server.close()
   })
 
-  it("refuses a transport that another server serves", async () => {
+  it("A server refuses a transport that another server serves", async () => {
     const { far, server } = made()
     await server.connect(far)
     assert.match(await refusal(made().server.connect(far)), /connected to another server/)
     await server.close()
   })
 
-  it("rejects connect with the error of a transport that does not start", async () => {
+  it("A server rejects connect with the error of a transport that does not start", async () => {
     const { far, server } = made()
     far.start = () => Promise.reject(new Error("no start"))
     assert.strictEqual(await refusal(server.connect(far)), "no start")
@@ -68,8 +68,8 @@ describe("A server that is connected twice", () => {
   })
 })
 
-describe("A client that watches lists", () => {
-  it("is connected to a server that refuses subscriptions, which onerror gets", async () => {
+describe("clients that watch lists", () => {
+  it("A client that watches lists connects to a server without subscriptions, and onerror gets the refusal", async () => {
     const { far, near, server } = made()
     server.registerTool("hello", {}, () => ({ content: [] }))
     const errors: Array<string> = []
@@ -91,7 +91,7 @@ describe("A client that watches lists", () => {
   })
 })
 
-describe("A callback that throws", () => {
+describe("callbacks that throw", () => {
   it.each([
     ["rejects", () => Promise.reject(new Error("no start"))],
     [
@@ -100,7 +100,7 @@ describe("A callback that throws", () => {
         throw new Error("no start")
       }
     ]
-  ])("gives onerror what oninitialized %s", async (_, oninitialized) => {
+  ])("A callback oninitialized that %s gives its error to onerror", async (_, oninitialized) => {
     const reasons = unhandled()
     const { client, errors, failed, far, near, server } = made()
     server.server.oninitialized = oninitialized
@@ -112,7 +112,7 @@ describe("A callback that throws", () => {
     await client.close()
   })
 
-  it("ends the connection where the transport's onclose throws", async () => {
+  it("A connection ends also where the transport's onclose throws", async () => {
     const reasons = unhandled()
     const { client, closed, far, near, server } = made()
     far.onclose = () => {
@@ -126,7 +126,7 @@ describe("A callback that throws", () => {
     assert.deepStrictEqual([server.isConnected(), reasons], [false, []])
   })
 
-  it("ends the connection where the server's onclose throws, which onerror gets", async () => {
+  it("A connection ends also where the server's onclose throws, and onerror gets the error", async () => {
     const reasons = unhandled()
     const { client, errors, failed, far, near, server } = made()
     server.server.onclose = () => {

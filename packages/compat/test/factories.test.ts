@@ -6,8 +6,8 @@ import { assert, describe, it, onTestFinished } from "@effect/vitest"
 
 const params = { mode: "form", message: "Your name?", requestedSchema: { type: "object", properties: {} } } as const
 
-describe("A server that a factory makes", () => {
-  it("is initialized, hears notifications, and knows and asks its client of a revision with a handshake", async () => {
+describe("servers that a factory makes", () => {
+  it("A server that a factory makes is initialized, hears notifications, and knows and asks its client with a handshake", async () => {
     const heard: Array<string> = []
     const known = Promise.withResolvers<unknown>()
     const rootsHeard = Promise.withResolvers<void>()
@@ -39,26 +39,29 @@ describe("A server that a factory makes", () => {
     await client.close()
   })
 
-  it.each(["legacy", "auto"] as const)("knows in a request what its client declared in mode %s", async (mode) => {
-    const { fetch } = createMcpHandler(() => {
-      const server = new McpServer({ name: "made", version: "1.0.0" })
-      server.registerTool("client", {}, () => ({
-        content: [{ type: "text", text: JSON.stringify(server.server.getClientCapabilities() ?? null) }]
-      }))
-      return server
-    })
-    const { StreamableHTTPClientTransport } = await import("@effect-mcp/compat/client")
-    const client = new Client(
-      { name: "Ada", version: "1.0.0" },
-      { capabilities: { sampling: {} }, versionNegotiation: { mode } }
-    )
-    const transport = new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), {
-      fetch: async (input, init) => fetch(new Request(input, init))
-    })
-    await client.connect(transport)
-    const { content } = await client.callTool({ name: "client" })
-    // A request of the older revisions without a session says nothing of its client.
-    assert.deepStrictEqual(content, [{ type: "text", text: mode === "auto" ? '{"sampling":{}}' : "{}" }])
-    await client.close()
-  })
+  it.each(["legacy", "auto"] as const)(
+    "A server that a factory makes knows in a request what its client declared in mode %s",
+    async (mode) => {
+      const { fetch } = createMcpHandler(() => {
+        const server = new McpServer({ name: "made", version: "1.0.0" })
+        server.registerTool("client", {}, () => ({
+          content: [{ type: "text", text: JSON.stringify(server.server.getClientCapabilities() ?? null) }]
+        }))
+        return server
+      })
+      const { StreamableHTTPClientTransport } = await import("@effect-mcp/compat/client")
+      const client = new Client(
+        { name: "Ada", version: "1.0.0" },
+        { capabilities: { sampling: {} }, versionNegotiation: { mode } }
+      )
+      const transport = new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), {
+        fetch: async (input, init) => fetch(new Request(input, init))
+      })
+      await client.connect(transport)
+      const { content } = await client.callTool({ name: "client" })
+      // A request of the older revisions without a session says nothing of its client.
+      assert.deepStrictEqual(content, [{ type: "text", text: mode === "auto" ? '{"sampling":{}}' : "{}" }])
+      await client.close()
+    }
+  )
 })

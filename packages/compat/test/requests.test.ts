@@ -22,8 +22,8 @@ const pair = async (user: string, isOpen = true) => {
   return { client, logs, open, server }
 }
 
-describe("A server of the shim", () => {
-  it("asks its own client where a handler of another server calls it", async () => {
+describe("servers of the shim", () => {
+  it("A server asks its own client where a handler of another server calls it", async () => {
     const [one, other] = [await pair("one", false), await pair("other")]
     one.server.registerTool("ask", {}, async () => {
       await other.server.sendLoggingMessage({ level: "info", data: "for other" })
@@ -37,7 +37,7 @@ describe("A server of the shim", () => {
     assert.deepStrictEqual([one.logs, other.logs], [["for one"], ["for other"]])
   })
 
-  it("asks over the connection once the request of the handler has ended", async () => {
+  it("A server asks over the connection once the request of the handler has ended", async () => {
     const { client, open, server } = await pair("one", false)
     let ended = () => {}
     const end = new Promise<void>((resolve) => (ended = resolve))
@@ -52,7 +52,7 @@ describe("A server of the shim", () => {
     assert.deepStrictEqual(await asked, { action: "accept", content: { user: "one" } })
   })
 
-  it.each(["a handler", "the connection"])("rejects a question of %s whose signal aborts", async (place) => {
+  it.each(["a handler", "the connection"])("A server rejects a question of %s whose signal aborts", async (place) => {
     const { client, open, server } = await pair("one", false)
     const controller = new AbortController()
     client.setRequestHandler("elicitation/create", () => {

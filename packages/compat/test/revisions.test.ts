@@ -51,25 +51,27 @@ const settings = versions.flatMap((version) =>
   (["inMemory", "overHttp"] as const).map((connection) => ({ version, connection }))
 )
 
-describe("A server of the shim", () => {
-  it.live.each(settings)("has its tools called in $version, $connection", ({ connection, version }) =>
-    Effect.gen(function* () {
-      const client = yield* connects[connection]("tools", version)
-      assert.strictEqual(client.revision.version, version)
-      const tools = yield* Stream.runCollect(client.listTools)
-      assert.deepStrictEqual(
-        tools.map(({ name }) => name),
-        ["add", "era", "fails", "throws", "unfit", "parts"]
-      )
-      const { content } = yield* client.callToolByName("add", { a: 1 })
-      assert.deepStrictEqual(content, [{ type: "text", text: "3" }])
-      const { isError } = yield* client.callToolByName("throws")
-      assert.isTrue(isError)
-    }).pipe(Effect.scoped)
+describe("servers of the shim", () => {
+  it.live.each(settings)(
+    "A client calls the tools of the shim's server in $version, $connection",
+    ({ connection, version }) =>
+      Effect.gen(function* () {
+        const client = yield* connects[connection]("tools", version)
+        assert.strictEqual(client.revision.version, version)
+        const tools = yield* Stream.runCollect(client.listTools)
+        assert.deepStrictEqual(
+          tools.map(({ name }) => name),
+          ["add", "era", "fails", "throws", "unfit", "parts"]
+        )
+        const { content } = yield* client.callToolByName("add", { a: 1 })
+        assert.deepStrictEqual(content, [{ type: "text", text: "3" }])
+        const { isError } = yield* client.callToolByName("throws")
+        assert.isTrue(isError)
+      }).pipe(Effect.scoped)
   )
 
   it.live.each(settings)(
-    "has its resources read and its prompts completed in $version, $connection",
+    "A client reads the resources and completes the prompts of the shim's server in $version, $connection",
     ({ connection, version }) =>
       Effect.gen(function* () {
         const resources = yield* connects[connection]("resources", version)
@@ -86,7 +88,7 @@ describe("A server of the shim", () => {
   )
 
   it.live.each(settings.filter(({ version }) => version >= "2025-06-18"))(
-    "asks its client in $version, $connection",
+    "A server of the shim asks its client in $version, $connection",
     ({ connection, version }) =>
       Effect.gen(function* () {
         const client = yield* connects[connection]("questions", version)
@@ -102,9 +104,9 @@ describe("A server of the shim", () => {
   )
 })
 
-describe("A client of the shim", () => {
+describe("clients of the shim", () => {
   it.each(["legacy", "auto"] as const)(
-    "calls a server of effect-mcp and answers it, with negotiation %s",
+    "A client of the shim calls a server of effect-mcp and answers it, with negotiation %s",
     async (mode) => {
       const server = new McpServer({ name: "asks", version: "1.0.0" })
       server.tool("ask", { description: "Asks" }, async (_, { ask }) => {

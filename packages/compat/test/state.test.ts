@@ -11,15 +11,18 @@ const isRefused = (verified: Promise<unknown>): Promise<boolean> =>
   )
 
 describe("createRequestStateCodec", () => {
-  it.each(["", "k".repeat(31), new Uint8Array(31)])("throws a RangeError for the short key %j", (short) => {
-    assert.throws(() => createRequestStateCodec({ key: short }), RangeError, "32")
-  })
+  it.each(["", "k".repeat(31), new Uint8Array(31)])(
+    "The codec of request states throws a RangeError for the short key %j",
+    (short) => {
+      assert.throws(() => createRequestStateCodec({ key: short }), RangeError, "32")
+    }
+  )
 
-  it.each([Infinity, NaN])("throws a RangeError for ttlSeconds %j", (ttlSeconds) => {
+  it.each([Infinity, NaN])("The codec of request states throws a RangeError for ttlSeconds %j", (ttlSeconds) => {
     assert.throws(() => createRequestStateCodec({ key, ttlSeconds }), RangeError)
   })
 
-  it("gives a value back under its key, and under no other", async () => {
+  it("The codec of request states gives a value back under its key, and under no other", async () => {
     const codec = createRequestStateCodec<{ step: number }>({ key })
     const state = await codec.mint({ step: 2 })
     assert.deepStrictEqual(await codec.verify(state), { step: 2 })
@@ -27,12 +30,12 @@ describe("createRequestStateCodec", () => {
     assert.isTrue(await isRefused(codec.verify(`${state}x`)))
   })
 
-  it("refuses a state that is older than ttlSeconds", async () => {
+  it("The codec of request states refuses a state that is older than ttlSeconds", async () => {
     const codec = createRequestStateCodec({ key, ttlSeconds: -1 })
     assert.isTrue(await isRefused(codec.verify(await codec.mint("late"))))
   })
 
-  it("refuses the state of another user where it binds, also without bind", async () => {
+  it("The codec of request states refuses the state of another user where it binds, also without bind", async () => {
     const codec = createRequestStateCodec<string, { user: string }>({ key, bind: ({ user }) => user })
     const state = await codec.mint("mine", { user: "ada" })
     assert.strictEqual(await codec.verify(state, { user: "ada" }), "mine")

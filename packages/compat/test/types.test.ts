@@ -21,8 +21,8 @@ const packagesOf = (file: string, seen = new Set<string>()): ReadonlyArray<strin
 
 const entries = Object.values(manifest.publishConfig.exports).filter((path) => path.endsWith(".js"))
 
-describe("The declarations", () => {
-  it.each(entries)("of %s name no type of Effect", (entry) => {
+describe("published declarations", () => {
+  it.each(entries)("The declarations of %s name no type of Effect", (entry) => {
     const packages = packagesOf(join(root, entry.replace(/\.js$/, ".d.ts")))
     assert.deepStrictEqual(
       packages.filter((name) => name === "effect" || name.startsWith("effect/") || name.startsWith("@effect/")),

@@ -73,9 +73,9 @@ const settings = (["registered", "handled"] as const satisfies ReadonlyArray<Mad
   )
 )
 
-describe("A program of the SDK v1", () => {
+describe("programs of the SDK v1", () => {
   it.each(settings)(
-    "$made over $connection: the $client client sees of the $server server what the SDK sees",
+    "The program $made over $connection: the $client client sees of the $server server what the SDK sees",
     async ({ connection, ...setting }) => {
       const oracle = await converse(connection, { client: "official", server: "official", made: setting.made })
       assert.deepStrictEqual(await converse(connection, setting), oracle)

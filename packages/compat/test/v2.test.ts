@@ -55,9 +55,9 @@ const settings = Object.keys(conversations).flatMap((program) =>
   )
 )
 
-describe("A program of the SDK v2", () => {
+describe("programs of the SDK v2", () => {
   it.each(settings)(
-    "$program, $era over $connection: the $client client sees of the $server server what the SDK sees",
+    "The program $program, $era over $connection: the $client client sees of the $server server what the SDK sees",
     async ({ connection, ...setting }) => {
       const { era, program } = setting
       assert.deepStrictEqual(await converse(connection, setting), await oracle(connection, program, era))
@@ -65,7 +65,7 @@ describe("A program of the SDK v2", () => {
   )
 
   // The official client drops progress that it reads together with the result.
-  it.each(kinds)("tells a client of the shim its progress, served by the %s server", async (server) => {
+  it.each(kinds)("A client of the shim gets its progress from the %s server", async (server) => {
     const client = await connections.session({ client: "shim", server, program: "streams", era: "legacy" })
     const progress: Array<unknown> = []
     const onprogress = ({ progress: at, total }: Progress) => void progress.push([at, total])

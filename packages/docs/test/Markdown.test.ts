@@ -23,13 +23,13 @@ More.
 The end.
 `
 
-describe("a Markdown document", () => {
-  it("has a title, and a summary of one line", () => {
+describe("Markdown documents", () => {
+  it("A Markdown document has a title, and a summary of one line", () => {
     assert.strictEqual(titleOf(document), "A title")
     assert.strictEqual(summaryOf(document), "The first paragraph.")
   })
 
-  it("has sections with what is below them, and a top before the first", () => {
+  it("A Markdown document has sections with the headings below them, and a top before the first", () => {
     assert.strictEqual(sectionOf(document, "top"), "The first\nparagraph.")
     assert.strictEqual(sectionOf(document, "part-two"), "## Part two\n\nThe end.")
     const one = sectionOf(document, "part-one") ?? ""
@@ -37,18 +37,18 @@ describe("a Markdown document", () => {
     assert.match(one, /## No heading[^]*### Below\n\nMore\.$/)
   })
 
-  it("has no section of a heading that is inside of a fence, or that is not there", () => {
+  it("A Markdown document has no section of a heading inside a fence, or of an unknown heading", () => {
     assert.isUndefined(sectionOf(document, "no-heading"))
     assert.isUndefined(sectionOf(document, "part-three"))
   })
 
-  it("is changed outside of fences only", () => {
+  it("A Markdown document is changed outside of fences only", () => {
     const changed = prose(document, (line) => line.replace("heading", "HEADING").replace("Text", "TEXT"))
     assert.include(changed, "## No heading")
     assert.include(changed, "TEXT.")
   })
 
-  it("has ids of headings as the site makes them", () => {
+  it("A Markdown document has ids of headings as the site makes them", () => {
     assert.strictEqual(slug("`... exited with code ...`"), "exited-with-code")
     assert.strictEqual(slug("Questions in 2026-07-28"), "questions-in-2026-07-28")
     assert.strictEqual(slug("Workers, Bun & Deno"), "workers-bun-deno")

@@ -13,8 +13,8 @@ const modules = api.flatMap(({ modules }) => modules)
 const textOf = new Map([...pages, ...modules].map(({ name, text }) => [`/${name}`, text]))
 const pageNamed = (name: string): string => textOf.get(`/${name}`) ?? assert.fail(`There is no page ${name}`)
 
-describe("the pages of the site", () => {
-  it("have a title and a summary each", () => {
+describe("pages of the site", () => {
+  it("The pages of the site have a title and a summary each", () => {
     assert.isAtLeast(pages.length, 25)
     for (const { name, summary, title } of pages) {
       assert.notStrictEqual(title, "", name)
@@ -22,7 +22,7 @@ describe("the pages of the site", () => {
     }
   })
 
-  it("lead to pages and headings that are there", () => {
+  it("The pages of the site lead to pages and headings that exist", () => {
     const links = pages.flatMap(({ name, text }) =>
       [...text.matchAll(/\]\((\/[^)#\s]*|)(?:#([^)\s]+))?\)/g)].map(([, to = "", id]) => ({ name, to, id }))
     )
@@ -35,14 +35,14 @@ describe("the pages of the site", () => {
     }
   })
 
-  it("include no line of an include that was not expanded, and no link that leaves its folder", () => {
+  it("The pages of the site have no include that was not expanded, and no link that leaves their folder", () => {
     for (const { name, text } of pages) {
       assert.notInclude(text, "@include", name)
       assert.notMatch(text, /\]\(\.\.?\//, name)
     }
   })
 
-  it("have the nine promises of long work, which the README of the package lists", () => {
+  it("The page on long work has the nine promises, which the README of durable lists", () => {
     const readme = readFileSync(join(root, "packages/durable/README.md"), "utf8")
     const numbers = (text: string, row: RegExp) => [...text.matchAll(row)].map(([, number]) => Number(number))
     const nine = [1, 2, 3, 4, 5, 6, 7, 8, 9]
@@ -50,7 +50,7 @@ describe("the pages of the site", () => {
     assert.deepStrictEqual(numbers(readme, /^(\d)\. \S/gm), nine)
   })
 
-  it("tell of errors whose messages are in the sources", () => {
+  it("The page on troubleshooting has only errors whose messages are in the sources", () => {
     const sources = globSync("packages/*/src/**/*.ts", { cwd: root })
       .filter((file) => !file.startsWith("packages/docs/"))
       .map((file) => readFileSync(join(root, file), "utf8"))
@@ -67,8 +67,8 @@ describe("the pages of the site", () => {
   })
 })
 
-describe("the API reference", () => {
-  it("has each public module of each published package that has one", () => {
+describe("API reference", () => {
+  it("The API reference has each public module of each published package with modules", () => {
     const expected = published.flatMap(({ exports, folder }) =>
       exports
         .map(([subpath]) => subpath)
@@ -83,25 +83,25 @@ describe("the API reference", () => {
     )
   })
 
-  it("has the docstring, the example and the signature of an export", () => {
+  it("The API reference has the docstring, the example and the signature of an export", () => {
     const layer = sectionOf(pageNamed("api/core/Tools"), "layer") ?? ""
     assert.match(layer, /^## layer\n\nOffers `tool` for as long as the layer lives/)
     assert.match(layer, /declare function layer<[^]*\*\*Example\*\*[^]*```ts\nimport/)
   })
 
-  it("has the classes of a package without modules of its own", () => {
+  it("The API reference has the classes of a package without modules of its own", () => {
     assert.include(pageNamed("api/promise/index"), "\n## McpServer\n")
   })
 })
 
 describe("llms.txt", () => {
-  it("lists every page and every module, each by a link to its Markdown", () => {
+  it("The file llms.txt lists every page and every module, each by a link to its Markdown", () => {
     const text = Llms.short(Pages.home, Pages.all, api)
     assert.match(text, /^# effect-mcp\n\n> .+\n\n## /)
     for (const { name, title } of [...pages, ...modules]) assert.include(text, `- [${title}](/${name}.md)`)
   })
 
-  it("has a full version with the text of all pages", () => {
+  it("The full version of llms.txt has the text of all pages", () => {
     const text = Llms.full(Pages.all)
     for (const { name, title } of pages) assert.include(text, `<!-- /${name}.md -->\n\n# ${title}\n`)
   })

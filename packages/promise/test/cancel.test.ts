@@ -7,8 +7,8 @@ import { all, clientOf, gate, rejection, revisions, serverOf, textOf } from "./s
 const untilAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
 
-describe.each(revisions)("In %s", (revision) => {
-  it("a cancel aborts the handler's signal with the reason, and rejects the call with it", async () => {
+describe.each(revisions)("revision %s", (revision) => {
+  it("A cancel aborts the handler's signal with the reason, and rejects the call with it", async () => {
     const server = serverOf()
     const started = gate()
     const reasons: Array<unknown> = []
@@ -35,7 +35,7 @@ describe.each(revisions)("In %s", (revision) => {
     )
   })
 
-  it("a signal that is aborted already sends nothing", async () => {
+  it("A signal that is aborted already sends no request", async () => {
     const server = serverOf()
     let called = false
     server.tool("call", { description: "Notes its call" }, () => {
@@ -47,7 +47,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.isFalse(called)
   })
 
-  it("a cancelled request lasts until its handler has cleaned up", async () => {
+  it("A cancelled request lasts until its handler has cleaned up", async () => {
     const server = serverOf({ cancelGrace: 1e6 })
     const started = gate()
     const cleanUp = gate()
@@ -71,7 +71,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.deepStrictEqual(seen, ["cleaned up", "removed"])
   })
 
-  it("a handler that ignores its signal is let go: its result and what it asks come to nothing", async () => {
+  it("A handler that ignores its signal is let go: its result and its questions have no effect", async () => {
     const errors: Array<unknown> = []
     const server = serverOf({ cancelGrace: 0, onError: (error) => errors.push(error) })
     const started = gate()
@@ -97,7 +97,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.deepStrictEqual(errors, [])
   })
 
-  it("the time limit of a tool aborts its signal, and the model learns why there is no result", async () => {
+  it("The time limit of a tool aborts its signal, and the model learns why there is no result", async () => {
     const server = serverOf()
     const limits = { time: 1 }
     server.tool("slow", { description: "Slow", limits }, (_, { signal }) => untilAborted(signal))
@@ -107,7 +107,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.include(textOf(result), "took longer than")
   })
 
-  it("the end of the server aborts its handlers and waits for them", async () => {
+  it("The end of the server aborts its handlers and waits for them", async () => {
     const server = serverOf()
     const started = gate()
     const seen: Array<string> = []
@@ -125,7 +125,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.isTrue((await call) instanceof Error)
   })
 
-  it("the end of a client fails its calls and ends its iterations", async () => {
+  it("The end of a client fails its calls and ends its iterations", async () => {
     const server = serverOf()
     const started = gate()
     server.tool("wait", { description: "Waits" }, (_, { signal }) => {

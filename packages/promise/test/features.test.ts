@@ -4,10 +4,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { z } from "zod"
 import { all, clientOf, gate, rejection, revisions, serverOf, textOf } from "./support/revisions.ts"
 
-describe.each(revisions)("In %s", (revision) => {
+describe.each(revisions)("revision %s", (revision) => {
   const structured = revision >= "2025-06-18"
 
-  it("a tool gets what its schema makes of the arguments, and its text is the result", async () => {
+  it("A tool gets what its schema makes of the arguments, and its text is the result", async () => {
     const server = serverOf()
     const input = z.object({ city: z.string().transform((city) => city.toUpperCase()), days: z.number().default(3) })
     server.tool("weather", { description: "The weather", input }, async ({ city, days }) => `${city} ${days}`)
@@ -34,7 +34,7 @@ describe.each(revisions)("In %s", (revision) => {
     ["a whole result", { content: [{ type: "text", text: "failed" }], isError: true }, "failed"],
     ["an object", { a: 1 }, '{"a":1}']
   ]
-  it.each(outputs)("a handler may return %s", async (_, output, text) => {
+  it.each(outputs)("A handler may return %s", async (_, output, text) => {
     const server = serverOf()
     server.tool("plain", { description: "Plain" }, () => output)
     server.tool("async", { description: "Async" }, async () => output)
@@ -42,7 +42,7 @@ describe.each(revisions)("In %s", (revision) => {
     for (const name of ["plain", "async"]) assert.strictEqual(textOf(await client.callTool(name)), text)
   })
 
-  it("an object is structured content as well", async () => {
+  it("An object that a handler returns is structured content as well", async () => {
     const server = serverOf()
     server.tool("plain", { description: "Plain" }, () => ({ a: 1 }))
     const client = await clientOf(server, revision)
@@ -50,7 +50,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.deepStrictEqual(structuredContent, structured ? { a: 1 } : undefined)
   })
 
-  it("a typed call gives the value that its schema reads, and rejects with the message of a tool that fails", async () => {
+  it("A typed call gives the value that its schema reads, and rejects with the message of a tool that fails", async () => {
     const server = serverOf()
     const output = z.object({ sum: z.number() })
     const input = z.object({ a: z.number(), b: z.number() })
@@ -75,7 +75,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.strictEqual(none.reason, "InvalidResult")
   })
 
-  it("the output of a tool is what its schema makes of it", async () => {
+  it("The output of a tool is what its schema makes of it", async () => {
     const server = serverOf()
     const output = z.object({ sum: z.number() })
     server.tool("add", { description: "Adds", output }, async () => {
@@ -88,7 +88,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.deepStrictEqual(result.structuredContent, structured ? { sum: 3 } : undefined)
   })
 
-  it("an output that does not fit is an internal error without its value", async () => {
+  it("An output that does not fit is an internal error without its value", async () => {
     const server = serverOf()
     const wrong: any = { sum: "secret" }
     server.tool("add", { description: "Adds", output: z.object({ sum: z.number() }) }, async () => wrong)
@@ -99,7 +99,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.notInclude(error.message, "secret")
   })
 
-  it("arguments that do not fit are refused with the place and never reach the handler", async () => {
+  it("Arguments that do not fit are refused with the place and never reach the handler", async () => {
     const server = serverOf()
     server.tool("weather", { description: "The weather", input: z.object({ city: z.string() }) }, () => "called")
     const client = await clientOf(server, revision)
@@ -109,7 +109,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.include(JSON.stringify(result instanceof McpError ? result.message : result), "city")
   })
 
-  it("what a tool throws reaches the model as its message alone", async () => {
+  it("An error that a tool throws reaches the model as its message alone", async () => {
     const seen: Array<unknown> = []
     const server = serverOf({ onError: (error, { kind, name }) => seen.push([error, kind, name]) })
     const secret = new TypeError("The key is missing", { cause: new Error("the password") })
@@ -133,7 +133,7 @@ describe.each(revisions)("In %s", (revision) => {
     ])
   })
 
-  it("an McpError is the answer, of tools as of resources and prompts", async () => {
+  it("An McpError is the answer, of tools as of resources and prompts", async () => {
     const server = serverOf()
     const fail = (): never => {
       throw new McpError(1050, "Not now", { retry: true })
@@ -149,7 +149,7 @@ describe.each(revisions)("In %s", (revision) => {
     }
   })
 
-  it("what resources, prompts and completers throw is an internal error with the message", async () => {
+  it("An error of resources, prompts and completers is an internal error with its message", async () => {
     const server = serverOf()
     const fail = async (): Promise<never> => {
       throw new Error("The disk is full")
@@ -168,7 +168,7 @@ describe.each(revisions)("In %s", (revision) => {
     }
   })
 
-  it("resources are texts, bytes or contents; templates have typed variables, members and completions", async () => {
+  it("Resources are texts, bytes or contents; templates have typed variables, members and completions", async () => {
     const server = serverOf()
     const users = new Map([["ada", "Ada Lovelace"]])
     server.resource("test://text", { name: "text", mimeType: "text/markdown" }, async () => "# Text")
@@ -204,7 +204,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.deepStrictEqual(templates, ["users://{id}/{+rest}"])
   })
 
-  it("a prompt decodes its arguments, lists them and completes them", async () => {
+  it("A prompt decodes its arguments, lists them and completes them", async () => {
     const server = serverOf()
     server.prompt(
       "review",
@@ -236,7 +236,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.strictEqual(error.code, -32602)
   })
 
-  it("progress arrives in order, and the handler knows its request", async () => {
+  it("Progress arrives in order, and the handler knows its request", async () => {
     const server = serverOf()
     server.tool(
       "steps",
@@ -272,7 +272,7 @@ describe.each(revisions)("In %s", (revision) => {
     })
   })
 
-  it("log messages of a handler reach the client at the level that it asked for", async () => {
+  it("Log messages of a handler reach the client at the level that it asked for", async () => {
     const server = serverOf()
     server.tool("logs", { description: "Logs" }, (_, { log }) => {
       log.debug("too quiet")
@@ -288,7 +288,7 @@ describe.each(revisions)("In %s", (revision) => {
     await logs.return?.()
   })
 
-  it("a subscriber hears of updates of its resource alone, and the subscription ends with the iteration", async () => {
+  it("A subscriber hears of updates of its resource alone, and the subscription ends with the iteration", async () => {
     const server = serverOf()
     let text = "one"
     server.resource("test://a", { name: "a" }, () => text)
@@ -308,7 +308,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.deepStrictEqual(seen, ["one", "two"])
   })
 
-  it("features that are added and removed while the server runs change the list", async () => {
+  it("Features that are added and removed while the server runs change the list", async () => {
     const server = serverOf({ dynamic: true })
     const client = await clientOf(server, revision)
     const names = async () => (await all(client.listTools())).map(({ name }) => name)
@@ -331,8 +331,8 @@ describe.each(revisions)("In %s", (revision) => {
   })
 })
 
-describe("A server", () => {
-  it("refuses a name that is taken, until the first is removed", async () => {
+describe("server", () => {
+  it("A server refuses a name that is taken, until the first is removed", async () => {
     const server = serverOf()
     const first = server.tool("a", { description: "A" }, () => "1")
     assert.throws(() => server.tool("a", { description: "A" }, () => "2"), "There is a tool a already; remove it first")
@@ -341,7 +341,7 @@ describe("A server", () => {
     assert.strictEqual(textOf(await (await clientOf(server, "2025-11-25")).callTool("a")), "2")
   })
 
-  it("refuses names, URIs, templates and completers that cannot be", () => {
+  it("A server refuses invalid names, URIs, templates and completers", () => {
     const server = serverOf()
     assert.throws(() => server.tool("not a name", { description: "" }, () => ""), "A tool's name")
     assert.throws(() => server.resource("no uri", { name: "x" }, () => ""), "no uri")
@@ -351,7 +351,7 @@ describe("A server", () => {
     assert.throws(() => server.prompt("x", { complete }, () => ""), "has no argument stray")
   })
 
-  it("serves several clients at once, and ends them with itself", async () => {
+  it("A server serves several clients at once, and ends them when it is closed", async () => {
     const server = serverOf()
     server.tool("a", { description: "A" }, () => "1")
     const clients = await Promise.all(revisions.map((revision) => clientOf(server, revision, { reconnect: false })))

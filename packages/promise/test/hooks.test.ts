@@ -5,8 +5,8 @@ import { clientOf, gate, rejection, revisions, serverOf, textOf } from "./suppor
 
 const calls = (method: string): boolean => method === "tools/call"
 
-describe.each(revisions)("In %s", (revision) => {
-  it("a hook that throws before a request answers it, and the handler does not run", async () => {
+describe.each(revisions)("revision %s", (revision) => {
+  it("A hook that throws before a request answers it, and the handler does not run", async () => {
     const errors: Array<unknown> = []
     const server = serverOf({ onError: (error, place) => errors.push([error, place]) })
     let called = 0
@@ -26,7 +26,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.strictEqual(called, 1)
   })
 
-  it("hooks see how each request ended, the first of them around the others", async () => {
+  it("Hooks see how each request ended, and the first hook lies around the others", async () => {
     const server = serverOf()
     const seen: Array<string> = []
     const note = (name: string) => ({
@@ -54,7 +54,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.deepStrictEqual(seen, ["answered", "toolFailed", "failed"].flatMap(around))
   })
 
-  it("a hook learns of a cancelled request", async () => {
+  it("A hook learns of a cancelled request", async () => {
     const server = serverOf()
     const started = gate()
     const ended = gate<string>()
@@ -76,7 +76,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.strictEqual(await ended.promise, "cancelled")
   })
 
-  it("what a hook throws after a request goes to onError, and the answer stays", async () => {
+  it("An error of a hook after a request goes to onError, and the answer stays", async () => {
     const errors: Array<unknown> = []
     const server = serverOf({ onError: (error) => errors.push(error) })
     const mistake = new Error("a mistake of the hook")
@@ -92,7 +92,7 @@ describe.each(revisions)("In %s", (revision) => {
   })
 })
 
-it("In 2026-07-28 a round that ends with a question is told as asked, and the last one as answered", async () => {
+it("A hook in 2026-07-28 sees a round that ends with a question as asked, and the last round as answered", async () => {
   const server = serverOf()
   const seen: Array<string> = []
   server.use({

@@ -89,8 +89,8 @@ const ways: { readonly [name: string]: (server: McpServer, options: HttpOptions)
 
 const users = new Map([["secret", { subject: "ada", scopes: ["admin"] }]])
 
-describe.each(Object.entries(ways))("Over %s", (_, serve) => {
-  it.each(revisions)("calls, progress and questions work in %s", async (revision) => {
+describe.each(Object.entries(ways))("HTTP by %s", (_, serve) => {
+  it.each(revisions)("Calls, progress and questions work over HTTP in %s", async (revision) => {
     const url = await serve(offering(), {})
     await using client = await McpClient.connect(
       { url },
@@ -107,7 +107,7 @@ describe.each(Object.entries(ways))("Over %s", (_, serve) => {
   })
 
   it.each(revisions)(
-    "a verified token gives the principal, and any other is refused by 401 in %s",
+    "A verified token gives the principal, and any other is refused by 401 in %s",
     async (revision) => {
       const resourceMetadata = "https://example.com/.well-known/oauth-protected-resource"
       const url = await serve(offering(), {
@@ -137,7 +137,7 @@ describe.each(Object.entries(ways))("Over %s", (_, serve) => {
     }
   )
 
-  it("an error of the verification is answered by 500 and reported", async () => {
+  it("An error of the verification is answered by 500 and reported", async () => {
     const errors: Array<unknown> = []
     const server = serverOf({ onError: (error, { kind }) => errors.push([error, kind]) })
     const error = new Error("The database is away")
@@ -147,7 +147,7 @@ describe.each(Object.entries(ways))("Over %s", (_, serve) => {
     assert.deepStrictEqual(errors, [[error, "auth"]])
   })
 
-  it.each(sdks)("$name calls, and sees what a tool throws as its message", async ({ overHttp }) => {
+  it.each(sdks)("$name calls a server over HTTP, and sees an error of a tool as its message", async ({ overHttp }) => {
     const server = offering()
     server.tool("fail", { description: "Fails" }, () => Promise.reject(new Error("No luck")))
     await using client = await overHttp(await serve(server, {}))
@@ -164,8 +164,8 @@ it("A server refuses an option of HTTP that it does not know, as JavaScript may 
   assert.throws(() => server.toFetch(options), TypeError, 'HTTP has no option "tokens"')
 })
 
-describe("A server that listens", () => {
-  it("refuses other names of the host unless they are allowed", async () => {
+describe("servers that listen", () => {
+  it("A server that listens refuses other names of the host unless they are allowed", async () => {
     const { port } = await offering().listen({ signals: false })
     const server = offering()
     const allowing = await server.listen({ signals: false, allowedHosts: ["mcp.example.com"] })
@@ -184,7 +184,7 @@ describe("A server that listens", () => {
     assert.notStrictEqual(await statusOf(allowing.port), 403)
   })
 
-  it("is gone when it is closed, and the server still serves elsewhere", async () => {
+  it("A closed listener is gone, and its server still serves elsewhere", async () => {
     const server = offering()
     const { close, url } = await server.listen({ signals: false })
     await close()
@@ -194,7 +194,7 @@ describe("A server that listens", () => {
     assert.strictEqual(textOf(await client.callTool("user")), "anonymous")
   })
 
-  it("rejects where its port is taken", async () => {
+  it("A server rejects `listen` where its port is taken", async () => {
     const { port } = await offering().listen({ signals: false })
     const error = await rejection(offering().listen({ port, signals: false }))
     assert.propertyVal(error, "code", "EADDRINUSE")

@@ -15,8 +15,8 @@ const accepting = (content: { readonly [name: string]: string | number | boolean
   elicitation: { form: () => ({ action: "accept", content }) }
 })
 
-describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("In %s", (revision) => {
-  it("a form shows the fields of its schema, and its answer is what the schema makes of it", async () => {
+describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("revision %s", (revision) => {
+  it("A form shows the fields of its schema, and its answer is what the schema makes of it", async () => {
     const server = serverOf()
     server.tool("order", { description: "Orders" }, async (_, { ask }) => {
       const pizza = await ask("Which pizza?", Pizza)
@@ -46,7 +46,7 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("In %s",
     ])
   })
 
-  it.each(["decline", "cancel"] as const)("a user that answers by %s rejects the question", async (action) => {
+  it.each(["decline", "cancel"] as const)("A user that answers by %s rejects the question", async (action) => {
     const server = serverOf()
     server.tool("caught", { description: "Catches" }, async (_, { ask }) => {
       const error = await ask("Sure?").catch((error: unknown) => error)
@@ -60,7 +60,7 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("In %s",
     assert.include(JSON.stringify(content), "The user")
   })
 
-  it("questions at once travel together, and questions of one text apart by their keys", async () => {
+  it("Questions at once travel together, and questions of one text apart by their keys", async () => {
     const server = serverOf()
     server.tool("both", { description: "Asks twice at once" }, async (_, { ask }) => {
       const form = z.object({ n: z.number() })
@@ -71,7 +71,7 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("In %s",
     assert.strictEqual(textOf(await client.callTool("both")), "42")
   })
 
-  it("a step runs once, and its value is what JSON makes of it", async () => {
+  it("A step runs once, and its value is what JSON makes of it", async () => {
     const server = serverOf()
     let booked = 0
     server.tool("book", { description: "Books" }, async (_, { ask, once }) => {
@@ -85,7 +85,7 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("In %s",
     assert.strictEqual(booked, 1)
   })
 
-  it("a step that fails rejects with what it threw", async () => {
+  it("A step that fails rejects with what it threw", async () => {
     const server = serverOf()
     server.tool("fail", { description: "Fails" }, (_, { once }) =>
       once("step", () => Promise.reject(new Error("No seat")))
@@ -94,7 +94,7 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("In %s",
     assert.strictEqual(textOf(await client.callTool("fail")), "No seat")
   })
 
-  it("code before a question runs once per round, code behind it only with the answer", async () => {
+  it("Code before a question runs once per round, code behind it only with the answer", async () => {
     const server = serverOf()
     const seen: Array<string> = []
     const signals: Array<AbortSignal> = []
@@ -122,14 +122,14 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("In %s",
     )
   })
 
-  it("a form that no client can show is an error that names the field", async () => {
+  it("A form that no client can show is an error that names the field", async () => {
     const server = serverOf()
     server.tool("nested", { description: "Asks" }, (_, { ask }) => ask("What?", z.object({ in: z.object({}) })))
     const client = await clientOf(server, revision, accepting({}))
     assert.include(textOf(await client.callTool("nested")), 'Field "in" is an object')
   })
 
-  it("prompts and resources ask as well", async () => {
+  it("Prompts and resources ask the user as tools do", async () => {
     const server = serverOf()
     server.prompt("ask", {}, async (_, { ask }) => (await ask("Name?", z.object({ name: z.string() }))).name)
     server.resource(
@@ -143,8 +143,8 @@ describe.each(revisions.filter((revision) => revision >= "2025-06-18"))("In %s",
   })
 })
 
-describe.each(revisions.filter((revision) => revision >= "2025-11-25"))("In %s", (revision) => {
-  it("a URL is offered to the user, and its consent resolves the question", async () => {
+describe.each(revisions.filter((revision) => revision >= "2025-11-25"))("URLs in revision %s", (revision) => {
+  it("A URL is offered to the user, and its consent resolves the question", async () => {
     const server = serverOf()
     server.tool("login", { description: "Logs in" }, async (_, { ask }) => {
       const id = await ask.url("Connect your account", new URL("https://example.com/connect"))
@@ -165,8 +165,8 @@ describe.each(revisions.filter((revision) => revision >= "2025-11-25"))("In %s",
   })
 })
 
-describe.each(revisions)("In %s", (revision) => {
-  it("the model and the roots of the client are asked", async () => {
+describe.each(revisions)("model and roots in revision %s", (revision) => {
+  it("A handler asks the model and the roots of the client", async () => {
     const server = serverOf()
     server.tool("ask", { description: "Asks" }, async (_, { roots, sample }) => {
       const { content } = await sample("Summarize")
@@ -189,7 +189,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.deepStrictEqual(tokens, [1024, 5])
   })
 
-  it("a client that declared nothing cannot be asked: the question rejects, and uncaught it is answered as the revision has it", async () => {
+  it("A question to a client without the capability rejects, and uncaught it is answered as the revision has it", async () => {
     const server = serverOf()
     server.tool("caught", { description: "Asks" }, async (_, { roots }) => {
       const error = await roots().catch((error: unknown) => error)
@@ -205,7 +205,7 @@ describe.each(revisions)("In %s", (revision) => {
     } else assert.propertyVal(outcome, "isError", true)
   })
 
-  it("an answer that fails is an error of the question", async () => {
+  it("An answer that fails is an error of the question", async () => {
     const server = serverOf()
     server.tool("ask", { description: "Asks" }, async (_, { sample }) => {
       const error = await sample("Hi").catch((error: unknown) => error)
@@ -218,7 +218,7 @@ describe.each(revisions)("In %s", (revision) => {
     assert.include(outcome, "The model is busy")
   })
 
-  it("what a handler asks after its request is over rejects", async () => {
+  it("A question of a handler whose request is over rejects", async () => {
     const server = serverOf()
     const later = gate<() => Promise<unknown>>()
     server.tool("end", { description: "Ends" }, (_, { roots }) => {

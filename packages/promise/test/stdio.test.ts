@@ -11,8 +11,8 @@ const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta
 const server = fileOf("fixtures/stdio-server.ts")
 const target = { command: process.execPath, args: [server] }
 
-describe("Over stdio", () => {
-  it.each(revisions)("a client starts a server, calls it and answers it in %s", async (revision) => {
+describe("stdio", () => {
+  it.each(revisions)("A client starts a server, calls it and answers it in %s", async (revision) => {
     await using client = await McpClient.connect(target, {
       revisions: [revision],
       elicitation: { form: () => ({ action: "accept", content: { name: "Ada" } }) }
@@ -22,7 +22,7 @@ describe("Over stdio", () => {
     if (revision >= "2025-06-18") assert.strictEqual(textOf(await client.callTool("greet", { name: "" })), "Hello, Ada")
   })
 
-  it.each(sdks)("$name calls a server of promises", async ({ overStdio }) => {
+  it.each(sdks)("$name calls a server of promises over stdio", async ({ overStdio }) => {
     await using client = await overStdio(server)
     assert.deepStrictEqual(await client.listTools(), ["greet", "wait"])
     assert.include(JSON.stringify(await client.callTool("greet", { name: "Bob" })), "Hello, Bob")
@@ -32,7 +32,7 @@ describe("Over stdio", () => {
     ["the SDK v1", "sdk-v1-server.ts", "2025-11-25"],
     ["the SDK v2", "sdk-v2-server.ts", "2025-11-25"],
     ["the SDK v2 of both eras", "sdk-v2-modern-server.ts", "2026-07-28"]
-  ])("a client of promises calls a server of %s", async (_, file, revision) => {
+  ])("A client of promises calls a server of %s", async (_, file, revision) => {
     const fixture = fileOf(`../../everything/test/fixtures/${file}`)
     await using client = await McpClient.connect({ command: process.execPath, args: [fixture] })
     assert.strictEqual(client.revision, revision)
@@ -41,13 +41,13 @@ describe("Over stdio", () => {
     assert.include(textOf(await client.callTool("echo", { text: "hi", message: "hi" })), "hi")
   })
 
-  it("a command that cannot be started rejects the connection", async () => {
+  it("A command that cannot be started rejects the connection", async () => {
     const error = await rejection(McpClient.connect({ command: "no-such-command-of-effect-mcp" }))
     assert.instanceOf(error, RequestError)
     assert.strictEqual(error.reason, "TransportError")
   })
 
-  it("a server ends when its stdin does", async () => {
+  it("A server over stdio ends when its stdin does", async () => {
     const child = spawn(process.execPath, [server], { stdio: ["pipe", "ignore", "pipe"] })
     const stderr = text(child.stderr)
     child.stdin.end()

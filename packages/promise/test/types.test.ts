@@ -48,8 +48,8 @@ const declarationsOf = (
   return { files, packages }
 }
 
-describe("The published declarations", () => {
-  it("import nothing of Effect, and nothing of the packages below", () => {
+describe("published declarations", () => {
+  it("The published declarations import no module of Effect or of the packages below", () => {
     const built = spawnSync(process.execPath, [resolve(root, "../../node_modules/typescript/bin/tsc"), "-b", root], {
       encoding: "utf8"
     })
@@ -75,8 +75,8 @@ describe("The published declarations", () => {
   })
 })
 
-describe("The models", () => {
-  it("are those of the protocol, as far as programs see them", () => {
+describe("models", () => {
+  it("The models are those of the protocol, as far as programs see them", () => {
     // Both ways: what a program gives is what the protocol takes, and what it gets is what the protocol has.
     expectTypeOf<Models.Tool.CallToolResult>().toExtend<CallToolResult>()
     expectTypeOf<CallToolResult>().toExtend<Models.Tool.CallToolResult>()
@@ -106,8 +106,8 @@ describe("The models", () => {
   })
 })
 
-describe("A handler", () => {
-  it("is typed by its schemas, its template and its steps", () => {
+describe("types of handlers", () => {
+  it("A handler is typed by its schemas, its template and its steps", () => {
     const server = new McpServer({ name: "types", version: "1.0.0" })
     const input = z.object({ n: z.string().transform(Number) })
     server.tool("typed", { description: "Typed", input, output: z.object({ m: z.number() }) }, (args, context) => {

@@ -22,8 +22,8 @@ const run = (code: number, ...statuses: ReadonlyArray<string>) => ({
   ]
 })
 
-describe("The tables of faults", () => {
-  it("have only rows that apply: the text is there once, the test file exists, and the ids are in the ledger", async () => {
+describe("tables of faults", () => {
+  it("The tables of faults have only rows that apply: the text once in the file, an existing test, and ids of the ledger", async () => {
     const rows = await all()
     assert.isNotEmpty(rows)
     assert.deepStrictEqual(
@@ -32,7 +32,7 @@ describe("The tables of faults", () => {
     )
   })
 
-  it("give every fault a name of its own", async () => {
+  it("The tables of faults give every fault a name of its own", async () => {
     const names = (await all()).map(({ name }) => name)
     assert.deepStrictEqual(
       names.filter((name, index) => names.indexOf(name) !== index),
@@ -41,8 +41,8 @@ describe("The tables of faults", () => {
   })
 })
 
-describe("A row of a table of faults", () => {
-  it("says why it does not apply", () => {
+describe("rows of a table of faults", () => {
+  it("A row of a table of faults says why it does not apply", () => {
     assert.deepStrictEqual(problems(fault), [])
     assert.match(problems({ ...fault, file: "packages/spec/src/None.ts" }).join(), /no file .*None\.ts/)
     assert.match(problems({ ...fault, from: "no such text" }).join(), /0 times instead of once: no such text/)
@@ -53,25 +53,25 @@ describe("A row of a table of faults", () => {
     assert.match(problems({ ...fault, ids: ["tools.no.such"] }).join(), /no entry tools\.no\.such/)
   })
 
-  it("is put in as it stands, also where the replacement has a dollar sign", () => {
+  it("A row is put in literally, also where the replacement has a dollar sign", () => {
     assert.strictEqual(put({ ...fault, from: "b", to: "$&$1" }, "abc"), "a$&$1c")
     assert.isUndefined(put({ ...fault, from: "b" }, "abcb"))
   })
 })
 
-describe("The rows of a day", () => {
+describe("rows of a day", () => {
   const rows = ["a", "b", "c", "d", "e"].map((name) => ({ ...fault, name }))
   const names = (count: number | undefined, day: number) =>
     turn(rows, count, day)
       .map(({ name }) => name)
       .join("")
 
-  it("are all of them without a count", () => {
+  it("The rows of a day are all rows where no count is given", () => {
     assert.strictEqual(names(undefined, 3), "abcde")
     assert.strictEqual(names(9, 3), "abcde")
   })
 
-  it("follow those of the day before", () => {
+  it("The rows of a day follow those of the day before", () => {
     assert.deepStrictEqual(
       [0, 1, 2].map((day) => names(2, day)),
       ["ab", "cd", "ea"]
@@ -79,8 +79,8 @@ describe("The rows of a day", () => {
   })
 })
 
-describe("The verdict on a fault", () => {
-  it("is death by the first test that fails, with the citations of all that fail", () => {
+describe("verdict on a fault", () => {
+  it("A fault dies by the first test that fails, with the citations of all that fail", () => {
     assert.deepStrictEqual(verdictOf(run(1, "passed", "failed", "failed")), {
       _tag: "Dies",
       by: "test 1",
@@ -88,12 +88,12 @@ describe("The verdict on a fault", () => {
     })
   })
 
-  it("is survival where all tests pass, but for an error outside of them", () => {
+  it("A fault survives where all tests pass and no error lies outside of them", () => {
     assert.deepStrictEqual(verdictOf(run(0, "passed", "skipped")), { _tag: "Survives" })
     assert.strictEqual(verdictOf(run(1, "passed"))._tag, "Dies")
   })
 
-  it("is not possible where no test ran", () => {
+  it("A fault has no verdict where no test ran", () => {
     assert.deepStrictEqual(verdictOf(run(1)), { _tag: "NotTested", why: "no such export" })
     assert.strictEqual(verdictOf({ code: 1, files: [] })._tag, "NotTested")
   })

@@ -20,7 +20,7 @@ const standing = (revision: string, area: string, tests: ReadonlyArray<Test>) =>
 const cite = (...ids: ReadonlyArray<string>) => ids
 
 describe("Proofs", () => {
-  it("finds an id that is not in the ledger, whatever became of its test", () => {
+  it("Proofs report an id that is not in the ledger, whatever the state of its test", () => {
     for (const state of ["passed", "failed", "skipped"] as const) {
       const [fault, ...more] = faults(collect([test(cite("tools.no.such"), state)]), true)
       assert.match(fault ?? "", /^tools\.no\.such is not in the requirements ledger/)
@@ -28,18 +28,18 @@ describe("Proofs", () => {
     }
   })
 
-  it("finds a cited test that is skipped, unless the run was narrowed by test name", () => {
+  it("Proofs report a cited test that is skipped, unless the run was narrowed by test name", () => {
     const proofs = collect([test(cite("ping.failure.logged"), "skipped"), test([], "skipped")])
     assert.lengthOf(faults(proofs), 1)
     assert.match(faults(proofs)[0] ?? "", /^ping\.failure\.logged is cited by a test that is skipped: some behaviour/)
     assert.isEmpty(faults(proofs, true))
   })
 
-  it("leaves a failure to the runner", () => {
+  it("Proofs leave a failed test to the runner", () => {
     assert.isEmpty(faults(collect([test(cite("ping.failure.logged"), "failed")])))
   })
 
-  it("counts a requirement as proven when all tests that cite it pass", () => {
+  it("Proofs count a requirement as proven when all tests that cite it pass", () => {
     const id = "ping.receiver.empty-response"
     const proven = (tests: ReadonlyArray<Test>) =>
       (standing("2025-11-25", "ping", tests)?.proven ?? []).some((entry) => entry.id === id)
@@ -54,13 +54,13 @@ describe("Proofs", () => {
     assert.isFalse(proven([test(cite(id), "passed", "in 2025-11-25"), test(cite(id), "failed", "in 2025-11-25")]))
   })
 
-  it("counts a test whose title names revisions for those alone", () => {
+  it("Proofs count a test whose title names revisions for those alone", () => {
     const tests = [test(cite("ping.failure.logged"), "passed", "over 2025-06-18 > some behaviour")]
     assert.lengthOf(standing("2025-06-18", "ping", tests)?.proven ?? [], 1)
     assert.isEmpty(standing("2025-11-25", "ping", tests)?.proven ?? [undefined])
   })
 
-  it("counts a test whose title names no revision for all of them where the code is the same in all", () => {
+  it("Proofs count a test whose title names no revision for all of them where the code is the same in all", () => {
     const requirement = { ...ledger["tools.call.unknown-tool"], revisions: every }
     const silent = test(cite("tools.call.unknown-tool"))
     for (const revision of every) {
@@ -71,7 +71,7 @@ describe("Proofs", () => {
     }
   })
 
-  it("counts a requirement only in the revisions that contain it", () => {
+  it("Proofs count a requirement only in the revisions that contain it", () => {
     const tests = [test(cite("json-rpc.batch.receive"))]
     assert.lengthOf(standing("2025-03-26", "json-rpc", tests)?.proven ?? [], 1)
     assert.isEmpty(standing("2025-06-18", "json-rpc", tests)?.proven ?? [undefined])
@@ -80,14 +80,14 @@ describe("Proofs", () => {
     assert.isUndefined(standing("2025-11-25", "mrtr", []))
   })
 
-  it("counts apart what only others can keep", () => {
+  it("Proofs count apart the requirements that only others can keep", () => {
     const others = new Set((standing("2025-11-25", "tools", [])?.others ?? []).map((entry) => entry.id))
     assert.isTrue(others.has("tools.consent.human-in-loop"))
     assert.isTrue(others.has("tools.security.output-sanitized"))
     assert.isFalse(isForOthers(ledger["tools.security.input-validated"]))
   })
 
-  it("knows in which revisions a MUST was only a SHOULD", () => {
+  it("Proofs know in which revisions a MUST was only a SHOULD", () => {
     const respected = ledger["lifecycle.operation.version-respected"]
     assert.strictEqual(levelIn(respected, "2025-03-26"), "SHOULD")
     assert.strictEqual(levelIn(respected, "2025-06-18"), "MUST")

@@ -2,8 +2,8 @@ import { needs } from "@effect-mcp/spec/skip"
 import { countsOf, linesOf } from "@effect-mcp/spec/SkipReporter"
 import { assert, describe, it } from "@effect/vitest"
 
-describe("The report of what did not run", () => {
-  it("groups skipped tests by their reason, and says when there is none", () => {
+describe("report of skipped tests", () => {
+  it("The report groups skipped tests by their reason, and says when there is none", () => {
     const file = "a.test.ts"
     assert.deepStrictEqual(
       linesOf([
@@ -21,7 +21,7 @@ describe("The report of what did not run", () => {
     )
   })
 
-  it("finds the counts that are larger at night", () => {
+  it("The report finds the counts that are larger at night", () => {
     assert.deepStrictEqual(countsOf("const a = scaled(1, 4)\nconst b = scaled(500, 10_000)"), [
       "1 of 4",
       "500 of 10_000"
@@ -29,7 +29,7 @@ describe("The report of what did not run", () => {
     assert.isEmpty(countsOf("upscaled(1, 4)"))
   })
 
-  it("takes the reason of a test only where the test cannot run", () => {
+  it("A test has a reason to be skipped only where it cannot run", () => {
     assert.deepStrictEqual(needs(false, "a terminal"), { skip: true, meta: { skipped: "a terminal" } })
     assert.deepStrictEqual(needs(true, "a terminal"), { skip: false, meta: {} })
   })

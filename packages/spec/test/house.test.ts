@@ -7,8 +7,8 @@ const lines = (findings: ReadonlyArray<House.Finding>) =>
   findings.map(({ file, line, rule }) => `${rule} ${file}:${line}`)
 const finding = (file: string): House.Finding => ({ rule: "turns", file, line: 1, text: "" })
 
-describe("The rules of the house", () => {
-  it("report two rooms that import each other, also where only types cross", () => {
+describe("rules of the house", () => {
+  it("The rules of the house report two rooms that import each other, also where only types cross", () => {
     const modules = [
       module("one/A.ts", `import type { B } from "../two/B.ts"\nexport interface A { b: B }`),
       module("two/B.ts", `export interface B {}`),
@@ -19,7 +19,7 @@ describe("The rules of the house", () => {
     assert.deepStrictEqual(House.oneWay(modules.slice(0, 2)), [])
   })
 
-  it("report modules of one room that import each other, also by a dynamic import", () => {
+  it("The rules of the house report modules of one room that import each other, also by a dynamic import", () => {
     const modules = [
       module("one/A.ts", `import { b } from "./B.ts"\nexport const a = b`),
       module("one/B.ts", `export const b = () => import("./A.ts")`)
@@ -27,7 +27,7 @@ describe("The rules of the house", () => {
     assert.deepStrictEqual(lines(House.oneWay(modules)), ["modules packages/a/src/one/A.ts:1"])
   })
 
-  it("treat modules at the package's root as rooms of their own", () => {
+  it("The rules of the house treat modules at the package's root as rooms of their own", () => {
     const modules = [
       module("index.ts", `export * from "./one/A.ts"`),
       module("one/A.ts", `export * from "../Types.ts"`),
@@ -36,29 +36,29 @@ describe("The rules of the house", () => {
     assert.deepStrictEqual(House.oneWay(modules), [])
   })
 
-  it("report an exported name that is banned, not a local one", () => {
+  it("The rules of the house report an exported name that is banned, not a local name", () => {
     const found = House.names(module("A.ts", `const One = 1\nexport class Asked {}\nexport const asked = One`))
     assert.deepStrictEqual(lines(found), ["names packages/a/src/A.ts:2"])
   })
 
-  it("report a person or a riddle in a comment, on its line", () => {
+  it("The rules of the house report a person or a riddle in a comment, on its line", () => {
     const text = `/**\n * Called when a request ends.\n * For whoever asks.\n */\nexport const who = "nobody"\n`
     assert.deepStrictEqual(lines(House.comments(module("A.ts", text))), ["comments packages/a/src/A.ts:3"])
   })
 
-  it("report a person in a document, outside of its code", () => {
+  it("The rules of the house report a person in a document, outside of its code", () => {
     const text = ["For a client.", "```ts", "// who", "```", "`who` is a name.", "For anyone who asks."].join("\n")
     const found = [6, 6].map((line) => `documents README.md:${line}`)
     assert.deepStrictEqual(lines(House.documents("README.md", text)), found)
   })
 
-  it("report a README of fewer than 10 or more than 60 lines", () => {
+  it("The rules of the house report a README of fewer than 10 or more than 60 lines", () => {
     const found = (count: number) => lines(House.lengths("packages/a/README.md", "line\n".repeat(count)))
     for (const count of [9, 61]) assert.deepStrictEqual(found(count), ["lengths packages/a/README.md:1"], `${count}`)
     for (const count of [10, 60]) assert.deepStrictEqual(found(count), [], `${count}`)
   })
 
-  it("report a sentence of more than 25 words in a comment, and count code, lists and drawings as they read", () => {
+  it("The rules report a sentence of more than 25 words in a comment, and count code, lists and drawings as they read", () => {
     const words = (count: number) => Array.from({ length: count }, () => "word").join(" ")
     const comment = (text: string) => lines(House.sentences(module("A.ts", `/**\n * ${text}\n */`)))
     assert.deepStrictEqual(comment(`${words(26)}.`), ["sentences packages/a/src/A.ts:1"])
@@ -73,13 +73,13 @@ describe("The rules of the house", () => {
     }
   })
 
-  it("report more than five modules beside the index that lie in no room", () => {
+  it("The rules of the house report more than five modules beside the index that lie in no room", () => {
     const root = ["A.ts", "B.ts", "C.ts", "D.ts", "E.ts", "index.ts", "room/F.ts"].map((file) => module(file, ""))
     assert.deepStrictEqual(House.looseModules(root), [])
     assert.deepStrictEqual(lines(House.looseModules([...root, module("G.ts", "")])), ["loose packages/a/src/A.ts:1"])
   })
 
-  it("report a test that is named after a module and lies in another room", () => {
+  it("The rules of the house report a test that is named after a module and lies in another room", () => {
     const sources = ["room/A.ts", "other/A.ts", "B.ts"].map((file) => module(file, ""))
     const tests = ["room/A.test.ts", "A.model.test.ts", "perf/A.test.ts", "B.test.ts", "room/B.test.ts", "any.test.ts"]
     const found = House.mirrored(
@@ -92,7 +92,7 @@ describe("The rules of the house", () => {
     ])
   })
 
-  it("report a public value without a docstring, neither an overload nor an internal one", () => {
+  it("The rules of the house report a public value without a docstring, neither an overload nor an internal one", () => {
     const text = [
       "/** A module. */",
       'import "b"',
@@ -112,7 +112,7 @@ describe("The rules of the house", () => {
     assert.deepStrictEqual(House.docstrings("packages/a", { ...manifest, private: true }, modules), [])
   })
 
-  it("report time and memory in a test, unless it lies in the folder for those", () => {
+  it("The rules of the house report time and memory in a test, unless it lies in the folder for those", () => {
     const clock = ["performance", "now"].join(".")
     const found = ["A.test.ts", "perf/A.test.ts", "support/clock.ts"].flatMap((file) =>
       House.time(House.parse(`packages/a/test/${file}`, `const began = ${clock}()`))
@@ -120,14 +120,14 @@ describe("The rules of the house", () => {
     assert.deepStrictEqual(lines(found), ["time packages/a/test/A.test.ts:1"])
   })
 
-  it("report a list of methods outside of the table of methods", () => {
+  it("The rules of the house report a list of methods outside of the table of methods", () => {
     const text = `const asking = new Set(["tools/call", "prompts/get"])\nconst one = ["tools/list", "name"]\n`
     assert.deepStrictEqual(lines(House.methods(module("A.ts", text))), ["methods packages/a/src/A.ts:1"])
     const table = House.parse("packages/protocol/src/model/MethodInfo.ts", text)
     assert.deepStrictEqual(House.methods(table), [])
   })
 
-  it("report a person in the title of every form of test", () => {
+  it("The rules of the house report a person in the title of every form of test", () => {
     const person = "nobody"
     const text = [
       `it("calls ${person}", () => {})`,
@@ -140,14 +140,14 @@ describe("The rules of the house", () => {
     assert.deepStrictEqual(lines(House.titles(module("A.ts", text))), found)
   })
 
-  it("report a fixed number of scheduler turns", () => {
+  it("The rules of the house report a fixed number of scheduler turns", () => {
     const turn = ["Effect", "yieldNow"].join(".")
     const text = `yield* ${turn}\nconst settle = Effect.repeat(${turn}, { times: 60 })\n${turn}.pipe(Effect.repeat({ times: 2 }))`
     const found = [2, 3].map((line) => `turns packages/a/src/A.ts:${line}`)
     assert.deepStrictEqual(lines(House.turns(module("A.ts", text))), found)
   })
 
-  it("report exports of a published package that are patterns, that do not exist or that are not published", () => {
+  it("The rules report exports of a published package that are patterns, that do not exist or that are not published", () => {
     const published = { "./A": "./dist/A.js", "./*": "./dist/*.js", "./B": "./dist/B.js" }
     const exports = { "./*": "./src/*.ts", "./A": "./src/A.ts", "./B": "./src/B.ts", "./C": "./src/A.ts" }
     const manifest = { exports, publishConfig: { exports: published } }
@@ -171,7 +171,7 @@ describe("The rules of the house", () => {
     )
   })
 
-  it("allow as many findings of a file and rule as the list has, and say when there are fewer", () => {
+  it("The rules allow as many findings of a file and rule as the list has, and say when there are fewer", () => {
     const findings = [finding("a.ts"), finding("a.ts"), finding("b.ts")]
     assert.deepStrictEqual(House.count(findings), { "a.ts": { turns: 2 }, "b.ts": { turns: 1 } })
     assert.deepStrictEqual(House.beyond(findings, { "a.ts": { turns: 2 } }), [finding("b.ts")])

@@ -12,21 +12,21 @@ import * as Scripted from "../src/wire/Scripted.ts"
 import { Bookings, features } from "./features.ts"
 
 describe("arbitraries", () => {
-  it.prop("make messages that are messages", [Arbitraries.message], ([message]) => {
+  it.prop("Arbitrary messages are messages of JSON-RPC", [Arbitraries.message], ([message]) => {
     assert.strictEqual(JsonRpc.classify(JSON.parse(JSON.stringify(message))) instanceof JsonRpc.Invalid, false)
   })
 
-  it.prop("make junk that is none, on one line", [Arbitraries.junk], ([line]) => {
+  it.prop("Arbitrary junk is no message, and is on one line", [Arbitraries.junk], ([line]) => {
     assert.notInclude(line, "\n")
     const read = Framing.decode(line)
     assert.include(["InvalidMessage", "Batch"], read._tag)
   })
 
-  it.prop("make ids that are ids", [Arbitraries.id], ([id]) => assert.isTrue(JsonRpc.isId(id)))
+  it.prop("Arbitrary ids are ids of JSON-RPC", [Arbitraries.id], ([id]) => assert.isTrue(JsonRpc.isId(id)))
 
   for (const revision of Revision.all) {
     it.prop(
-      `make requests that ${revision.version} can read`,
+      `Arbitrary requests of ${revision.version} can be read in that revision`,
       [Arbitraries.request(revision)],
       ([{ method, params }]) => {
         const table: { readonly [method: string]: Revision.MethodCodec<any, any> | undefined } = {
@@ -53,9 +53,9 @@ const session = Effect.fnUntraced(function* (revision: Revision.Revision) {
 
 const Ping = { jsonrpc: "2.0", id: "alive", method: "ping" }
 
-describe.each(Revision.stateful)("a server in $version", (revision) => {
+describe.each(Revision.stateful)("servers with random input in $version", (revision) => {
   it.effect.prop(
-    "answers every valid request exactly once, to its id",
+    "A server answers every valid request exactly once, to its id",
     { requests: Arbitrary.array(Arbitraries.request(revision), { maxLength: 10 }) },
     ({ requests }) =>
       Effect.gen(function* () {
@@ -77,7 +77,7 @@ describe.each(Revision.stateful)("a server in $version", (revision) => {
   )
 
   it.effect.prop(
-    "lives on, whatever junk and whatever strange but well-formed messages arrive",
+    "A server still answers after any junk and any strange but well-formed messages",
     {
       lines: Arbitrary.array(Arbitraries.junk, { maxLength: 10 }),
       messages: Arbitrary.array(Arbitraries.message, { maxLength: 10 })

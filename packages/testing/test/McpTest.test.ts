@@ -11,7 +11,7 @@ import * as McpTest from "../src/McpTest.ts"
 import { Bookings, BookTable, features, Folders, Greet, Wait } from "./features.ts"
 
 describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", ({ open }) => {
-  it.effect("books nothing when the guest declines", () =>
+  it.effect("The tool book_table books nothing when the guest declines", () =>
     Effect.gen(function* () {
       const tables = yield* open(features)
       const error = yield* Effect.flip(tables.callTool(BookTable, { restaurant: "Maaemo", guests: 2 }))
@@ -20,7 +20,7 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
     }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerDecline]))
   )
 
-  it.effect("books when the guest accepts, and says how far it is", () =>
+  it.effect("The tool book_table books when the guest accepts, and reports progress", () =>
     Effect.gen(function* () {
       const tables = yield* open(features)
       const steps: Array<number> = []
@@ -36,7 +36,7 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
     }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerAccept()]))
   )
 
-  it.effect("takes what the user filled in", () =>
+  it.effect("A tool that asks by a form gets what the user filled in", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       const { content } = yield* client.callTool(Greet, {})
@@ -44,7 +44,7 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
     }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerAccept({ name: "Ada" })]))
   )
 
-  it.effect("differs when the user dismisses the question and when the client has no user", () =>
+  it.effect("A tool fails differently when the user dismisses, declines, or the client has no user", () =>
     Effect.gen(function* () {
       const tell = Effect.fnUntraced(function* (user: Layer.Layer<Elicitation.Elicitation>) {
         const client = yield* Effect.provide(open(features), user)
@@ -58,15 +58,15 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
   )
 })
 
-describe.each(Harness.cases(Revision.all))("a connection in $title", ({ open, revision }) => {
-  it.effect("speaks that revision and no other", () =>
+describe.each(Harness.cases(Revision.all))("connections in $title", ({ open, revision }) => {
+  it.effect("A connection of a test speaks the given revision and no other", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       assert.strictEqual(client.revision.version, revision.version)
     }).pipe(Effect.provide(Bookings.layerTest))
   )
 
-  it.effect("shows tools, resources and prompts", () =>
+  it.effect("A connection of a test shows tools, resources and prompts", () =>
     Effect.gen(function* () {
       const client = yield* open(features, { server: { name: "named" } })
       assert.strictEqual(client.serverInfo.name, "named")
@@ -76,7 +76,7 @@ describe.each(Harness.cases(Revision.all))("a connection in $title", ({ open, re
     }).pipe(Effect.provide(Bookings.layerTest))
   )
 
-  it.effect("lets the server ask what the test's context offers", () =>
+  it.effect("A connection of a test lets the server ask what the test's context offers", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
       const { content } = yield* client.callTool(Folders, {})
@@ -84,7 +84,7 @@ describe.each(Harness.cases(Revision.all))("a connection in $title", ({ open, re
     }).pipe(Effect.provide([Bookings.layerTest, Roots.layerStatic([{ uri: "file:///a" }, { uri: "file:///b" }])]))
   )
 
-  it.effect("ends both sides with its scope", () =>
+  it.effect("A connection of a test ends both sides with its scope", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const client = yield* Scope.provide(open(features), scope)
@@ -98,7 +98,7 @@ describe.each(Harness.cases(Revision.all))("a connection in $title", ({ open, re
 })
 
 describe("McpTest", () => {
-  it.effect("joins any number of clients to one server", () =>
+  it.effect("`McpTest.join` connects any number of clients to one server", () =>
     Effect.gen(function* () {
       const clients = yield* Effect.forEach(Revision.all, (revision) => McpTest.join(revision))
       const server = yield* McpServer.McpServer
@@ -111,14 +111,14 @@ describe("McpTest", () => {
     )
   )
 
-  it.effect("gives a layer for bodies that take their client from the context", () =>
+  it.effect("`McpTest.layer` provides the client of a test body from the context", () =>
     Effect.gen(function* () {
       const client = yield* McpClient.McpClient
       assert.strictEqual(yield* client.readResourceText("menu://today"), "soup")
     }).pipe(Effect.provide(McpTest.layer(features).pipe(Layer.provide(Bookings.layerTest))))
   )
 
-  it.effect("fails as its features fail to be built", () =>
+  it.effect("`McpTest.connect` fails as its features fail to be built", () =>
     Effect.gen(function* () {
       const broken = Layer.merge(features, Layer.effectDiscard(Effect.fail("no database" as const)))
       assert.strictEqual(yield* Effect.flip(McpTest.connect(broken, "2025-11-25")), "no database")

@@ -5,7 +5,7 @@ import { Deferred, Effect, Fiber, Queue } from "effect"
 import { TestClock } from "effect/testing"
 
 describe("quiesce", () => {
-  it.effect("waits for a fiber that yields more often than any fixed number of turns", () =>
+  it.effect("`quiesce` waits for a fiber that yields more often than any fixed number of turns", () =>
     Effect.gen(function* () {
       let turns = 0
       yield* Effect.forkChild(
@@ -22,7 +22,7 @@ describe("quiesce", () => {
     })
   )
 
-  it.effect("waits for a relay of fibers, queues and promises", () =>
+  it.effect("`quiesce` waits for a relay of fibers, queues and promises", () =>
     Effect.gen(function* () {
       const queues = yield* Effect.forEach(Array.from({ length: 50 }), () => Queue.unbounded<number>())
       const last = queues.at(-1)!
@@ -43,7 +43,7 @@ describe("quiesce", () => {
     })
   )
 
-  it.effect("does not wait for a fiber that waits, and lets no time pass", () =>
+  it.effect("`quiesce` does not wait for a fiber that waits, and lets no time pass", () =>
     Effect.gen(function* () {
       const never = yield* Deferred.make<void>()
       const waiting = yield* Effect.forkChild(Deferred.await(never))
@@ -56,7 +56,7 @@ describe("quiesce", () => {
     })
   )
 
-  it.effect("can be interrupted, and asked for by many at once", () =>
+  it.effect("`quiesce` can be interrupted, and be used by many fibers at once", () =>
     Effect.gen(function* () {
       const asking = yield* Effect.forkChild(quiesce, { startImmediately: true })
       yield* Fiber.interrupt(asking)

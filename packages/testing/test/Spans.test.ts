@@ -51,8 +51,8 @@ const model = Sampling.layer(() =>
   Effect.succeed({ role: "assistant" as const, model: "m", content: { type: "text" as const, text: "hi" } })
 )
 
-describe.each(Revision.all)("a span in $version", (revision) => {
-  it.effect("names method, target, request, revision and session, and no argument", () => {
+describe.each(Revision.all)("spans in $version", (revision) => {
+  it.effect("A span names method, target, request, revision and session, and no argument", () => {
     const { layer, named, spans } = recording()
     return Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
@@ -89,7 +89,7 @@ describe.each(Revision.all)("a span in $version", (revision) => {
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 
-  it.effect("says how a request failed: a tool's result, a code, a defect", () => {
+  it.effect("A span says how a request failed: a tool's result, a code, a defect", () => {
     const { layer, named } = recording()
     return Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
@@ -112,7 +112,7 @@ describe.each(Revision.all)("a span in $version", (revision) => {
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 
-  it.effect("of a question is in the tree of the call that asks", () => {
+  it.effect("The span of a question is in the tree of the call that asks", () => {
     const { layer, named, spans } = recording()
     return Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
@@ -132,7 +132,7 @@ describe.each(Revision.all)("a span in $version", (revision) => {
     }).pipe(Effect.scoped, Effect.provide([layer, model]))
   })
 
-  it.effect("of an interrupted call says that it was cancelled", () => {
+  it.effect("The span of an interrupted call says that it was cancelled", () => {
     const { layer, named } = recording()
     const Waits = Tool.make("waits", { description: "Waits" })
     return Effect.gen(function* () {

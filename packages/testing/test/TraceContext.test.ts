@@ -23,25 +23,31 @@ const Look = Tool.make("look", { description: "Says what its _meta says." })
 const parent = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
 
 describe.each(Revision.all)("trace context in $version", (revision) => {
-  it.effect("crosses the wire: the server's span is a child of the client's, and that of the caller's", () => {
-    const { layer, spans } = recording()
-    return Effect.gen(function* () {
-      const client = yield* McpTest.connect(
-        Tools.layer(Look, () => Effect.succeed("seen")),
-        revision
-      )
-      const caller = yield* Effect.withSpan(Effect.andThen(client.callToolByName("look"), Effect.currentSpan), "caller")
-      const [sent, handled] = spans.filter(({ name }) => name === "tools/call look")
-      assert(sent?.parent._tag === "Some" && handled?.parent._tag === "Some")
-      assert.deepStrictEqual([sent.kind, handled.kind], ["client", "server"])
-      assert.strictEqual(handled.traceId, caller.traceId)
-      assert.strictEqual(handled.parent.value.spanId, sent.spanId)
-      assert.strictEqual(sent.parent.value.spanId, caller.spanId)
-    }).pipe(Effect.scoped, Effect.provide(layer))
-  })
+  it.effect(
+    "A trace context crosses the wire: the server's span is a child of the client's, and that of the caller's",
+    () => {
+      const { layer, spans } = recording()
+      return Effect.gen(function* () {
+        const client = yield* McpTest.connect(
+          Tools.layer(Look, () => Effect.succeed("seen")),
+          revision
+        )
+        const caller = yield* Effect.withSpan(
+          Effect.andThen(client.callToolByName("look"), Effect.currentSpan),
+          "caller"
+        )
+        const [sent, handled] = spans.filter(({ name }) => name === "tools/call look")
+        assert(sent?.parent._tag === "Some" && handled?.parent._tag === "Some")
+        assert.deepStrictEqual([sent.kind, handled.kind], ["client", "server"])
+        assert.strictEqual(handled.traceId, caller.traceId)
+        assert.strictEqual(handled.parent.value.spanId, sent.spanId)
+        assert.strictEqual(sent.parent.value.spanId, caller.spanId)
+      }).pipe(Effect.scoped, Effect.provide(layer))
+    }
+  )
 
   it.effect(
-    "continues with what a handler asks, baggage and state included",
+    "A trace context continues with the question of a handler, baggage and state included",
     () => {
       const { layer } = recording()
       const asked: Array<unknown> = []
@@ -72,8 +78,8 @@ describe.each(Revision.all)("trace context in $version", (revision) => {
   )
 })
 
-describe("a traceparent", () => {
-  it("is read with what travels beside it", verifies("meta.trace.format"), () => {
+describe("traceparent", () => {
+  it("A traceparent is read into the trace, the span and whether it is sampled", verifies("meta.trace.format"), () => {
     const span = TraceContext.parentOf({ traceparent: parent })
     assert.deepStrictEqual(
       { traceId: span?.traceId, spanId: span?.spanId, sampled: span?.sampled },
@@ -90,11 +96,11 @@ describe("a traceparent", () => {
     "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
     "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
     "00-0AF7651916CD43DD8448EB211C80319C-00f067aa0ba902b7-01"
-  ])("that is malformed (%s) is ignored", verifies("meta.trace.format"), (traceparent) => {
+  ])("A malformed traceparent (%s) is ignored", verifies("meta.trace.format"), (traceparent) => {
     assert.isUndefined(TraceContext.parentOf({ traceparent }))
   })
 
-  it("is written as the W3C has it", verifies("meta.trace.format"), () => {
+  it("A traceparent is written as the W3C has it", verifies("meta.trace.format"), () => {
     const written = (sampled: boolean) =>
       TraceContext.entries(
         Context.make(
@@ -106,19 +112,19 @@ describe("a traceparent", () => {
     assert.deepStrictEqual(written(false), { traceparent: parent.replace(/01$/, "00") })
   })
 
-  it("is not written by a tracer that chooses other ids", () => {
+  it("A traceparent is not written by a tracer that chooses other ids", () => {
     const span = Tracer.externalSpan({ traceId: "trace", spanId: "span" })
     assert.isUndefined(TraceContext.entries(Context.make(Tracer.ParentSpan, span)))
   })
 
-  it("is not written outside of a span", () => {
+  it("A traceparent is not written outside of a span", () => {
     assert.isUndefined(TraceContext.entries(Context.empty()))
   })
 })
 
-describe.each(Revision.all)("an extension in $version", (revision) => {
+describe.each(Revision.all)("extensions in $version", (revision) => {
   it.effect(
-    "that only the client declares changes nothing",
+    "An extension that only the client declares changes nothing",
     () =>
       Effect.gen(function* () {
         const client = yield* McpTest.connect(

@@ -57,14 +57,14 @@ describe("a handler of forms, models, roots, steps, progress and failures", () =
     const hasForms = revision.rules.elicitation.form
     const lacking = new Set(hasForms ? [] : ["form", "confirm", "dismiss"])
     it.effect(
-      `does in ${revision.version} what it says${hasForms ? "" : ", or misses the capability where it asks for a form"}`,
+      `A random handler does in ${revision.version} what its program says${hasForms ? "" : ", or misses the capability where it asks for a form"}`,
       () =>
         passes(
           Arbitrary.checkEffect(programs, (program) => Effect.as(check(program, revision, lacking), true), options)
         ).pipe(Effect.provide(everyone))
     )
 
-    it.effect(`misses the capability in ${revision.version} where the client has no user`, () =>
+    it.effect(`A random handler misses the capability in ${revision.version} where the client has no user`, () =>
       passes(
         Arbitrary.checkEffect(
           programs,
@@ -76,7 +76,7 @@ describe("a handler of forms, models, roots, steps, progress and failures", () =
     )
   }
 
-  it.effect("passes McpCheck.interpreters", () =>
+  it.effect("A random handler passes `McpCheck.interpreters`", () =>
     passes(
       Arbitrary.checkEffect(
         programs,

@@ -46,7 +46,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
   const stateless = revision.era === "stateless"
 
   it.effect(
-    "takes one call, and one more per question where questions are results",
+    "The tool book_table takes one call, and another call per question where questions are results",
     () =>
       Effect.gen(function* () {
         const { calls, wire } = counted()
@@ -67,7 +67,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
     stateless ? verifies("mrtr.client.state-echoed", "mrtr.client.new-id") : {}
   )
 
-  it.effect("books nothing, and takes no more calls, when the guest declines or dismisses", () =>
+  it.effect("The tool book_table books nothing, and takes no more calls, when the guest declines or dismisses", () =>
     Effect.gen(function* () {
       for (const user of [Elicitation.layerDecline, Elicitation.layerCancel]) {
         const { calls, wire } = counted()
@@ -80,7 +80,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
     }).pipe(Effect.provide(Bookings.layerTest))
   )
 
-  it.effect("and more questions: what happens before and between them happens once, in order", () =>
+  it.effect("A tool with more questions does its work before and between them once, in order", () =>
     Effect.gen(function* () {
       const { calls, wire } = counted()
       const client = yield* McpTest.connect(order, revision, { wire })
@@ -91,7 +91,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
     }).pipe(Effect.provide([Bookings.layerTest, guest]))
   )
 
-  it.effect("does not ask a client without the capability", () =>
+  it.effect("The tool book_table does not ask a client without the capability", () =>
     Effect.gen(function* () {
       const { calls, wire } = counted()
       const tables = yield* McpTest.connect(features, revision, { wire })
@@ -106,7 +106,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
 
 const without = Revision.all.filter((revision) => !Revision.withElicitation.includes(revision))
 describe.each(without)("book_table in $version", (revision) => {
-  it.effect("fails typed: this revision has no such question", () =>
+  it.effect("The tool book_table fails typed in a revision without its question", () =>
     Effect.gen(function* () {
       const tables = yield* McpTest.connect(features, revision)
       const error = yield* Effect.flip(tables.callTool(BookTable, { restaurant: "Maaemo", guests: 2 }))
@@ -117,7 +117,7 @@ describe.each(without)("book_table in $version", (revision) => {
   )
 })
 
-it.effect("one features value serves every revision at once, each booking once", () =>
+it.effect("One value of features serves every revision at once, each booking once", () =>
   Effect.gen(function* () {
     const clients = yield* Effect.forEach(Revision.withElicitation, (revision) => McpTest.connect(features, revision))
     const booked = yield* Effect.forEach(

@@ -19,7 +19,7 @@ const isInOrder = (program: Program): boolean =>
 const isComparable = (program: Program): boolean => isInOrder(program) || expect(program, new Set()).failures.size === 0
 
 describe("McpCheck.interpreters with tasks", () => {
-  it.effect("lets any handler of questions, steps, progress and failures pass", () =>
+  it.effect("`McpCheck.interpreters` lets any handler of questions, steps, progress and failures pass with tasks", () =>
     passes(
       Arbitrary.checkEffect(
         programs,
@@ -62,9 +62,9 @@ const outcome = (exit: Exit.Exit<{ readonly json: string }, object>) =>
     onFailure: ({ reasons }): object => reasons.map((reason) => (reason._tag === "Fail" ? { ...reason.error } : reason))
   })
 
-describe("a call of any handler", () => {
+describe("calls of any handler", () => {
   for (const version of versions) {
-    it.effect(`ends in ${version} for its caller as a task as it does inline`, () =>
+    it.effect(`A call of any handler ends in ${version} for its caller as a task as it does inline`, () =>
       passes(
         Arbitrary.checkEffect(
           programs,
@@ -130,8 +130,8 @@ const Stopped = Schema.Struct({
   after: harmless.check(Schema.isMaxLength(2))
 })
 
-describe("a cancel of any handler", () => {
-  it.effect("ends it under every interpreter, with its finalizers, and no later step runs", () =>
+describe("cancels of any handler", () => {
+  it.effect("A cancel ends any handler under every interpreter, with its finalizers, and no later step runs", () =>
     passes(
       Arbitrary.checkEffect(
         Arbitrary.schema(Stopped),

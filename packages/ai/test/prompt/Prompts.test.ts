@@ -45,7 +45,7 @@ const features = Layer.mergeAll(
 )
 
 describe.each(Revision.all)("Prompts in $version", (revision) => {
-  it.effect("that are served have a message for each part, and reach a model as they were", () =>
+  it.effect("A served prompt has a message for each part, and reaches a model unchanged", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
       const { messages } = yield* client.getPrompt(Review, { file: "main.ts" })
@@ -79,7 +79,7 @@ describe.each(Revision.all)("Prompts in $version", (revision) => {
     })
   )
 
-  it.effect("with calls of tools are not served", () =>
+  it.effect("A prompt with calls of tools is not served", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(features, revision)
       const error = yield* Effect.flip(RemotePrompt.getByName(client, "broken"))

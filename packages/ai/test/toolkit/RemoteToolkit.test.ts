@@ -32,10 +32,10 @@ const features = Layer.mergeAll(
   )
 )
 
-describe.each(Revision.all)("Tools of a server in $version", (revision) => {
+describe.each(Revision.all)("tools of a server in $version", (revision) => {
   const connected = McpTest.connect(features, revision)
 
-  it.effect("are called by a language model, which reads their results", () =>
+  it.effect("A language model calls the tools of a server, and reads their results", () =>
     Effect.gen(function* () {
       const toolkit = yield* RemoteToolkit.fromClient(yield* connected)
       const { asked, layer } = model([call("1", "math_add", { a: 1, b: 2 }), finish("tool-calls")])
@@ -53,7 +53,7 @@ describe.each(Revision.all)("Tools of a server in $version", (revision) => {
     })
   )
 
-  it.effect("give media to the model as files", () =>
+  it.effect("The tools of a server give media to the model as files", () =>
     Effect.gen(function* () {
       const toolkit = yield* RemoteToolkit.fromClient(yield* connected)
       const results = yield* Stream.runCollect(yield* toolkit.handle("draw", {}))
@@ -64,7 +64,7 @@ describe.each(Revision.all)("Tools of a server in $version", (revision) => {
     })
   )
 
-  it.effect("report their progress as preliminary results", () =>
+  it.effect("The tools of a server report their progress as preliminary results", () =>
     Effect.gen(function* () {
       const toolkit = yield* RemoteToolkit.fromClient(yield* connected)
       const results = yield* Stream.runCollect(yield* toolkit.handle("math_add", { a: 1, b: 2 }))
@@ -79,49 +79,53 @@ describe.each(Revision.all)("Tools of a server in $version", (revision) => {
     })
   )
 
-  it.effect("fail with a message for the model: what the tool says, what the server refuses, or no object", () =>
-    Effect.gen(function* () {
-      const toolkit = yield* RemoteToolkit.fromClient(yield* connected)
-      const failureOf = (name: string, input: unknown) =>
-        Effect.map(Effect.flatMap(toolkit.handle(name, input), Stream.runCollect), (results) => {
-          const last = results.at(-1)
-          assert.isTrue(last?.isFailure)
-          return JSON.stringify(last?.encodedResult)
-        })
-      assert.include(yield* failureOf("fail", {}), "It is broken")
-      assert.include(yield* failureOf("math_add", { a: "one" }), "Invalid arguments")
-      assert.include(yield* failureOf("draw", "no object"), "must be a JSON object")
-    })
+  it.effect(
+    "A tool of a server fails with a message for the model: of the tool, of the server's refusal, or for input without an object",
+    () =>
+      Effect.gen(function* () {
+        const toolkit = yield* RemoteToolkit.fromClient(yield* connected)
+        const failureOf = (name: string, input: unknown) =>
+          Effect.map(Effect.flatMap(toolkit.handle(name, input), Stream.runCollect), (results) => {
+            const last = results.at(-1)
+            assert.isTrue(last?.isFailure)
+            return JSON.stringify(last?.encodedResult)
+          })
+        assert.include(yield* failureOf("fail", {}), "It is broken")
+        assert.include(yield* failureOf("math_add", { a: "one" }), "Invalid arguments")
+        assert.include(yield* failureOf("draw", "no object"), "must be a JSON object")
+      })
   )
 })
 
-describe("A toolkit of several servers", () => {
+describe("toolkits of several servers", () => {
   const connected = McpTest.connect(features, "2026-07-28")
 
-  it.effect("has the tools that pass its filter, by prefixed names and with the approval that is asked for", () =>
-    Effect.gen(function* () {
-      const [one, other] = [yield* connected, yield* connected]
-      const toolkit = yield* RemoteToolkit.fromClients([
-        [one, { prefix: "one_", filter: ({ name }) => name !== "fail" }],
-        [other, { needsApproval: ({ annotations }) => annotations?.readOnlyHint !== true }]
-      ])
-      assert.deepStrictEqual(
-        Object.entries(toolkit.tools).map(([name, { needsApproval }]) => [name, needsApproval]),
-        [
-          ["one_math_add", undefined],
-          ["one_draw", undefined],
-          ["math_add", false],
-          ["draw", true],
-          ["fail", true]
-        ]
-      )
-      const { layer } = model([call("1", "one_math_add", { a: 2, b: 2 }), text("done"), finish("tool-calls")])
-      const { toolResults } = yield* Effect.provide(LanguageModel.generateText({ prompt: "?", toolkit }), layer)
-      assert.lengthOf(toolResults, 1)
-    })
+  it.effect(
+    "A toolkit has the tools that pass its filter, by prefixed names and with the approval of its options",
+    () =>
+      Effect.gen(function* () {
+        const [one, other] = [yield* connected, yield* connected]
+        const toolkit = yield* RemoteToolkit.fromClients([
+          [one, { prefix: "one_", filter: ({ name }) => name !== "fail" }],
+          [other, { needsApproval: ({ annotations }) => annotations?.readOnlyHint !== true }]
+        ])
+        assert.deepStrictEqual(
+          Object.entries(toolkit.tools).map(([name, { needsApproval }]) => [name, needsApproval]),
+          [
+            ["one_math_add", undefined],
+            ["one_draw", undefined],
+            ["math_add", false],
+            ["draw", true],
+            ["fail", true]
+          ]
+        )
+        const { layer } = model([call("1", "one_math_add", { a: 2, b: 2 }), text("done"), finish("tool-calls")])
+        const { toolResults } = yield* Effect.provide(LanguageModel.generateText({ prompt: "?", toolkit }), layer)
+        assert.lengthOf(toolResults, 1)
+      })
   )
 
-  it.effect("is refused where two tools have one name for the model", () =>
+  it.effect("A toolkit is refused where two tools have one name for the model", () =>
     Effect.gen(function* () {
       const client = yield* connected
       const error = yield* Effect.flip(RemoteToolkit.fromClients([[client], [client]]))
@@ -130,7 +134,7 @@ describe("A toolkit of several servers", () => {
     })
   )
 
-  it.effect("is made of a table of servers, and a call of one that is gone is a failure that the model reads", () =>
+  it.effect("A toolkit is made of a table of servers, and the model reads a failure for a server that is gone", () =>
     Effect.gen(function* () {
       const built = yield* Layer.build(McpServer.layer({ name: "test", version: "1", features }))
       const server = Context.get(built, McpServer.McpServer)

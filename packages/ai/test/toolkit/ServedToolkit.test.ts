@@ -70,11 +70,11 @@ const features = ServedToolkit.layer(Kit).pipe(
 const user = (content: Readonly<Record<string, string | boolean>>) =>
   Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content }) })
 
-describe.each(Revision.all)("A toolkit that is served in $version", (revision) => {
+describe.each(Revision.all)("served toolkits in $version", (revision) => {
   const connected = McpTest.connect(features, revision)
   const asksUser = revision.serverRequests["elicitation/create"] !== undefined
 
-  it.effect("is listed with its descriptions, schemas and annotations", () =>
+  it.effect("A served toolkit is listed with its descriptions, schemas and annotations", () =>
     Effect.gen(function* () {
       const tools = yield* Stream.runCollect((yield* connected).listTools)
       assert.deepStrictEqual(tools.map(({ name }) => name).toSorted(), [
@@ -96,7 +96,7 @@ describe.each(Revision.all)("A toolkit that is served in $version", (revision) =
     })
   )
 
-  it.effect("gives what its handlers give: data, a text, or nothing", () =>
+  it.effect("A served toolkit gives the results of its handlers: data, a text, or nothing", () =>
     Effect.gen(function* () {
       const client = yield* connected
       const on = "2026-11-22T00:00:00.000Z"
@@ -110,7 +110,7 @@ describe.each(Revision.all)("A toolkit that is served in $version", (revision) =
     })
   )
 
-  it.effect("refuses arguments that do not fit, before its handler runs", () =>
+  it.effect("A served toolkit refuses arguments that do not fit, before its handler runs", () =>
     Effect.gen(function* () {
       const client = yield* connected
       for (const [name, input] of [
@@ -124,7 +124,7 @@ describe.each(Revision.all)("A toolkit that is served in $version", (revision) =
     })
   )
 
-  it.effect("fails with what a tool declares, typed; any other failure is not shown", () =>
+  it.effect("A served toolkit fails with what a tool declares, typed; any other failure is not shown", () =>
     Effect.gen(function* () {
       const client = yield* connected
       const Typed = McpTool.make("forecast", {
@@ -139,7 +139,7 @@ describe.each(Revision.all)("A toolkit that is served in $version", (revision) =
     })
   )
 
-  it.effect("reports preliminary results as progress", () =>
+  it.effect("A served toolkit reports preliminary results as progress", () =>
     Effect.gen(function* () {
       const events = yield* Stream.runCollect((yield* connected).callToolByNameStream("steps"))
       const progress = events.flatMap((event) => (event._tag === "Progress" ? [[event.progress, event.message]] : []))
@@ -152,7 +152,7 @@ describe.each(Revision.all)("A toolkit that is served in $version", (revision) =
   )
 
   if (asksUser)
-    it.effect("has the services of the request in its handlers", () =>
+    it.effect("A served toolkit has the services of the request in its handlers", () =>
       Effect.gen(function* () {
         const client = yield* connected
         const { content } = yield* client.callToolByName("asks")
@@ -161,7 +161,7 @@ describe.each(Revision.all)("A toolkit that is served in $version", (revision) =
     )
 
   if (asksUser)
-    it.effect("asks the user before a call that needs approval", () =>
+    it.effect("A served toolkit asks the user before a call that needs approval", () =>
       Effect.gen(function* () {
         const asked = (run: boolean, sure: boolean) =>
           Effect.flatMap(connected, (client) => client.callToolByName("guarded", { sure })).pipe(
@@ -178,7 +178,7 @@ describe.each(Revision.all)("A toolkit that is served in $version", (revision) =
     )
 
   if (asksUser)
-    it.effect("says that the user declined, of a tool that a JSON Schema describes, too", () =>
+    it.effect("A served toolkit says that the user declined, also for a tool that a JSON Schema describes", () =>
       Effect.gen(function* () {
         const kit = Toolkit.make(Tool.dynamic("raw", { parameters: { type: "object" }, needsApproval: true }))
         const served = Layer.provide(ServedToolkit.layer(kit), kit.toLayer({ raw: () => Effect.succeed("ran") }))
@@ -188,7 +188,7 @@ describe.each(Revision.all)("A toolkit that is served in $version", (revision) =
       }).pipe(Effect.provide(Elicitation.layer({ form: () => Effect.succeed({ action: "decline" }) })))
     )
 
-  it.effect("interrupts a handler whose call is cancelled", () =>
+  it.effect("A served toolkit interrupts a handler whose call is cancelled", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       const ended = yield* Deferred.make<void>()
@@ -208,8 +208,8 @@ describe.each(Revision.all)("A toolkit that is served in $version", (revision) =
   )
 })
 
-describe("The type of a toolkit that is served", () => {
-  it("keeps the services of its tools that are not the request's", () => {
+describe("type of a served toolkit", () => {
+  it("The type of a served toolkit keeps the services of its tools that are not the request's", () => {
     class Prices extends Context.Service<Prices, number>()("test/Prices") {}
     const Priced = Toolkit.make(Tool.make("price", { dependencies: [Prices, Progress.Progress] }))
     const layer: Layer.Layer<never, never, Prices | Tools.ToolRegistry | Tool.HandlersFor<typeof Priced.tools>> =

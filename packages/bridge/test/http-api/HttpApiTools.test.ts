@@ -92,10 +92,10 @@ const served = (options: Parameters<typeof HttpApiTools.layer<"users", typeof Ap
 const textOf = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   content.map((block) => ("text" in block ? block.text : block.type)).join()
 
-describe.each(Revision.all)("The endpoints of an HttpApi as tools, $version", (revision) => {
+describe.each(Revision.all)("endpoints of an HttpApi as tools, $version", (revision) => {
   const isStructured = revision.rules.structuredOutput
 
-  it.effect("take path, query, payload and headers as one object, and give the body", () =>
+  it.effect("The tool of an endpoint takes path, query, payload and headers as one object, and gives the body", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(served(), revision)
       const user = yield* client.callToolByName("users_byId", { id: 1, fields: ["a", "b"], query_id: "!" })
@@ -111,7 +111,7 @@ describe.each(Revision.all)("The endpoints of an HttpApi as tools, $version", (r
     })
   )
 
-  it.effect("fail with the errors that they declare, typed for a client with the same schema", () =>
+  it.effect("The tool of an endpoint fails with its declared errors, typed for a client with the same schema", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(served(), revision)
       const ById = Tool.make("users_byId", {
@@ -133,39 +133,41 @@ describe.each(Revision.all)("The endpoints of an HttpApi as tools, $version", (r
   )
 })
 
-describe("An HttpApi", () => {
-  it.effect("offers what only reads, with the effects of its methods, unless endpoints are chosen", () =>
-    Effect.gen(function* () {
-      const Reading = HttpApi.make("reading").add(
-        HttpApiGroup.make("top", { topLevel: true }).add(
-          HttpApiEndpoint.get("read", "/read", { success: User }),
-          HttpApiEndpoint.post("write", "/write", { success: User })
+describe("HttpApi", () => {
+  it.effect(
+    "An HttpApi offers endpoints that only read, with the hints of their methods, unless endpoints are chosen",
+    () =>
+      Effect.gen(function* () {
+        const Reading = HttpApi.make("reading").add(
+          HttpApiGroup.make("top", { topLevel: true }).add(
+            HttpApiEndpoint.get("read", "/read", { success: User }),
+            HttpApiEndpoint.post("write", "/write", { success: User })
+          )
         )
-      )
-      const toolsOf = (features: Layer.Layer<never, never, Tools.ToolRegistry>) =>
-        Effect.flatMap(McpTest.connect(features, "2025-11-25"), ({ listTools }) => Stream.runCollect(listTools))
-      const inside = Layer.provide(
-        HttpApiTools.layer(Reading, { baseUrl: "http://127.0.0.1:1" }),
-        FetchHttpClient.layer
-      )
-      const tools = yield* toolsOf(inside)
-      assert.deepStrictEqual(
-        tools.map(({ annotations, name }) => [name, annotations]),
-        [["read", { readOnlyHint: true }]]
-      )
-      const chosen = yield* toolsOf(served({ endpoints: { "users.create": true, "users.remove": true } }))
-      assert.deepStrictEqual(
-        chosen.map(({ annotations, name }) => [name, annotations]),
-        [
-          ["users_create", { readOnlyHint: false, destructiveHint: true, idempotentHint: false }],
-          ["users_remove", { readOnlyHint: false, destructiveHint: true, idempotentHint: true }]
-        ]
-      )
-      assert.deepStrictEqual(chosen[0]?.inputSchema["required"], ["name", "tags", "x-source"])
-    })
+        const toolsOf = (features: Layer.Layer<never, never, Tools.ToolRegistry>) =>
+          Effect.flatMap(McpTest.connect(features, "2025-11-25"), ({ listTools }) => Stream.runCollect(listTools))
+        const inside = Layer.provide(
+          HttpApiTools.layer(Reading, { baseUrl: "http://127.0.0.1:1" }),
+          FetchHttpClient.layer
+        )
+        const tools = yield* toolsOf(inside)
+        assert.deepStrictEqual(
+          tools.map(({ annotations, name }) => [name, annotations]),
+          [["read", { readOnlyHint: true }]]
+        )
+        const chosen = yield* toolsOf(served({ endpoints: { "users.create": true, "users.remove": true } }))
+        assert.deepStrictEqual(
+          chosen.map(({ annotations, name }) => [name, annotations]),
+          [
+            ["users_create", { readOnlyHint: false, destructiveHint: true, idempotentHint: false }],
+            ["users_remove", { readOnlyHint: false, destructiveHint: true, idempotentHint: true }]
+          ]
+        )
+        assert.deepStrictEqual(chosen[0]?.inputSchema["required"], ["name", "tags", "x-source"])
+      })
   )
 
-  it.effect("is refused with an endpoint that streams", () =>
+  it.effect("An HttpApi is refused with an endpoint that streams", () =>
     Effect.gen(function* () {
       const exit = yield* Effect.exit(McpTest.connect(served({ endpoints: { "users.watch": true } }), "2025-11-25"))
       assert.include(String(exit), "users.watch cannot be a tool: it answers with a stream")
@@ -173,7 +175,7 @@ describe("An HttpApi", () => {
   )
 
   it.live(
-    "is called over HTTP at a base URL, with the credentials of the client, and tells when it is refused or gone",
+    "An HttpApi is called at a base URL with the client's credentials, and the tool tells a refusal or a lost API",
     () =>
       Effect.gen(function* () {
         const context = yield* Layer.build(

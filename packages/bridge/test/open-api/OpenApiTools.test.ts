@@ -117,8 +117,8 @@ const served = (given: unknown, options: OpenApiTools.Options) =>
 const textOf = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   content.map((block) => ("text" in block ? block.text : block.type)).join()
 
-describe.each(Revision.all)("The operations of an OpenAPI document as tools, $version", (revision) => {
-  it.live("write their arguments into path, query, headers and body", () =>
+describe.each(Revision.all)("operations of an OpenAPI document as tools, $version", (revision) => {
+  it.live("The tool of an operation writes its arguments into path, query, headers and body", () =>
     Effect.gen(function* () {
       const { base, seen } = yield* api
       const features = served(document, { baseUrl: base, operations: all, headers: { "x-key": "mine" } })
@@ -138,21 +138,25 @@ describe.each(Revision.all)("The operations of an OpenAPI document as tools, $ve
     })
   )
 
-  it.live("refuse arguments that the document does not allow, and those that lead out of the path", () =>
-    Effect.gen(function* () {
-      const { base, seen } = yield* api
-      const client = yield* McpTest.connect(served(document, { baseUrl: base, operations: all }), revision)
-      const wrong = yield* Effect.result(client.callToolByName("getPet", { id: "1", limit: 11 }))
-      assert.include(JSON.stringify(wrong), "Invalid arguments")
-      const nested = yield* Effect.result(client.callToolByName("putPet", { id: "1", name: "a", parent: { name: 7 } }))
-      assert.include(JSON.stringify(nested), "Invalid arguments")
-      const out = yield* client.callToolByName("getPet", { id: ".." })
-      assert.isTrue(out.isError)
-      assert.lengthOf(seen, 0)
-    })
+  it.live(
+    "The tool of an operation refuses arguments that the document does not allow, or that lead out of the path",
+    () =>
+      Effect.gen(function* () {
+        const { base, seen } = yield* api
+        const client = yield* McpTest.connect(served(document, { baseUrl: base, operations: all }), revision)
+        const wrong = yield* Effect.result(client.callToolByName("getPet", { id: "1", limit: 11 }))
+        assert.include(JSON.stringify(wrong), "Invalid arguments")
+        const nested = yield* Effect.result(
+          client.callToolByName("putPet", { id: "1", name: "a", parent: { name: 7 } })
+        )
+        assert.include(JSON.stringify(nested), "Invalid arguments")
+        const out = yield* client.callToolByName("getPet", { id: ".." })
+        assert.isTrue(out.isError)
+        assert.lengthOf(seen, 0)
+      })
   )
 
-  it.live("fail with what the API said, and follow it nowhere else", () =>
+  it.live("The tool of an operation fails with the API's answer, and follows no redirect", () =>
     Effect.gen(function* () {
       const { base } = yield* api
       const options = { baseUrl: base, operations: all, maxBytes: 1000 }
@@ -171,7 +175,7 @@ describe.each(Revision.all)("The operations of an OpenAPI document as tools, $ve
   )
 })
 
-describe("An OpenAPI document", () => {
+describe("OpenAPI documents", () => {
   const toolsOf = (given: unknown, options: Partial<OpenApiTools.Options> = {}) =>
     Effect.flatMap(
       McpTest.connect(served(given, { baseUrl: "http://127.0.0.1:1/v1", ...options }), "2025-11-25"),
@@ -188,7 +192,7 @@ describe("An OpenAPI document", () => {
     components
   })
 
-  it.effect("offers what only reads by default, with its schemas", () =>
+  it.effect("An OpenAPI document offers operations that only read by default, with their schemas", () =>
     Effect.gen(function* () {
       const tools = yield* toolsOf(document)
       assert.deepStrictEqual(
@@ -216,7 +220,7 @@ describe("An OpenAPI document", () => {
     })
   )
 
-  it.effect("is refused where it is no document of 3.1", () =>
+  it.effect("An OpenAPI document of another version than 3.1 is refused", () =>
     Effect.gen(function* () {
       assert.include(yield* refusal("openapi: 3.1.0"), "it has no `openapi`")
       assert.include(yield* refusal({ swagger: "2.0" }), "it has no `openapi`")
@@ -224,20 +228,22 @@ describe("An OpenAPI document", () => {
     })
   )
 
-  it.effect("is refused where it refers to others, nowhere, or to itself without an end", () =>
-    Effect.gen(function* () {
-      const path = { openapi: "3.1.0", paths: { "/a": { $ref: "http://127.0.0.1:1/evil.json" } } }
-      assert.include(yield* refusal(path), "leads out of the document")
-      const operations = () => true
-      assert.include(yield* refusal(withSchema({ $ref: "file:///etc/passwd" }), { operations }), "only references to")
-      assert.include(yield* refusal(withSchema({ $ref: "#/components/schemas/No" }), { operations }), "leads nowhere")
-      assert.include(yield* refusal(withSchema({ $id: "http://127.0.0.1:1/" }), { operations }), "$id")
-      const circle = { openapi: "3.1.0", paths: { "/a": { $ref: "#/paths/~1a" } } }
-      assert.include(yield* refusal(circle), "does not end")
-    })
+  it.effect(
+    "An OpenAPI document is refused whose references lead outside, to no part, or to themselves without an end",
+    () =>
+      Effect.gen(function* () {
+        const path = { openapi: "3.1.0", paths: { "/a": { $ref: "http://127.0.0.1:1/evil.json" } } }
+        assert.include(yield* refusal(path), "leads out of the document")
+        const operations = () => true
+        assert.include(yield* refusal(withSchema({ $ref: "file:///etc/passwd" }), { operations }), "only references to")
+        assert.include(yield* refusal(withSchema({ $ref: "#/components/schemas/No" }), { operations }), "leads nowhere")
+        assert.include(yield* refusal(withSchema({ $id: "http://127.0.0.1:1/" }), { operations }), "$id")
+        const circle = { openapi: "3.1.0", paths: { "/a": { $ref: "#/paths/~1a" } } }
+        assert.include(yield* refusal(circle), "does not end")
+      })
   )
 
-  it.effect("is refused where it is too large, too deep, or has too many operations", () =>
+  it.effect("An OpenAPI document is refused where it is too large, too deep, or has too many operations", () =>
     Effect.gen(function* () {
       const deep = Array.from({ length: 200 }).reduce<unknown>((inner) => ({ inner }), {})
       assert.include(yield* refusal(withSchema(deep)), "deeper than 100 levels")
@@ -252,35 +258,39 @@ describe("An OpenAPI document", () => {
     })
   )
 
-  it.effect("gives each name to one tool: of two operations whose names are alike, the second is left out", () =>
-    Effect.gen(function* () {
-      const get = (operationId: string) => ({ get: { operationId } })
-      const alike = { openapi: "3.1.0", paths: { "/a": get("list pets"), "/b": get("list/pets") } }
-      assert.deepStrictEqual(
-        (yield* toolsOf(alike)).map(({ description, name }) => [name, description]),
-        [["list_pets", "GET /a"]]
-      )
-      assert.include(yield* refusal(alike, { operations: () => true }), "another operation has the name list_pets")
-    })
-  )
-
-  it.effect("is refused with a chosen operation that cannot be called; by default that one is left out", () =>
-    Effect.gen(function* () {
-      const operations = () => true
-      for (const path of ["/../admin", "//evil.example/x", "/a?b=c", "no-slash", "/\\evil"]) {
-        assert.include(yield* refusal(withGet(path, {}), { operations }), "does not lie below", path)
-        const withText = { ...document, paths: { ...withGet(path, {}).paths, "/text": document.paths["/text"] } }
+  it.effect(
+    "An OpenAPI document gives each name to one tool: of two operations with similar names, the second is left out",
+    () =>
+      Effect.gen(function* () {
+        const get = (operationId: string) => ({ get: { operationId } })
+        const alike = { openapi: "3.1.0", paths: { "/a": get("list pets"), "/b": get("list/pets") } }
         assert.deepStrictEqual(
-          (yield* toolsOf(withText)).map(({ name }) => name),
-          ["text"]
+          (yield* toolsOf(alike)).map(({ description, name }) => [name, description]),
+          [["list_pets", "GET /a"]]
         )
-      }
-      const message = yield* refusal(document, { operations: ({ id }) => id === "cookie" })
-      assert.include(message, "cookie cannot be a tool: its parameter c is in cookie, which is not supported")
-    })
+        assert.include(yield* refusal(alike, { operations: () => true }), "another operation has the name list_pets")
+      })
   )
 
-  it.effect("keeps properties with the names of inherited ones apart from those", () =>
+  it.effect(
+    "An OpenAPI document is refused with a chosen operation that cannot be called; by default that operation is left out",
+    () =>
+      Effect.gen(function* () {
+        const operations = () => true
+        for (const path of ["/../admin", "//evil.example/x", "/a?b=c", "no-slash", "/\\evil"]) {
+          assert.include(yield* refusal(withGet(path, {}), { operations }), "does not lie below", path)
+          const withText = { ...document, paths: { ...withGet(path, {}).paths, "/text": document.paths["/text"] } }
+          assert.deepStrictEqual(
+            (yield* toolsOf(withText)).map(({ name }) => name),
+            ["text"]
+          )
+        }
+        const message = yield* refusal(document, { operations: ({ id }) => id === "cookie" })
+        assert.include(message, "cookie cannot be a tool: its parameter c is in cookie, which is not supported")
+      })
+  )
+
+  it.effect("An OpenAPI document keeps properties with the names of inherited properties apart from those", () =>
     Effect.gen(function* () {
       const schema = JSON.parse(
         `{"type":"object","properties":{"__proto__":{"type":"integer"},"constructor":{"type":"string"}}}`

@@ -56,8 +56,8 @@ const overflow = (page: Page): Promise<number> =>
 
 const names = Pages.all.flatMap(({ pages }) => pages.map(({ name }) => name))
 
-describe("the site in a browser", needs(missing === undefined, missing ?? ""), () => {
-  it.live("shows every page without an error of the browser, and in a window of 360 pixels none scrolls sideways", () =>
+describe("site in a browser", needs(missing === undefined, missing ?? ""), () => {
+  it.live("The site shows every page without an error of the browser, and no page of 360 pixels scrolls sideways", () =>
     Effect.gen(function* () {
       const { url } = yield* served
       const { complaints, page } = yield* open(url, { viewport: { width: 360, height: 740 } })
@@ -71,7 +71,7 @@ describe("the site in a browser", needs(missing === undefined, missing ?? ""), (
     }).pipe(Effect.scoped)
   )
 
-  it.live("finds a page by a search from the keyboard", () =>
+  it.live("The site finds a page by a search from the keyboard", () =>
     Effect.gen(function* () {
       const { url } = yield* served
       const { page } = yield* open(`${url}/start`)
@@ -87,7 +87,7 @@ describe("the site in a browser", needs(missing === undefined, missing ?? ""), (
     }).pipe(Effect.scoped)
   )
 
-  it.live("shows code with Effect and with promises", () =>
+  it.live("The site shows code with Effect and with promises", () =>
     Effect.gen(function* () {
       const { url } = yield* served
       const { page } = yield* open(`${url}/tools`)
@@ -101,7 +101,7 @@ describe("the site in a browser", needs(missing === undefined, missing ?? ""), (
     }).pipe(Effect.scoped)
   )
 
-  it.live("shows the language that was chosen on all pages, and where the reader clicked the page stands still", () =>
+  it.live("The site shows the chosen language on all pages, and the page does not move where the reader clicked", () =>
     Effect.gen(function* () {
       const { url } = yield* served
       const { page } = yield* open(`${url}/tools`)
@@ -131,7 +131,7 @@ describe("the site in a browser", needs(missing === undefined, missing ?? ""), (
     }).pipe(Effect.scoped)
   )
 
-  it.live("is dark where its reader wants that", () =>
+  it.live("The site is dark where its reader wants that", () =>
     Effect.gen(function* () {
       const { url } = yield* served
       const { page } = yield* open(`${url}/tools`, { colorScheme: "dark" })
@@ -140,7 +140,7 @@ describe("the site in a browser", needs(missing === undefined, missing ?? ""), (
     }).pipe(Effect.scoped)
   )
 
-  it.live("has its pages as Markdown, and llms.txt", () =>
+  it.live("The site has its pages as Markdown, and llms.txt", () =>
     Effect.gen(function* () {
       const { url } = yield* served
       const read = (name: string) => Effect.promise(() => fetch(`${url}/${name}`).then((response) => response.text()))

@@ -41,7 +41,7 @@ const start = Effect.gen(function* () {
 const interrupt = (port: number, body: unknown, more: Asked = {}) => post(port, "interrupt", body, more)
 
 describe.each(Revision.all)("the admin endpoint at a server of $version", ({ version }) => {
-  it.live("shows a call that hangs, without its arguments, and ends it with a reason", () =>
+  it.live("The admin endpoint shows a call that hangs, without its arguments, and ends it with a reason", () =>
     Effect.gen(function* () {
       const { began, client, interrupted, port } = yield* start
       const { callTool } = yield* client(version)
@@ -65,7 +65,7 @@ describe.each(Revision.all)("the admin endpoint at a server of $version", ({ ver
     }).pipe(Effect.scoped)
   )
 
-  it.live("shows the resource that a request reads without the user and the query of its URI", () =>
+  it.live("The admin endpoint shows the resource that a request reads without the user and the query of its URI", () =>
     Effect.gen(function* () {
       const { began, client, port } = yield* start
       const { readResource } = yield* client(version)
@@ -83,7 +83,7 @@ describe.each(Revision.all)("the admin endpoint at a server of $version", ({ ver
 
 describe("the admin endpoint", () => {
   it.live(
-    "refuses callers without the token, other names, pages, what a proxy forwards, and tokens that may only see",
+    "The admin endpoint refuses missing or wrong tokens, other hosts, pages and proxies, and an interrupt by a read-only token",
     () =>
       Effect.gen(function* () {
         const { port } = yield* start
@@ -102,7 +102,7 @@ describe("the admin endpoint", () => {
       }).pipe(Effect.scoped)
   )
 
-  it.live("does not show the id of a session over HTTP, which admits its holder", () =>
+  it.live("The admin endpoint does not show the id of a session over HTTP, which admits its holder", () =>
     Effect.gen(function* () {
       const server = McpServer.layer({ name: "test", version: "1", features: Layer.empty })
       const routes = Layer.merge(McpServer.layerHttp({ path: "/mcp" }), Admin.layer({ token: Redacted.make(token) }))
@@ -123,7 +123,7 @@ describe("the admin endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("notes each interrupt in the audit trail that its layer is given", () =>
+  it.live("The admin endpoint notes each interrupt in the audit trail that its layer is given", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       yield* Effect.gen(function* () {
@@ -145,7 +145,7 @@ describe("the admin endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("refuses a body that is no interrupt, or too large", () =>
+  it.live("The admin endpoint refuses a body that is no interrupt, or too large", () =>
     Effect.gen(function* () {
       const { port } = yield* start
       for (const body of [{}, { key: "1" }, { key: "1", reason: "" }, { key: "1", reason: "x".repeat(100_000) }]) {
@@ -154,7 +154,7 @@ describe("the admin endpoint", () => {
     }).pipe(Effect.scoped)
   )
 
-  it("is for addresses of this machine", () => {
+  it("The admin endpoint counts exactly the loopback addresses as this machine", () => {
     const local = ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"]
     const other = [
       undefined,
@@ -176,7 +176,7 @@ describe("the admin endpoint", () => {
     )
   })
 
-  it.effect("wants a token that cannot be guessed", () =>
+  it.effect("The admin endpoint refuses a token that is short enough to be guessed", () =>
     Effect.gen(function* () {
       const server = McpServer.layer({ name: "test", version: "1", features: Layer.empty })
       const admin = Admin.layer({ token: Redacted.make("short") })

@@ -64,7 +64,7 @@ const clientOf = (url: string, version: Revision.Version) =>
 describe.each(Revision.all.filter(({ version }) => version !== "2024-11-05"))(
   "the admin endpoint at a server over HTTP of $version",
   ({ era, version }) => {
-    it.live("sends a snapshot at once and after each change, and ends at a shutdown", () =>
+    it.live("The admin endpoint sends a snapshot at once and after each change, and ends at a shutdown", () =>
       Effect.gen(function* () {
         const scope = yield* Scope.make()
         const { began, url } = yield* start(scope)
@@ -92,7 +92,7 @@ describe.each(Revision.all.filter(({ version }) => version !== "2024-11-05"))(
       }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
     )
 
-    it.live("remembers what has ended in a session, and adds up its metrics", () =>
+    it.live("The admin endpoint remembers ended requests of a session, and adds up its metrics", () =>
       Effect.gen(function* () {
         const { url } = yield* start(yield* Scope.Scope)
         const client = yield* clientOf(url, version)
@@ -122,7 +122,7 @@ describe.each(Revision.all.filter(({ version }) => version !== "2024-11-05"))(
 )
 
 describe("the admin endpoint", () => {
-  it.live("keeps a bounded number of what has ended, the last ones", () =>
+  it.live("The admin endpoint keeps a bounded number of ended requests, the last ones", () =>
     Effect.gen(function* () {
       const { url } = yield* start(yield* Scope.Scope)
       const client = yield* clientOf(url, "2025-11-25")
@@ -139,7 +139,7 @@ describe("the admin endpoint", () => {
     }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
   )
 
-  it.live("is followed by at most sixteen callers, and by others once one of them leaves", () =>
+  it.live("The admin endpoint is followed by at most sixteen callers, and by others once one of them leaves", () =>
     Effect.gen(function* () {
       const { url } = yield* start(yield* Scope.Scope)
       const status = () => Effect.map(HttpClient.get(`${url}/admin/changes`, { headers }), ({ status }) => status)

@@ -40,7 +40,7 @@ const ofBoth = (port: number) => Effect.repeat(snapshot(port), { until: ({ nodes
 for (const { missing, name, open } of networks) {
   describe(`several nodes over ${name}`, () => {
     it.live.skipIf(missing !== undefined)(
-      `are seen and steered at any of them${missing === undefined ? "" : `: ${missing}`}`,
+      `Nodes are seen and steered at any of them${missing === undefined ? "" : `: ${missing}`}`,
       () =>
         Effect.gen(function* () {
           const shared = yield* open
@@ -91,7 +91,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live.skipIf(missing !== undefined)(
-      `show one that has ended as unreachable until it is forgotten${missing === undefined ? "" : `: ${missing}`}`,
+      `A node that has ended is shown as unreachable until it is forgotten${missing === undefined ? "" : `: ${missing}`}`,
       () =>
         Effect.gen(function* () {
           const shared = yield* open

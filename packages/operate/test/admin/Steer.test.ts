@@ -66,37 +66,39 @@ const modern = (port: number) =>
 
 const ready = (port: number) => Effect.map(ask(port, { path: "/readyz", headers: {} }), ({ status }) => status)
 
-describe("a server that an operator drains", () => {
-  it.live("takes no new session and no request without one, is not ready, and ends after the calls that run", () =>
-    Effect.gen(function* () {
-      const drained = yield* Deferred.make<void>()
-      const onDrained = Effect.asVoid(Deferred.succeed(drained, undefined))
-      const { began, client, go, port, snapshot } = yield* start({ admin: { onDrained } })
-      const open = yield* client("2025-11-25")
-      assert.strictEqual((yield* initialize(port)).status, 200)
-      assert.strictEqual((yield* modern(port)).status, 200)
-      const call = yield* Effect.forkChild(open.callTool(Hang, { secret: "x" }))
-      yield* Deferred.await(began)
-      assert.strictEqual(yield* ready(port), 200)
-      const answer = yield* post(port, "drain", {})
-      assert.deepStrictEqual(JSON.parse(answer.text), { draining: true, began: true })
-      assert.deepStrictEqual(JSON.parse((yield* post(port, "drain", {})).text), { draining: true, began: false })
-      assert.strictEqual(yield* ready(port), 503)
-      assert.isTrue((yield* snapshot).draining)
-      assert.strictEqual((yield* initialize(port)).status, 503)
-      assert.strictEqual((yield* modern(port)).status, 503)
-      assert.isTrue((yield* Effect.exit(client("2025-11-25")))._tag === "Failure")
-      // A session that is open is served as before.
-      yield* Stream.runDrain(open.listTools)
-      assert.isFalse(yield* Deferred.isDone(drained))
-      yield* Deferred.succeed(go, undefined)
-      assert.deepStrictEqual((yield* Fiber.join(call)).content, [{ type: "text", text: "done" }])
-      yield* Deferred.await(drained)
-      assert.lengthOf((yield* snapshot).sessions, 0)
-    }).pipe(Effect.scoped)
+describe("servers that an operator drains", () => {
+  it.live(
+    "A drained server takes no new session and no request without one, is not ready, and ends after the running calls",
+    () =>
+      Effect.gen(function* () {
+        const drained = yield* Deferred.make<void>()
+        const onDrained = Effect.asVoid(Deferred.succeed(drained, undefined))
+        const { began, client, go, port, snapshot } = yield* start({ admin: { onDrained } })
+        const open = yield* client("2025-11-25")
+        assert.strictEqual((yield* initialize(port)).status, 200)
+        assert.strictEqual((yield* modern(port)).status, 200)
+        const call = yield* Effect.forkChild(open.callTool(Hang, { secret: "x" }))
+        yield* Deferred.await(began)
+        assert.strictEqual(yield* ready(port), 200)
+        const answer = yield* post(port, "drain", {})
+        assert.deepStrictEqual(JSON.parse(answer.text), { draining: true, began: true })
+        assert.deepStrictEqual(JSON.parse((yield* post(port, "drain", {})).text), { draining: true, began: false })
+        assert.strictEqual(yield* ready(port), 503)
+        assert.isTrue((yield* snapshot).draining)
+        assert.strictEqual((yield* initialize(port)).status, 503)
+        assert.strictEqual((yield* modern(port)).status, 503)
+        assert.isTrue((yield* Effect.exit(client("2025-11-25")))._tag === "Failure")
+        // A session that is open is served as before.
+        yield* Stream.runDrain(open.listTools)
+        assert.isFalse(yield* Deferred.isDone(drained))
+        yield* Deferred.succeed(go, undefined)
+        assert.deepStrictEqual((yield* Fiber.join(call)).content, [{ type: "text", text: "done" }])
+        yield* Deferred.await(drained)
+        assert.lengthOf((yield* snapshot).sessions, 0)
+      }).pipe(Effect.scoped)
   )
 
-  it.live("does not wait longer for a call than it was told to", () =>
+  it.live("A drained server does not wait longer for a call than the option `drain` says", () =>
     Effect.gen(function* () {
       const drained = yield* Deferred.make<void>()
       const onDrained = Effect.asVoid(Deferred.succeed(drained, undefined))
@@ -110,7 +112,7 @@ describe("a server that an operator drains", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is not drained by a caller that may only see", () =>
+  it.live("A caller with a read-only token cannot drain a server, set levels or read messages", () =>
     Effect.gen(function* () {
       const { port, snapshot } = yield* start()
       for (const [route, body] of [
@@ -128,7 +130,7 @@ describe("a server that an operator drains", () => {
 })
 
 describe("the log level of a session", () => {
-  it.live("is set by an operator, and shown", () =>
+  it.live("The log level of a session is set by an operator, and shown", () =>
     Effect.gen(function* () {
       const lines: Array<unknown> = []
       const { client, port, snapshot } = yield* start()
@@ -149,15 +151,17 @@ describe("the log level of a session", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is refused for a session that is not there, one without a handshake, and a level that is none", () =>
-    Effect.gen(function* () {
-      const { client, port, snapshot } = yield* start()
-      yield* client("2026-07-28")
-      const [session] = (yield* snapshot).sessions
-      assert.strictEqual((yield* post(port, "level", { session: session?.id, level: "debug" })).status, 409)
-      assert.strictEqual((yield* post(port, "level", { session: "session-9", level: "debug" })).status, 404)
-      assert.strictEqual((yield* post(port, "level", { session: session?.id, level: "loud" })).status, 400)
-    }).pipe(Effect.scoped)
+  it.live(
+    "A log level is refused for an unknown session, a session without a handshake, and a value that is no level",
+    () =>
+      Effect.gen(function* () {
+        const { client, port, snapshot } = yield* start()
+        yield* client("2026-07-28")
+        const [session] = (yield* snapshot).sessions
+        assert.strictEqual((yield* post(port, "level", { session: session?.id, level: "debug" })).status, 409)
+        assert.strictEqual((yield* post(port, "level", { session: "session-9", level: "debug" })).status, 404)
+        assert.strictEqual((yield* post(port, "level", { session: session?.id, level: "loud" })).status, 400)
+      }).pipe(Effect.scoped)
   )
 })
 
@@ -171,7 +175,7 @@ const messages = (port: number, session: string) =>
   Effect.map(ask(port, { path: `/admin/messages?session=${session}` }), ({ text }) => JSON.parse(text).messages)
 
 describe.each(Revision.all)("the messages of a session of $version", ({ version }) => {
-  it.live("are shown from the first look on, without arguments and results", () =>
+  it.live("The messages of a session are shown from the first look on, without arguments and results", () =>
     Effect.gen(function* () {
       const { began, client, go, port, snapshot } = yield* start()
       const open = yield* client(version)
@@ -199,33 +203,35 @@ describe.each(Revision.all)("the messages of a session of $version", ({ version 
 })
 
 describe("the messages of a session", () => {
-  it.live("have bodies where a program asks for them, redacted, and are noted in the audit trail once", () =>
-    Effect.gen(function* () {
-      const lines: Array<string> = []
-      yield* Effect.gen(function* () {
-        const audit = Layer.provide(Audit.layer(), Audit.layerArray(lines))
-        const shown = Admin.layerMessages({ bodies: { redact: ["password"] } })
-        const { client, port, snapshot } = yield* start({ more: Layer.merge(audit, shown) })
-        const open = yield* client("2025-11-25")
-        const id = (yield* snapshot).sessions[0]?.id ?? ""
-        yield* messages(port, id)
-        yield* open.callTool(Say, { password: "swordfish" })
-        const [request, result] = yield* messages(port, id)
-        assert.include(request.body, '"password":"[redacted]"')
-        assert.notInclude(request.body, "swordfish")
-        assert.include(result.body, "said")
-        // The text of a structured result repeats it as JSON.
-        yield* open.callTool(Reveal, {})
-        const revealed = (yield* messages(port, id)).at(-1)
-        assert.include(revealed.body, "password")
-        assert.notInclude(revealed.body, "swordfish")
-      }).pipe(Effect.scoped)
-      const noted = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === "admin.messages")
-      assert.lengthOf(noted, 1)
-    })
+  it.live(
+    "The messages of a session have redacted bodies where a program wants bodies, and one entry in the audit trail",
+    () =>
+      Effect.gen(function* () {
+        const lines: Array<string> = []
+        yield* Effect.gen(function* () {
+          const audit = Layer.provide(Audit.layer(), Audit.layerArray(lines))
+          const shown = Admin.layerMessages({ bodies: { redact: ["password"] } })
+          const { client, port, snapshot } = yield* start({ more: Layer.merge(audit, shown) })
+          const open = yield* client("2025-11-25")
+          const id = (yield* snapshot).sessions[0]?.id ?? ""
+          yield* messages(port, id)
+          yield* open.callTool(Say, { password: "swordfish" })
+          const [request, result] = yield* messages(port, id)
+          assert.include(request.body, '"password":"[redacted]"')
+          assert.notInclude(request.body, "swordfish")
+          assert.include(result.body, "said")
+          // The text of a structured result repeats it as JSON.
+          yield* open.callTool(Reveal, {})
+          const revealed = (yield* messages(port, id)).at(-1)
+          assert.include(revealed.body, "password")
+          assert.notInclude(revealed.body, "swordfish")
+        }).pipe(Effect.scoped)
+        const noted = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === "admin.messages")
+        assert.lengthOf(noted, 1)
+      })
   )
 
-  it.live("are kept from its beginning where a program asks for that", () =>
+  it.live("The messages of a session are kept from its beginning where a program asks for that", () =>
     Effect.gen(function* () {
       const { client, port, snapshot } = yield* start({ more: Admin.layerMessages({ always: true }) })
       yield* client("2025-11-25")
@@ -235,29 +241,31 @@ describe("the messages of a session", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("name the targets of methods of the specification, and no parameter of others", () =>
-    Effect.gen(function* () {
-      const { port, snapshot } = yield* start()
-      const { headers } = yield* initialize(port)
-      const id = (yield* snapshot).sessions[0]?.id ?? ""
-      yield* messages(port, id)
-      for (const method of ["app/login", "notifications/app/login", "prompts/get"]) {
-        const id = method.startsWith("notifications/") ? undefined : { id: 7 }
-        yield* inSession(port, headers, { ...id, method, params: { name: "swordfish" } })
-      }
-      const shown: ReadonlyArray<any> = yield* messages(port, id)
-      assert.deepStrictEqual(
-        shown.filter(({ direction }) => direction === "received").map(({ method, target }) => [method, target]),
-        [
-          ["app/login", undefined],
-          ["notifications/app/login", undefined],
-          ["prompts/get", "swordfish"]
-        ]
-      )
-    }).pipe(Effect.scoped)
+  it.live(
+    "The messages of a session name the targets of methods of the specification, and no parameter of others",
+    () =>
+      Effect.gen(function* () {
+        const { port, snapshot } = yield* start()
+        const { headers } = yield* initialize(port)
+        const id = (yield* snapshot).sessions[0]?.id ?? ""
+        yield* messages(port, id)
+        for (const method of ["app/login", "notifications/app/login", "prompts/get"]) {
+          const id = method.startsWith("notifications/") ? undefined : { id: 7 }
+          yield* inSession(port, headers, { ...id, method, params: { name: "swordfish" } })
+        }
+        const shown: ReadonlyArray<any> = yield* messages(port, id)
+        assert.deepStrictEqual(
+          shown.filter(({ direction }) => direction === "received").map(({ method, target }) => [method, target]),
+          [
+            ["app/login", undefined],
+            ["notifications/app/login", undefined],
+            ["prompts/get", "swordfish"]
+          ]
+        )
+      }).pipe(Effect.scoped)
   )
 
-  it.live("of a session over HTTP are those of all its POSTs", () =>
+  it.live("The messages of a session over HTTP are those of all its POSTs", () =>
     Effect.gen(function* () {
       const { port, snapshot } = yield* start()
       const { headers } = yield* initialize(port)

@@ -38,8 +38,8 @@ const follower = (lines: Stream.Stream<Uint8Array>) =>
     return { seen, fiber }
   })
 
-describe("the changes of what runs", () => {
-  it.effect("are read once for all that follow, and a new one begins with the last", () =>
+describe("changes of the admin endpoint", () => {
+  it.effect("A snapshot is read once for all followers, and a new follower begins with the last snapshot", () =>
     Effect.gen(function* () {
       const { announced, counts, lines } = yield* source
       assert.strictEqual(counts.reads, 0, "nothing is read while there is no follower")
@@ -54,7 +54,7 @@ describe("the changes of what runs", () => {
     })
   )
 
-  it.effect("are not read once the last follower has left, and are read anew for the next", () =>
+  it.effect("Snapshots are not read once the last follower has left, and are read anew for the next", () =>
     Effect.gen(function* () {
       const { counts, lines } = yield* source
       const { fiber } = yield* follower(lines)
@@ -69,7 +69,7 @@ describe("the changes of what runs", () => {
     })
   )
 
-  it.effect("do not wait for a follower that does not read, which is owed the last line alone", () =>
+  it.effect("Changes do not wait for a follower that does not read, and keep only the last line for it", () =>
     Effect.gen(function* () {
       const { counts, lines } = yield* source
       const slow: Array<string> = []
@@ -93,7 +93,7 @@ describe("the changes of what runs", () => {
     })
   )
 
-  it.effect("ask a store for the tasks that are parked once for all followers", () =>
+  it.effect("A store is asked once for its parked tasks for all followers", () =>
     Effect.gen(function* () {
       let reads = 0
       const counted = Layer.effectContext(

@@ -47,7 +47,7 @@ describe.each(Revision.all)("an audit trail in $version", (revision) => {
     yield* client.readResource("https://user:secret@host/report?token=secret")
   }).pipe(Effect.provide(model))
 
-  it.effect("has every request with its actor, target and outcome, and no argument", () =>
+  it.effect("An audit trail has every request with its actor, target and outcome, and no argument", () =>
     Effect.gen(function* () {
       const lines = yield* trailOf(conversation)
       const all = records(lines)
@@ -77,7 +77,7 @@ describe.each(Revision.all)("an audit trail in $version", (revision) => {
     })
   )
 
-  it.effect("has arguments where they are asked for, without those that are named", () =>
+  it.effect("An audit trail has arguments where they are asked for, without those that are to be redacted", () =>
     Effect.gen(function* () {
       const lines = yield* trailOf(conversation, { arguments: { redact: ["password"] } })
       const call = records(lines).find(({ target }) => target === "login")
@@ -87,45 +87,47 @@ describe.each(Revision.all)("an audit trail in $version", (revision) => {
 })
 
 describe.each(Revision.all)("an audit trail of a client in $version", (revision) => {
-  it.effect("has its requests and questions with their server and outcome, and its connection", () =>
-    Effect.gen(function* () {
-      const lines: Array<string> = []
-      yield* Effect.gen(function* () {
-        const client = yield* McpTest.connect(features, revision)
-        yield* client.callTool(Login, { user: "ada", password: "swordfish" })
-        yield* Effect.exit(client.callToolByName("missing"))
-        yield* client.callToolByName("asks")
-        yield* client.readResource("https://user:secret@host/report?token=secret")
-      }).pipe(Effect.scoped, Effect.provide([model, Layer.provide(Audit.layerClient(), Audit.layerArray(lines))]))
-      const all = records(lines)
-      const calls = all.flatMap(({ event, method, outcome, target }) =>
-        event === "client.request" && (method === "tools/call" || method === "resources/read")
-          ? [[target, outcome]]
-          : []
-      )
-      assert.deepStrictEqual(calls, [
-        ["login", "answered"],
-        ["missing", "failed"],
-        ...(revision.era === "stateless" ? [["asks", "asked"]] : []),
-        ["asks", "answered"],
-        ["https://host/report", "answered"]
-      ])
-      const question = all.find(({ event }) => event === "client.question")
-      assert.strictEqual(question?.outcome, revision.era === "stateful" ? "answered" : undefined)
-      assert.includeMembers(
-        all.map(({ event }) => event),
-        ["client.opened", "client.closed"]
-      )
-      const call = all.find(({ target }) => target === "login")
-      assert.strictEqual(call?.details?.["revision"], revision.version)
-      assert.notMatch(lines.join("\n"), /swordfish|secret/)
-      assert.deepInclude(yield* check(lines), { problems: [], closed: true, records: lines.length })
-    })
+  it.effect(
+    "The audit trail of a client has its requests and questions with their server and outcome, and its connection",
+    () =>
+      Effect.gen(function* () {
+        const lines: Array<string> = []
+        yield* Effect.gen(function* () {
+          const client = yield* McpTest.connect(features, revision)
+          yield* client.callTool(Login, { user: "ada", password: "swordfish" })
+          yield* Effect.exit(client.callToolByName("missing"))
+          yield* client.callToolByName("asks")
+          yield* client.readResource("https://user:secret@host/report?token=secret")
+        }).pipe(Effect.scoped, Effect.provide([model, Layer.provide(Audit.layerClient(), Audit.layerArray(lines))]))
+        const all = records(lines)
+        const calls = all.flatMap(({ event, method, outcome, target }) =>
+          event === "client.request" && (method === "tools/call" || method === "resources/read")
+            ? [[target, outcome]]
+            : []
+        )
+        assert.deepStrictEqual(calls, [
+          ["login", "answered"],
+          ["missing", "failed"],
+          ...(revision.era === "stateless" ? [["asks", "asked"]] : []),
+          ["asks", "answered"],
+          ["https://host/report", "answered"]
+        ])
+        const question = all.find(({ event }) => event === "client.question")
+        assert.strictEqual(question?.outcome, revision.era === "stateful" ? "answered" : undefined)
+        assert.includeMembers(
+          all.map(({ event }) => event),
+          ["client.opened", "client.closed"]
+        )
+        const call = all.find(({ target }) => target === "login")
+        assert.strictEqual(call?.details?.["revision"], revision.version)
+        assert.notMatch(lines.join("\n"), /swordfish|secret/)
+        assert.deepInclude(yield* check(lines), { problems: [], closed: true, records: lines.length })
+      })
   )
 })
 
 describe("layers that observe a server", () => {
-  it.effect("do not replace each other, side by side or one given to the other", () =>
+  it.effect("Layers that observe a server do not replace each other, side by side or one below the other", () =>
     Effect.gen(function* () {
       const beside: Array<string> = []
       const below: Array<string> = []
@@ -146,7 +148,7 @@ describe("layers that observe a server", () => {
     })
   )
 
-  it.effect("of clients do not, either", () =>
+  it.effect("Layers that observe a client do not replace each other", () =>
     Effect.gen(function* () {
       const first: Array<string> = []
       const second: Array<string> = []
@@ -163,7 +165,7 @@ describe("layers that observe a server", () => {
 })
 
 describe("details that a program adds", () => {
-  it.effect("do not stop the trail where they have no JSON", () =>
+  it.effect("Details that a program adds do not stop the trail where they have no JSON", () =>
     Effect.gen(function* () {
       const circle: { [name: string]: unknown } = {}
       circle["self"] = circle
@@ -182,19 +184,24 @@ describe("details that a program adds", () => {
     })
   )
 
-  it.effect("take no place of the chain: an entry with the fields of a record is noted without them", () =>
-    Effect.gen(function* () {
-      const forged = Object.assign({ event: "app.login" }, { seq: 99, time: "never", prev: "0", hash: "0", more: "x" })
-      const lines = yield* trailOf(Effect.flatMap(Audit.Audit, ({ record }) => record(forged)))
-      const login = records(lines).find(({ event }) => event === "app.login")
-      assert.strictEqual(login?.seq, 2)
-      assert.notStrictEqual(login?.time, "never")
-      assert.notProperty(login, "more")
-      assert.deepInclude(yield* check(lines), { problems: [], closed: true })
-    })
+  it.effect(
+    "Details of a program take no place of the chain: an entry with the fields of a record is noted without them",
+    () =>
+      Effect.gen(function* () {
+        const forged = Object.assign(
+          { event: "app.login" },
+          { seq: 99, time: "never", prev: "0", hash: "0", more: "x" }
+        )
+        const lines = yield* trailOf(Effect.flatMap(Audit.Audit, ({ record }) => record(forged)))
+        const login = records(lines).find(({ event }) => event === "app.login")
+        assert.strictEqual(login?.seq, 2)
+        assert.notStrictEqual(login?.time, "never")
+        assert.notProperty(login, "more")
+        assert.deepInclude(yield* check(lines), { problems: [], closed: true })
+      })
   )
 
-  it.effect("and text of clients stay on their line, whatever breaks lines they have", () =>
+  it.effect("Details and text of clients stay on their line, whatever line breaks they have", () =>
     Effect.gen(function* () {
       const broken = 'a\nb\r\n{"event":"request","seq":1}\u2028c\u0000'
       const lines = yield* trailOf(
@@ -231,7 +238,7 @@ describe("verify", () => {
     ["a line was put in", (lines: Array<string>) => lines.splice(2, 0, lines[1]!)],
     ["two lines were exchanged", (lines: Array<string>) => lines.splice(1, 2, lines[2]!, lines[1]!)],
     ["a line became another text", (lines: Array<string>) => lines.splice(2, 1, "{}")]
-  ] as const)("finds that %s", ([, change]) =>
+  ] as const)("The check of a trail finds that %s", ([, change]) =>
     Effect.gen(function* () {
       const lines = yield* three()
       assert.deepStrictEqual((yield* check(lines)).problems, [])
@@ -240,7 +247,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("finds a line that was changed and hashed anew", () =>
+  it.effect("The check of a trail finds a line that was changed and hashed anew", () =>
     Effect.gen(function* () {
       const lines = yield* three()
       const body = `${(lines[2] ?? "").replace('"b"', '"x"').replace(/,"hash":"[0-9a-f]+"\}$/, "")}}`
@@ -251,7 +258,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("finds an end that was cut off: by the record that closes it, and by a hash that was kept", () =>
+  it.effect("The check of a trail finds an end that was cut off: by the closing record, and by a kept hash", () =>
     Effect.gen(function* () {
       const lines = yield* three()
       const { head } = yield* check(lines)
@@ -262,7 +269,7 @@ describe("verify", () => {
     })
   )
 
-  it.effect("finds a trail that was written anew, where there is a key", () =>
+  it.effect("The check of a trail finds a trail that was written anew, where there is a key", () =>
     Effect.gen(function* () {
       const key = Redacted.make("a key")
       const lines = yield* three({ key })
@@ -284,31 +291,33 @@ const gated = (lines: Array<string>, open: Latch.Latch) =>
       )
   })
 
-describe("a sink that is slow", () => {
-  it.effect.each(["2025-11-25", "2026-07-28"] as const)("lets requests wait, and loses no entry (%s)", (version) =>
-    Effect.gen(function* () {
-      const open = Latch.makeUnsafe(true)
-      const lines: Array<string> = []
-      const trail = Layer.provide(Audit.layer({ capacity: 4 }), gated(lines, open))
-      yield* Effect.gen(function* () {
-        const client = yield* McpTest.connect(features, version)
-        yield* quiesce
-        open.closeUnsafe()
-        const calls = yield* Effect.forkChild(
-          Effect.forEach(Array.from({ length: 20 }), () => client.callToolByName("fails"))
-        )
-        yield* quiesce
-        const waits = calls.pollUnsafe() === undefined
-        open.openUnsafe()
-        yield* Fiber.join(calls)
-        assert.isTrue(waits)
-      }).pipe(Effect.scoped, Effect.provide(trail))
-      assert.strictEqual(records(lines).filter(({ target }) => target === "fails").length, 20)
-      assert.deepInclude(yield* check(lines), { problems: [], closed: true })
-    })
+describe("slow sinks", () => {
+  it.effect.each(["2025-11-25", "2026-07-28"] as const)(
+    "A slow sink lets requests wait, and loses no entry (%s)",
+    (version) =>
+      Effect.gen(function* () {
+        const open = Latch.makeUnsafe(true)
+        const lines: Array<string> = []
+        const trail = Layer.provide(Audit.layer({ capacity: 4 }), gated(lines, open))
+        yield* Effect.gen(function* () {
+          const client = yield* McpTest.connect(features, version)
+          yield* quiesce
+          open.closeUnsafe()
+          const calls = yield* Effect.forkChild(
+            Effect.forEach(Array.from({ length: 20 }), () => client.callToolByName("fails"))
+          )
+          yield* quiesce
+          const waits = calls.pollUnsafe() === undefined
+          open.openUnsafe()
+          yield* Fiber.join(calls)
+          assert.isTrue(waits)
+        }).pipe(Effect.scoped, Effect.provide(trail))
+        assert.strictEqual(records(lines).filter(({ target }) => target === "fails").length, 20)
+        assert.deepInclude(yield* check(lines), { problems: [], closed: true })
+      })
   )
 
-  it.effect("loses no request of those that were let in before it was full and end together", () =>
+  it.effect("A full sink loses no entry of requests that began before it was full and end together", () =>
     Effect.gen(function* () {
       const [open, end] = [Latch.makeUnsafe(true), Latch.makeUnsafe(false)]
       const lines: Array<string> = []
@@ -330,7 +339,7 @@ describe("a sink that is slow", () => {
     })
   )
 
-  it.effect("takes all entries of a program that records more than there is room for", () =>
+  it.effect("A slow sink takes all entries of a program that records more than there is room for", () =>
     Effect.gen(function* () {
       const open = Latch.makeUnsafe(false)
       const lines: Array<string> = []
@@ -347,7 +356,7 @@ describe("a sink that is slow", () => {
     })
   )
 
-  it.effect("loses entries where it may, and says how many", () =>
+  it.effect("A slow sink that may lose entries records how many it lost", () =>
     Effect.gen(function* () {
       const open = Latch.makeUnsafe(true)
       const lines: Array<string> = []
@@ -371,7 +380,7 @@ describe("a sink that is slow", () => {
   )
 })
 
-describe("a file", () => {
+describe("audit files", () => {
   const write = (path: string, target: string) =>
     Effect.flatMap(Audit.Audit, ({ record }) => record({ event: "app.login", target })).pipe(
       Effect.provide(Layer.provide(Audit.layer(), Audit.layerFile(path)))
@@ -382,7 +391,7 @@ describe("a file", () => {
       (text) => text.split("\n")
     )
 
-  it.live("is continued by the next process, also after a line that was not written to its end", () =>
+  it.live("An audit file is continued by the next process, also after a line that was not written to its end", () =>
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
       const path = `${yield* files.makeTempDirectoryScoped()}/audit.jsonl`
@@ -397,7 +406,7 @@ describe("a file", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )
 
-  it.live("has each line once where a write stopped halfway, or the disk did not confirm it", () =>
+  it.live("An audit file has each line once where a write stopped halfway, or the disk did not confirm it", () =>
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
       const path = `${yield* files.makeTempDirectoryScoped()}/audit.jsonl`
@@ -425,7 +434,7 @@ describe("a file", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )
 
-  it.live("that is no audit trail is left as it is", () =>
+  it.live("A file that is no audit trail is left as it is", () =>
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
       const path = `${yield* files.makeTempDirectoryScoped()}/notes.txt`
@@ -437,8 +446,8 @@ describe("a file", () => {
   )
 })
 
-describe("over HTTP", () => {
-  it.live("a request that the endpoint refuses is noted, with its address", () =>
+describe("audit trail over HTTP", () => {
+  it.live("A request that the endpoint refuses is noted in the audit trail, with its address", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const scope = yield* Scope.make()

@@ -41,7 +41,7 @@ describe.each(databases)("an audit trail in a table of $name", ({ database, miss
   const here = needs(missing === undefined, missing ?? "")
 
   it.live(
-    "is continued by the next process, and its chain holds",
+    "An audit trail in a table is continued by the next process, and its chain holds",
     () =>
       Effect.gen(function* () {
         const context = yield* database
@@ -59,7 +59,7 @@ describe.each(databases)("an audit trail in a table of $name", ({ database, miss
   )
 
   it.live(
-    "shows a row that was changed, and one that was taken out",
+    "An audit trail in a table shows a row that was changed, and a row that was taken out",
     () =>
       Effect.gen(function* () {
         const context = yield* database
@@ -76,7 +76,7 @@ describe.each(databases)("an audit trail in a table of $name", ({ database, miss
   )
 
   it.live(
-    "has a line once whose write is tried again, and refuses the lines of a second process",
+    "An audit trail in a table has a line once whose write is tried again, and refuses the lines of a second process",
     () =>
       Effect.gen(function* () {
         const context = yield* database
@@ -98,7 +98,7 @@ describe.each(databases)("an audit trail in a table of $name", ({ database, miss
   )
 
   it.live(
-    "needs no right to change or to remove what it wrote",
+    "An audit trail in a table needs no right to change or to remove what it wrote",
     () =>
       Effect.gen(function* () {
         const context = yield* database
@@ -122,7 +122,7 @@ describe.each(databases)("an audit trail in a table of $name", ({ database, miss
   )
 
   it.live(
-    "that holds other rows is left as it is",
+    "A table that holds other rows than an audit trail is left as it is",
     () =>
       Effect.gen(function* () {
         const context = yield* database

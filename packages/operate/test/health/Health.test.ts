@@ -34,7 +34,7 @@ const get = Effect.fnUntraced(function* (context: Context.Context<HttpServer.Htt
 })
 
 describe("Health over HTTP", () => {
-  it.live("is 200 where the server is built and all checks succeed", () =>
+  it.live("Health over HTTP is 200 where the server is built and all checks succeed", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(serve(Health.layerCheck("store", Effect.void)))
       assert.deepStrictEqual(yield* get(context, "/healthz"), { status: 200, body: { status: "ok" } })
@@ -45,47 +45,49 @@ describe("Health over HTTP", () => {
     }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
   )
 
-  it.live("is degraded where a check fails, 503 where a critical one does, and tells no reason", () =>
-    Effect.gen(function* () {
-      let critical = false
-      const secret = new Error("postgres://user:password@host")
-      const context = yield* Layer.build(
-        serve(
-          Layer.merge(
-            Health.layerCheck("cache", Effect.fail(secret)),
-            Health.layerCheck(
-              "database",
-              Effect.suspend(() => (critical ? Effect.fail(secret) : Effect.void)),
-              {
-                critical: true
-              }
+  it.live(
+    "Health over HTTP is degraded where a check fails, 503 where a critical check does, and tells no reason",
+    () =>
+      Effect.gen(function* () {
+        let critical = false
+        const secret = new Error("postgres://user:password@host")
+        const context = yield* Layer.build(
+          serve(
+            Layer.merge(
+              Health.layerCheck("cache", Effect.fail(secret)),
+              Health.layerCheck(
+                "database",
+                Effect.suspend(() => (critical ? Effect.fail(secret) : Effect.void)),
+                {
+                  critical: true
+                }
+              )
             )
           )
         )
-      )
-      const degraded = yield* get(context, "/readyz")
-      assert.deepStrictEqual(
-        [degraded.status, degraded.body],
-        [
-          200,
-          {
-            status: "degraded",
-            checks: [
-              { name: "cache", status: "failed", critical: false },
-              { name: "database", status: "ok", critical: true }
-            ]
-          }
-        ]
-      )
-      critical = true
-      const failing = yield* get(context, "/readyz")
-      assert.strictEqual(failing.status, 503)
-      assert.notInclude(JSON.stringify(failing.body), "password")
-      assert.strictEqual((yield* get(context, "/healthz")).status, 200)
-    }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
+        const degraded = yield* get(context, "/readyz")
+        assert.deepStrictEqual(
+          [degraded.status, degraded.body],
+          [
+            200,
+            {
+              status: "degraded",
+              checks: [
+                { name: "cache", status: "failed", critical: false },
+                { name: "database", status: "ok", critical: true }
+              ]
+            }
+          ]
+        )
+        critical = true
+        const failing = yield* get(context, "/readyz")
+        assert.strictEqual(failing.status, 503)
+        assert.notInclude(JSON.stringify(failing.body), "password")
+        assert.strictEqual((yield* get(context, "/healthz")).status, 200)
+      }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
   )
 
-  it.live("is 503 from the moment that the endpoints drain", () =>
+  it.live("Health over HTTP is 503 from the moment that the endpoints drain", () =>
     Effect.gen(function* () {
       const began = yield* Deferred.make<void>()
       const may = yield* Deferred.make<void>()
@@ -112,7 +114,7 @@ describe("Health over HTTP", () => {
 })
 
 describe("Health", () => {
-  it.effect("is starting before a server is built, and after its end", () =>
+  it.effect("Health is starting before a server is built, and after its end", () =>
     Effect.gen(function* () {
       const { report } = yield* Health.Health
       assert.strictEqual((yield* report).status, "starting")
@@ -128,7 +130,7 @@ describe("Health", () => {
 })
 
 describe.each(Revision.stateful)("ping in $version", (revision) => {
-  it.effect("fails with the status where the server is not ready", () =>
+  it.effect("A ping fails with the status where the server is not ready", () =>
     Effect.gen(function* () {
       const { drain } = yield* Health.Health
       const client = yield* McpTest.connect(Layer.merge(features, Health.layerPing), revision)

@@ -140,7 +140,7 @@ const printed = (tree: ReadonlyArray<OtlpSpan>): string => {
 }
 
 describe.each(Revision.withElicitation)("telemetry of $version over HTTP", ({ era, version }) => {
-  it.live("is one tree from the client through the gateway to the question and its answer", () =>
+  it.live("The spans of a call are one tree from the client through the gateway to the question and its answer", () =>
     Effect.gen(function* () {
       const { metrics, spans } = yield* run(version)
       const caller = spans.find(({ name }) => name === "caller")

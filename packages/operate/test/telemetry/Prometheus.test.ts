@@ -16,7 +16,7 @@ const dashboard = JSON.parse(readFileSync(new URL("../../grafana/dashboard.json"
 const inPrometheus = (name: string): string => name.replaceAll(".", "_")
 
 describe("metrics as text for Prometheus", () => {
-  it.effect("are read by a parser of that format", () =>
+  it.effect("A parser of the Prometheus format reads the metrics", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(features, "2025-11-25")
       yield* client.callTool(Hello, {})
@@ -62,7 +62,7 @@ describe("the dashboard", () => {
     ({ targets }: { readonly targets: ReadonlyArray<{ readonly expr: string }> }) => targets.map(({ expr }) => expr)
   )
 
-  it("asks only for metrics that exist", () => {
+  it("The dashboard asks only for metrics that exist", () => {
     const names = Telemetry.metrics.flatMap(({ name, type }) =>
       type === "histogram" ? ["_bucket", "_count", "_sum"].map((end) => inPrometheus(name) + end) : [inPrometheus(name)]
     )
@@ -75,12 +75,12 @@ describe("the dashboard", () => {
     )
   })
 
-  it("shows every metric", () => {
+  it("The dashboard shows every metric", () => {
     const missing = Telemetry.metrics.filter(({ name }) => !queries.some((query) => query.includes(inPrometheus(name))))
     assert.deepStrictEqual(missing, [])
   })
 
-  it("asks only for labels that the metrics have", () => {
+  it("The dashboard asks only for labels that the metrics have", () => {
     const labels =
       "mcp_method_name gen_ai_tool_name error_type reason network_io_direction le job mcp_task_state mcp_task_run_end".split(
         " "

@@ -68,7 +68,7 @@ const call = { id: 2, method: "tools/call", params: { name: "flows", arguments: 
 const stateful = Revision.all.filter(({ era, version }) => era === "stateful" && version !== "2024-11-05")
 
 describe.each(stateful)("metrics of an event stream of $version", ({ version }) => {
-  it.live("count the bytes that it has sent, and those of the request", () =>
+  it.live("The metrics of an event stream count the bytes that it has sent, and those of the request", () =>
     Effect.gen(function* () {
       const post = yield* start(version, yield* Latch.make(true))
       const [received, sent] = [yield* valueOf("mcp.server.io", "receive"), yield* valueOf("mcp.server.io", "transmit")]
@@ -80,7 +80,7 @@ describe.each(stateful)("metrics of an event stream of $version", ({ version }) 
     }).pipe(Effect.scoped, Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
-  it.live("say how far the event store is behind, until it has caught up", () =>
+  it.live("The metrics of an event stream say how far the event store is behind, until it has caught up", () =>
     Effect.gen(function* () {
       const kept = yield* Latch.make(false)
       const post = yield* start(version, kept)

@@ -60,7 +60,7 @@ const gauge = (name: string) =>
   })
 
 describe.each(Revision.all)("metrics in $version", (revision) => {
-  it.effect("measure requests at both ends, by method, tool, revision and error", () =>
+  it.effect("Metrics measure requests at both ends, by method, tool, revision and error", () =>
     measured(
       Effect.gen(function* () {
         const client = yield* McpTest.connect(features, revision)
@@ -99,7 +99,7 @@ describe.each(Revision.all)("metrics in $version", (revision) => {
     )
   )
 
-  it.effect("measure questions, sessions and the bytes of both directions", () =>
+  it.effect("Metrics measure questions, sessions and the bytes of both directions", () =>
     measured(
       Effect.gen(function* () {
         const scope = yield* Scope.make()
@@ -130,7 +130,7 @@ describe.each(Revision.all)("metrics in $version", (revision) => {
     )
   )
 
-  it.effect("are bounded, whatever names a client sends", () =>
+  it.effect("Metrics are bounded, whatever names a client sends", () =>
     measured(
       Effect.gen(function* () {
         const client = yield* McpTest.connect(features, revision)
@@ -145,7 +145,7 @@ describe.each(Revision.all)("metrics in $version", (revision) => {
 })
 
 describe("metrics", () => {
-  it.effect("say how long requests waited for a permit, and which were refused", () =>
+  it.effect("Metrics say how long requests waited for a permit, and count refused requests", () =>
     measured(
       Effect.gen(function* () {
         const server = { limits: { inFlight: 1, pending: 1 } }
@@ -173,7 +173,7 @@ describe("metrics", () => {
     )
   )
 
-  it.effect("do not name methods that the server does not know", () =>
+  it.effect("Metrics do not name methods that the server does not know", () =>
     measured(
       Effect.gen(function* () {
         const server = yield* McpServer.McpServer
@@ -190,7 +190,7 @@ describe("metrics", () => {
     )
   )
 
-  it.effect("are not there without the layer", () =>
+  it.effect("A program without the telemetry layer has no metrics", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(features, "2025-11-25")
       yield* client.callToolByName("fails")
@@ -223,18 +223,20 @@ describe("arguments of calls", () => {
         .map(({ attributes }) => attributes.get("gen_ai.tool.call.arguments"))
     })
 
-  it.effect("are in spans only where they are asked for, without those that are named", () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* recordedOf(Layer.empty), [undefined, undefined])
-      const recorded = '{"user":"ada","password":"[redacted]"}'
-      const asked = yield* recordedOf(Telemetry.layerArguments({ redact: ["password"] }))
-      assert.deepStrictEqual(asked, [recorded, recorded])
-    })
+  it.effect(
+    "Arguments of calls are in spans only where they are asked for, without those that are to be redacted",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* recordedOf(Layer.empty), [undefined, undefined])
+        const recorded = '{"user":"ada","password":"[redacted]"}'
+        const asked = yield* recordedOf(Telemetry.layerArguments({ redact: ["password"] }))
+        assert.deepStrictEqual(asked, [recorded, recorded])
+      })
   )
 })
 
-describe("over HTTP", () => {
-  it.live("metrics count the bytes of bodies and what the endpoint refuses, and are gone with their layers", () =>
+describe("metrics over HTTP", () => {
+  it.live("Metrics count the bytes of bodies and the refusals of the endpoint, and end with their layers", () =>
     Effect.gen(function* () {
       yield* Effect.gen(function* () {
         const server = McpServer.layer({ name: "test", version: "1", features })
@@ -270,8 +272,8 @@ describe("over HTTP", () => {
   )
 })
 
-describe("a client that loses its connection", () => {
-  it.effect("counts each connection that replaces another", () =>
+describe("clients that lose their connection", () => {
+  it.effect("A client counts each connection that replaces another", () =>
     measured(
       Effect.gen(function* () {
         const { connect } = yield* McpServer.McpServer

@@ -106,8 +106,8 @@ const choices: { readonly [library: string]: Parameters<Parameters<Parameters<Mc
   )
 }
 
-describe.each(Object.keys(offer))("A schema of %s", (library) => {
-  it("is advertised, decodes arguments, checks the output and says what does not fit", async () => {
+describe.each(Object.keys(offer))("schemas of %s", (library) => {
+  it("A schema is advertised, decodes arguments, checks the output and says what does not fit", async () => {
     const server = serverOf()
     offer[library]?.(server)
     const client = await clientOf(server, revision)
@@ -128,8 +128,8 @@ describe.each(Object.keys(offer))("A schema of %s", (library) => {
   })
 })
 
-describe.each(Object.keys(choices))("A form of %s", (library) => {
-  it("shows choices, bounds and what is required", async () => {
+describe.each(Object.keys(choices))("forms of %s", (library) => {
+  it("A form shows choices, bounds and required fields", async () => {
     const server = serverOf()
     const schema = choices[library]
     server.tool("ask", { description: "Asks" }, async (_, { ask }) =>
@@ -154,7 +154,7 @@ describe.each(Object.keys(choices))("A form of %s", (library) => {
   })
 })
 
-describe("A schema that cannot be", () => {
+describe("schemas that are refused", () => {
   const refusal = (input: any): string => {
     try {
       serverOf().tool("t", { description: "T", input }, () => "")
@@ -164,7 +164,7 @@ describe("A schema that cannot be", () => {
     return "It was accepted"
   }
 
-  it("is named with its library, and the error says what to do", () => {
+  it("A schema without a JSON Schema is named with its library, and the error says what to do", () => {
     assert.strictEqual(
       refusal(z3.object({ a: z3.string() })),
       'The input of the tool "t" is a schema of zod 3 without a JSON Schema; install zod 4.2 or newer and import it from "zod"'
@@ -182,7 +182,7 @@ describe("A schema that cannot be", () => {
     assert.include(refusal(null), "is a value of type null")
   })
 
-  it("is refused for parts that JSON cannot carry, and for an input that is no object", () => {
+  it("A schema is refused for parts that JSON cannot carry, and for an input that is no object", () => {
     assert.match(
       refusal(z.object({ at: z.date() })),
       /^The input of the tool "t" has no JSON Schema: .*JSON can carry$/
@@ -193,7 +193,7 @@ describe("A schema that cannot be", () => {
     )
   })
 
-  it("is refused for arguments of a prompt that are no strings", () => {
+  it("A schema is refused for arguments of a prompt that are no strings", () => {
     const server = serverOf()
     assert.throws(
       () => server.prompt("p", { arguments: z.object({ n: z.number() }) }, () => ""),
@@ -202,7 +202,7 @@ describe("A schema that cannot be", () => {
     server.prompt("q", { arguments: z.object({ n: z.coerce.number(), e: z.enum(["a", "b"]) }) }, () => "")
   })
 
-  it("is not one that validates asynchronously", async () => {
+  it("A schema that validates asynchronously is accepted, and refuses arguments in its time", async () => {
     const server = serverOf()
     const input = z.object({ name: z.string().refine(async (name) => name !== "taken", "is taken") })
     server.tool("register", { description: "Registers", input }, ({ name }) => `Hello ${name}`)

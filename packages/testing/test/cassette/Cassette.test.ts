@@ -45,7 +45,7 @@ const connect = Effect.fnUntraced(function* (...said: ReadonlyArray<Said>) {
 })
 
 describe("A cassette", () => {
-  it.effect("answers requests that come in another order than they were recorded in", () =>
+  it.effect("A cassette answers requests in another order than they were recorded in", () =>
     Effect.gen(function* () {
       const { differences, left, say } = yield* connect(call(1, "a"), call(2, "b"), text(2, "B"), text(1, "A"))
       assert.strictEqual((yield* left).length, 2)
@@ -54,14 +54,14 @@ describe("A cassette", () => {
     })
   )
 
-  it.effect("answers equal requests one after the other as they were answered", () =>
+  it.effect("A cassette answers equal requests one after the other as they were answered", () =>
     Effect.gen(function* () {
       const { say } = yield* connect(call(1, "next"), text(1, "one"), call(2, "next"), text(2, "two"))
       assert.deepStrictEqual([yield* say("next"), yield* say("next")], ["one", "two"])
     })
   )
 
-  it.effect("answers a request only once its question is answered", () =>
+  it.effect("A cassette answers a request only once its question is answered", () =>
     Effect.gen(function* () {
       const tape = yield* Cassette.make(
         written(
@@ -87,7 +87,7 @@ describe("A cassette", () => {
     })
   )
 
-  it.effect("asks the questions of a request again", () =>
+  it.effect("A cassette asks the questions of a request again", () =>
     Effect.gen(function* () {
       const question = {
         message: "Who?",
@@ -104,7 +104,7 @@ describe("A cassette", () => {
     })
   )
 
-  it.effect("fails the request whose question is answered otherwise", () =>
+  it.effect("A cassette fails the request whose question is answered otherwise", () =>
     Effect.gen(function* () {
       const question = {
         message: "Who?",
@@ -124,7 +124,7 @@ describe("A cassette", () => {
     })
   )
 
-  it.effect("names the closest request where one differs, and answers the others", () =>
+  it.effect("A cassette names the closest request where one differs, and answers the other requests", () =>
     Effect.gen(function* () {
       const { differences, say } = yield* connect(
         call(1, "add", { a: 1, b: 2 }),
@@ -149,7 +149,7 @@ describe("A cassette", () => {
     })
   )
 
-  it.effect("leaves a request without an answer that had none", () =>
+  it.effect("A cassette leaves a request unanswered that had no answer in the recording", () =>
     Effect.gen(function* () {
       const { say } = yield* connect(call(1, "never"), call(2, "other"), text(2, "x"))
       const waiting = yield* Effect.forkScoped(say("never"), { startImmediately: true })
@@ -165,7 +165,7 @@ describe("A cassette", () => {
     ['{"cassette":2,"server":"s"}', "a.jsonl, line 1: "],
     ['{"cassette":1,"server":"s"}\n\n{"from":"nobody","at":1,"message":{}}', "a.jsonl, line 3: "],
     ['{"cassette":1,"server":"s"}', "a.jsonl has no conversation"]
-  ] as const)("that cannot be read says why: %j", ([text, message]) =>
+  ] as const)("A cassette that cannot be read says why: %j", ([text, message]) =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Cassette.make(text, "a.jsonl"))
       assert.include(error.message, message)
@@ -173,7 +173,7 @@ describe("A cassette", () => {
   )
 })
 
-describe("What is recorded", () => {
+describe("recordings", () => {
   const secrets: ReadonlyArray<readonly [json: unknown, hidden: unknown]> = [
     [
       { apiKey: "abc", api_key: "x", count: 3 },
@@ -207,13 +207,13 @@ describe("What is recorded", () => {
     ]
   ]
 
-  it.each(secrets)("has no secrets: %j", (json, hidden) => {
+  it.each(secrets)("A recording has no secrets: %j", (json, hidden) => {
     const { paths, value } = Cassette.redact({ json })
     assert.deepStrictEqual(value, { json: hidden })
     assert.strictEqual(paths.length > 0, JSON.stringify(json) !== JSON.stringify(hidden))
   })
 
-  it("is nested as deeply as a server likes: what is too deep is hidden", () => {
+  it("A recording of a deeply nested message hides what is too deep", () => {
     const written: Array<string> = []
     const recorder = new Cassette.Recorder({ server: "s", now: () => 0, write: (line) => void written.push(line) })
     const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`
@@ -226,20 +226,20 @@ describe("What is recorded", () => {
 
   // With a pattern that looks at each character again and again, a megabyte takes minutes: the test would not end.
   it.each(["a", "a.", "-eyJ", "eyJa", "secret ", "a://", "Bearer ", "-----BEGIN ", "password:'", "sk-"])(
-    "may be a megabyte of %j",
+    "A recording may have a text of a megabyte of %j",
     (text) => {
       const { value } = Cassette.redact(text.repeat(1_000_000 / text.length))
       assert.isString(value)
     }
   )
 
-  it("hides fields that the user names, and says which", () => {
+  it("A recording hides fields that the user names, and lists their paths", () => {
     const { paths, value } = Cassette.redact({ params: { arguments: { Word: "x" } } }, { names: ["word"] })
     assert.deepStrictEqual(value, { params: { arguments: { Word: "[redacted]" } } })
     assert.deepStrictEqual(paths, ["params.arguments.Word"])
   })
 
-  it.effect("with a secret is replayed to a client that sends the secret", () =>
+  it.effect("A recorded request with a hidden secret is replayed to a client that sends the secret", () =>
     Effect.gen(function* () {
       const { differences, say } = yield* connect(call(1, "login", { apiKey: "s3cret" }), text(1, "welcome"))
       assert.strictEqual(yield* say("login", { apiKey: "s3cret" }), "welcome")

@@ -13,7 +13,7 @@ const world = Layer.sync(Count, () => ({ count: 0 }))
 const counted = Effect.map(Count, (outside) => ++outside.count)
 
 describe("CrashPoints.forAll", () => {
-  it.effect("plays a handler without a death, and before and after each of its writes", () =>
+  it.effect("`CrashPoints` plays a handler without a death, and before and after each of its writes", () =>
     Effect.gen(function* () {
       const runs = yield* CrashPoints.forAll(both, Layer.empty)
       const points = [1, 2, 3].flatMap((write) => [
@@ -32,7 +32,7 @@ describe("CrashPoints.forAll", () => {
     })
   )
 
-  it.effect("plays the points of questions, sleeps, messages and parked tasks", () =>
+  it.effect("`CrashPoints` plays the points of questions, sleeps, messages and parked tasks", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         yield* Progress.report(1, { message: "begun" })
@@ -47,14 +47,14 @@ describe("CrashPoints.forAll", () => {
     })
   )
 
-  it.effect("takes a failure for an end like any", () =>
+  it.effect("`CrashPoints` takes a failure of the handler as its end like any", () =>
     Effect.gen(function* () {
       const runs = yield* CrashPoints.forAll(Effect.andThen(step("a"), Effect.fail("full")), Layer.empty)
       for (const { exit } of runs) assert.deepStrictEqual(exit, Exit.fail("full"))
     })
   )
 
-  it.effect("finds a result that code outside of steps makes", () =>
+  it.effect("`CrashPoints` finds a result that code outside of steps makes", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(CrashPoints.forAll(Effect.andThen(step("a"), counted), world))
       assert.include(error, { _tag: "Mismatch" })
@@ -62,7 +62,7 @@ describe("CrashPoints.forAll", () => {
     })
   )
 
-  it.effect("finds a step whose name an attempt makes up: the recorded value is not met", () =>
+  it.effect("`CrashPoints` plays a handler whose attempts name a step differently, and runs the newly named step", () =>
     Effect.gen(function* () {
       const handler = Effect.flatMap(counted, (count) => Effect.as(step(`step ${count}`), "done"))
       const runs = yield* CrashPoints.forAll(handler, world)
@@ -70,7 +70,7 @@ describe("CrashPoints.forAll", () => {
     })
   )
 
-  it.effect("shows each world to a check of the test, which may fail", () =>
+  it.effect("`CrashPoints` shows each world to a check of the test, which may fail", () =>
     Effect.gen(function* () {
       const handler = Once.run("count", Schema.Int, counted)
       const seen: Array<number> = []
@@ -85,7 +85,7 @@ describe("CrashPoints.forAll", () => {
     })
   )
 
-  it.effect("says that a task did not end in its time", () =>
+  it.effect("`CrashPoints` fails the run of a task that does not end in its time", () =>
     Effect.gen(function* () {
       const [run] = yield* CrashPoints.forAll(Effect.never, Layer.empty, { within: "1 minute" })
       assert.isTrue(run !== undefined && Exit.isFailure(run.exit))

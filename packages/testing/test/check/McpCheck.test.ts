@@ -25,7 +25,7 @@ const world = Layer.merge(user, Counter.layer)
 const step = (name: string) => Once.run(name, Schema.Finite, count)
 
 describe("McpCheck.interpreters", () => {
-  it.effect("lets a handler pass that asks in a row, at once, and takes steps in between", () =>
+  it.effect("`McpCheck` lets a handler pass that asks in a row, at once, and takes steps in between", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         const held = yield* step("hold")
@@ -48,25 +48,27 @@ describe("McpCheck.interpreters", () => {
     })
   )
 
-  it.effect("lets typed failures pass: of the handler, of the user, of a client that lacks a capability", () =>
-    Effect.gen(function* () {
-      const failing = [
-        [Effect.andThen(ask("a"), Effect.fail(new Tools.ToolFailure({ message: "no" }))), user],
-        [ask("a"), Elicitation.layerDecline],
-        [ask("a"), Elicitation.layerCancel],
-        [Sampling.createMessage({ messages: [], maxTokens: 1 }), user],
-        [Roots.list, user]
-      ] as const
-      for (const [handler, world] of failing) {
-        const handled: Effect.Effect<unknown, unknown, Elicitation.Elicitation | Sampling.Sampling | Roots.Roots> =
-          handler
-        const runs = yield* McpCheck.interpreters(handled, world)
-        for (const { exit } of runs) assert.isTrue(Exit.isFailure(exit) && exit.cause.reasons[0]?._tag === "Fail")
-      }
-    })
+  it.effect(
+    "`McpCheck` lets typed failures pass: of the handler, of the user, of a client that lacks a capability",
+    () =>
+      Effect.gen(function* () {
+        const failing = [
+          [Effect.andThen(ask("a"), Effect.fail(new Tools.ToolFailure({ message: "no" }))), user],
+          [ask("a"), Elicitation.layerDecline],
+          [ask("a"), Elicitation.layerCancel],
+          [Sampling.createMessage({ messages: [], maxTokens: 1 }), user],
+          [Roots.list, user]
+        ] as const
+        for (const [handler, world] of failing) {
+          const handled: Effect.Effect<unknown, unknown, Elicitation.Elicitation | Sampling.Sampling | Roots.Roots> =
+            handler
+          const runs = yield* McpCheck.interpreters(handled, world)
+          for (const { exit } of runs) assert.isTrue(Exit.isFailure(exit) && exit.cause.reasons[0]?._tag === "Fail")
+        }
+      })
   )
 
-  it.effect("takes a call of a tool for a handler", () =>
+  it.effect("`McpCheck` takes a call of a tool for a handler", () =>
     Effect.gen(function* () {
       const booking = McpCheck.call(features, BookTable, { restaurant: "Maaemo", guests: 2 })
       const runs = yield* McpCheck.interpreters(booking, Layer.merge(Bookings.layerTest, Elicitation.layerAccept()))
@@ -79,7 +81,7 @@ describe("McpCheck.interpreters", () => {
     })
   )
 
-  it.effect("runs the handler as a task of both generations, and as one that it begins itself", () =>
+  it.effect("`McpCheck` runs the handler as a task of both generations, and as a task that it begins itself", () =>
     Effect.gen(function* () {
       const handler = Effect.gen(function* () {
         const held = yield* step("hold")
@@ -107,7 +109,7 @@ describe("McpCheck.interpreters", () => {
     })
   )
 
-  it.effect("finds a handler that is another one as a task", () =>
+  it.effect("`McpCheck` finds a handler with another result as a task", () =>
     Effect.gen(function* () {
       const handler = Effect.map(ClientInput, ({ task }) => task !== undefined)
       const found = yield* Effect.flip(McpCheck.interpreters(handler, Layer.empty, { tasks: Tasks.layer() }))
@@ -116,7 +118,7 @@ describe("McpCheck.interpreters", () => {
     })
   )
 
-  it.effect("finds a server whose tasks lose their results", () =>
+  it.effect("`McpCheck` finds a server whose tasks lose their results", () =>
     Effect.gen(function* () {
       const losing = Middleware.layer((request, next) =>
         request.method === "tools/call" ? Effect.andThen(next, Effect.fail(McpError.internalError("lost"))) : next
@@ -145,7 +147,7 @@ describe("McpCheck.interpreters", () => {
     ["takes two steps of one name", Effect.all([step("same"), step("same")]), /same/]
   ]
   for (const [what, handler, message] of broken) {
-    it.effect(`finds a handler that ${what}`, () =>
+    it.effect(`\`McpCheck\` finds a handler that ${what}`, () =>
       Effect.gen(function* () {
         const found = yield* Effect.flip(McpCheck.interpreters(handler, world))
         assert(found._tag === "Mismatch")
@@ -155,7 +157,7 @@ describe("McpCheck.interpreters", () => {
     )
   }
 
-  it.effect("fails as the world fails to be built", () =>
+  it.effect("`McpCheck` fails as the world fails to be built", () =>
     Effect.gen(function* () {
       const nowhere = Layer.effect(Counter, Effect.fail("no database" as const))
       assert.strictEqual(yield* Effect.flip(McpCheck.interpreters(count, nowhere)), "no database")

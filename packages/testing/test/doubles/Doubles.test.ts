@@ -14,7 +14,7 @@ const textOf = (result: { readonly content: ReadonlyArray<object> }) =>
   result.content.map((block) => ("text" in block ? block.text : block))
 
 describe("a scripted user", () => {
-  it.effect("answers in order, keeps the questions, and fails beyond the script", () =>
+  it.effect("A scripted user answers in order, keeps the questions, and fails beyond the script", () =>
     Effect.gen(function* () {
       const Name = Schema.Struct({ name: Schema.String })
       assert.deepStrictEqual(yield* Elicitation.form("first", Name), { name: "Ada" })
@@ -30,7 +30,7 @@ describe("a scripted user", () => {
   )
 
   for (const revision of Revision.withElicitation) {
-    it.effect(`is asked over the wire in ${revision.version}`, () =>
+    it.effect(`A scripted user is asked over the wire in ${revision.version}`, () =>
       Effect.gen(function* () {
         const client = yield* McpTest.connect(features, revision)
         assert.deepStrictEqual(textOf(yield* client.callTool(Greet, {})), ["Hello Ada"])
@@ -43,7 +43,7 @@ describe("a scripted user", () => {
 
 describe("a scripted model", () => {
   for (const revision of Revision.all) {
-    it.effect(`answers in order over the wire and keeps the prompts in ${revision.version}`, () =>
+    it.effect(`A scripted model answers in order over the wire and keeps the prompts in ${revision.version}`, () =>
       Effect.gen(function* () {
         const client = yield* McpTest.connect(features, revision)
         const think = (about: string) => client.callTool(Think, { about })
@@ -74,7 +74,7 @@ const provided = <A, E>(effect: Effect.Effect<A, E, RequestContext.RequestServic
   Effect.provideContext(effect, Context.empty() as Context.Context<RequestContext.RequestServices>)
 
 describe("stubbed tools", () => {
-  it.effect("answer by name and by arguments, and keep the calls", () =>
+  it.effect("Stubbed tools answer by name and by arguments, and keep the calls", () =>
     Effect.gen(function* () {
       const tools = yield* Tools.Tools
       const call = (name: string, args: Record<string, unknown> = {}) =>

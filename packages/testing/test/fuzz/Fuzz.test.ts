@@ -8,7 +8,7 @@ import { mutants, tapped } from "./mutants.ts"
 import { server } from "./server.ts"
 
 describe("The fuzzer in memory", () => {
-  it.effect.each(Revision.all)("finds nothing in a right server ($version)", (revision) =>
+  it.effect.each(Revision.all)("The fuzzer in memory finds nothing in a right server ($version)", (revision) =>
     Effect.gen(function* () {
       const report = yield* Fuzz.check(server, {
         revisions: [revision],
@@ -21,7 +21,7 @@ describe("The fuzzer in memory", () => {
     })
   )
 
-  it.effect("ends a server with its conversation, though the test has a scope of its own", () =>
+  it.effect("The fuzzer ends a server with its conversation, though the test has a scope of its own", () =>
     Effect.gen(function* () {
       let open = 0
       const counted = Layer.effectDiscard(
@@ -36,18 +36,20 @@ describe("The fuzzer in memory", () => {
     })
   )
 
-  it.effect.each(Revision.all)("has all conversations with one server that is shared ($version)", (revision) =>
-    Effect.gen(function* () {
-      let built = 0
-      const counted = Layer.effectDiscard(Effect.sync(() => built++))
-      const target = yield* Fuzz.memoryShared(Layer.merge(server, counted))
-      const report = yield* Fuzz.run(target, { runs: scaled(25, 2000), time: "1 day", revisions: [revision] })
-      assert.deepStrictEqual([report.findings, report.unconfirmed], [[], []])
-      assert.strictEqual(built, 1)
-    })
+  it.effect.each(Revision.all)(
+    "The fuzzer has all conversations with the one server that is shared ($version)",
+    (revision) =>
+      Effect.gen(function* () {
+        let built = 0
+        const counted = Layer.effectDiscard(Effect.sync(() => built++))
+        const target = yield* Fuzz.memoryShared(Layer.merge(server, counted))
+        const report = yield* Fuzz.run(target, { runs: scaled(25, 2000), time: "1 day", revisions: [revision] })
+        assert.deepStrictEqual([report.findings, report.unconfirmed], [[], []])
+        assert.strictEqual(built, 1)
+      })
   )
 
-  it.effect("takes errors without an id for those of different requests", () =>
+  it.effect("The fuzzer takes errors without an id for those of different requests", () =>
     Effect.gen(function* () {
       const target = yield* Fuzz.memory(server)
       const surveys = yield* Fuzz.survey(target, { revisions: [Revision.latestStateful] })
@@ -60,7 +62,7 @@ describe("The fuzzer in memory", () => {
     })
   )
 
-  it.effect("plays the same conversations for the same seed", () =>
+  it.effect("The fuzzer plays the same conversations for the same seed", () =>
     Effect.gen(function* () {
       const target = yield* Fuzz.memory(server)
       const scripts = (seed: string) =>
@@ -90,8 +92,8 @@ describe("The fuzzer in memory", () => {
 /** Each takes up to a second: `npm test` tries every third, `npm run test:nightly` all. */
 const tried = mutants.filter((_, i) => i % scaled(3, 1) === 0)
 
-describe("A server with one fault", () => {
-  it.effect.each(tried)("is found: it $name", (mutant) =>
+describe("servers with one fault", () => {
+  it.effect.each(tried)("The fuzzer finds a server with one fault: it $name", (mutant) =>
     Effect.flatMap(Fuzz.memory(server), (target) => assertFinds(tapped(target, mutant.tap), mutant))
   )
 })

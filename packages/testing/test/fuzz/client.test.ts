@@ -12,7 +12,7 @@ const streamable = Revision.all.filter(({ version }) => version >= "2025-03-26")
 const runs = scaled(60, 2000)
 
 describe("The fuzzer of clients", () => {
-  it.live.each(streamable)("finds nothing in a right client ($version)", (revision) =>
+  it.live.each(streamable)("The fuzzer of clients finds nothing in a right client ($version)", (revision) =>
     Effect.gen(function* () {
       const options = { revisions: [revision], runs, time: "1 day", jobs: 8 } as const
       const report = yield* FuzzClient.run(yield* ours(), options)
@@ -22,14 +22,14 @@ describe("The fuzzer of clients", () => {
     })
   )
 
-  it.live("finds nothing in a right client of a hundred lines", () =>
+  it.live("The fuzzer of clients finds nothing in a right client of a hundred lines", () =>
     Effect.gen(function* () {
       const options = { revisions: [Revision.latestStateful], runs, time: "1 day", jobs: 8 } as const
       yield* FuzzClient.check(yield* minimal(), options)
     })
   )
 
-  it.live("says why a client cannot be searched", () =>
+  it.live("The fuzzer of clients says why a client cannot be searched", () =>
     Effect.gen(function* () {
       const lost = yield* FuzzClient.client("a lost client", () => Effect.fail("no way"))
       const { message } = yield* Effect.flip(FuzzClient.run(lost, { revisions: [Revision.latestStateful] }))
@@ -38,7 +38,7 @@ describe("The fuzzer of clients", () => {
     })
   )
 
-  it.live("plays a finding again", () =>
+  it.live("The fuzzer of clients plays a finding again", () =>
     Effect.gen(function* () {
       const target = yield* minimal({ sameId: true })
       const { findings } = yield* FuzzClient.run(target, {
@@ -77,21 +77,23 @@ const tried = clientMutants
   .toSorted((a, b) => Number(soon.has(b.name)) - Number(soon.has(a.name)))
   .slice(0, scaled(soon.size, clientMutants.length))
 
-describe("A client with one fault", () => {
-  it.live.each(tried)("is found: it $name", ({ finds, revision = "2025-11-25", target }) =>
-    Effect.gen(function* () {
-      const report = yield* FuzzClient.run(yield* target, {
-        revisions: Revision.all.filter(({ version }) => version === revision),
-        only: [finds.split(" ")[0] ?? finds],
-        runs: scaled(600, 2000),
-        time: "1 day",
-        jobs: 4,
-        findings: 1,
-        patience: 2000
+describe("clients with one fault", () => {
+  it.live.each(tried)(
+    "The fuzzer finds a client with one fault: it $name",
+    ({ finds, revision = "2025-11-25", target }) =>
+      Effect.gen(function* () {
+        const report = yield* FuzzClient.run(yield* target, {
+          revisions: Revision.all.filter(({ version }) => version === revision),
+          only: [finds.split(" ")[0] ?? finds],
+          runs: scaled(600, 2000),
+          time: "1 day",
+          jobs: 4,
+          findings: 1,
+          patience: 2000
+        })
+        const found = report.findings.find(({ key, rule }) => key === finds || rule.name === finds)
+        assert.isDefined(found, Fuzz.Report.text(report))
+        assert.isAtMost(found?.script.faults.length ?? 0, 1, JSON.stringify(found?.script))
       })
-      const found = report.findings.find(({ key, rule }) => key === finds || rule.name === finds)
-      assert.isDefined(found, Fuzz.Report.text(report))
-      assert.isAtMost(found?.script.faults.length ?? 0, 1, JSON.stringify(found?.script))
-    })
   )
 })

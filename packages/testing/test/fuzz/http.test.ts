@@ -10,7 +10,7 @@ import { target } from "./httpTarget.ts"
 const spoken = Revision.all.filter(({ version }) => version >= "2025-03-26")
 
 describe("The fuzzer over HTTP", () => {
-  it.live.each(spoken)("finds nothing in a right server ($version)", (revision) =>
+  it.live.each(spoken)("The fuzzer over HTTP finds nothing in a right server ($version)", (revision) =>
     Effect.gen(function* () {
       const runs = scaled(12, 2000)
       const report = yield* Fuzz.run(yield* target(), { revisions: [revision], runs, time: "1 day", patience: 1000 })
@@ -22,8 +22,8 @@ describe("The fuzzer over HTTP", () => {
   )
 })
 
-describe("A server over HTTP with one fault", () => {
-  it.live.each(tried)("is found: it $name ", (mutant) =>
+describe("servers over HTTP with one fault", () => {
+  it.live.each(tried)("The fuzzer over HTTP finds a server with one fault: it $name", (mutant) =>
     Effect.flatMap(target(mutant.between), (target) => assertFinds(target, mutant))
   )
 })

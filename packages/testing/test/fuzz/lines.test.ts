@@ -4,8 +4,8 @@ import { Effect } from "effect"
 
 const text = (value: string) => new TextEncoder().encode(value)
 
-describe("Lines that are heard", () => {
-  it.effect("may come in any pieces, and have no end", () =>
+describe("recorded lines", () => {
+  it.effect("Lines of traffic may arrive in any pieces, and may be endless", () =>
     Effect.gen(function* () {
       const traffic = yield* Traffic.make({ name: "endless" })
       const wire = traffic.lines()

@@ -1,8 +1,8 @@
 import * as Fuzz from "@effect-mcp/testing/Fuzz"
 import { assert, describe, it } from "@effect/vitest"
 
-describe("The files of findings", () => {
-  it("have different names that stay in their folder, whatever the names of tools are", () => {
+describe("files of findings", () => {
+  it("The files of findings have different names that stay in their folder, whatever the names of tools are", () => {
     const keys = [
       "answer-always ../../etc",
       "answer-always a.b",

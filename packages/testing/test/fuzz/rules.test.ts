@@ -13,21 +13,21 @@ const sides = [
   { about: "clients", rules: FuzzClient.rules, other: "server" }
 ] as const
 
-describe.each(sides)("The rules of the fuzzer of $about", ({ other, rules }) => {
+describe.each(sides)("rules of the fuzzer of $about", ({ other, rules }) => {
   const cited = rules.filter(({ requirement }) => requirement !== undefined)
 
-  it("have different names", () => {
+  it("The rules of a fuzzer have different names", () => {
     const names = rules.map(({ name }) => name)
     assert.deepStrictEqual(names, [...new Set(names)])
   })
 
-  it("cite the ledger, unless they are about robustness", () => {
+  it("The rules of a fuzzer cite the ledger, unless they are about robustness", () => {
     for (const { level, name, requirement } of rules) {
       assert.strictEqual(requirement === undefined, level === "robustness", name)
     }
   })
 
-  it.each(cited)("say of $name what the ledger says", (rule) => {
+  it.each(cited)("The rule $name says what the ledger says", (rule) => {
     const id = rule.requirement ?? ""
     assert.isTrue(isRequirementId(id), id)
     if (!isRequirementId(id)) return

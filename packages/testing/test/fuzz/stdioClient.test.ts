@@ -17,21 +17,25 @@ const ours = FuzzClient.stdioClient("our client", ({ args, command, revision }) 
 )
 
 describe("The fuzzer of clients over stdio", () => {
-  it.live.each(Revision.all)("finds nothing in a right client ($version)", (revision) =>
-    Effect.gen(function* () {
-      const report = yield* FuzzClient.run(yield* ours, { revisions: [revision], runs, time: "1 day", jobs: 4 })
-      assert.isFalse(Fuzz.Report.fails(report), Fuzz.Report.text(report))
-      assert.strictEqual(report.conversations, runs)
-    }).pipe(Effect.provide(services))
+  it.live.each(Revision.all)(
+    "The fuzzer of clients over stdio finds nothing in a right client ($version)",
+    (revision) =>
+      Effect.gen(function* () {
+        const report = yield* FuzzClient.run(yield* ours, { revisions: [revision], runs, time: "1 day", jobs: 4 })
+        assert.isFalse(Fuzz.Report.fails(report), Fuzz.Report.text(report))
+        assert.strictEqual(report.conversations, runs)
+      }).pipe(Effect.provide(services))
   )
 
-  it.live.each(Revision.all.slice(-2))("finds nothing in a right client of a hundred lines ($version)", (revision) =>
-    Effect.gen(function* () {
-      yield* FuzzClient.check(yield* lineClient(), { revisions: [revision], runs, time: "1 day", jobs: 4 })
-    }).pipe(Effect.provide(services))
+  it.live.each(Revision.all.slice(-2))(
+    "The fuzzer of clients over stdio finds nothing in a right client of a hundred lines ($version)",
+    (revision) =>
+      Effect.gen(function* () {
+        yield* FuzzClient.check(yield* lineClient(), { revisions: [revision], runs, time: "1 day", jobs: 4 })
+      }).pipe(Effect.provide(services))
   )
 
-  it.live("says why a client cannot be searched", () =>
+  it.live("The fuzzer of clients over stdio says why a client cannot be searched", () =>
     Effect.gen(function* () {
       const lost = yield* FuzzClient.stdioClient("a lost client", () => Effect.fail("no way"))
       const { message } = yield* Effect.flip(FuzzClient.run(lost, { revisions: [Revision.latestStateful] }))
@@ -52,21 +56,23 @@ const tried = lineMutants
   .toSorted((a, b) => Number(soon.has(b.name)) - Number(soon.has(a.name)))
   .slice(0, scaled(soon.size, lineMutants.length))
 
-describe("A client over stdio with one fault", () => {
-  it.live.each(tried)("is found: it $name", ({ faults, finds, revision = "2025-11-25" }) =>
-    Effect.gen(function* () {
-      const report = yield* FuzzClient.run(yield* lineClient(faults), {
-        revisions: Revision.all.filter(({ version }) => version === revision),
-        only: [finds],
-        runs: scaled(200, 1000),
-        time: "1 day",
-        jobs: 4,
-        findings: 1,
-        patience: 3000
-      })
-      const found = report.findings.find(({ rule }) => rule.name === finds)
-      assert.isDefined(found, Fuzz.Report.text(report))
-      assert.isAtMost(found?.script.faults.length ?? 0, 1, JSON.stringify(found?.script))
-    }).pipe(Effect.provide(services))
+describe("clients over stdio with one fault", () => {
+  it.live.each(tried)(
+    "The fuzzer over stdio finds a client with one fault: it $name",
+    ({ faults, finds, revision = "2025-11-25" }) =>
+      Effect.gen(function* () {
+        const report = yield* FuzzClient.run(yield* lineClient(faults), {
+          revisions: Revision.all.filter(({ version }) => version === revision),
+          only: [finds],
+          runs: scaled(200, 1000),
+          time: "1 day",
+          jobs: 4,
+          findings: 1,
+          patience: 3000
+        })
+        const found = report.findings.find(({ rule }) => rule.name === finds)
+        assert.isDefined(found, Fuzz.Report.text(report))
+        assert.isAtMost(found?.script.faults.length ?? 0, 1, JSON.stringify(found?.script))
+      }).pipe(Effect.provide(services))
   )
 })

@@ -112,7 +112,7 @@ const assertHeard = (traffic: Traffic.Traffic, { finds }: Faulty) => {
 }
 
 describe("Traffic over lines", () => {
-  it.effect.each(Revision.all)("of a right server has no findings ($version)", ({ version }) =>
+  it.effect.each(Revision.all)("Traffic of a right server over lines has no findings ($version)", ({ version }) =>
     Effect.gen(function* () {
       const traffic = yield* Traffic.make({ name: "right" })
       const target = heard(yield* Fuzz.memory(server), traffic)
@@ -124,7 +124,7 @@ describe("Traffic over lines", () => {
     })
   )
 
-  it.effect.each(mutants.filter(isHeard))("shows that a server $name", (mutant) =>
+  it.effect.each(mutants.filter(isHeard))("Traffic over lines shows that a server $name", (mutant) =>
     Effect.gen(function* () {
       const traffic = yield* Traffic.make({ name: "wrong", patience: 100 })
       yield* find(heard(tapped(yield* Fuzz.memory(server), mutant.tap), traffic), mutant)
@@ -135,7 +135,7 @@ describe("Traffic over lines", () => {
 
 describe("Traffic over HTTP", () => {
   it.live.each(Revision.all.filter(({ version }) => version >= "2025-03-26"))(
-    "of a right server has no findings ($version)",
+    "Traffic of a right server over HTTP has no findings ($version)",
     ({ version }) =>
       Effect.gen(function* () {
         const traffic = yield* Traffic.make({ name: "right" })
@@ -149,7 +149,7 @@ describe("Traffic over HTTP", () => {
       })
   )
 
-  it.live.each(tried.filter(isHeard))("shows that a server $name", (mutant) =>
+  it.live.each(tried.filter(isHeard))("Traffic over HTTP shows that a server $name", (mutant) =>
     Effect.gen(function* () {
       const traffic = yield* Traffic.make({ name: "wrong", patience: 100 })
       const http = traffic.http()

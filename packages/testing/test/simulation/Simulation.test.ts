@@ -87,7 +87,7 @@ describe("Simulation", () => {
     })
   )
 
-  it.effect("A program that fails is a failure, unless its connection was cut, and one that dies always is", () =>
+  it.effect("A program that fails is a failure, unless its connection was cut; a program that dies always is", () =>
     Effect.gen(function* () {
       const app = (failing: Effect.Effect<never, string>) =>
         ({
@@ -123,7 +123,7 @@ describe("Simulation", () => {
     })
   )
 
-  it.effect("What a run without an end holds is released", () =>
+  it.effect("A run without an end releases its resources", () =>
     Effect.gen(function* () {
       const held: Array<string> = []
       const holding = Effect.acquireRelease(

@@ -35,7 +35,7 @@ const correct = Effect.flatMap(Pool, (pool) => Effect.acquireUseRelease(pool.acq
 
 describe("Torture.run", () => {
   it.effect(
-    "finds a connection that is not released where the handler is cancelled, disconnected, or its shop fails",
+    "`Torture` finds an unreleased connection where the handler is cancelled, disconnected, or its shop fails",
     () =>
       Effect.gen(function* () {
         const found = yield* broken(Torture.run(paying(leaking), world, { fails: fails.slice(0, 1) }))
@@ -58,7 +58,7 @@ describe("Torture.run", () => {
       })
   )
 
-  it.effect("lets the same handler pass that releases its connection whatever happens", () =>
+  it.effect("`Torture` lets the same handler pass that releases its connection whatever happens", () =>
     Effect.gen(function* () {
       const { rows, runs } = yield* Torture.run(paying(correct), world, { fails: fails.slice(0, 1) })
       assert.strictEqual(rows.length, Revision.all.length * 4)
@@ -73,7 +73,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("finds a charge that is repeated after its answer was lost, and none with a key", () =>
+  it.effect("`Torture` finds a charge that is repeated after its answer was lost, and none with a key", () =>
     Effect.gen(function* () {
       const charging = (key?: string) =>
         Effect.flatMap(Shop, (shop) => Effect.retry(shop.charge("order 7", key), { times: 1 }))
@@ -84,7 +84,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("finds a charge before a question that runs again with each round, and none in a step", () =>
+  it.effect("`Torture` finds a charge before a question that runs again with each round, and none in a step", () =>
     Effect.gen(function* () {
       const charge = Effect.flatMap(Shop, (shop) => shop.charge("order 7"))
       const asking = <E, R>(charge: Effect.Effect<string, E, R>) =>
@@ -97,7 +97,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("answers each question in every other way", () =>
+  it.effect("`Torture` answers each question in every other way", () =>
     Effect.gen(function* () {
       const asking = paying(Effect.as(Effect.andThen(Elicitation.confirm("One?"), Elicitation.confirm("Two?")), "yes"))
       const { runs } = yield* Torture.run(asking, world, only)
@@ -109,7 +109,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("finds a seat that is kept where the user declines", () =>
+  it.effect("`Torture` finds a seat that is kept where the user declines", () =>
     Effect.gen(function* () {
       const holding = Effect.gen(function* () {
         const pool = yield* Pool
@@ -124,7 +124,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("finds fibers that outlive their call, which a handler may be allowed", () =>
+  it.effect("`Torture` finds fibers that outlive their call, and allows them where the options say so", () =>
     Effect.gen(function* () {
       const forking = paying(Effect.as(Effect.forkDetach(Effect.never), "started"))
       const found = yield* broken(Torture.run(forking, world, only))
@@ -133,7 +133,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("finds a scope that the handler opens and does not close", () =>
+  it.effect("`Torture` finds a scope that the handler opens and does not close", () =>
     Effect.gen(function* () {
       const opening = Effect.flatMap(Scope.make(), (scope) =>
         Scope.provide(Effect.as(Effect.addFinalizer(Effect.succeed), "opened"), scope)
@@ -143,7 +143,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("finds a handler that a cancel cannot end, and what it holds up", () =>
+  it.effect("`Torture` finds a handler that a cancel cannot end, and its fibers, scopes and requests", () =>
     Effect.gen(function* () {
       const answer = Effect.as(Elicitation.confirm("Sure?"), "sure")
       const stubborn = paying(Effect.catch(answer, () => Effect.uninterruptible(Effect.never)))
@@ -157,7 +157,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("finds a session that does not answer after its call", () =>
+  it.effect("`Torture` finds a session that does not answer after its call", () =>
     Effect.gen(function* () {
       let calls = 0
       const mute = Middleware.inbound(({ message }, next) => {
@@ -171,7 +171,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("cancels where the handler waits, and lets time pass for those that are not cancelled", () =>
+  it.effect("`Torture` cancels where the handler waits, and lets time pass for handlers that are not cancelled", () =>
     Effect.gen(function* () {
       const slow = Effect.gen(function* () {
         yield* Effect.sleep("10 seconds")
@@ -186,7 +186,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("holds the world against a check of the test, and shows its failure with the place", () =>
+  it.effect("`Torture` holds the world against a check of the test, and shows its failure with the place", () =>
     Effect.gen(function* () {
       const afterEach = ({ entries }: Torture.Run) =>
         entries.filter(({ kind }) => kind === "happened").length <= 1 ? Effect.void : Effect.fail("too many orders")
@@ -196,7 +196,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("tortures any request", () =>
+  it.effect("`Torture` tries any request, not only calls of tools", () =>
     Effect.gen(function* () {
       const review = Prompts.layer(Prompt.make("review"), () => Effect.as(Effect.orDie(leaking), "Review it"))
       const asked = Torture.request(review, (client) => client.getPromptByName("review"))
@@ -205,7 +205,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("tries some of many places, from the first to the last", () =>
+  it.effect("`Torture` tries some of many places, from the first to the last", () =>
     Effect.gen(function* () {
       const { runs } = yield* Torture.run(
         paying(Effect.as(Effect.replicateEffect(Effect.flatMap(Pool, Effect.succeed), 100), "done")),
@@ -221,7 +221,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("kills the node of a task at each of its writes", () =>
+  it.effect("`Torture` kills the node of a task at each of its writes", () =>
     Effect.gen(function* () {
       const step = (key: boolean) =>
         Effect.gen(function* () {
@@ -242,7 +242,7 @@ describe("Torture.run", () => {
     }).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
   )
 
-  it.effect("does the same again each time", () =>
+  it.effect("`Torture` gives the same runs each time", () =>
     Effect.gen(function* () {
       const run = broken(Torture.run(paying(leaking), world, { fails }))
       const [first, second] = [yield* run, yield* run]
@@ -254,7 +254,7 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("fails as the world fails to be built", () =>
+  it.effect("`Torture` fails as the world fails to be built", () =>
     Effect.gen(function* () {
       const nowhere = Layer.effect(Shop, Effect.fail("no database" as const))
       const call = Torture.tool(

@@ -41,14 +41,14 @@ const arrivals = (faults: Faulty.Faults) =>
 
 const all = Array.from({ length: count }, (_, n) => n)
 
-describe("a faulty wire", () => {
-  it.effect("without faults is the wire", () =>
+describe("faulty wires", () => {
+  it.effect("A faulty wire without faults behaves as the wire below", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* arrivals({ seed: 1 }), { numbers: all, broken: false })
     })
   )
 
-  it.effect("drops, doubles and delays by its seed alone, and keeps the order", () =>
+  it.effect("A faulty wire drops, doubles and delays by its seed alone, and keeps the order", () =>
     Effect.gen(function* () {
       const faults = { seed: 7, drop: 0.2, duplicate: 0.2, delay: 0.2 }
       const { numbers } = yield* arrivals(faults)
@@ -64,7 +64,7 @@ describe("a faulty wire", () => {
     })
   )
 
-  it.effect("holds up by the Clock", () =>
+  it.effect("A faulty wire delays by the Clock", () =>
     Effect.gen(function* () {
       const [client, server] = yield* Memory.pair()
       const late = Faulty.transport(server, { seed: 1, delay: 1, maxDelay: "10 seconds" })
@@ -79,7 +79,7 @@ describe("a faulty wire", () => {
     })
   )
 
-  it.effect("breaks when it is cut", () =>
+  it.effect("A faulty wire breaks when it is cut", () =>
     Effect.gen(function* () {
       const { numbers, broken } = yield* arrivals({ seed: 3, cut: 0.05 })
       assert.isTrue(broken)
@@ -89,7 +89,7 @@ describe("a faulty wire", () => {
   )
 
   it.effect.prop(
-    "never leaves a call without an end, nor anything behind",
+    "A faulty wire leaves no call without an end, and no handler running",
     { seed: Schema.Int, kind: Schema.Literals(["drop", "duplicate", "delay", "cut", "all"]) },
     ({ kind, seed }) =>
       Effect.gen(function* () {
@@ -137,7 +137,7 @@ describe("a faulty wire", () => {
 
 describe("split bytes", () => {
   it.effect.prop(
-    "are the same bytes in pieces of at most the size asked for",
+    "Split bytes are the same bytes in pieces of at most the given size",
     { seed: Schema.Int, text: Schema.String, maxBytes: Schema.Literals([1, 3, 100]) },
     ({ maxBytes, seed, text }) =>
       Effect.gen(function* () {

@@ -14,8 +14,8 @@ const serve = Effect.gen(function* () {
   return { ...wire, peer }
 })
 
-describe("a scripted transport", () => {
-  it.effect("delivers what is pushed, JSON or not, and hands out what leaves", () =>
+describe("scripted transports", () => {
+  it.effect("A scripted transport delivers pushed text, JSON or not, and hands out what leaves", () =>
     Effect.gen(function* () {
       const { push, take, sent } = yield* serve
       yield* push({ jsonrpc: "2.0", id: 1, method: "m", params: { x: [1] } })
@@ -29,7 +29,7 @@ describe("a scripted transport", () => {
     })
   )
 
-  it.effect("answers the peer's own requests as the test says", () =>
+  it.effect("A scripted transport answers the peer's own requests as the test says", () =>
     Effect.gen(function* () {
       const { peer, push, take } = yield* serve
       const asking = yield* Effect.forkChild(peer.request("ask", { q: 1 }))
@@ -40,7 +40,7 @@ describe("a scripted transport", () => {
     })
   )
 
-  it.effect("holds up senders of data while the other side does not read", () =>
+  it.effect("A scripted transport holds up senders of data while the other side does not read", () =>
     Effect.gen(function* () {
       const { peer, sent, setWritable, take } = yield* serve
       yield* setWritable(false)
@@ -52,7 +52,7 @@ describe("a scripted transport", () => {
     })
   )
 
-  it.effect("ends in order", () =>
+  it.effect("A scripted transport ends the connection of its peer in order", () =>
     Effect.gen(function* () {
       const { end, peer } = yield* serve
       yield* end
@@ -60,7 +60,7 @@ describe("a scripted transport", () => {
     })
   )
 
-  it.effect("breaks", () =>
+  it.effect("A scripted transport breaks the connection of its peer by the error of the test", () =>
     Effect.gen(function* () {
       const { fail, peer } = yield* serve
       yield* fail(new TransportError({ reason: "Read", message: "reset" }))
