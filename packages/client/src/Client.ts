@@ -76,6 +76,11 @@ export interface Options {
   readonly maxListBytes?: number | undefined
   /** Checks results of `callToolByName` against the output schemas that were listed. Default true. */
   readonly validateOutput?: boolean | undefined
+  /**
+   * Whether tools are listed before the first call of one that is not known: its arguments may belong in headers, or it may become a task.
+   * `false`: once the server has refused a call for its headers. Default true.
+   */
+  readonly listsTools?: boolean | undefined
   /** Log messages that wait for a slow reader at most; the oldest are dropped. Default 256. */
   readonly logBuffer?: number | undefined
   /**

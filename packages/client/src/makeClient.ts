@@ -260,7 +260,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
   })
   const tools = (catalog = new ToolCatalog(connection, (reason) => dropped(reason, "Warn"), limits.maxBytes))
   yield* endStreams(parts, watches, extensions, connection.reconnect.ended)
-  const headers = ToolHeaders.make({ connection, catalog: tools, limits })
+  const headers = ToolHeaders.make({ connection, catalog: tools, limits, lists: options.listsTools ?? true })
   const retrying = retryingAfterUrls(parts, connection)
   const calls = Calls.make({
     connection,

@@ -1,7 +1,14 @@
 /** The client of `@modelcontextprotocol/client`. */
 export { Client } from "./client/Client.ts"
 export type { ClientContext } from "./client/Handlers.ts"
-export type { ClientOptions, ListChanged, ListChangedHandlers, RequestOptions } from "./client/Options.ts"
+export { extractWWWAuthenticateParams } from "./client/challenge.ts"
+export type {
+  ClientOptions,
+  ConnectOptions,
+  ListChanged,
+  ListChangedHandlers,
+  RequestOptions
+} from "./client/Options.ts"
 export type { McpSubscription, SubscriptionFilter } from "./client/Subscription.ts"
 export {
   type HttpClientTransportOptions as StreamableHTTPClientTransportOptions,
@@ -9,6 +16,7 @@ export {
   StreamableHTTPClientTransport
 } from "./client/transports.ts"
 export * from "./model/errors.ts"
+export * from "./model/oauth.ts"
 export { isInputRequiredResult } from "./model/inputRequired.ts"
 export type * from "./model/types.ts"
 export {

@@ -1,21 +1,38 @@
 /** What `@modelcontextprotocol/node` has: servers on `node:http`. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
-import { type McpHttpHandler, node, type NodeHandler } from "./http/handler.ts"
-import type { NodeRequest } from "./http/requests.ts"
+import { pipeline } from "node:stream/promises"
+import { node, type NodeHandler } from "./http/handler.ts"
+import type { NodeRequest, RequestExtra } from "./http/requests.ts"
 import { hostRefusal, isChecked, originRefusal, refused } from "./http/validation.ts"
 
 export { NodeStreamableHTTPServerTransport, type StreamableHTTPServerTransportOptions } from "./http/transport.ts"
 
-const isOwn = (handler: McpHttpHandler): handler is NodeHandler => node in handler
-
-/** The listener of a handler that `createMcpHandler` made. `body` is the parsed body where that was read before. */
-export const toNodeHandler = (
-  handler: McpHttpHandler
-): ((request: NodeRequest, response: ServerResponse, body?: unknown) => Promise<void>) => {
-  if (!isOwn(handler)) throw new TypeError("toNodeHandler was given a value that createMcpHandler did not make")
-  return handler[node]
+/** What answers requests of the Web API. */
+export interface FetchLikeMcpHandler {
+  readonly fetch: (request: Request, extra?: RequestExtra) => Response | Promise<Response>
 }
+
+const isOwn = (handler: FetchLikeMcpHandler): handler is NodeHandler => node in handler
+
+/** A listener that hands each request to a function of the Web API. A client that goes away aborts its signal. */
+const bridged =
+  ({ fetch }: FetchLikeMcpHandler): NodeHandler[typeof node] =>
+  async (request, response, body) => {
+    const gone = new AbortController()
+    response.once("close", () => gone.abort())
+    const asked = new Request(await toWebRequest(request, body), { signal: gone.signal })
+    const { body: answer, headers, status } = await fetch(asked, { authInfo: request.auth, parsedBody: body })
+    response.writeHead(status, Object.fromEntries(headers))
+    if (answer === null) response.end()
+    else await pipeline(Readable.from(answer), response).catch(() => undefined)
+  }
+
+/** The listener of a handler: one that `createMcpHandler` made, or any with `fetch`. `body` is the parsed body where that was read before. */
+export const toNodeHandler = (
+  handler: FetchLikeMcpHandler
+): ((request: NodeRequest, response: ServerResponse, body?: unknown) => Promise<void>) =>
+  isOwn(handler) ? handler[node] : bridged(handler)
 
 const check =
   (names: ReadonlyArray<string> | undefined, part: "host" | "origin") =>

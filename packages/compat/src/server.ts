@@ -1,5 +1,20 @@
 /** The server of `@modelcontextprotocol/server`. */
+export {
+  bearerAuthChallengeResponse,
+  type BearerAuthOptions,
+  getOAuthProtectedResourceMetadataUrl,
+  type OAuthTokenVerifier,
+  requireBearerAuth,
+  verifyBearerToken
+} from "./http/bearer.ts"
+export {
+  hostHeaderValidationResponse,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  originValidationResponse
+} from "./http/validation.ts"
 export * from "./model/errors.ts"
+export * from "./model/oauth.ts"
 export { acceptedContent, inputRequired, isInputRequiredResult } from "./model/inputRequired.ts"
 export type * from "./model/types.ts"
 export {

@@ -71,5 +71,26 @@ export const faults: ReadonlyArray<Fault> = [
     from: "arrival === undefined ? next",
     to: "arrival !== null ? next",
     test: "packages/compat/test/callbacks.test.ts"
+  },
+  {
+    name: "a client asks a server that it knows for its era",
+    file: "packages/compat/src/client/prior.ts",
+    from: "known === undefined) return next()",
+    to: "known !== null) return next()",
+    test: "packages/compat/test/discovery.test.ts"
+  },
+  {
+    name: "a token that has expired is admitted",
+    file: "packages/compat/src/http/bearer.ts",
+    from: "expiresAt < Date.now() / 1000",
+    to: "expiresAt < 0",
+    test: "packages/compat/test/bearer.test.ts"
+  },
+  {
+    name: "a handler of the program answers no subscription without a session",
+    file: "packages/compat/src/server/Actor.ts",
+    from: "({ code }) => code === Wire.MethodNotFound",
+    to: "({ code }) => code === 0",
+    test: "packages/compat/test/subscribing.test.ts"
   }
 ]

@@ -39,6 +39,8 @@ export interface Options {
   readonly catalog: ToolCatalog
   /** The limits of a listing. */
   readonly limits: Lists.Limits
+  /** Whether tools are listed before the first call of one that is not known. */
+  readonly lists: boolean
 }
 
 /** The annotated arguments of a schema, parsed once. */
@@ -49,7 +51,7 @@ const paramsOf = (schema: JsonObject): ReadonlyArray<HeaderParams.HeaderParam> =
   return known
 }
 
-export const make = ({ catalog, connection, limits }: Options): ToolHeaders => {
+export const make = ({ catalog, connection, limits, lists }: Options): ToolHeaders => {
   const list = (options?: CallOptions): Effect.Effect<void, ClientError> =>
     Lists.pages(connection, "tools/list", limits, options).pipe(
       Stream.runForEach(({ tools }) => Effect.sync(() => void catalog.learn(tools))),
@@ -57,7 +59,7 @@ export const make = ({ catalog, connection, limits }: Options): ToolHeaders => {
       Effect.catchTag("McpError", () => Effect.void)
     )
   const ensureListed = (name: string, isNeeded = connection.headers): Effect.Effect<void, ClientError> =>
-    isNeeded && !catalog.knows(name) ? Effect.map(list(), () => catalog.markAbsent(name)) : Effect.void
+    isNeeded && lists && !catalog.knows(name) ? Effect.map(list(), () => catalog.markAbsent(name)) : Effect.void
 
   const headersOf = (schema: JsonObject | undefined, args: unknown) => {
     const params = schema === undefined ? [] : paramsOf(schema)

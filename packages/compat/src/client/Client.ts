@@ -3,10 +3,11 @@
  */
 import type * as Effective from "@effect-mcp/client/Client"
 import * as EffectClient from "@effect-mcp/client/McpClient"
+import type { CallOptions } from "@effect-mcp/client/McpClient"
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import { messageOf, toPublic } from "@effect-mcp/promise/internal/ErrorTranslation"
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
-import * as Revision from "@effect-mcp/protocol/Revision"
+import { serverInfo as serverInfoKey } from "@effect-mcp/protocol/model/Meta"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -17,6 +18,7 @@ import { plain } from "../model/plain.ts"
 import type {
   CallToolResult,
   CompleteResult,
+  DiscoverResult,
   EmptyResult,
   GetPromptResult,
   Implementation,
@@ -38,7 +40,10 @@ import type { Transport } from "../server/Transport.ts"
 import { answering } from "./answering.ts"
 import { Handlers, type NotificationHandler, type QuestionHandler } from "./Handlers.ts"
 import { callOptions } from "./callOptions.ts"
-import type { ClientOptions, RequestOptions } from "./Options.ts"
+import type { ClientOptions, ConnectOptions, ListParams, RequestOptions } from "./Options.ts"
+import { answeringProbe, checkedPrior } from "./prior.ts"
+import { marked } from "./resumption.ts"
+import { settingsOf } from "./settings.ts"
 import type { McpSubscription, SubscriptionFilter } from "./Subscription.ts"
 import { listen, watchLists } from "./subscriptions.ts"
 import { openingOf } from "./openings.ts"
@@ -46,23 +51,9 @@ import { openingOf } from "./openings.ts"
 type Schema = StandardSchemaV1
 type Method = keyof ClientRequests
 
-interface ListParams {
-  cursor?: string | undefined
-  _meta?: JsonObject | undefined
-}
-
 const isSchema = (u: unknown): u is StandardSchemaV1 => typeof u === "object" && u !== null && "~standard" in u
 
 const modern = "2026-07-28"
-
-/** The revisions that a client may speak: as in the SDK those with a handshake, unless it says otherwise. */
-const revisionsOf = ({ versionNegotiation: { mode = "legacy" } = {} }: ClientOptions) => {
-  if (mode === "auto") return undefined
-  const pinned = typeof mode === "object" ? mode.pin : undefined
-  return Revision.all.flatMap(({ era, version }) =>
-    (pinned === undefined ? era === "stateful" : version === pinned) ? [version] : []
-  )
-}
 
 /** A running client and what ends it. */
 interface Running {
@@ -137,8 +128,18 @@ export class Client {
     throw this.failure(toPublic(Cause.squash(exit.cause)))
   }
 
+  /** Sends a request with its options. */
+  async #asked<A>(options: RequestOptions | undefined, request: (options: CallOptions) => Effect.Effect<A, unknown>) {
+    const { end, headers } = marked(options?.onresumptiontoken)
+    try {
+      return await this.#run(request({ ...callOptions(options), headers }), options?.signal)
+    } finally {
+      end()
+    }
+  }
+
   /** Connects, and resolves once the server is known. A client has one connection at a time. */
-  async connect(transport: Transport, options: RequestOptions = {}): Promise<void> {
+  async connect(transport: Transport, options: ConnectOptions = {}): Promise<void> {
     if (this.#running !== undefined) {
       throw new SdkError(
         SdkErrorCode.AlreadyConnected,
@@ -146,32 +147,23 @@ export class Client {
       )
     }
     const { capabilities = {} } = this.#options
-    const settings: Effective.Options = {
-      ...plain<Pick<Effective.Options, "experimental" | "extensions" | "clientInfo">>({
-        clientInfo: this.#info,
-        experimental: capabilities.experimental,
-        extensions: capabilities.extensions
-      }),
-      revisions: revisionsOf(this.#options),
-      timeout: options.timeout,
-      reconnect: false,
-      tasks: false,
-      validateOutput: true,
-      onAnnouncement: ({ method, params }) => this.#handlers.notified(method, params),
-      onUnknownNotification: ({ method, params }) => this.#handlers.notified(method, params)
-    }
+    checkedPrior(options.prior)
+    const settings = settingsOf(this.#info, this.#options, options, this.#handlers)
     const opening = openingOf(transport)
     const client = opening
       ? EffectClient.open(opening.open(), settings)
       : Effect.flatMap(opened(transport), ({ core }) => EffectClient.connect(core, settings))
     const scope = Scope.makeUnsafe()
-    const connecting = Effect.provide(Scope.provide(client, scope), answering(capabilities, this.#handlers))
+    const services = answering(capabilities, this.#handlers, answeringProbe(options.prior))
+    const connecting = Effect.provide(Scope.provide(client, scope), services)
     try {
       this.#start(await this.#run(connecting, options.signal), transport, scope)
     } catch (error) {
       await Effect.runPromise(Scope.close(scope, Exit.void))
       throw error
     }
+    // A client that saves the probe sends nothing before its first request.
+    if (options.prior?.kind === "modern") return
     this.autoOpenedSubscription = await watchLists(this, this.#options.listChanged)
   }
 
@@ -237,8 +229,8 @@ export class Client {
   ): Promise<unknown> {
     const options = isSchema(first) ? second : first
     const questions = options?.allowInputRequired === true ? ("returned" as const) : ("answered" as const)
-    const sent = this.#client.raw.request(method, params, { ...callOptions(options), questions })
-    const result = await this.#run(sent, options?.signal)
+    const { raw } = this.#client
+    const result = await this.#asked(options, (call) => raw.request(method, params, { ...call, questions }))
     if (!isSchema(first)) return result
     const checked = await first["~standard"].validate(result)
     if (checked.issues === undefined) return checked.value
@@ -248,9 +240,10 @@ export class Client {
 
   async #send<A>(method: Method, params: object, options: RequestOptions | undefined): Promise<A> {
     const untyped: unknown = params
+    const client = this.#client
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the codec of the method encodes the params, and refuses others
-    const sent: Effect.Effect<unknown, unknown> = this.#client.request(method, untyped as never, callOptions(options))
-    return plain<A>(await this.#run(sent, options?.signal))
+    const sent = (call: CallOptions): Effect.Effect<unknown, unknown> => client.request(method, untyped as never, call)
+    return plain<A>(await this.#asked(options, sent))
   }
 
   /** Calls a tool; one that fails is a result with `isError`. A schema in the second place, as in v1, is ignored. */
@@ -264,8 +257,9 @@ export class Client {
     second?: RequestOptions
   ): Promise<CallToolResult> {
     const options: RequestOptions = second ?? (first === undefined || isSchema(first) ? {} : first)
-    const meta = { ...callOptions(options), ...(_meta && { meta: _meta }) }
-    return plain(await this.#run(this.#client.callToolByName(name, args, meta), options.signal))
+    const client = this.#client
+    const meta = _meta && { meta: _meta }
+    return plain(await this.#asked(options, (call) => client.callToolByName(name, args, { ...call, ...meta })))
   }
 
   /** Whether a list without a cursor is read to its end. */
@@ -384,10 +378,16 @@ export class Client {
   }
 
   /** What the server said of itself in 2026-07-28; undefined in older revisions. */
-  getDiscoverResult(): JsonObject | undefined {
+  getDiscoverResult(): DiscoverResult | undefined {
     if (this.#running === undefined || this.getProtocolEra() !== "modern") return undefined
     const { instructions, revision, serverCapabilities, serverInfo } = this.#running.client
-    return plain({ supportedVersions: [revision.version], capabilities: serverCapabilities, serverInfo, instructions })
+    const supportedVersions = [revision.version]
+    return plain({
+      supportedVersions,
+      capabilities: serverCapabilities,
+      instructions,
+      _meta: { [serverInfoKey]: serverInfo }
+    })
   }
 
   getProtocolEra(): "legacy" | "modern" | undefined {

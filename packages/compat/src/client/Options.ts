@@ -1,5 +1,13 @@
 /** Options of a client and of its requests. Times are in milliseconds. */
-import type { ClientCapabilities, JsonObject, Progress, Prompt, Resource, Tool } from "../model/types.ts"
+import type {
+  ClientCapabilities,
+  JsonObject,
+  PriorDiscovery,
+  Progress,
+  Prompt,
+  Resource,
+  Tool
+} from "../model/types.ts"
 
 /** Called when a list has changed: with the new list, where `autoRefresh` reads it. */
 export interface ListChanged<A> {
@@ -43,9 +51,20 @@ export interface RequestOptions {
   allowInputRequired?: boolean | undefined
   /** Accepted and ignored: a lost stream is resumed by the transport. */
   resumptionToken?: string | undefined
+  /** Called with the id of each event of the answer: over HTTP, where the server gives ids. */
   onresumptiontoken?: ((token: string) => void) | undefined
   relatedRequestId?: string | number | undefined
   toolDefinition?: Tool | undefined
-  prior?: unknown
+  _meta?: JsonObject | undefined
+}
+
+export interface ConnectOptions extends RequestOptions {
+  /** What is known of the server: `modern` saves the probe, `legacy` begins with the handshake. */
+  prior?: PriorDiscovery | undefined
+}
+
+/** Which page of a list is asked for: without a cursor the first. */
+export interface ListParams {
+  cursor?: string | undefined
   _meta?: JsonObject | undefined
 }

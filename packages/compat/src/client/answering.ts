@@ -45,10 +45,14 @@ const declared = ({ elicitation, roots, sampling }: ClientCapabilities) => {
 }
 
 /** The services of a client that declares `capabilities` and answers by `handlers`. */
-export const answering = (capabilities: ClientCapabilities, { questions }: Handlers) =>
+export const answering = (
+  capabilities: ClientCapabilities,
+  { questions }: Handlers,
+  around: ClientMiddleware.Middleware
+) =>
   Layer.merge(
     declared(capabilities),
-    ClientMiddleware.layer({
+    ClientMiddleware.layer(around, {
       question: ({ method, params }, next) => {
         const handler = questions.get(method)
         if (handler === undefined) return next

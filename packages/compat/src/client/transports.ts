@@ -3,6 +3,7 @@ import type { Transport } from "../server/Transport.ts"
 import * as Effect from "effect/Effect"
 import * as Context from "effect/Context"
 import { openedAs, type Opened } from "./openings.ts"
+import { tellingTokens } from "./resumption.ts"
 
 class ClientTransport implements Transport {
   onclose?: (() => void) | undefined
@@ -100,12 +101,12 @@ const fetchOf = (
   { authProvider, fetch = globalThis.fetch }: HttpClientTransportOptions,
   heard: (sessionId: string) => void
 ): typeof globalThis.fetch => {
+  const send = tellingTokens((url, init) => fetch(url, init))
   return async (input, init) => {
     const headers = new Headers(init?.headers)
     const bearer = authProvider && (await tokenOf(authProvider))
     if (bearer !== undefined) headers.set("authorization", `Bearer ${bearer}`)
-    const url = input instanceof Request ? input.url : input
-    const response = await fetch(url, { ...init, headers })
+    const response = await send(input instanceof Request ? input.url : input, { ...init, headers })
     const sessionId = response.headers.get("mcp-session-id")
     if (sessionId !== null) heard(sessionId)
     return response

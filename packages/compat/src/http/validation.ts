@@ -33,6 +33,24 @@ export const isChecked = (request: object, part: Part): void => {
   checked.set(request, (checked.get(request) ?? new Set<Part>()).add(part))
 }
 
+/** The names of loopback. */
+export const localhostAllowedHostnames = (): Array<string> => [...loopback]
+/** The same, for pages. */
+export const localhostAllowedOrigins = (): Array<string> => [...loopback]
+
+const responseTo = (request: Request, part: Part, why: string | undefined): Response | undefined => {
+  if (why !== undefined) return Response.json(refused(why), { status: 403 })
+  isChecked(request, part)
+  return undefined
+}
+
+/** The refusal of a request whose `Host` is none of the names; undefined where it is one. */
+export const hostHeaderValidationResponse = (request: Request, names: Names): Response | undefined =>
+  responseTo(request, "host", hostRefusal(request.headers.get("host") ?? new URL(request.url).host, names))
+/** The refusal of a request whose `Origin` is none of the names; undefined where it is one, or is missing. */
+export const originValidationResponse = (request: Request, names: Names): Response | undefined =>
+  responseTo(request, "origin", originRefusal(request.headers.get("origin"), names))
+
 /** The names of an app; undefined for what it does not check. */
 export interface AppNames {
   /** The address that the app will listen on. Default `127.0.0.1`: then `Host` and `Origin` must be names of loopback. */

@@ -91,6 +91,15 @@ export interface CompleteResult extends WithMeta {
   completion: { values: Array<string>; total?: number | undefined; hasMore?: boolean | undefined }
   [key: string]: unknown
 }
+/** What a server says of itself (2026-07-28). */
+export interface DiscoverResult extends WithMeta {
+  supportedVersions: Array<string>
+  capabilities: ServerCapabilities
+  instructions?: string | undefined
+  [key: string]: unknown
+}
+/** What was learned of a server before, as `getDiscoverResult` of a client gives it. */
+export type PriorDiscovery = { kind: "modern"; discover: DiscoverResult } | { kind: "legacy" }
 export interface EmptyResult extends WithMeta {
   [key: string]: unknown
 }

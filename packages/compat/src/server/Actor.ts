@@ -91,6 +91,7 @@ export class Actor implements Announcer {
       revisions,
       dynamic: true,
       unknownMethods: "middleware",
+      sessionMethods: "middleware",
       // Programs of the SDK expect every level until a client asks for another.
       logging: { level: "debug" },
       features: Layer.mergeAll(this.#announcements, this.#middleware, this.#hook(choose, first)),
@@ -159,7 +160,14 @@ export class Actor implements Announcer {
     const handler = definition.handler(method)
     if (isHeard(method)) {
       if (!isOffered(definition, method)) return Effect.fail(Wire.methodNotFound(method))
-      return handler === undefined ? next : Effect.andThen(answer(definition, handler, { method, params }), next)
+      if (handler === undefined) return next
+      // The server refuses the method where there is no session: then the program's handler alone answers.
+      const kept = Effect.catchIf(
+        next,
+        ({ code }) => code === Wire.MethodNotFound,
+        () => Effect.succeed({})
+      )
+      return Effect.andThen(answer(definition, handler, { method, params }), kept)
     }
     if (handler === undefined) return Effect.fail(Wire.methodNotFound(method))
     return Effect.flatMap(answer(definition, handler, { method, params }), (result) => {

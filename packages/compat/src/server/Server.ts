@@ -87,7 +87,8 @@ export class Server implements Definition {
   /** Called once the client has completed its handshake. */
   oninitialized?: (() => void) | undefined
   readonly #options: ServerOptions
-  readonly #handlers = new Map<string, Handler>()
+  /** Has the name that it has in the SDK: programs wrap handlers of `McpServer` in it. */
+  private readonly _requestHandlers = new Map<string, Handler>()
   readonly #notifications = new Map<string, (notification: Notification) => unknown>()
   #capabilities: ServerCapabilities
   #connected: Connected | undefined = undefined
@@ -105,7 +106,7 @@ export class Server implements Definition {
   }
 
   handler(method: string): Handler | undefined {
-    return this.#handlers.get(method)
+    return this._requestHandlers.get(method)
   }
 
   cacheHint(method: string): CacheHint | undefined {
@@ -163,15 +164,17 @@ export class Server implements Definition {
   ): void {
     const name = methodOf(method)
     if (typeof first === "function") {
-      this.#handlers.set(name, first)
+      this._requestHandlers.set(name, first)
       return
     }
     const { params } = first
-    this.#handlers.set(name, async (request, context) => second?.(await checked(params, request.params), context))
+    this._requestHandlers.set(name, async (request, context) =>
+      second?.(await checked(params, request.params), context)
+    )
   }
 
   removeRequestHandler(method: string): void {
-    this.#handlers.delete(method)
+    this._requestHandlers.delete(method)
   }
 
   setNotificationHandler(method: string | MethodSchema, handler: (notification: Notification) => unknown): void {

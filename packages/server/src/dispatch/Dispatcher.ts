@@ -5,7 +5,7 @@
  * One table for all revisions: a revision decides which methods exist and how they are coded.
  */
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
-import type * as McpError from "@effect-mcp/protocol/McpError"
+import * as McpError from "@effect-mcp/protocol/McpError"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
@@ -54,6 +54,13 @@ export class Dispatcher {
     if (made === undefined) return this.own(revision, method)
     known.set(method, made)
     return made
+  }
+
+  /** The operation where there is no session; undefined for one that needs a session, unless middleware answers it. */
+  withoutSession(operation: Operation): Operation | undefined {
+    if (!operation.needsSession) return operation
+    if (this.options.info.sessionMethods === "refused") return undefined
+    return { ...operation, handle: () => Effect.fail(McpError.sessionRequired(operation.method)) }
   }
 
   /** The method of an extension. */

@@ -78,10 +78,11 @@ export const initialize = (
         )
         const negotiated: Negotiated = { revision, clientInfo: kept, clientCapabilities: capabilities }
         session.opening = true
+        const isBare = session.sessionless && info.sessionMethods === "refused"
         const changed =
           onInitialize === undefined ? answered : Effect.flatMap(answered, (result) => onInitialize(result, negotiated))
         return Effect.flatMap(changed, (answer) =>
-          Effect.mapError(coders.result.encode(session.sessionless ? sessionless(answer) : answer), (message) =>
+          Effect.mapError(coders.result.encode(isBare ? sessionless(answer) : answer), (message) =>
             McpError.internalError(message)
           )
         ).pipe(

@@ -28,6 +28,11 @@ export interface Options {
   readonly experimental?: ServerCapabilities["experimental"]
   /** Settings by the prefixed id of the extension. */
   readonly extensions?: ServerCapabilities["extensions"]
+  /**
+   * Methods that need a session, as `resources/subscribe`, where there is none: not declared and `refused` by -32601, or given to the
+   * middleware, where `next` fails with -32601. For programs that answer them by themselves. Default `refused`.
+   */
+  readonly sessionMethods?: "refused" | "middleware" | undefined
 }
 
 export interface ServerInfo {
@@ -39,15 +44,18 @@ export interface ServerInfo {
   readonly capabilitiesOf: (caller: Caller) => Effect.Effect<ServerCapabilities>
   /** The revisions that are served, of both eras, oldest first. */
   readonly revisions: ReadonlyArray<Revision.Revision>
+  /** What becomes of requests that need a session where there is none. */
+  readonly sessionMethods: "refused" | "middleware"
 }
 
 export const make = (options: Options, features: Features.Features): ServerInfo => {
-  const { dynamic = false, experimental, extensions, instructions } = options
+  const { dynamic = false, experimental, extensions, instructions, sessionMethods = "refused" } = options
   let declared: ServerCapabilities | undefined
   const capabilities = () => (declared ??= Features.capabilities(features, { dynamic, experimental, extensions }))
   return {
     implementation: implementationOf(options),
     instructions,
+    sessionMethods,
     revisions: Revision.all.filter(
       ({ version }) => options.revisions === undefined || options.revisions.includes(version)
     ),

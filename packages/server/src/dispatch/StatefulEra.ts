@@ -68,13 +68,14 @@ export class StatefulEra {
     if (negotiated === undefined) return Effect.fail(this.notInitialized)
     const { dispatcher } = this.options
     const { revision } = negotiated
-    const operation = dispatcher.operation(revision, method)
+    const known = dispatcher.operation(revision, method)
     const principal = received.envelope.principal ?? session.principal
     const caller = () => ({ principal, revision, duplex: session.duplex })
-    if (operation === undefined || !OwnMethods.isOffered(operation.own, caller)) {
+    if (known === undefined || !OwnMethods.isOffered(known.own, caller)) {
       return Effect.fail(McpError.methodNotFound(method))
     }
-    if (session.sessionless && operation.needsSession) return Effect.fail(McpError.sessionRequired(method))
+    const operation = session.sessionless ? dispatcher.withoutSession(known) : known
+    if (operation === undefined) return Effect.fail(McpError.sessionRequired(method))
     if (operation.rateLimit !== undefined) {
       const excess = this.excess(operation.rateLimit, session, principal, received.envelope.address)
       if (excess !== undefined) return Effect.fail(excess)

@@ -1,0 +1,31 @@
+/** A server whose era is known before the connection: `prior` of `connect`. */
+import type * as ClientMiddleware from "@effect-mcp/client/ClientMiddleware"
+import * as Effect from "effect/Effect"
+import { SdkError, SdkErrorCode } from "../model/errors.ts"
+import type { DiscoverResult, PriorDiscovery } from "../model/types.ts"
+
+const modern = "2026-07-28"
+
+/** Throws where it names no era, or a server without a revision of its era. */
+export const checkedPrior = (prior: PriorDiscovery | undefined): void => {
+  if (prior === undefined || prior.kind === "legacy") return
+  const { discover, kind }: { kind: unknown; discover?: Partial<DiscoverResult> } = prior
+  if (kind === "modern" && discover?.supportedVersions?.includes(modern) === true && discover.capabilities) return
+  throw new SdkError(
+    SdkErrorCode.EraNegotiationFailed,
+    `connect was given a prior of the kind ${String(kind)}; expected "legacy", or "modern" with a discover result that names ${modern}`
+  )
+}
+
+/** Answers the first probe by what is known of the server: nothing is sent. */
+export const answeringProbe = (prior: PriorDiscovery | undefined): ClientMiddleware.Middleware => {
+  let known = prior?.kind === "modern" ? prior.discover : undefined
+  return {
+    request: ({ method }, next) => {
+      if (method !== "server/discover" || known === undefined) return next()
+      const result = { ttlMs: 0, cacheScope: "private", ...known, resultType: "complete" }
+      known = undefined
+      return Effect.succeed(result)
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * Tells programs the ids of the events that answer a request: `onresumptiontoken`.
+ *
+ * The client below resumes streams by itself and tells no ids. A header marks the request for the `fetch` of the transport, which takes
+ * it away again.
+ */
+type Told = (token: string) => void
+
+/** Never sent. */
+const mark = "x-effect-mcp-resumption"
+
+const waiting = new Map<string, Told>()
+let count = 0
+
+/** The header of a request whose events are told, while the request runs; undefined for a request without. */
+export const marked = (
+  told: Told | undefined
+): { readonly headers: { readonly [mark]: string } | undefined; readonly end: () => void } => {
+  if (told === undefined) return { headers: undefined, end: () => undefined }
+  const key = `${++count}`
+  waiting.set(key, told)
+  return { headers: { [mark]: key }, end: () => waiting.delete(key) }
+}
+
+/** A body that tells the ids of its events. */
+const telling = (body: ReadableStream<Uint8Array>, told: Told): ReadableStream<Uint8Array> => {
+  const decoder = new TextDecoder()
+  let rest = ""
+  return body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform: (chunk, controller) => {
+        const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r\n|\r|\n/)
+        rest = lines.pop() ?? ""
+        for (const line of lines) if (line.startsWith("id:")) told(line.slice(3).trim())
+        controller.enqueue(chunk)
+      }
+    })
+  )
+}
+
+const isEvents = ({ headers }: Response): boolean =>
+  headers.get("content-type")?.toLowerCase().startsWith("text/event-stream") === true
+
+/** `fetch` that tells ids of events: of the answers to requests that are marked, and of the streams that resume them. */
+export const tellingTokens = (
+  fetch: (url: string | URL, init: RequestInit & { headers: Headers }) => Promise<Response>
+): typeof fetch => {
+  /** The marks of requests, by the last id that was told: a stream is resumed with it. */
+  const resumable = new Map<string, string>()
+  return async (url, init) => {
+    const { headers } = init
+    for (const [id, key] of resumable) if (!waiting.has(key)) resumable.delete(id)
+    let last = headers.get("last-event-id") ?? ""
+    const key = headers.get(mark) ?? resumable.get(last) ?? ""
+    const told = waiting.get(key)
+    headers.delete(mark)
+    const response = await fetch(url, init)
+    if (told === undefined || response.body === null || !isEvents(response)) return response
+    const body = telling(response.body, (token) => {
+      resumable.delete(last)
+      resumable.set((last = token), key)
+      told(token)
+    })
+    return new Response(body, response)
+  }
+}
