@@ -53,35 +53,37 @@ describe.each(Revision.all)("The extension com.acme/meter through a gateway over
     )
   )
 
-  it.live("A gateway serves an extension to the client of the official SDK v2, which has only its names", () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const url = yield* served
-        const { era, rules, version } = revision
-        const client = new Client(clientInfo, {
-          capabilities: { [rules.extensions]: { [Meter.id]: { budget: 2 } } },
-          ...(era === "stateless"
-            ? { versionNegotiation: { mode: { pin: version } } }
-            : { supportedProtocolVersions: [version] })
+  it.live(
+    "A gateway serves an extension to the official SDK v2 client, which knows only the names of its methods",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const url = yield* served
+          const { era, rules, version } = revision
+          const client = new Client(clientInfo, {
+            capabilities: { [rules.extensions]: { [Meter.id]: { budget: 2 } } },
+            ...(era === "stateless"
+              ? { versionNegotiation: { mode: { pin: version } } }
+              : { supportedProtocolVersions: [version] })
+          })
+          const told: Array<unknown> = []
+          const { method } = Meter.notifications.charged
+          client.setNotificationHandler(method, { params: z.object({ total: z.number() }) }, ({ total }) => {
+            told.push(total)
+          })
+          yield* Effect.acquireRelease(
+            Effect.promise(() => client.connect(new StreamableHTTPClientTransport(new URL(url)))),
+            () => Effect.promise(() => client.close())
+          )
+          const call = Effect.tryPromise(() => client.callTool({ name: "add", arguments: { a: 1, b: 2 } }))
+          yield* call
+          yield* call
+          assert.include(String((yield* Effect.flip(call)).cause), refusal)
+          const spent = { method: Meter.requests.spent.method, params: {} }
+          const { total } = yield* Effect.promise(() => client.request(spent, z.object({ total: z.number() })))
+          assert.strictEqual(total, 2)
+          assert.deepStrictEqual(told, [1, 2])
         })
-        const told: Array<unknown> = []
-        const { method } = Meter.notifications.charged
-        client.setNotificationHandler(method, { params: z.object({ total: z.number() }) }, ({ total }) => {
-          told.push(total)
-        })
-        yield* Effect.acquireRelease(
-          Effect.promise(() => client.connect(new StreamableHTTPClientTransport(new URL(url)))),
-          () => Effect.promise(() => client.close())
-        )
-        const call = Effect.tryPromise(() => client.callTool({ name: "add", arguments: { a: 1, b: 2 } }))
-        yield* call
-        yield* call
-        assert.include(String((yield* Effect.flip(call)).cause), refusal)
-        const spent = { method: Meter.requests.spent.method, params: {} }
-        const { total } = yield* Effect.promise(() => client.request(spent, z.object({ total: z.number() })))
-        assert.strictEqual(total, 2)
-        assert.deepStrictEqual(told, [1, 2])
-      })
-    )
+      )
   )
 })

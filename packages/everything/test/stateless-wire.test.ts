@@ -29,7 +29,7 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
   "A client of 2026-07-28, line by line",
   (it) => {
     it.effect(
-      "A stateless client is refused what it may not do, by the code for it",
+      "A stateless client is refused removed methods, wrong metadata and unknown names, each by its own code",
       () =>
         Effect.gen(function* () {
           const { ask } = yield* client

@@ -77,8 +77,8 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
 
   for (const [kind, changes] of [
     ["that registers clients", {}],
-    ["that registers none", { registration_endpoint: undefined }],
-    ["that speaks of protected resources", { protected_resources: [World.server] }],
+    ["that registers no clients", { registration_endpoint: undefined }],
+    ["that names protected resources", { protected_resources: [World.server] }],
     ["of OpenID Connect", { userinfo_endpoint: `${World.issuer}/me`, subject_types_supported: ["public"] }]
   ] as const)
     it.effect(
@@ -135,7 +135,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
   )
 
   for (const [what, methods] of [
-    ["do not speak of PKCE", undefined],
+    ["do not mention PKCE", undefined],
     ["offer only plain", ["plain"]]
   ] as const)
     it.effect(
@@ -176,7 +176,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
 
   for (const redirectUri of ["http://evil.example.com/callback", "myapp://callback", "https://x.example/cb#f"])
     it.effect(
-      `A client refuses a redirect URI that others could read: ${redirectUri}`,
+      `A client refuses an unsafe redirect URI: ${redirectUri}`,
       () =>
         Effect.gen(function* () {
           const world = World.make({ redirectUri })

@@ -66,7 +66,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("Failed work leaves the stored tokens, unless they are marked as worthless", () =>
+  it.effect("Failed work leaves the stored tokens, unless its options say not to keep them", () =>
     Effect.gen(function* () {
       for (const [keep, left] of [
         [true, "old"],

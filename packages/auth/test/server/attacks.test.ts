@@ -59,7 +59,8 @@ const forgeries: {
   readonly [attack: string]: (protect: Protected) => Effect.Effect<string>
 } = {
   "the wrong audience": ({ server }) => server.issue({ resources: ["https://other.example.com/mcp"] }),
-  "an audience that begins like ours": ({ server, url }) => server.issue({ resources: [`${url}/../mcp2`, `${url}x`] }),
+  "an audience that begins like the server's": ({ server, url }) =>
+    server.issue({ resources: [`${url}/../mcp2`, `${url}x`] }),
   "the origin as audience": ({ origin, server }) => server.issue({ resources: [origin] }),
   "the wrong issuer": (protect) => changed(protect, (claims) => ({ ...claims, iss: "https://evil.example.com" })),
   "an issuer that differs in a slash": (protect) =>
@@ -67,7 +68,7 @@ const forgeries: {
   "an end that has passed": ({ server, url }) => server.issue({ resources: [url], lifetime: -3600 }),
   "no end": (protect) => changed(protect, ({ exp: _exp, ...claims }) => claims),
   "an end that is no number": (protect) => changed(protect, (claims) => ({ ...claims, exp: "never" as never })),
-  "a beginning that is to come": (protect) => changed(protect, (claims) => ({ ...claims, nbf: 3600 })),
+  "a beginning in the future": (protect) => changed(protect, (claims) => ({ ...claims, nbf: 3600 })),
   "alg none": (protect) => Effect.succeed(`${withoutSignature({ alg: "none", typ: "at+jwt" }, honest(protect))}.`),
   "alg None": (protect) => Effect.succeed(`${withoutSignature({ alg: "None", typ: "at+jwt" }, honest(protect))}.AA`),
   "alg confusion: the public key as a shared secret": (protect) =>
@@ -79,7 +80,7 @@ const forgeries: {
       )
     }),
   "a key that is not published": (protect) => sign(honest(protect), {}),
-  "a key that is not published, under a kid that is": (protect) =>
+  "an unpublished key under a published kid": (protect) =>
     Effect.flatMap(protect.server.jwks, ({ keys }) => sign(honest(protect), { kid: keys[0]?.kid })),
   "a key in its own header": (protect) => sign(honest(protect), { jku: "https://evil.example.com/jwks" }),
   "another algorithm than the key's": (protect) =>
@@ -89,7 +90,7 @@ const forgeries: {
       const [header, , signature] = token.split(".")
       return `${header}.${Jose.base64url.encode(JSON.stringify({ ...Jose.decodeJwt(token), sub: "root" }))}.${signature}`
     }),
-  "a critical extension that nobody knows": (protect) =>
+  "an unknown critical extension": (protect) =>
     Effect.promise(async () => {
       const { privateKey } = await Jose.generateKeyPair("ES256")
       return new Jose.SignJWT(honest(protect))
@@ -100,11 +101,11 @@ const forgeries: {
   "the type of a proof": (protect) => sign(honest(protect), { typ: "dpop+jwt" }),
   "the type of an ID token": (protect) => typed(protect, "id_token+jwt"),
   "the type of a logout token": (protect) => typed(protect, "logout+jwt"),
-  "the type of a proof, by the right key": (protect) => typed(protect, "dpop+jwt"),
+  "the type of a proof, signed by the right key": (protect) => typed(protect, "dpop+jwt"),
   "no subject": (protect) => changed(protect, ({ sub: _sub, client_id: _id, ...claims }) => claims),
   "an array as claims": () =>
     Effect.succeed(`${Jose.base64url.encode('{"alg":"ES256"}')}.${Jose.base64url.encode("[]")}.AA`),
-  "five parts: an encrypted one": () => Effect.succeed("eyJhbGciOiJkaXIiLCJlbmMiOiJBMTI4R0NNIn0..a.b.c")
+  "five parts, as an encrypted token": () => Effect.succeed("eyJhbGciOiJkaXIiLCJlbmMiOiJBMTI4R0NNIn0..a.b.c")
 }
 
 describe.each(revisions)("Attacks at %s", (revision) => {

@@ -236,7 +236,7 @@ describe.each(versions)("A client in a session of %s", (version) => {
   )
 
   it.effect(
-    "A client that declared it notifies the server when its roots change",
+    "A client that declared changes of its roots notifies the server of them",
     () =>
       Effect.gen(function* () {
         const ref = yield* SubscriptionRef.make<ReadonlyArray<{ uri: string }>>([])

@@ -27,13 +27,13 @@ const cancelled = (server: Scripted.Scripted) =>
 
 describe("A server of the older era", () => {
   const answers: ReadonlyArray<readonly [string, Scripted.Answer | undefined]> = [
-    ["knows no such method", undefined],
+    ["does not know the method of the probe", undefined],
     ...[-32602, -32600, -32603, -32002, -32000, 0, 1].map((code): readonly [string, Scripted.Answer] => [
       `answers the probe with ${code}`,
       () => Effect.fail(new McpError.McpError({ code, message: "Bad Request: Server not initialized" }))
     ]),
     [
-      "refuses it by a code of the new era without saying which versions it speaks",
+      "refuses the probe by a code of the stateless era without naming its versions",
       () => Effect.fail(new McpError.McpError({ code: -32022, message: "Internal" }))
     ],
     ["answers the probe with nothing", () => ({})],

@@ -11,7 +11,7 @@ import { asks, calls, done, form, host, model, page, places, rounds, thought } f
 
 describe("Questions of 2026-07-28 that must not be asked", () => {
   const malformed: ReadonlyArray<readonly [string, object]> = [
-    ["nothing at all", asks(undefined)],
+    ["neither questions nor state", asks(undefined)],
     ["a list", asks([form("?")])],
     ["no method", asks({ a: { params: {} } })],
     ["another method", asks({ a: { method: "tools/call", params: { name: "x" } } })],
@@ -25,8 +25,8 @@ describe("Questions of 2026-07-28 that must not be asked", () => {
         }
       })
     ],
-    ["a page without address", asks({ a: { method: "elicitation/create", params: { mode: "url", message: "?" } } })],
-    ["a page that is a program", asks({ a: page("javascript:alert(1)") })],
+    ["a page without a URL", asks({ a: { method: "elicitation/create", params: { mode: "url", message: "?" } } })],
+    ["a page whose URL is a program", asks({ a: page("javascript:alert(1)") })],
     ["a state that is no text", { ...asks({ a: places }), requestState: 1 }]
   ]
   it.effect.each(malformed)("A malformed round of questions is an invalid result: %s", ([, result]) =>
@@ -45,12 +45,16 @@ describe("Questions of 2026-07-28 that must not be asked", () => {
     readonly [string, object, Layer.Layer<never> | Layer.Layer<Elicitation.Elicitation | Sampling.Sampling>]
   > = [
     ["a form without a user", form("?"), Layer.empty],
-    ["a thought without a model", thought, Layer.empty],
+    ["a sampling request without a model", thought, Layer.empty],
     ["roots without roots", places, Layer.empty],
     ["a page where only forms are shown", page(), forms],
     ["a form where only pages are shown", form("?"), pages],
-    ["tools of a model without", { ...thought, params: { ...thought.params, tools: [] } }, model],
-    ["context of a model without", { ...thought, params: { ...thought.params, includeContext: "allServers" } }, model]
+    ["tools for a model without tools", { ...thought, params: { ...thought.params, tools: [] } }, model],
+    [
+      "context for a model without context",
+      { ...thought, params: { ...thought.params, includeContext: "allServers" } },
+      model
+    ]
   ]
   it.effect.each(undeclared)(
     "A question that the client did not declare fails the request: %s",

@@ -172,7 +172,7 @@ describe.each(all)("A request of an extension in %s", (version) => {
   )
 
   it.effect(
-    "A request of an extension that only reads is sent again over another connection, and others fail with Closed",
+    "A request of an extension that only reads is sent again over another connection, and any other fails with Closed",
     () =>
       Effect.gen(function* () {
         const hanging = { [find]: () => Effect.never, [Write.method]: () => Effect.never }

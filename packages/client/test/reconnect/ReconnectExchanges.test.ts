@@ -256,8 +256,8 @@ describe("A round of a call whose questions were answered", () => {
   )
 
   it.effect.each([
-    ["the server may have seen it", cut, false],
-    ["it is refused", status(403), true]
+    ["the server may have seen the round", cut, false],
+    ["the round is refused", status(403), true]
   ] as const)("A round is not sent again, nor is the call begun anew, when %s", ([, error, unsent]) =>
     Effect.gen(function* () {
       const { begun, client, server } = yield* asking(1)

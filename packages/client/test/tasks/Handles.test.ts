@@ -275,25 +275,27 @@ describe.each(generations)("A call in the background in %s", (version) => {
 describe("A call in the background in 2025-11-25", () => {
   const version = "2025-11-25"
 
-  it.effect("A background call asks for a task with a time to live where the tool allows tasks", () =>
-    Effect.gen(function* () {
-      for (const [support, task] of [
-        ["optional", { ttl: 60_000 }],
-        ["required", { ttl: 60_000 }],
-        ["forbidden", undefined]
-      ] as const) {
-        const { client, server } = yield* serving({
-          version,
-          support,
-          ...(task ? {} : { answers: { "tools/call": () => Effect.succeed(sum) } })
-        })
-        yield* client.startByName("add", {}, { ttl: "1 minute" })
-        assert.deepStrictEqual(
-          server.requests("tools/call").map(({ params }) => params?.["task"]),
-          [task]
-        )
-      }
-    })
+  it.effect(
+    "A background call asks for a task with a time to live where the tool allows tasks, and for none elsewhere",
+    () =>
+      Effect.gen(function* () {
+        for (const [support, task] of [
+          ["optional", { ttl: 60_000 }],
+          ["required", { ttl: 60_000 }],
+          ["forbidden", undefined]
+        ] as const) {
+          const { client, server } = yield* serving({
+            version,
+            support,
+            ...(task ? {} : { answers: { "tools/call": () => Effect.succeed(sum) } })
+          })
+          yield* client.startByName("add", {}, { ttl: "1 minute" })
+          assert.deepStrictEqual(
+            server.requests("tools/call").map(({ params }) => params?.["task"]),
+            [task]
+          )
+        }
+      })
   )
 
   it.effect(

@@ -62,7 +62,7 @@ describe("Messages", () => {
   )
 
   it.live(
-    "A message arrives as an event of that name, however the stream is cut and whatever else is on it",
+    "A message arrives as an event named message or unnamed, however the stream is cut, between any other events",
     () =>
       Effect.gen(function* () {
         const noise = [

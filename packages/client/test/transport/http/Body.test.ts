@@ -50,7 +50,7 @@ const messageOf = (data: object) => ({ jsonrpc: "2.0", method: "m", params: data
 
 describe("Events", () => {
   it.effect.prop(
-    "Events are the same in whatever pieces they arrive, with whatever line ends",
+    "An event is the same in whatever pieces it arrives, with whatever line ends",
     { events: Arbitrary.array(Arbitrary.schema(Event), { maxLength: 6 }), newline, cuts, cut: Schema.Boolean },
     ({ cut, cuts, events, newline }) =>
       Effect.gen(function* () {
@@ -76,12 +76,12 @@ describe("Events", () => {
   )
 
   it.effect.prop(
-    "Events never throw, whatever the bytes",
+    "A stream of any bytes is read without a defect",
     { bytes: Arbitrary.array(Arbitrary.schema(byte(255)), { maxLength: 200 }), cuts },
     ({ bytes, cuts }) => Effect.asVoid(read(split(Uint8Array.from(bytes), cuts)))
   )
 
-  it.effect("Events are bounded, whether or not they end", () =>
+  it.effect("An event over the limit is an overflow, whether or not it ends", () =>
     Effect.gen(function* () {
       for (const text of [`data: ${"x".repeat(200)}\n\n`, "x".repeat(200), `data: ${"x".repeat(60)}\n`.repeat(3)]) {
         const error = yield* Effect.flip(read([encoder.encode(text)], 100))

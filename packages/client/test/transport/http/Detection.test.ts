@@ -21,8 +21,8 @@ describe("A server behind a URL", () => {
   )
 
   for (const [what, answer] of [
-    ["400 without a word", (hit: Raw.Hit) => hit.status(400)],
-    ["400 with an error that is not of the new era", (hit: Raw.Hit) => hit.json(refusal(-32000), 400)],
+    ["400 without a body", (hit: Raw.Hit) => hit.status(400)],
+    ["400 with an error that is not of the stateless era", (hit: Raw.Hit) => hit.json(refusal(-32000), 400)],
     ["404", (hit: Raw.Hit) => hit.status(404, "<html>")],
     ["405", (hit: Raw.Hit) => hit.status(405)],
     ["406", (hit: Raw.Hit) => hit.status(406)],

@@ -23,7 +23,7 @@ const sayings: ReadonlyArray<readonly [who: string, body: string]> = [
   ["the reference server", error("Bad Request: No valid session ID provided")],
   ["transports of the SDKs that were never initialized", error("Bad Request: Server not initialized", null)],
   ["older examples of the SDKs on GET", "Invalid or missing session ID"],
-  ["others, in JSON of their own", JSON.stringify({ error: "Invalid or missing session ID" })]
+  ["other servers, in JSON of their own", JSON.stringify({ error: "Invalid or missing session ID" })]
 ]
 
 const lost = { reason: "SessionLost", status: 400 } as const
