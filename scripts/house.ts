@@ -2,7 +2,7 @@
  * The rules of the house that a program can check; part of `npm run lint`.
  *
  * Owns: one-way rooms, no circles of modules, few loose modules, tests in the room of their module, listed exports that exist, docstrings
- * of public values, banned names, plain words and short sentences in comments, documents and titles of tests, short READMEs, no counting of
+ * of public values, banned names, plain words and short sentences in comments, documents and titles of tests, short documents, no counting of
  * scheduler turns, no tests of time, no lists of methods. Style, types and sizes are for oxlint, oxfmt and tsc.
  * `house.json` holds the findings that are still allowed, per file and rule. The list may only shrink:
  * `node scripts/house.ts --tighten` writes the smaller counts.
@@ -288,15 +288,27 @@ export const documents = (file: string, text: string): ReadonlyArray<Finding> =>
     text: `"${word}" in a document; name the part of the code or of the specification`
   }))
 
-/** READMEs of published packages are short: the rest stands on pages of the documentation. */
+/** The least and most lines of documents by their name, and what they hold. */
+const lineLimits: Readonly<Record<string, readonly [least: number, most: number, content: string]>> = {
+  "README.md": [
+    10,
+    60,
+    "what the package is, one example, main exports and links; the rest belongs on packages/docs/pages"
+  ],
+  "ARCHITECTURE.md": [
+    150,
+    250,
+    "what a reader needs that changes the code first; the rest belongs in headers of modules"
+  ]
+}
+
 export const lengths = (file: string, text: string): ReadonlyArray<Finding> => {
-  const [least, most] = [10, 60]
+  const limits = lineLimits[basename(file)]
+  if (limits === undefined) return []
+  const [least, most, content] = limits
   const count = text.trimEnd().split("\n").length
   if (count >= least && count <= most) return []
-  const advice = "what it is, one example, main exports and links; the rest belongs on packages/docs/pages"
-  return [
-    { rule: "lengths", file, line: 1, text: `${count} lines; a package's README has ${least} to ${most}: ${advice}` }
-  ]
+  return [{ rule: "lengths", file, line: 1, text: `${count} lines; ${least} to ${most} were expected: ${content}` }]
 }
 
 /** The most words of a sentence; a colon and a semicolon end one, and code is one word. */
@@ -438,8 +450,7 @@ export const loose = (findings: ReadonlyArray<Finding>, allowed: Allowed): Reado
 const read = (file: string): Module => parse(file, readFileSync(join(root, file), "utf8"))
 const modulesIn = (folder: string) => globSync(`${folder}/**/*.ts`, { cwd: root }).toSorted().map(read)
 
-const lengthOf = (readme: string, isPublished: boolean): ReadonlyArray<Finding> =>
-  isPublished ? lengths(readme, readFileSync(join(root, readme), "utf8")) : []
+const lengthOf = (file: string): ReadonlyArray<Finding> => lengths(file, readFileSync(join(root, file), "utf8"))
 
 const ofPackage = (directory: string): ReadonlyArray<Finding> => {
   const sources = modulesIn(`${directory}/src`)
@@ -451,7 +462,7 @@ const ofPackage = (directory: string): ReadonlyArray<Finding> => {
     ...(manifest.private === true ? [] : looseModules(sources)),
     ...mirrored(sources, tests),
     ...exportsOf(file, manifest, (path) => existsSync(join(root, path))),
-    ...lengthOf(join(directory, "README.md"), manifest.private !== true),
+    ...(manifest.private === true ? [] : lengthOf(join(directory, "README.md"))),
     ...docstrings(directory, manifest, sources),
     ...sources.flatMap(names),
     ...sources.flatMap(methods),
@@ -470,6 +481,7 @@ const main = (tighten: boolean): void => {
   const written = ["*.md", ".changeset/*.md", "packages/*/{README,AGENTS}.md", "packages/*/{docs,pages}/**/*.md"]
   const findings = [
     ...globSync("packages/*", { cwd: root }).toSorted().flatMap(ofPackage),
+    ...lengthOf("ARCHITECTURE.md"),
     ...globSync(written, { cwd: root })
       .toSorted()
       .flatMap((file) => documents(file, readFileSync(join(root, file), "utf8")))

@@ -52,10 +52,13 @@ describe("rules of the house", () => {
     assert.deepStrictEqual(lines(House.documents("README.md", text)), found)
   })
 
-  it("The rules of the house report a README of fewer than 10 or more than 60 lines", () => {
-    const found = (count: number) => lines(House.lengths("packages/a/README.md", "line\n".repeat(count)))
-    for (const count of [9, 61]) assert.deepStrictEqual(found(count), ["lengths packages/a/README.md:1"], `${count}`)
-    for (const count of [10, 60]) assert.deepStrictEqual(found(count), [], `${count}`)
+  it.each([
+    ["packages/a/README.md", 10, 60],
+    ["ARCHITECTURE.md", 150, 250]
+  ] as const)("The rules of the house report %s of fewer than %i or more than %i lines", (file, least, most) => {
+    const found = (count: number) => lines(House.lengths(file, "line\n".repeat(count)))
+    for (const count of [least - 1, most + 1]) assert.deepStrictEqual(found(count), [`lengths ${file}:1`], `${count}`)
+    for (const count of [least, most]) assert.deepStrictEqual(found(count), [], `${count}`)
   })
 
   it("The rules report a sentence of more than 25 words in a comment, and count code, lists and drawings as they read", () => {
