@@ -22,8 +22,8 @@ const queueOf = Effect.fnUntraced(function* (delay: number) {
   return { queue: new DeadlineQueue<string>(delay, clock, fork, (entry) => met.push(entry)), met, running, started }
 })
 
-describe("a queue of deadlines", () => {
-  it.effect("Each entry is met once, when its delay is over and not before", () =>
+describe("A queue of deadlines", () => {
+  it.effect("An entry of a deadline queue is met once, when its delay is over and not before", () =>
     Effect.gen(function* () {
       const { met, queue } = yield* queueOf(10_000)
       queue.add("a")
@@ -41,7 +41,7 @@ describe("a queue of deadlines", () => {
     })
   )
 
-  it.effect("An entry that is added again starts anew, and a removed one is not met", () =>
+  it.effect("An entry of a deadline queue that is added again starts anew, and a removed entry is not met", () =>
     Effect.gen(function* () {
       const { met, queue } = yield* queueOf(10_000)
       queue.add("a")
@@ -56,27 +56,29 @@ describe("a queue of deadlines", () => {
     })
   )
 
-  it.effect("However many entries wait there is one fiber, and none a second after the last is gone", () =>
-    Effect.gen(function* () {
-      const { queue, running, started } = yield* queueOf(10_000)
-      assert.strictEqual(started(), 0)
-      const names = Array.from({ length: 100 }, (_, at) => `${at}`)
-      for (const name of names) {
-        queue.add(name)
-        yield* TestClock.adjust("10 millis")
-      }
-      assert.deepStrictEqual([running(), started()], [1, 1])
-      for (const name of names) queue.remove(name)
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual(running(), 0)
-      queue.add("late")
-      assert.strictEqual(running(), 1)
-      yield* TestClock.adjust("10 seconds")
-      assert.strictEqual(running(), 0)
-    })
+  it.effect(
+    "A deadline queue has one fiber for any number of entries, and none a second after the last entry is gone",
+    () =>
+      Effect.gen(function* () {
+        const { queue, running, started } = yield* queueOf(10_000)
+        assert.strictEqual(started(), 0)
+        const names = Array.from({ length: 100 }, (_, at) => `${at}`)
+        for (const name of names) {
+          queue.add(name)
+          yield* TestClock.adjust("10 millis")
+        }
+        assert.deepStrictEqual([running(), started()], [1, 1])
+        for (const name of names) queue.remove(name)
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(running(), 0)
+        queue.add("late")
+        assert.strictEqual(running(), 1)
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual(running(), 0)
+      })
   )
 
-  it.effect("Entries that come and go within a second start no other fiber", () =>
+  it.effect("Entries of a deadline queue that come and go within a second start no other fiber", () =>
     Effect.gen(function* () {
       const { met, queue, started } = yield* queueOf(10_000)
       for (let at = 0; at < 10; at++) {
@@ -90,7 +92,7 @@ describe("a queue of deadlines", () => {
     })
   )
 
-  it.effect("A timer that is discarded delays a later deadline by at most a millisecond", () =>
+  it.effect("A discarded timer of a deadline queue delays a later deadline by at most a millisecond", () =>
     Effect.gen(function* () {
       const { clock, fork, running } = yield* forking
       let discarded = true
@@ -111,7 +113,7 @@ describe("a queue of deadlines", () => {
     })
   )
 
-  it.effect("A lost fiber starts anew when the last entry goes", () =>
+  it.effect("A lost fiber of a deadline queue starts anew when the last entry goes", () =>
     Effect.gen(function* () {
       const { clock, fork, started } = yield* forking
       const queue = new DeadlineQueue<string>(
@@ -127,7 +129,7 @@ describe("a queue of deadlines", () => {
     })
   )
 
-  it.effect("An entry that throws when it is due delays no other entry", () =>
+  it.effect("An entry of a deadline queue that throws when it is due delays no other entry", () =>
     Effect.gen(function* () {
       const { clock, fork } = yield* forking
       const met: Array<string> = []
@@ -144,43 +146,47 @@ describe("a queue of deadlines", () => {
     })
   )
 
-  it.effect("A delay of 0 is over at once, an infinite one never, and then there is no fiber", () =>
-    Effect.gen(function* () {
-      const zero = yield* queueOf(0)
-      zero.queue.add("a")
-      assert.deepStrictEqual([zero.met, zero.running()], [["a"], 0])
-      const never = yield* queueOf(Infinity)
-      never.queue.add("a")
-      yield* TestClock.adjust("1 day")
-      assert.deepStrictEqual([never.met, never.started()], [[], 0])
-    })
+  it.effect(
+    "A deadline queue with a delay of 0 meets entries at once, and one with an infinite delay has no fiber",
+    () =>
+      Effect.gen(function* () {
+        const zero = yield* queueOf(0)
+        zero.queue.add("a")
+        assert.deepStrictEqual([zero.met, zero.running()], [["a"], 0])
+        const never = yield* queueOf(Infinity)
+        never.queue.add("a")
+        yield* TestClock.adjust("1 day")
+        assert.deepStrictEqual([never.met, never.started()], [[], 0])
+      })
   )
 })
 
-describe("deadlines that are looked at in rounds", () => {
-  it.effect("Rounds begin once, follow each other as long as entries are left, and begin anew after their end", () =>
-    Effect.gen(function* () {
-      const { clock, fork, running, started } = yield* forking
-      let rounds = 0
-      const deadlines = new Deadlines(clock, fork, { look: (now) => (++rounds % 3 === 0 ? Infinity : now + 1000) })
-      deadlines.begin(1000)
-      deadlines.begin(1000)
-      assert.strictEqual(started(), 1)
-      yield* TestClock.adjust("1 second")
-      deadlines.begin(1000)
-      yield* TestClock.adjust("10 seconds")
-      assert.deepStrictEqual([rounds, running(), started()], [3, 0, 1])
-      deadlines.begin(1000)
-      yield* TestClock.adjust("1 second")
-      assert.deepStrictEqual([rounds, running()], [4, 1])
-      deadlines.close()
-      yield* TestClock.adjust("10 seconds")
-      assert.deepStrictEqual([rounds, running()], [4, 0])
-    })
+describe("Deadlines that are looked at in rounds", () => {
+  it.effect(
+    "Rounds of deadlines begin once, follow each other as long as entries are left, and begin anew after their end",
+    () =>
+      Effect.gen(function* () {
+        const { clock, fork, running, started } = yield* forking
+        let rounds = 0
+        const deadlines = new Deadlines(clock, fork, { look: (now) => (++rounds % 3 === 0 ? Infinity : now + 1000) })
+        deadlines.begin(1000)
+        deadlines.begin(1000)
+        assert.strictEqual(started(), 1)
+        yield* TestClock.adjust("1 second")
+        deadlines.begin(1000)
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual([rounds, running(), started()], [3, 0, 1])
+        deadlines.begin(1000)
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual([rounds, running()], [4, 1])
+        deadlines.close()
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual([rounds, running()], [4, 0])
+      })
   )
 
   it.effect(
-    "Rounds begin anew after a discarded timer, follow each other after an error, and never begin for Infinity",
+    "Rounds of deadlines begin anew after a discarded timer, follow each other after an error, and never begin for Infinity",
     () =>
       Effect.gen(function* () {
         const { clock, fork, started } = yield* forking
@@ -210,35 +216,33 @@ describe("deadlines that are looked at in rounds", () => {
       })
   )
 
-  it.effect(
-    "An earlier deadline is met in time, and a deadline that is added while entries are looked at is kept",
-    () =>
-      Effect.gen(function* () {
-        const { clock, fork } = yield* forking
-        const met: Array<number> = []
-        let dues: ReadonlyArray<number> = []
-        const deadlines: Deadlines = new Deadlines(clock, fork, {
-          look: (now) => {
-            met.push(...dues.filter((due) => due <= now))
-            dues = dues.filter((due) => due > now)
-            if (met.length === 1) {
-              const due = now + 5
-              dues = [...dues, due]
-              deadlines.add(due, now)
-            }
-            return Math.min(Infinity, ...dues)
+  it.effect("An earlier deadline is met in time, and a deadline that is added during a round is kept", () =>
+    Effect.gen(function* () {
+      const { clock, fork } = yield* forking
+      const met: Array<number> = []
+      let dues: ReadonlyArray<number> = []
+      const deadlines: Deadlines = new Deadlines(clock, fork, {
+        look: (now) => {
+          met.push(...dues.filter((due) => due <= now))
+          dues = dues.filter((due) => due > now)
+          if (met.length === 1) {
+            const due = now + 5
+            dues = [...dues, due]
+            deadlines.add(due, now)
           }
-        })
-        const start = deadlines.now
-        dues = [start + 1000, start + 10]
-        deadlines.add(start + 1000, start)
-        deadlines.add(start + 10, start)
-        yield* TestClock.adjust("10 millis")
-        assert.deepStrictEqual(met, [start + 10])
-        yield* TestClock.adjust("5 millis")
-        assert.deepStrictEqual(met, [start + 10, start + 15])
-        yield* TestClock.adjust("985 millis")
-        assert.deepStrictEqual(met, [start + 10, start + 15, start + 1000])
+          return Math.min(Infinity, ...dues)
+        }
       })
+      const start = deadlines.now
+      dues = [start + 1000, start + 10]
+      deadlines.add(start + 1000, start)
+      deadlines.add(start + 10, start)
+      yield* TestClock.adjust("10 millis")
+      assert.deepStrictEqual(met, [start + 10])
+      yield* TestClock.adjust("5 millis")
+      assert.deepStrictEqual(met, [start + 10, start + 15])
+      yield* TestClock.adjust("985 millis")
+      assert.deepStrictEqual(met, [start + 10, start + 15, start + 1000])
+    })
   )
 })

@@ -15,8 +15,9 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Deferred, Effect, Exit, Fiber, Latch, Layer, PubSub, Schema, Scope, Stream } from "effect"
-import { MaxOpsBeforeYield } from "effect/Scheduler"
+import { Scheduler } from "effect/Scheduler"
 import { connect, everyVersion, serve, session, quiesce, versions } from "../support/raw.ts"
+import { StepScheduler } from "../support/steps.ts"
 
 const say = (name: string, effect: Effect.Effect<string> = Effect.succeed(name)) =>
   Tools.layer(Tool.make(name, { description: "" }), () => effect)
@@ -149,7 +150,9 @@ describe("Lifetimes", () => {
 
   it.effect("A call that is interrupted at any of its steps keeps no entry", () =>
     Effect.gen(function* () {
-      for (let steps = 0; steps < 20; steps++) {
+      let scheduler: StepScheduler
+      let steps = 0
+      do {
         const registry = yield* Registry.make<string, never>("tool")
         const scope = yield* Scope.make()
         yield* Scope.provide(registry.register("a", "entry"), scope)
@@ -158,15 +161,15 @@ describe("Lifetimes", () => {
           () => Effect.never,
           () => Effect.die("gone")
         )
-        // One step of the fiber for each turn of the scheduler.
-        const calling = Effect.provideService(Effect.andThen(Effect.void, call), MaxOpsBeforeYield, 3)
-        const fiber = yield* Effect.forkChild(calling, { startImmediately: true })
-        for (let step = 0; step < steps; step++) yield* Effect.yieldNow
+        scheduler = new StepScheduler(++steps, (fiber) => fiber.interruptUnsafe())
+        const fiber = Effect.runForkWith(Context.make(Scheduler, scheduler))(scheduler.during(call))
+        // After the last of its steps the call waits.
         yield* Fiber.interrupt(fiber)
         const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
         yield* quiesce
         assert.isDefined(closing.pollUnsafe(), `interrupted after ${steps} steps`)
-      }
+      } while (scheduler.isReached)
+      assert.isAbove(steps, 2)
     })
   )
 

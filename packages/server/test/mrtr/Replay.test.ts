@@ -4,6 +4,7 @@ import * as Once from "@effect-mcp/core/Once"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import { verifies } from "@effect-mcp/spec/verifies"
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Queue, Schema } from "effect"
 import { Scheduler } from "effect/Scheduler"
@@ -349,14 +350,16 @@ describe("A step", () => {
         "pay",
         Schema.String,
         Effect.gen(function* () {
-          for (let i = 0; i < 5; i++) yield* Effect.yieldNow
+          log.push("paying")
+          // The sibling has asked, and no other fiber is left to run.
+          yield* quiesce
           log.push("paid")
           return "receipt"
         })
       )
       const { exit } = yield* play(Effect.all([slow, ask("a")], { concurrency: "unbounded" }), echo)
       assert.deepStrictEqual(exit, Exit.succeed(["receipt", "a"] as [string, string]))
-      assert.deepStrictEqual(log, ["paid"])
+      assert.deepStrictEqual(log, ["paying", "paid"])
     })
   )
 

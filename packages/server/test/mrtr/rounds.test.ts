@@ -3,12 +3,15 @@ import { Elicitation, Once, Progress, Prompt, Prompts, Resources, Roots, Samplin
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isSuspension } from "@effect-mcp/server/internal/Replay"
+import { scaled } from "@effect-mcp/spec/Scale"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Schema, Stream } from "effect"
+import { Cause, Context, Deferred, Effect, Exit, Fiber, Latch, Layer, Schema, Stream } from "effect"
+import { Scheduler } from "effect/Scheduler"
 import { TestClock } from "effect/testing"
 import { connect, serve, quiesce } from "../support/raw.ts"
 import { accept, echo, join, modern, type Modern, open } from "../support/modern.ts"
+import { StepScheduler } from "../support/steps.ts"
 
 const Name = Schema.Struct({ name: Schema.String })
 const ask = (message: string, key?: string) => Effect.map(Elicitation.form(message, Name, { key }), ({ name }) => name)
@@ -186,19 +189,39 @@ describe("A question", () => {
     })
   )
 
-  it.effect("A question of a sibling that yields many times before is in the same round", () =>
-    Effect.gen(function* () {
-      const later = Effect.gen(function* () {
-        for (let i = 0; i < 50; i++) yield* Effect.yieldNow
-        return yield* ask("b")
+  it.effect(
+    "A question of a sibling that is ready for longer than the round of another request is in the same round",
+    () =>
+      Effect.gen(function* () {
+        const ended = yield* Latch.make()
+        // Its round ends as soon as none of its fibers has been ready for a while.
+        const quick = tool(
+          Effect.onExit(ask("c"), () => ended.open),
+          "quick"
+        )
+        const later = Effect.gen(function* () {
+          while (!ended.isOpen()) yield* Effect.yieldNow
+          return yield* ask("b")
+        })
+        const slow = tool(Effect.all([ask("a"), later], { concurrency: "unbounded" }))
+        const client = yield* open(Layer.merge(slow, quick))
+        const [{ asked, result }] = yield* Effect.all([client.playTool("ask", echo), client.call("quick")], {
+          concurrency: "unbounded"
+        })
+        assert.deepStrictEqual(said(result), ["a", "b"])
+        assert.strictEqual(asked.length, 1)
       })
+  )
+
+  it.effect("A question of a fiber that a sibling has forked is in the same round", () =>
+    Effect.gen(function* () {
       const forked = Effect.flatMap(
-        Effect.forkChild(Effect.flatMap(Effect.forkChild(ask("c")), Fiber.join)),
+        Effect.forkChild(Effect.flatMap(Effect.forkChild(ask("b")), Fiber.join)),
         Fiber.join
       )
-      const client = yield* open(tool(Effect.all([ask("a"), later, forked], { concurrency: "unbounded" })))
+      const client = yield* open(tool(Effect.all([ask("a"), forked], { concurrency: "unbounded" })))
       const { asked, result } = yield* client.playTool("ask", echo)
-      assert.deepStrictEqual(said(result), ["a", "b", "c"])
+      assert.deepStrictEqual(said(result), ["a", "b"])
       assert.strictEqual(asked.length, 1)
     })
   )
@@ -813,17 +836,20 @@ describe("A request that asks", () => {
 })
 
 it.effect(
-  "The first request to be sealed may be cancelled at any moment: the next request is sealed all the same",
+  "The first request to be sealed may be interrupted at any step: the next request is sealed all the same",
   () =>
     Effect.gen(function* () {
-      for (let turns = 0; turns < 40; turns += 3) {
-        const client = yield* open(tool(ask("a")))
-        const call = yield* Effect.forkChild(client.call("ask"), { startImmediately: true })
-        for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow
-        yield* Fiber.interrupt(call)
+      let scheduler: StepScheduler
+      let steps = 1
+      do {
+        let client: Modern | undefined = undefined
+        scheduler = new StepScheduler(steps, () => client?.session.peer.interrupt("Not needed"))
+        client = yield* Effect.provideService(open(tool(ask("a"))), Scheduler, scheduler)
+        yield* scheduler.during(Effect.exit(client.call("ask")))
         const { result } = yield* client.playTool("ask", echo)
-        assert.strictEqual(said(result), "a", `${turns}`)
-      }
+        assert.strictEqual(said(result), "a", `interrupted after ${steps} steps`)
+        steps += scaled(31, 1)
+      } while (scheduler.isReached)
     })
 )
 

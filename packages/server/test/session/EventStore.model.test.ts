@@ -134,7 +134,7 @@ class Model {
 
 describe("The memory store of events in random histories", () => {
   it.effect.prop(
-    "Each stream is kept whole behind its limit or not at all; no more is dropped than has to be, and all room is free in the end",
+    "The memory store keeps each stream whole behind its limit or not at all, and drops no more than it has to",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 }) },
     ({ script }) =>
       Effect.gen(function* () {
@@ -149,7 +149,7 @@ describe("The memory store of events in random histories", () => {
     { arbitrary: { runs: 500, size: 40, seed: 20261122 } }
   )
 
-  it.effect("One session with many events drops its own streams, and none of another session", () =>
+  it.effect("One session with many events loses its own streams in the memory store, and none of another session", () =>
     Effect.gen(function* () {
       const store = makeMemory()
       const text = "x".repeat(1024 * 1024)

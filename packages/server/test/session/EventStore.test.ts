@@ -13,7 +13,7 @@ const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 6 }))
 const Bursts = Schema.Array(Count)
 
 describe("The memory store of events", () => {
-  it.effect("The store gives the events after one, in order, and none of another stream", () =>
+  it.effect("The memory store gives the events after a given event, in order, and none of another stream", () =>
     Effect.gen(function* () {
       const store = yield* EventStore
       for (const seq of [0, 1, 2]) {
@@ -27,7 +27,7 @@ describe("The memory store of events", () => {
     }).pipe(Effect.provide(EventStore.layerMemory()))
   )
 
-  it.effect("The oldest events of a stream over its limit are dropped, never the newest", () =>
+  it.effect("The memory store drops the oldest events of a stream over its limit, never the newest", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytesPerStream: 30 })
       for (const seq of [0, 1, 2, 3]) yield* store.append(one, [event(seq)])
@@ -39,7 +39,7 @@ describe("The memory store of events", () => {
     })
   )
 
-  it.effect("Streams that were silent for longest are dropped over the limit of all sessions", () =>
+  it.effect("The memory store drops the streams that were silent for longest over the limit of all sessions", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytes: 40 })
       yield* store.append(one, [event(0)])
@@ -54,7 +54,7 @@ describe("The memory store of events", () => {
     })
   )
 
-  it.effect("Forgetting a stream or a session frees its room", () =>
+  it.effect("The memory store has free room after it forgets a stream or a session", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytes: 40 })
       yield* store.append(one, [event(0, 20)])
@@ -69,7 +69,7 @@ describe("The memory store of events", () => {
   )
 
   it.effect.prop(
-    "Events are kept alike one by one and in batches, with their text or without",
+    "The memory store keeps events alike one by one and in batches, with their text or without",
     { sizes: Arbitrary.array(Arbitrary.schema(Bursts), { maxLength: 12 }), from: Count },
     ({ from, sizes }) =>
       Effect.gen(function* () {
@@ -90,7 +90,7 @@ describe("The memory store of events", () => {
       })
   )
 
-  it.effect("Of a batch that is larger than a stream may be, the newest events are kept", () =>
+  it.effect("The memory store keeps the newest events of a batch that is larger than a stream may be", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytesPerStream: 30 })
       yield* store.append(

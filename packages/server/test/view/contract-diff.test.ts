@@ -170,7 +170,7 @@ const accepts = (schema: JsonObject) => {
 
 describe("The difference of two schemas", () => {
   it.prop(
-    "is not breaking only where what was valid for one side is valid for the other, and empty only for equal text",
+    "The difference of two schemas is not breaking only where all values of one are valid for the other, and empty for equal text",
     [Arbitrary.schema(Small), Arbitrary.schema(Small)],
     ([one, two]) => {
       const [old, now] = [schemaOf(one), schemaOf(two)]

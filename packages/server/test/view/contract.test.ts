@@ -55,28 +55,30 @@ const contractOf = <E>(
 const text = readFileSync(join(import.meta.dirname, "contract.txt"), "utf8")
 
 describe("The contract of a server", () => {
-  it.effect("An extension's keys of _meta are in it, sorted; one without any has none", () =>
-    Effect.gen(function* () {
-      const Keys = Extension.make("com.example/keys", {
-        meta: {
-          b: Extension.meta("com.example/b", Schema.String),
-          a: Extension.meta("com.example/a", Schema.Struct({ n: Schema.Finite }))
-        }
+  it.effect(
+    "The contract of a server has an extension's keys of _meta, sorted, and no field where an extension has no keys",
+    () =>
+      Effect.gen(function* () {
+        const Keys = Extension.make("com.example/keys", {
+          meta: {
+            b: Extension.meta("com.example/b", Schema.String),
+            a: Extension.meta("com.example/a", Schema.Struct({ n: Schema.Finite }))
+          }
+        })
+        const { extensions } = yield* contractOf(Layer.merge(notes, Extensions.layer(Keys, {})))
+        const [keys, other] = extensions
+        assert.deepStrictEqual(
+          keys?.meta?.map(({ key, value }) => [key, value["type"]]),
+          [
+            ["com.example/a", "object"],
+            ["com.example/b", "string"]
+          ]
+        )
+        assert.notProperty(other, "meta")
       })
-      const { extensions } = yield* contractOf(Layer.merge(notes, Extensions.layer(Keys, {})))
-      const [keys, other] = extensions
-      assert.deepStrictEqual(
-        keys?.meta?.map(({ key, value }) => [key, value["type"]]),
-        [
-          ["com.example/a", "object"],
-          ["com.example/b", "string"]
-        ]
-      )
-      assert.notProperty(other, "meta")
-    })
   )
 
-  it.effect("Each kind of feature is in the text, with sorted lists and keys", () =>
+  it.effect("The text of a contract has each kind of feature, with sorted lists and keys", () =>
     Effect.gen(function* () {
       const extensions = { "com.example/notes": { limit: 0 }, "com.example/bare": { level: 1 } }
       const contract = yield* contractOf(features, { instructions: "Add first.", extensions })
@@ -95,103 +97,113 @@ describe("The contract of a server", () => {
     })
   )
 
-  it.effect("A principal has the features that it sees, an anonymous one is the default", () =>
-    Effect.gen(function* () {
-      const Secret = Extension.make("com.example/secret", { serverSettings: { who: Schema.String } })
-      const server = yield* serve({
-        features: Layer.mergeAll(
-          add(),
-          Tools.layer(Tool.make("secret", { description: "" }), () => never, { visible: isAda }),
-          Prompts.layer(Prompt.make("secret"), () => never, { visible: isAda }),
-          Resources.layer({ uri: "secret:one", name: "secret", visible: isAda }, never),
-          Resources.layerTemplate({ uriTemplate: "secret://{id}", name: "secret", visible: isAda }, () => never),
-          Extensions.layer(Secret, {
-            settings: ({ principal }) => (isAda(principal) ? { who: "ada" } : undefined)
-          })
-        )
+  it.effect(
+    "The contract of a principal has the features that the principal sees; an anonymous principal is the default",
+    () =>
+      Effect.gen(function* () {
+        const Secret = Extension.make("com.example/secret", { serverSettings: { who: Schema.String } })
+        const server = yield* serve({
+          features: Layer.mergeAll(
+            add(),
+            Tools.layer(Tool.make("secret", { description: "" }), () => never, { visible: isAda }),
+            Prompts.layer(Prompt.make("secret"), () => never, { visible: isAda }),
+            Resources.layer({ uri: "secret:one", name: "secret", visible: isAda }, never),
+            Resources.layerTemplate({ uriTemplate: "secret://{id}", name: "secret", visible: isAda }, () => never),
+            Extensions.layer(Secret, {
+              settings: ({ principal }) => (isAda(principal) ? { who: "ada" } : undefined)
+            })
+          )
+        })
+        const namesOf = ({ extensions, prompts, resources, templates, tools }: Contract.Contract) => [
+          ...[...tools, ...prompts].map(({ name }) => name),
+          ...resources.map(({ uri }) => uri),
+          ...templates.map(({ uriTemplate }) => uriTemplate),
+          ...extensions.map(({ id, settings }) => [id, settings])
+        ]
+        assert.deepStrictEqual(namesOf(yield* server.contract({ principal: ada })), [
+          "add",
+          "secret",
+          "secret",
+          "secret:one",
+          "secret://{id}",
+          ["com.example/secret", { who: "ada" }]
+        ])
+        assert.deepStrictEqual(namesOf(yield* server.contract()), ["add"])
+        assert.deepStrictEqual(yield* server.contract({ principal: anonymous }), yield* server.contract())
       })
-      const namesOf = ({ extensions, prompts, resources, templates, tools }: Contract.Contract) => [
-        ...[...tools, ...prompts].map(({ name }) => name),
-        ...resources.map(({ uri }) => uri),
-        ...templates.map(({ uriTemplate }) => uriTemplate),
-        ...extensions.map(({ id, settings }) => [id, settings])
-      ]
-      assert.deepStrictEqual(namesOf(yield* server.contract({ principal: ada })), [
-        "add",
-        "secret",
-        "secret",
-        "secret:one",
-        "secret://{id}",
-        ["com.example/secret", { who: "ada" }]
-      ])
-      assert.deepStrictEqual(namesOf(yield* server.contract()), ["add"])
-      assert.deepStrictEqual(yield* server.contract({ principal: anonymous }), yield* server.contract())
-    })
   )
 
-  it.effect("An extension is read in the newest revision that has it, and left out where none is served", () =>
-    Effect.gen(function* () {
-      const Old = Extension.make("com.example/old", {
-        revisions: ["2025-06-18", "2025-11-25"],
-        serverSettings: { in: Schema.String }
+  it.effect(
+    "The contract of a server has an extension in the newest revision that has it, and only where that is served",
+    () =>
+      Effect.gen(function* () {
+        const Old = Extension.make("com.example/old", {
+          revisions: ["2025-06-18", "2025-11-25"],
+          serverSettings: { in: Schema.String }
+        })
+        const old = Extensions.layer(Old, { settings: ({ revision }) => ({ in: revision.version }) })
+        const settingsOf = ({ extensions }: Contract.Contract) => extensions.map(({ settings }) => settings)
+        assert.deepStrictEqual(settingsOf(yield* contractOf(old)), [{ in: "2025-11-25" }])
+        assert.deepStrictEqual(settingsOf(yield* contractOf(old, { revisions: ["2026-07-28"] })), [])
+        assert.deepStrictEqual(settingsOf(yield* contractOf(old, { revisions: ["2025-06-18"] })), [
+          { in: "2025-06-18" }
+        ])
       })
-      const old = Extensions.layer(Old, { settings: ({ revision }) => ({ in: revision.version }) })
-      const settingsOf = ({ extensions }: Contract.Contract) => extensions.map(({ settings }) => settings)
-      assert.deepStrictEqual(settingsOf(yield* contractOf(old)), [{ in: "2025-11-25" }])
-      assert.deepStrictEqual(settingsOf(yield* contractOf(old, { revisions: ["2026-07-28"] })), [])
-      assert.deepStrictEqual(settingsOf(yield* contractOf(old, { revisions: ["2025-06-18"] })), [{ in: "2025-06-18" }])
-    })
   )
 
-  it.effect("Reading it calls no handler and no middleware, and features that come later are declared", () =>
-    Effect.gen(function* () {
-      let registry: Prompts.PromptRegistry["Service"] | undefined
-      const handled: Array<string> = []
-      const server = yield* serve({
-        features: Layer.mergeAll(
-          Layer.effectDiscard(Effect.map(Prompts.PromptRegistry, (service) => void (registry = service))),
-          Middleware.layer(({ method }, next) =>
-            Effect.andThen(
-              Effect.sync(() => handled.push(method)),
-              next
-            )
-          ),
-          add(),
-          cities
-        )
+  it.effect(
+    "The contract of a server is read without a handler or middleware, and declares features that come later",
+    () =>
+      Effect.gen(function* () {
+        let registry: Prompts.PromptRegistry["Service"] | undefined
+        const handled: Array<string> = []
+        const server = yield* serve({
+          features: Layer.mergeAll(
+            Layer.effectDiscard(Effect.map(Prompts.PromptRegistry, (service) => void (registry = service))),
+            Middleware.layer(({ method }, next) =>
+              Effect.andThen(
+                Effect.sync(() => handled.push(method)),
+                next
+              )
+            ),
+            add(),
+            cities
+          )
+        })
+        assert.deepStrictEqual((yield* server.contract()).prompts, [])
+        assert.isDefined(registry)
+        yield* registry.register({ prompt: { name: "late" }, get: () => never, complete: {} })
+        assert.deepStrictEqual((yield* server.contract()).prompts, [{ name: "late" }])
+        assert.deepStrictEqual([yield* server.sessions, yield* server.requests.list, handled], [[], [], []])
+        const client = yield* connect(server)
+        assert.deepStrictEqual(client.initialized.capabilities.prompts, { listChanged: true })
       })
-      assert.deepStrictEqual((yield* server.contract()).prompts, [])
-      assert.isDefined(registry)
-      yield* registry.register({ prompt: { name: "late" }, get: () => never, complete: {} })
-      assert.deepStrictEqual((yield* server.contract()).prompts, [{ name: "late" }])
-      assert.deepStrictEqual([yield* server.sessions, yield* server.requests.list, handled], [[], [], []])
-      const client = yield* connect(server)
-      assert.deepStrictEqual(client.initialized.capabilities.prompts, { listChanged: true })
-    })
   )
 
-  it.effect("Mounted tools are among its tools as the principal sees them, and a list that fails is its failure", () =>
-    Effect.gen(function* () {
-      let isDown = false
-      const list = Effect.flatMap(Principal, ({ subject }) =>
-        isDown
-          ? Effect.fail(McpError.internalError("down"))
-          : Effect.succeed([{ name: subject ?? "", inputSchema: { type: "object" as const } }])
-      )
-      const source: Tools.ToolSource = { list, call: () => undefined, changes: Stream.never }
-      const server = yield* serve({
-        features: Layer.effectDiscard(
-          Effect.flatMap(Tools.ToolRegistry, ({ mount }) => mount(source, { prefix: "far_" }))
+  it.effect(
+    "The contract of a server has mounted tools as the principal sees them, and fails where their list does",
+    () =>
+      Effect.gen(function* () {
+        let isDown = false
+        const list = Effect.flatMap(Principal, ({ subject }) =>
+          isDown
+            ? Effect.fail(McpError.internalError("down"))
+            : Effect.succeed([{ name: subject ?? "", inputSchema: { type: "object" as const } }])
         )
+        const source: Tools.ToolSource = { list, call: () => undefined, changes: Stream.never }
+        const server = yield* serve({
+          features: Layer.effectDiscard(
+            Effect.flatMap(Tools.ToolRegistry, ({ mount }) => mount(source, { prefix: "far_" }))
+          )
+        })
+        const { tools } = yield* server.contract({ principal: ada })
+        assert.deepStrictEqual(
+          tools.map(({ name }) => name),
+          ["far_ada"]
+        )
+        isDown = true
+        assert.strictEqual((yield* Effect.flip(server.contract())).message, "down")
       })
-      const { tools } = yield* server.contract({ principal: ada })
-      assert.deepStrictEqual(
-        tools.map(({ name }) => name),
-        ["far_ada"]
-      )
-      isDown = true
-      assert.strictEqual((yield* Effect.flip(server.contract())).message, "down")
-    })
   )
 
   it.effect("A lock of the contract fails when the input of a tool gains a required field, and says so", () =>
@@ -205,7 +217,7 @@ describe("The contract of a server", () => {
     })
   )
 
-  it.effect("Text that is no contract is refused", () =>
+  it.effect("Text that is no contract is refused by Contract.fromText", () =>
     Effect.gen(function* () {
       for (const text of ["", "{}", '{"name":1}']) {
         assert.isTrue(Exit.isFailure(yield* Effect.exit(Contract.fromText(text))), text)

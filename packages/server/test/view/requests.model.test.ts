@@ -167,7 +167,7 @@ describe.each(["2025-03-26", "2025-11-25", "2026-07-28"])(
   "The view of requests of %s in random histories",
   (version) => {
     it.live.prop(
-      "Shows what runs and waits, each under a key that no other request ever has, and interrupts that alone",
+      "The view of requests shows each request under a key that no other ever has, and interrupts that request alone",
       { commands: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 }) },
       ({ commands }) => Effect.scoped(history(version, commands)),
       { timeout: 60_000, arbitrary: { runs: scaled(60, 2000), size: 40 } }

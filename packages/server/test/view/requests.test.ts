@@ -95,45 +95,47 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect("A row names the tool, the caller, the client and the revision, and holds no argument and no claim", () =>
-      Effect.gen(function* () {
-        const { features, go } = waiting("wait")
-        const server = yield* serve({ features })
-        yield* TestClock.setTime(1000)
-        const principal = { subject: "ada", scopes: ["s3cret"], claims: { iss: "https://issuer", jti: "s3cret" } }
-        const client = yield* connect(server, { version, principal })
-        client.send(call("a", "wait", version, { arguments: { secret: "s3cret" } }, { "x/y": "s3cret" }))
-        yield* quiesce
-        yield* TestClock.adjust("1 second")
-        const rows = yield* server.requests.list
-        const { key, ...row } = rows[0]!
-        assert.deepStrictEqual(row, {
-          kind: "request",
-          id: "a",
-          method: "tools/call",
-          target: "wait",
-          state: "running",
-          since: 1000,
-          asking: [],
-          asked: 0,
-          wakesAt: undefined,
-          progress: undefined,
-          relatedTo: undefined,
-          principal: { subject: "ada", issuer: "https://issuer" },
-          session: client.session.id,
-          client: { name: "raw", version: "0" },
-          revision: version,
-          transport: undefined
+    it.effect(
+      "A row of the view names the tool, the caller, the client and the revision, and holds no argument and no claim",
+      () =>
+        Effect.gen(function* () {
+          const { features, go } = waiting("wait")
+          const server = yield* serve({ features })
+          yield* TestClock.setTime(1000)
+          const principal = { subject: "ada", scopes: ["s3cret"], claims: { iss: "https://issuer", jti: "s3cret" } }
+          const client = yield* connect(server, { version, principal })
+          client.send(call("a", "wait", version, { arguments: { secret: "s3cret" } }, { "x/y": "s3cret" }))
+          yield* quiesce
+          yield* TestClock.adjust("1 second")
+          const rows = yield* server.requests.list
+          const { key, ...row } = rows[0]!
+          assert.deepStrictEqual(row, {
+            kind: "request",
+            id: "a",
+            method: "tools/call",
+            target: "wait",
+            state: "running",
+            since: 1000,
+            asking: [],
+            asked: 0,
+            wakesAt: undefined,
+            progress: undefined,
+            relatedTo: undefined,
+            principal: { subject: "ada", issuer: "https://issuer" },
+            session: client.session.id,
+            client: { name: "raw", version: "0" },
+            revision: version,
+            transport: undefined
+          })
+          assert.strictEqual((yield* server.requests.list)[0]!.key, key)
+          assert.notInclude(JSON.stringify(rows), "s3cret")
+          yield* go.open
+          yield* quiesce
+          yield* isEmpty(server)
         })
-        assert.strictEqual((yield* server.requests.list)[0]!.key, key)
-        assert.notInclude(JSON.stringify(rows), "s3cret")
-        yield* go.open
-        yield* quiesce
-        yield* isEmpty(server)
-      })
     )
 
-    it.effect("A row shows the last progress that was sent, and none where the client wants none", () =>
+    it.effect("A row of the view shows the last progress that was sent, and none where the client wants none", () =>
       Effect.gen(function* () {
         const go = Latch.makeUnsafe(false)
         const features = tool(
@@ -158,7 +160,7 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect("One id in two sessions is two rows, and a key interrupts one of them", () =>
+    it.effect("One id in two sessions is two rows of the view, and a key interrupts the request of one row", () =>
       Effect.gen(function* () {
         const { features, go } = waiting("wait")
         const server = yield* serve({ features })
@@ -181,7 +183,7 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect("The key of an ended request interrupts no later request of its id", () =>
+    it.effect("The key of an ended request in the view interrupts no later request of its id", () =>
       Effect.gen(function* () {
         const { ended, features, go } = waiting("wait")
         const server = yield* serve({ features })
@@ -202,33 +204,35 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect("A request that waits for a permit is pending, and is answered without running", () =>
-      Effect.gen(function* () {
-        const { ended, features, go } = waiting("wait")
-        const server = yield* serve({ features, limits: { inFlight: 1 } })
-        const client = yield* connect(server, { version })
-        for (const id of ["r1", "r2", "r3"]) client.send(call(id, "wait", version))
-        yield* quiesce
-        const rows = yield* server.requests.list
-        assert.deepStrictEqual(
-          rows.map(({ id, state }) => [id, state]),
-          [
-            ["r1", "running"],
-            ["r2", "pending"],
-            ["r3", "pending"]
-          ]
-        )
-        yield* interrupt(server, rows[1]!.key, "Not needed")
-        assert.deepStrictEqual(answers(client, "r2")[0].error, interrupted("Not needed"))
-        yield* go.open
-        yield* quiesce
-        assert.deepStrictEqual(ended, ["done", "done"])
-        yield* isEmpty(server)
-      })
+    it.effect(
+      "A request of the view that waits for a permit is pending, and is answered without running when interrupted",
+      () =>
+        Effect.gen(function* () {
+          const { ended, features, go } = waiting("wait")
+          const server = yield* serve({ features, limits: { inFlight: 1 } })
+          const client = yield* connect(server, { version })
+          for (const id of ["r1", "r2", "r3"]) client.send(call(id, "wait", version))
+          yield* quiesce
+          const rows = yield* server.requests.list
+          assert.deepStrictEqual(
+            rows.map(({ id, state }) => [id, state]),
+            [
+              ["r1", "running"],
+              ["r2", "pending"],
+              ["r3", "pending"]
+            ]
+          )
+          yield* interrupt(server, rows[1]!.key, "Not needed")
+          assert.deepStrictEqual(answers(client, "r2")[0].error, interrupted("Not needed"))
+          yield* go.open
+          yield* quiesce
+          assert.deepStrictEqual(ended, ["done", "done"])
+          yield* isEmpty(server)
+        })
     )
 
     it.effect(
-      "A handler that masks interruption is shown as ending, and its client is answered when it has ended",
+      "A handler that masks interruption is shown as ending in the view, and its client is answered when the handler has ended",
       () =>
         Effect.gen(function* () {
           const go = Latch.makeUnsafe(false)
@@ -272,7 +276,7 @@ for (const version of everyVersion()) {
       })
     )
 
-    it.effect("Changes tell of requests that begin, wait and end, at most once for those of one turn", () =>
+    it.effect("Changes of the view tell of requests that begin, wait and end, at most once for those of one turn", () =>
       Effect.gen(function* () {
         const { features, go } = waiting("wait")
         const server = yield* serve({ features, limits: { inFlight: 1 } })
@@ -427,7 +431,7 @@ describe("A subscription in the view", () => {
 })
 
 describe("A hostile request in the view", () => {
-  it.effect("Long texts of a client are cut, and a param of an unknown method is no target", () =>
+  it.effect("Long texts of a client are cut in the view, and a param of an unknown method is no target", () =>
     Effect.gen(function* () {
       const { features } = waiting("wait")
       const server = yield* serve({ features, limits: { inFlight: 1 } })
@@ -448,7 +452,7 @@ describe("A hostile request in the view", () => {
     })
   )
 
-  it.effect("A member of a batch is interrupted alone, and the batch is answered whole", () =>
+  it.effect("A member of a batch is interrupted alone by its key, and the batch is answered whole", () =>
     Effect.gen(function* () {
       const stuck = waiting("stuck")
       const other = waiting("other")
@@ -467,7 +471,7 @@ describe("A hostile request in the view", () => {
     })
   )
 
-  it.effect("An unknown key interrupts nothing", () =>
+  it.effect("An unknown key of the view interrupts no request", () =>
     Effect.gen(function* () {
       const { features } = waiting("wait")
       const server = yield* serve({ features })
