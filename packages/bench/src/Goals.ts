@@ -149,6 +149,13 @@ export const goals: ReadonlyArray<Goal> = [
   { title: "opening a session", table: "Idle sessions", row: router, figure: "cpu us to open", raw: "raw", limit: 2.5 },
   ...started("bundled", "ours:bundled", 2),
   ...started("published files", "ours", 2.6),
+  ...eras.flatMap((era): ReadonlyArray<Goal> => {
+    const row = { table: "Conversations of ten messages in memory", figure: cpu }
+    return [
+      { ...row, title: `a fuzzed conversation with a shared server, us, ${era}`, row: `shared ${era}`, limit: 500 },
+      { ...row, title: `a fuzzed conversation with a server of its own, us, ${era}`, row: `fresh ${era}` }
+    ]
+  }),
   ...both("client tools/call", "Client tools/call, 16 at once", 2.5)
 ]
 

@@ -1,7 +1,18 @@
 /** What a run measures, and how thoroughly. */
 import { parseArgs } from "node:util"
 
-export const suites = ["http", "stdio", "tasks", "durable", "nodes", "sessions", "cold", "client", "growth"] as const
+export const suites = [
+  "http",
+  "stdio",
+  "tasks",
+  "durable",
+  "nodes",
+  "sessions",
+  "cold",
+  "client",
+  "fuzz",
+  "growth"
+] as const
 export type Suite = (typeof suites)[number]
 
 export interface Options {

@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import * as path from "node:path"
+import { text } from "node:stream/consumers"
 import type { Entry } from "./Servers.ts"
 
 export const root = path.dirname(import.meta.dirname)
@@ -95,3 +96,18 @@ export const heap = (child: ChildProcess): Promise<number> =>
     child.once("message", (bytes) => resolve(Number(bytes)))
     child.send("heap")
   })
+
+const isFigures = (value: unknown): value is Readonly<Record<string, number>> =>
+  typeof value === "object" && value !== null
+
+/** The figures that a process prints as JSON. */
+export const printed = async (
+  script: string,
+  ...args: ReadonlyArray<string>
+): Promise<Readonly<Record<string, number>>> => {
+  const env = { ...process.env, NODE_ENV: "production" }
+  const child = spawn(process.execPath, ["--expose-gc", script, ...args], { env, stdio: ["ignore", "pipe", "ignore"] })
+  const figures: unknown = JSON.parse(await text(child.stdout))
+  if (!isFigures(figures)) throw new Error(`${script} printed no figures`)
+  return figures
+}

@@ -14,6 +14,7 @@ import * as Results from "./Results.ts"
 import { client } from "./suites/Client.ts"
 import { cold } from "./suites/Cold.ts"
 import { durable } from "./suites/Durable.ts"
+import { fuzz } from "./suites/Fuzz.ts"
 import { growth } from "./suites/Growth.ts"
 import { nodes } from "./suites/Nodes.ts"
 import { sessions } from "./suites/Sessions.ts"
@@ -29,6 +30,7 @@ const suites: Readonly<Record<Options.Suite, (options: Options.Options) => Promi
   sessions,
   cold,
   client,
+  fuzz,
   growth
 }
 

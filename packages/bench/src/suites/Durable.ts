@@ -1,25 +1,13 @@
 /** Tasks in a database: the CPU of a recorded step, and what tasks cost that only wait. Each figure is of a process of its own. */
-import { spawn } from "node:child_process"
-import { text } from "node:stream/consumers"
 import * as path from "node:path"
 import { type Cell, type Figures, type Table, table } from "../Measure.ts"
 import type { Options } from "../Options.ts"
-import { root } from "../Process.ts"
+import * as Process from "../Process.ts"
 import { ours } from "../Servers.ts"
 
-const isFigures = (value: unknown): value is Figures => typeof value === "object" && value !== null
-
-/** The figures that a process of its own prints. */
-const printedBy = async (script: string, ...args: ReadonlyArray<string>): Promise<Figures> => {
-  const env = { ...process.env, NODE_ENV: "production" }
-  const child = spawn(process.execPath, ["--expose-gc", script, ...args], { env, stdio: ["ignore", "pipe", "ignore"] })
-  const figures: unknown = JSON.parse(await text(child.stdout))
-  if (!isFigures(figures)) throw new Error("The process printed no figures")
-  return figures
-}
-
-const figuresOf = (...args: ReadonlyArray<string>) => printedBy(path.join(root, ours, "durable.js"), ...args)
-const peer = (name: string) => printedBy(path.join(root, "packages/bench/peers", `${name}.mjs`))
+const figuresOf = (...args: ReadonlyArray<string>) =>
+  Process.printed(path.join(Process.root, ours, "durable.js"), ...args)
+const peer = (name: string) => Process.printed(path.join(Process.root, "peers", `${name}.mjs`))
 
 const parked = async (count: number): Promise<Figures> => {
   const none = await figuresOf("sqlite", "parked", "0")

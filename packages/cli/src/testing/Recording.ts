@@ -29,10 +29,16 @@ export const record = Effect.fnUntraced(function* (server: Target, settings: Set
   const start = clock.currentTimeMillisUnsafe()
   const lines = yield* Queue.unbounded<string, Cause.Done>()
   const failed = ({ message }: { readonly message: string }) => Endings.usage(`Cannot write ${file}: ${message}`)
-  // The file holds what was said so far, at any time.
-  yield* Effect.mapError(fs.writeFileString(file, ""), failed)
+  // A file that cannot be written ends the command before the server starts.
+  yield* Effect.mapError(fs.writeFileString(file, "", { flag: "a" }), failed)
+  // The file holds what was said so far, at any time. The first message replaces an earlier recording.
+  let flag: "w" | "a" = "w"
   const append = Stream.runForEach(Stream.fromQueue(lines), (line) =>
-    fs.writeFileString(file, `${line}\n`, { flag: "a" })
+    Effect.suspend(() => {
+      const opened = flag
+      flag = "a"
+      return fs.writeFileString(file, `${line}\n`, { flag: opened })
+    })
   )
   const writing = yield* Effect.forkDetach(Effect.mapError(append, failed))
   const recorder = new Cassette.Recorder({
@@ -46,7 +52,11 @@ export const record = Effect.fnUntraced(function* (server: Target, settings: Set
     yield* Fiber.join(writing)
     const secrets = [...recorder.redacted]
     const which = secrets.length === 0 ? "no secrets were seen" : `redacted: ${secrets.map(safeLine).join(", ")}`
-    yield* output.note(`Wrote ${recorder.messages} messages to ${file}, without headers; ${which}`)
+    yield* output.note(
+      recorder.messages === 0
+        ? `No message passed; ${file} is as it was`
+        : `Wrote ${recorder.messages} messages to ${file}, without headers; ${which}`
+    )
   })
   const interrupted = Effect.andThen(conclude, Endings.endWith(Endings.code.ok))
   yield* Effect.onInterrupt(serve(server, settings, place, recorder), () => Effect.ignore(interrupted))

@@ -4,7 +4,7 @@ import * as Fuzz from "@effect-mcp/testing/Fuzz"
 import * as Traffic from "@effect-mcp/testing/Traffic"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -240,7 +240,21 @@ describe("effect-mcp record", () => {
     })
   )
 
+<<<<<<< ours
   it("The record command says what is wrong with its command line", async () => {
+=======
+  it.live("An earlier recording stays in its file where the server ends without a message", () =>
+    Effect.gen(function* () {
+      const file = join(yield* folder, "cassette.jsonl")
+      writeFileSync(file, "an earlier recording")
+      const { stderr } = yield* program(["record", file, "--", process.execPath, "-e", "process.exit(3)"], [])
+      assert.include(stderr, `No message passed; ${file} is as it was`)
+      assert.strictEqual(readFileSync(file, "utf8"), "an earlier recording")
+    })
+  )
+
+  it("says what is wrong with its command line", async () => {
+>>>>>>> theirs
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
       [["record", ...faulty], 2, "Missing required argument: file"],
       [["record", "/nowhere/a.jsonl", ...faulty], 2, "Cannot write /nowhere/a.jsonl"]

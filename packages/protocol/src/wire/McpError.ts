@@ -6,6 +6,7 @@
 import * as Schema from "effect/Schema"
 import type { ClientCapabilities } from "../model/Capabilities.ts"
 import { excerpt } from "../Excerpt.ts"
+import { withoutStack } from "../internal/stack.ts"
 import { type HttpRefusal, httpRefusal } from "./JsonRpc.ts"
 
 /** The code of a text that is not JSON. */
@@ -77,13 +78,13 @@ const refusal = (
   message: string,
   { challenge, data }: RefusalOptions = {}
 ): McpError => {
-  const error = new Refusal(data === undefined ? { code, message } : { code, message, data })
+  const error = withoutStack(() => new Refusal(data === undefined ? { code, message } : { code, message, data }))
   error[httpRefusal] = { status, challenge: challenge?.replaceAll(/[^\x20-\x7e]/gu, "?") }
   return error
 }
 
 const make = (code: number, message: string, data?: unknown): McpError =>
-  new McpError(data === undefined ? { code, message } : { code, message, data })
+  withoutStack(() => new McpError(data === undefined ? { code, message } : { code, message, data }))
 
 /** The error -32700. */
 export const parseError = (message = "Parse error: this is not JSON"): McpError => make(ParseError, message)

@@ -1,21 +1,21 @@
 /** Writes down what passes between clients and a server, as lines of a cassette. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import { at } from "../fuzz/model/Model.ts"
 import { isTaken } from "../fuzz/model/Call.ts"
-import { parse, sessionHeader } from "../fuzz/Receiver.ts"
+import { sessionHeader } from "../fuzz/Receiver.ts"
 import type { Exchanged } from "../fuzz/traffic/Traffic.ts"
 import { declaredIn } from "../fuzz/traffic/Conversation.ts"
 import { lines } from "../fuzz/traffic/LineTraffic.ts"
 import type { HttpEvent, HttpRequest } from "../fuzz/target/Target.ts"
 import { head } from "./Entry.ts"
 import * as Redact from "./redact.ts"
+import { at, parse } from "../fuzz/model/json.ts"
 
 export interface Options extends Redact.Options {
   /** The server, as people recognise it. */
   readonly server: string
   /** Milliseconds since the recording began. */
   readonly now: () => number
-  /** Takes one line, without its end. */
+  /** Takes one line, without its end. The first comes with the first message. */
   readonly write: (line: string) => void
 }
 
@@ -35,7 +35,6 @@ export class Recorder {
 
   constructor(options: Options) {
     this.options = options
-    options.write(head(options.server))
   }
 
   private put(from: "client" | "server", json: unknown, { of, session = 1 }: More = {}): void {
@@ -47,7 +46,7 @@ export class Recorder {
     const { paths, value } = Redact.redact(json, this.options)
     const method = at(json, "method")
     for (const path of paths) this.redacted.add(`${typeof method === "string" ? `${method} ` : ""}${path}`)
-    this.messages++
+    if (this.messages++ === 0) this.options.write(head(this.options.server))
     const more = { ...(session === 1 ? undefined : { session }), ...(JsonRpc.isId(of) ? { of } : undefined) }
     this.options.write(JSON.stringify({ from, at: Math.round(this.options.now()), ...more, message: value }))
   }

@@ -7,9 +7,9 @@
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import { at } from "../fuzz/model/Model.ts"
 import { comparable, differences, show } from "./difference.ts"
 import type { Placed } from "./Entry.ts"
+import { at } from "../fuzz/model/json.ts"
 
 /** A message of the client, as it was recorded. */
 interface Sent {

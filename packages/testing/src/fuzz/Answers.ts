@@ -1,8 +1,9 @@
 /** What the client of a conversation declares, and how it answers the server's questions. */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { example } from "./generator/example.ts"
-import { at, type Model } from "./model/Model.ts"
+import { type Model } from "./model/Model.ts"
 import type { Answering, Command } from "./model/Script.ts"
+import { at } from "./model/json.ts"
 
 /** What a client declares that has the capability. */
 export const capabilities: { readonly [name: string]: JsonObject } = {

@@ -7,10 +7,11 @@ import { type HeaderParam, parse as headerParams } from "@effect-mcp/protocol/He
 import * as MirrorHeaders from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { type Call, type Headers, isStream } from "./model/Call.ts"
-import { at, type Model } from "./model/Model.ts"
+import { type Model } from "./model/Model.ts"
 import type { Deviation } from "./model/Script.ts"
-import { carried, type Listener, parse, Receiver, sessionHeader } from "./Receiver.ts"
+import { carried, type Listener, Receiver, sessionHeader } from "./Receiver.ts"
 import type { HttpWire } from "./target/Target.ts"
+import { at, parse } from "./model/json.ts"
 
 const unknownSession = "fuzz-0000-no-such-session"
 const accepts = "application/json, text/event-stream"

@@ -9,7 +9,7 @@ import type * as Scope from "effect/Scope"
 import { answerTo, capabilities, nextRound } from "./Answers.ts"
 import { Dialogue } from "./Dialogue.ts"
 import { isStream } from "./model/Call.ts"
-import { at, isWaiting, Model } from "./model/Model.ts"
+import { isWaiting, Model } from "./model/Model.ts"
 import type { Exchange, Observation, Question } from "./model/Observation.ts"
 import { concerned, type Count, type Found, Judge, type Rule } from "./model/Rule.ts"
 import type { Answering, Command, Deviation, Request, Script } from "./model/Script.ts"
@@ -17,6 +17,7 @@ import type { Survey } from "./model/Survey.ts"
 import { reachesHandler } from "./rules/judge.ts"
 import { type HttpWire, type Target, TargetError, type Wire, type WireEvent } from "./target/Target.ts"
 import { Waiting } from "./Waiting.ts"
+import { at } from "./model/json.ts"
 
 /** One line that crossed the wire. */
 export interface Line {

@@ -5,9 +5,10 @@
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { type Call, type Event, type Headers, isStream, isTaken } from "./model/Call.ts"
-import { at, type Model } from "./model/Model.ts"
+import { type Model } from "./model/Model.ts"
 import type { Exchange, Observation } from "./model/Observation.ts"
 import type { HttpEvent } from "./target/Target.ts"
+import { at, parse } from "./model/json.ts"
 
 /** What is done with what comes. */
 export interface Listener {
@@ -24,14 +25,6 @@ export interface Listener {
 const mostEvents = 10_000
 
 export const sessionHeader = "mcp-session-id"
-
-export const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 /** What a body is by its shape. */
 export const carried = (json: unknown): Call["carries"] => {

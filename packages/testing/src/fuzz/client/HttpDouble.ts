@@ -1,21 +1,13 @@
 /** A misbehaving server over Streamable HTTP, as a web handler. */
-import { at } from "../model/Model.ts"
 import type { ClientRequest, Sent } from "./model/ClientModel.ts"
 import type { Act } from "./model/ServerScript.ts"
 import type { Outlet, ServerDouble } from "./ServerDouble.ts"
+import { at, parse } from "../model/json.ts"
 
 /** Answers HTTP requests. */
 export type Handler = (request: Request) => Promise<Response>
 
 const headersOf = ({ headers }: Request): Sent["headers"] => Object.fromEntries(headers.entries())
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 const event = (text: string): string => `event: message\ndata: ${text}\n\n`
 

@@ -2,6 +2,7 @@
 import { linesOf } from "../model/lines.ts"
 import type { Sent, ServerProcess } from "./model/ClientModel.ts"
 import type { Outlet, ServerDouble } from "./ServerDouble.ts"
+import { parse } from "../model/json.ts"
 
 /** What the server lets its process do. */
 export interface Process {
@@ -21,14 +22,6 @@ export type ProcessEvent =
 
 /** Takes what happens to one process. */
 export type Receiver = (event: ProcessEvent) => void
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 class LineDouble {
   private readonly server: ServerDouble

@@ -4,12 +4,12 @@
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { at } from "../model/Model.ts"
 import type { Line } from "../Player.ts"
 import { type ClientRequest, ClientModel, type Question, type Sent } from "./model/ClientModel.ts"
 import type { ClientObservation } from "./model/ClientRule.ts"
 import { isList, resultOf } from "./offer.ts"
 import type { Act, ServerScript } from "./model/ServerScript.ts"
+import { at } from "../model/json.ts"
 
 /** Requests of one list after which the server has no more pages, whatever its script says. */
 const mostPages = 120

@@ -1,8 +1,8 @@
 /** What the right server offers: a little of everything, under the names that scripted clients know. */
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
-import { at } from "../model/Model.ts"
 import type { ServerScript } from "./model/ServerScript.ts"
+import { at } from "../model/json.ts"
 
 const serverInfo = { name: "effect-mcp fuzz", version: "0.1.0" }
 const capabilities = { tools: {}, resources: {}, prompts: {}, logging: {}, completions: {} }

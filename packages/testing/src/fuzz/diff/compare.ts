@@ -1,8 +1,8 @@
 /** What two servers say in the same conversation, compared: by request, without what differs from run to run. */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import { at } from "../model/Model.ts"
 import type { Line, Played } from "../Player.ts"
 import { show } from "../rules/judge.ts"
+import { at } from "../model/json.ts"
 
 /** A place where they differ. */
 export interface Difference {

@@ -10,15 +10,9 @@ import * as Schema from "effect/Schema"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type { Answer, Exchange, Observation } from "./Observation.ts"
 import * as Survey from "./Survey.ts"
+import { at, parse } from "./json.ts"
 
 const none: JsonObject = {}
-
-/** The member of a JSON object; undefined for anything else. */
-export const at = (json: unknown, ...path: ReadonlyArray<string>): unknown =>
-  path.reduce<unknown>(
-    (value, key) => (isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
-    json
-  )
 
 const objectAt = (json: unknown, ...path: ReadonlyArray<string>): JsonObject => {
   const value = at(json, ...path)
@@ -26,14 +20,6 @@ const objectAt = (json: unknown, ...path: ReadonlyArray<string>): JsonObject => 
 }
 
 const keyOf = (id: unknown): string => JSON.stringify(id)
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 const answerOf = (response: JsonRpc.Response): Answer =>
   "error" in response

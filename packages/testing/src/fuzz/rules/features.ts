@@ -3,11 +3,12 @@ import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Result from "effect/Result"
-import { at, type Model } from "../model/Model.ts"
+import { type Model } from "../model/Model.ts"
 import type { Answer, Exchange } from "../model/Observation.ts"
 import type { Rule, Verdict } from "../model/Rule.ts"
 import type { Tool } from "../model/Survey.ts"
 import { answered, infoOf, mayExist, refused, result, show, showAnswer, violated, wrongResult } from "./judge.ts"
+import { at } from "../model/json.ts"
 
 const declared = (model: Model, capability: string): boolean => at(model.capabilities, capability) !== undefined
 

@@ -1,9 +1,9 @@
 /** Rules of Streamable HTTP that hold in every revision that has it. */
 import { type Call, isStream, isTaken, typeOf } from "../model/Call.ts"
-import { at } from "../model/Model.ts"
 import type { Observations } from "../model/Observation.ts"
 import type { Handlers, Rule, Verdict } from "../model/Rule.ts"
-import { parsed, show, violated } from "./judge.ts"
+import { show, violated } from "./judge.ts"
+import { at, parse } from "../model/json.ts"
 
 const since = "2025-03-26"
 const transport = "http"
@@ -40,7 +40,7 @@ const messages: ReadonlyArray<Rule> = [
     transport,
     on: finished((call) => {
       if ((call.carries !== "notification" && call.carries !== "response") || !isTaken(call)) return undefined
-      if (at(parsed(call.body), "error") !== undefined) return undefined
+      if (at(parse(call.body), "error") !== undefined) return undefined
       return call.status === 202 && call.body === "" && call.events === 0
         ? "pass"
         : violated(
@@ -59,9 +59,9 @@ const messages: ReadonlyArray<Rule> = [
     transport,
     on: finished(({ body, carries, status }) => {
       if (carries !== "notification" && carries !== "response") return undefined
-      if (at(parsed(body), "error") === undefined) return undefined
+      if (at(parse(body), "error") === undefined) return undefined
       return isTaken({ status })
-        ? violated(`A ${carries} is answered with status ${status} and ${show(parsed(body))}`, carries)
+        ? violated(`A ${carries} is answered with status ${status} and ${show(parse(body))}`, carries)
         : "pass"
     })
   },
@@ -75,7 +75,7 @@ const messages: ReadonlyArray<Rule> = [
     transport,
     on: finished((call) => {
       if (call.carries !== "request" || !isTaken(call)) return undefined
-      const isJson = typeOf(call) === "application/json" && parsed(call.body) !== undefined
+      const isJson = typeOf(call) === "application/json" && parse(call.body) !== undefined
       return isJson || isStream(call)
         ? "pass"
         : violated(
@@ -109,7 +109,7 @@ const messages: ReadonlyArray<Rule> = [
     transport,
     on: streamed(({ call: { exchange }, event }) => {
       if (exchange === undefined) return undefined
-      const json = parsed(event.data)
+      const json = parse(event.data)
       const [own, other, noun] = isResponse(json)
         ? [exchange.id, at(json, "id"), "the response with the id"]
         : at(json, "method") === "notifications/progress"
@@ -131,7 +131,7 @@ const messages: ReadonlyArray<Rule> = [
     until: "2025-11-25",
     transport,
     on: streamed(({ call, event, sameData }) => {
-      const json = parsed(event.data)
+      const json = parse(event.data)
       // Notifications may be the same twice, and responses where the client uses an id again.
       if (at(json, "id") === undefined || (call.exchange !== undefined && isResponse(json))) return undefined
       return sameData === undefined || sameData === call || call.resumes !== undefined
@@ -161,9 +161,9 @@ const robust: ReadonlyArray<Rule> = [
     on: finished((call) =>
       isTaken(call)
         ? undefined
-        : at(parsed(call.body), "result") === undefined
+        : at(parse(call.body), "result") === undefined
           ? "pass"
-          : violated(`${told(call)} is answered with status ${call.status} and ${show(parsed(call.body))}`)
+          : violated(`${told(call)} is answered with status ${call.status} and ${show(parse(call.body))}`)
     )
   },
   {
@@ -174,7 +174,7 @@ const robust: ReadonlyArray<Rule> = [
     on: streamed(({ call, event: { data, event } }) =>
       event === "message"
         ? "pass"
-        : at(parsed(data), "jsonrpc") === undefined
+        : at(parse(data), "jsonrpc") === undefined
           ? undefined
           : violated(`The stream of ${told(call)} has an event of the type ${show(event)}: ${show(data)}`)
     )
@@ -187,7 +187,7 @@ const robust: ReadonlyArray<Rule> = [
     on: streamed(({ call, event: { data, event } }) =>
       data === "" || event !== "message"
         ? undefined
-        : parsed(data) === undefined
+        : parse(data) === undefined
           ? violated(`The stream of ${told(call)} has the data ${show(data)}`)
           : "pass"
     )

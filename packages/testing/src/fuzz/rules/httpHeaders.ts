@@ -5,11 +5,12 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { type Call, isStream } from "../model/Call.ts"
-import { at, type Model } from "../model/Model.ts"
+import { type Model } from "../model/Model.ts"
 import type { Answer } from "../model/Observation.ts"
 import type { Handlers, Rule, Verdict } from "../model/Rule.ts"
 import { isForeign, responded, told } from "./http.ts"
 import { infoOf, show, showAnswer, violated, wrongParams } from "./judge.ts"
+import { at } from "../model/json.ts"
 
 const common = { since: "2026-07-28", transport: "http" } as const
 const page = "basic/transports/streamable-http"

@@ -1,9 +1,9 @@
 /** Rules of Streamable HTTP with sessions (2025-03-26 to 2025-11-25): ids, streams of a GET, resuming, the version header, origins. */
 import { isStream, isTaken } from "../model/Call.ts"
-import { at } from "../model/Model.ts"
 import type { Rule } from "../model/Rule.ts"
 import { finished, isForeign, isResponse, responded, streamed, told } from "./http.ts"
-import { parsed, show, violated } from "./judge.ts"
+import { show, violated } from "./judge.ts"
+import { at, parse } from "../model/json.ts"
 
 const common = { since: "2025-03-26", until: "2025-11-25", transport: "http" } as const
 const latest = "2025-11-25"
@@ -112,7 +112,7 @@ const streams: ReadonlyArray<Rule> = [
     text: "The stream of a GET carries no response unless it resumes the stream of an earlier request.",
     on: streamed(({ call, event: { data } }) => {
       if (call.method !== "GET" || call.resumes?.method === "POST") return undefined
-      const json = parsed(data)
+      const json = parse(data)
       return isResponse(json) ? violated(`The stream of a GET carries ${show(json)}`) : "pass"
     })
   },
@@ -140,7 +140,7 @@ const streams: ReadonlyArray<Rule> = [
     text: "A resumed stream never replays messages of another stream.",
     on: streamed(({ call: { resumes }, event: { data }, sameData }) => {
       if (resumes === undefined) return undefined
-      const json = parsed(data)
+      const json = parse(data)
       const isOther = sameData !== undefined && sameData !== resumes && sameData.resumes !== resumes
       const isForeign = isResponse(json) && JSON.stringify(at(json, "id")) !== JSON.stringify(resumes.exchange?.id)
       return (isOther && isResponse(json)) || isForeign

@@ -6,9 +6,10 @@ import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { at, type Model } from "../model/Model.ts"
+import { type Model } from "../model/Model.ts"
 import type { Answer, Exchange } from "../model/Observation.ts"
 import type { Handlers, Verdict, Violation } from "../model/Rule.ts"
+import { at } from "../model/json.ts"
 
 export const violated = (detail: string, about?: string): Violation => ({ detail, about })
 
@@ -16,15 +17,6 @@ export const violated = (detail: string, about?: string): Violation => ({ detail
 export const show = (json: unknown): string => {
   const text = JSON.stringify(json) ?? "nothing"
   return text.length > 160 ? `${text.slice(0, 160)}…` : text
-}
-
-/** The JSON of a text; undefined where it is none. */
-export const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 export const showAnswer = (answer: Answer): string =>

@@ -3,9 +3,10 @@ import type { ServerCapability } from "@effect-mcp/protocol/MethodInfo"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Logging from "@effect-mcp/protocol/model/Logging"
 import * as Schema from "effect/Schema"
-import { at, type Model } from "../model/Model.ts"
+import { type Model } from "../model/Model.ts"
 import type { Rule } from "../model/Rule.ts"
 import { answered, declares, result, show, showAnswer, violated, wrongResult } from "./judge.ts"
+import { at } from "../model/json.ts"
 
 const latestStateful = "2025-11-25"
 const isLevel = Schema.is(Logging.LoggingLevel)

@@ -1,10 +1,11 @@
 /** Rules of messages and their ids: what holds for every message, whatever its method is. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isTaken } from "../model/Call.ts"
-import { at, type Model } from "../model/Model.ts"
+import { type Model } from "../model/Model.ts"
 import type { Rule } from "../model/Rule.ts"
-import { infoOf, parsed, reachesHandler, show, showAnswer, violated, wrongParams } from "./judge.ts"
+import { infoOf, reachesHandler, show, showAnswer, violated, wrongParams } from "./judge.ts"
 import { isListen } from "./subscriptions.ts"
+import { at, parse } from "../model/json.ts"
 
 /** Longer than this, and of several lines, is no concise sentence. */
 const longMessage = 200
@@ -139,7 +140,7 @@ export const messages: ReadonlyArray<Rule> = [
         phase === "ready" &&
         call.session !== "ended" &&
         !isTaken(call)
-          ? violated(`A batch is answered with status ${call.status} and ${show(parsed(call.body))}`)
+          ? violated(`A batch is answered with status ${call.status} and ${show(parse(call.body))}`)
           : undefined
     }
   },

@@ -2,10 +2,11 @@
 import type { Tool } from "@effect-mcp/core/Tool"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { at, type Model } from "../model/Model.ts"
+import { type Model } from "../model/Model.ts"
 import type { Exchange } from "../model/Observation.ts"
 import type { Handlers, Verdict } from "../model/Rule.ts"
 import { result } from "./judge.ts"
+import { at } from "../model/json.ts"
 
 /**
  * Judges the structured results of a tool. `exchange.alone` says that no other request was open at the same time. Results that are

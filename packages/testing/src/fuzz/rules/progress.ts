@@ -1,9 +1,9 @@
 /** Rules of progress notifications. */
-import { at } from "../model/Model.ts"
 import type { Exchange, Observations } from "../model/Observation.ts"
 import type { Model } from "../model/Model.ts"
 import type { Rule, Verdict } from "../model/Rule.ts"
 import { show, violated } from "./judge.ts"
+import { at } from "../model/json.ts"
 
 const progress =
   (check: (exchange: Exchange | undefined, token: unknown, value: unknown) => Verdict) =>

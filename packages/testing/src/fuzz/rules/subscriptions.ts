@@ -2,10 +2,11 @@
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import { acknowledged, at, type Model } from "../model/Model.ts"
+import { acknowledged, type Model } from "../model/Model.ts"
 import type { Exchange } from "../model/Observation.ts"
 import type { Handlers, Rule, Verdict } from "../model/Rule.ts"
 import { declares, show, violated } from "./judge.ts"
+import { at } from "../model/json.ts"
 
 const since = "2026-07-28"
 const page = "basic/patterns/subscriptions"

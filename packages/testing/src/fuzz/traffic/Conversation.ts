@@ -6,12 +6,12 @@
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import { at, isWaiting, Model } from "../model/Model.ts"
+import { isWaiting, Model } from "../model/Model.ts"
 import type { Exchange, Observation } from "../model/Observation.ts"
 import { concerned, type Found, Judge, type Rule } from "../model/Rule.ts"
 import { unknown } from "../model/Survey.ts"
 import type { Line } from "../Player.ts"
-import { parse } from "../Receiver.ts"
+import { at, parse } from "../model/json.ts"
 
 export interface Options {
   readonly rules: ReadonlyArray<Rule>

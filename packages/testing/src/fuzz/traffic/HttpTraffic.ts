@@ -3,11 +3,12 @@ import * as MirrorHeaders from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { type Call, isStream, isTaken } from "../model/Call.ts"
-import { at, type Model } from "../model/Model.ts"
+import { type Model } from "../model/Model.ts"
 import type { Exchange } from "../model/Observation.ts"
-import { carried, parse, Receiver, sessionHeader } from "../Receiver.ts"
+import { carried, Receiver, sessionHeader } from "../Receiver.ts"
 import type { HttpEvent, HttpRequest } from "../target/Target.ts"
 import { Conversation, declaredIn, type Options } from "./Conversation.ts"
+import { at, parse } from "../model/json.ts"
 
 /** Sessions that are followed at once: more are most likely left by their clients. */
 const mostSessions = 1000

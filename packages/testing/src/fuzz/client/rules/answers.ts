@@ -1,10 +1,10 @@
 /** Rules of how a client answers what the server asks. */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import { at } from "../../model/Model.ts"
 import type { Verdict } from "../../model/Rule.ts"
 import { show, violated } from "../../rules/judge.ts"
 import type { ClientModel, Question } from "../model/ClientModel.ts"
 import type { ClientObservations, ClientRule } from "../model/ClientRule.ts"
+import { at } from "../../model/json.ts"
 
 const latestStateful = "2025-11-25"
 

@@ -1,9 +1,9 @@
 /** Rules of clients over Streamable HTTP: headers, sessions, streams that are resumed. */
-import { at } from "../../model/Model.ts"
 import type { Verdict } from "../../model/Rule.ts"
 import { show, violated } from "../../rules/judge.ts"
 import type { ClientModel, Sent } from "../model/ClientModel.ts"
 import type { ClientRule } from "../model/ClientRule.ts"
+import { at } from "../../model/json.ts"
 
 const latestStateful = "2025-11-25"
 const page = "basic/transports"

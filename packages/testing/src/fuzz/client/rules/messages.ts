@@ -1,11 +1,11 @@
 /** Rules of what a client says: messages, ids, the handshake, cursors, cancellations. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import { at } from "../../model/Model.ts"
 import type { Verdict } from "../../model/Rule.ts"
 import { show, violated } from "../../rules/judge.ts"
 import type { ClientRequest, ClientModel } from "../model/ClientModel.ts"
 import type { ClientRule } from "../model/ClientRule.ts"
+import { at } from "../../model/json.ts"
 
 const latestStateful = "2025-11-25"
 const keyOf = (id: unknown): string => JSON.stringify(id) ?? ""

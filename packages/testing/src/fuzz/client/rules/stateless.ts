@@ -2,11 +2,11 @@
 import * as MirrorHeaders from "@effect-mcp/protocol/Headers"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { at } from "../../model/Model.ts"
 import type { Verdict } from "../../model/Rule.ts"
 import { show, violated } from "../../rules/judge.ts"
 import type { ClientRequest, ClientModel, Round } from "../model/ClientModel.ts"
 import type { ClientRule } from "../model/ClientRule.ts"
+import { at } from "../../model/json.ts"
 
 const since = "2026-07-28"
 const page = "basic/transports/streamable-http"

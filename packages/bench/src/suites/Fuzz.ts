@@ -1,0 +1,25 @@
+/** Generated conversations with a server in memory: what one costs, of a process of its own. */
+import * as path from "node:path"
+import { type Cell, type Table, table } from "../Measure.ts"
+import type { Options } from "../Options.ts"
+import * as Process from "../Process.ts"
+import { ours } from "../Servers.ts"
+
+const versions = { "2025": "2025-11-25", "2026": "2026-07-28" }
+
+const cells = (directory: string, suffix = ""): ReadonlyArray<Cell> =>
+  Object.entries(versions).flatMap(([era, version]) =>
+    ["fresh", "shared"].map((kind) => ({
+      key: `${kind}${suffix} ${era}`,
+      round: () => Process.printed(path.join(Process.root, directory, "fuzz.js"), kind, version)
+    }))
+  )
+
+export const fuzz = async ({ base, quick }: Options): Promise<ReadonlyArray<Table>> => [
+  await table(
+    "Conversations of ten messages in memory",
+    [...cells(ours), ...(base === undefined ? [] : cells(base, "@base"))],
+    quick ? 1 : 3,
+    "CPU of the process for one that is generated, played and judged by all rules; `fresh`: with a server of its own, `shared`: all with one server"
+  )
+]

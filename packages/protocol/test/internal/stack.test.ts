@@ -1,0 +1,19 @@
+import { withoutStack } from "@effect-mcp/protocol/internal/stack"
+import { McpError } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+
+describe("Errors without stacks", () => {
+  it("The error of a request records no frames of the stack", () => {
+    assert.notInclude(McpError.invalidParams("limit is 0").stack ?? "", "\n")
+  })
+
+  it("The errors of a program record their frames again, whether the function returns or throws", () => {
+    withoutStack(() => 1)
+    assert.throws(() =>
+      withoutStack(() => {
+        throw new Error("a failure")
+      })
+    )
+    assert.include(new Error("another failure").stack ?? "", "\n")
+  })
+})
