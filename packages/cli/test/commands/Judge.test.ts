@@ -240,9 +240,6 @@ describe("effect-mcp record", () => {
     })
   )
 
-<<<<<<< ours
-  it("The record command says what is wrong with its command line", async () => {
-=======
   it.live("An earlier recording stays in its file where the server ends without a message", () =>
     Effect.gen(function* () {
       const file = join(yield* folder, "cassette.jsonl")
@@ -253,8 +250,7 @@ describe("effect-mcp record", () => {
     })
   )
 
-  it("says what is wrong with its command line", async () => {
->>>>>>> theirs
+  it("The record command says what is wrong with its command line", async () => {
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, number, string]> = [
       [["record", ...faulty], 2, "Missing required argument: file"],
       [["record", "/nowhere/a.jsonl", ...faulty], 2, "Cannot write /nowhere/a.jsonl"]
