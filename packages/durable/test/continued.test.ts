@@ -11,8 +11,8 @@ import { file, open } from "./support/sqlite.ts"
 const Name = Schema.Struct({ name: Schema.String })
 const answer = (name: string) => ({ action: "accept", content: { name } })
 
-describe("a call", () => {
-  it.effect("that asked before it became a task keeps those answers and steps in the next process", () =>
+describe("continued calls", () => {
+  it.effect("A call that asked before it became a task keeps those answers and steps in the next process", () =>
     Effect.gen(function* () {
       const path = yield* file
       let steps = 0
@@ -66,7 +66,7 @@ describe("a call", () => {
   )
 
   it.effect(
-    "whose server stops is continued by another at once, after a step that runs for no longer than `drain`",
+    "A task whose server stops is continued by another server at once, after a step that runs for at most `drain`",
     () =>
       Effect.gen(function* () {
         const store = yield* open({ file: yield* file, lease: 3_600_000 })

@@ -8,22 +8,24 @@ import { fileURLToPath } from "node:url"
 const program = fileURLToPath(new URL("../src/tasks/bakery-kill.ts", import.meta.url))
 
 layer(NodeServices.layer, { excludeTestServices: true })("the bakery", (it) => {
-  it.effect("finishes in another process what its killed one began, and does no recorded step again", () =>
-    Effect.gen(function* () {
-      const child = yield* ChildProcess.make(process.execPath, [program], { stdin: "ignore" })
-      const [output, code] = yield* Effect.all([Stream.mkString(Stream.decodeText(child.all)), child.exitCode], {
-        concurrency: 2
+  it.effect(
+    "The bakery finishes in another process the task of its killed process, and does no recorded step again",
+    () =>
+      Effect.gen(function* () {
+        const child = yield* ChildProcess.make(process.execPath, [program], { stdin: "ignore" })
+        const [output, code] = yield* Effect.all([Stream.mkString(Stream.decodeText(child.all)), child.exitCode], {
+          concurrency: 2
+        })
+        assert.strictEqual(Number(code), 0, output)
+        const lines = output.trim().split("\n")
+        assert.deepStrictEqual(lines.slice(0, 5), [
+          "The call is a task.",
+          "rye: mix is done",
+          "The process of the server is killed.",
+          "Another process is started on the file.",
+          "mix: by the first process"
+        ])
+        assert.match(lines.slice(5).join("\n"), /^knead: .*\nrise: .*\nbake: by the second process$/)
       })
-      assert.strictEqual(Number(code), 0, output)
-      const lines = output.trim().split("\n")
-      assert.deepStrictEqual(lines.slice(0, 5), [
-        "The call is a task.",
-        "rye: mix is done",
-        "The process of the server is killed.",
-        "Another process is started on the file.",
-        "mix: by the first process"
-      ])
-      assert.match(lines.slice(5).join("\n"), /^knead: .*\nrise: .*\nbake: by the second process$/)
-    })
   )
 })

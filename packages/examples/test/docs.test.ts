@@ -67,8 +67,8 @@ const exists = (document: string, path: string): boolean => {
   })
 }
 
-describe("The documents", () => {
-  it.each([...documents, ...pages])("%s names only paths that exist", (document) => {
+describe("documents", () => {
+  it.each([...documents, ...pages])("The document %s names only paths that exist", (document) => {
     const paths = pathsIn(document).filter((path) => !path.includes("<"))
     assert.deepStrictEqual(
       paths.filter((path) => !exists(document, path)),
@@ -76,11 +76,11 @@ describe("The documents", () => {
     )
   })
 
-  it("name many paths in ARCHITECTURE.md, so that the check cannot pass by finding none", () => {
+  it("The document ARCHITECTURE.md names many paths, so that the check cannot pass by finding none", () => {
     assert.isAtLeast(new Set(pathsIn("ARCHITECTURE.md")).size, 100)
   })
 
-  it.each(published)("%s/README.md says what its main exports are", (directory) => {
+  it.each(published)("The file %s/README.md says what its main exports are", (directory) => {
     const rows = [...read(`${directory}/README.md`).matchAll(/^\| `(\w+)`\s+\|/gm)].map(([, name = ""]) => name)
     const { exports } = manifestOf(directory)
     const entry = exports["."]
@@ -94,16 +94,19 @@ describe("The documents", () => {
     assert.deepStrictEqual(missing, [])
   })
 
-  it.each(published)("%s/README.md leads to pages of the documentation, by links that npm can show", (directory) => {
-    const links = [...read(`${directory}/README.md`).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link)
-    assert.isTrue(links.some((link) => link.startsWith(`${hosted}packages/docs/pages/`)))
-    assert.deepStrictEqual(
-      links.filter((link) => !/^https:|^#/.test(link)),
-      []
-    )
-  })
+  it.each(published)(
+    "The file %s/README.md leads to pages of the documentation, by links that npm can show",
+    (directory) => {
+      const links = [...read(`${directory}/README.md`).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link)
+      assert.isTrue(links.some((link) => link.startsWith(`${hosted}packages/docs/pages/`)))
+      assert.deepStrictEqual(
+        links.filter((link) => !/^https:|^#/.test(link)),
+        []
+      )
+    }
+  )
 
-  it("show TypeScript that is a file of the examples, where it is compiled", () => {
+  it("The documents show TypeScript that is a file of the examples, where it is compiled", () => {
     assert.isAtLeast(blocks.length, 30)
     for (const block of blocks) {
       assert.notStrictEqual(block.name, "", `${block.document}: a block of code names no file`)
@@ -113,7 +116,7 @@ describe("The documents", () => {
 
   const programs = blocks.filter(({ output }) => output !== undefined)
 
-  it.each(programs)("$document shows what $name prints", (block) => {
+  it.each(programs)("The document $document shows what $name prints", (block) => {
     const { status, stderr, stdout } = spawnSync(process.execPath, [fileOf(block)], { encoding: "utf8" })
     assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: block.output }, stderr)
   })

@@ -67,7 +67,7 @@ const tsconfig = {
   }
 }
 
-describe("Examples of docstrings and of pages", () => {
+describe("examples of docstrings and of pages", () => {
   beforeAll(() => {
     rmSync(directory, { recursive: true, force: true })
     mkdirSync(directory)
@@ -77,14 +77,14 @@ describe("Examples of docstrings and of pages", () => {
     return () => rmSync(directory, { recursive: true, force: true })
   })
 
-  it("are blocks of TypeScript", () => {
+  it("Examples of docstrings are blocks of TypeScript", () => {
     assert.deepStrictEqual(
       docstrings.filter(({ code }) => code === "").map(({ place }) => place),
       []
     )
   })
 
-  it("compile", () => {
+  it("Examples of docstrings and of pages compile", () => {
     const { status, stdout } = spawnSync(
       process.execPath,
       [join(root, "node_modules/typescript/bin/tsc"), "-b", join(directory, "tsconfig.json")],
@@ -93,7 +93,7 @@ describe("Examples of docstrings and of pages", () => {
     assert.strictEqual(status, 0, stdout)
   })
 
-  it("print what they say", () => {
+  it("Examples of docstrings and of pages print what they say", () => {
     const { stderr, stdout } = spawnSync(
       process.execPath,
       [join(import.meta.dirname, "support/run-programs.mjs"), ...examples.map(({ file }) => file)],

@@ -18,7 +18,7 @@ const connected = await Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe("S
 
 layer(NodeServices.layer, { excludeTestServices: true })("the library", (it) => {
   it.effect(
-    "lends on in the same session when the node that held it is killed",
+    "The library lends on in the same session when the node that held it is killed",
     () =>
       Effect.gen(function* () {
         const child = yield* ChildProcess.make(process.execPath, [program], { stdin: "ignore" })

@@ -34,54 +34,58 @@ const gateway = Layer.unwrap(
   )
 ).pipe(Layer.provide(McpServer.layer({ name: "metered", version: "1.0.0", features })))
 
-describe.each(Revision.all)("The extension com.acme/meter through a gateway in $version", (revision) => {
-  it.effect("charges the calls of a client with a budget, tells it, and refuses calls beyond the budget", () =>
-    Effect.gen(function* () {
-      const { callTool, notifications, request } = yield* McpTest.join(revision)
-      const charged = yield* Effect.forkChild(
-        Stream.runCollect(Stream.take(notifications(Meter.notifications.charged), 2)),
-        { startImmediately: true }
+describe.each(Revision.all)("extension com.acme/meter through a gateway in $version", (revision) => {
+  it.effect(
+    "The extension charges through a gateway the calls of a client with a budget, and refuses calls beyond the budget",
+    () =>
+      Effect.gen(function* () {
+        const { callTool, notifications, request } = yield* McpTest.join(revision)
+        const charged = yield* Effect.forkChild(
+          Stream.runCollect(Stream.take(notifications(Meter.notifications.charged), 2)),
+          { startImmediately: true }
+        )
+        yield* callTool(Add, { a: 1, b: 2 })
+        yield* callTool(Add, { a: 3, b: 4 })
+        const refused = yield* Effect.flip(callTool(Add, { a: 5, b: 6 }))
+        assert.strictEqual(refused.message, "The budget of 2 is spent")
+        assert.deepStrictEqual(yield* request(Meter.requests.spent, {}), { total: 2 })
+        assert.deepStrictEqual(
+          (yield* Fiber.join(charged)).map(({ total }) => total),
+          [1, 2]
+        )
+      }).pipe(
+        Effect.provide(
+          Layer.provideMerge(Layer.fresh(gateway), ClientExtension.layer(Meter, { settings: { budget: 2 } }))
+        )
       )
-      yield* callTool(Add, { a: 1, b: 2 })
-      yield* callTool(Add, { a: 3, b: 4 })
-      const refused = yield* Effect.flip(callTool(Add, { a: 5, b: 6 }))
-      assert.strictEqual(refused.message, "The budget of 2 is spent")
-      assert.deepStrictEqual(yield* request(Meter.requests.spent, {}), { total: 2 })
-      assert.deepStrictEqual(
-        (yield* Fiber.join(charged)).map(({ total }) => total),
-        [1, 2]
-      )
-    }).pipe(
-      Effect.provide(
-        Layer.provideMerge(Layer.fresh(gateway), ClientExtension.layer(Meter, { settings: { budget: 2 } }))
-      )
-    )
   )
 })
 
-describe.each(Revision.all)("The extension com.acme/meter in $version", (revision) => {
-  it.effect("charges the calls of a client with a budget, tells it, and refuses calls beyond the budget", () =>
-    Effect.gen(function* () {
-      const { callTool, notifications, request, serverSettings } = yield* McpTest.connect(features, revision)
-      assert.isTrue(Option.isSome(yield* serverSettings(Meter)))
-      const charged = yield* Effect.forkChild(
-        Stream.runCollect(Stream.take(notifications(Meter.notifications.charged), 2)),
-        { startImmediately: true }
-      )
-      assert.deepStrictEqual(yield* request(Meter.requests.spent, {}), { total: 0 })
-      assert.deepStrictEqual(yield* callTool(Add, { a: 1, b: 2 }), { sum: 3 })
-      assert.deepStrictEqual(yield* callTool(Add, { a: 3, b: 4 }), { sum: 7 })
-      const refused = yield* Effect.flip(callTool(Add, { a: 5, b: 6 }))
-      assert.strictEqual(refused.message, "The budget of 2 is spent")
-      assert.deepStrictEqual(yield* request(Meter.requests.spent, {}), { total: 2 })
-      assert.deepStrictEqual(yield* Fiber.join(charged), [
-        { tool: "add", total: 1 },
-        { tool: "add", total: 2 }
-      ])
-    }).pipe(Effect.provide(ClientExtension.layer(Meter, { settings: { budget: 2 } })))
+describe.each(Revision.all)("extension com.acme/meter in $version", (revision) => {
+  it.effect(
+    "The extension charges the calls of a client with a budget, tells it, and refuses calls beyond the budget",
+    () =>
+      Effect.gen(function* () {
+        const { callTool, notifications, request, serverSettings } = yield* McpTest.connect(features, revision)
+        assert.isTrue(Option.isSome(yield* serverSettings(Meter)))
+        const charged = yield* Effect.forkChild(
+          Stream.runCollect(Stream.take(notifications(Meter.notifications.charged), 2)),
+          { startImmediately: true }
+        )
+        assert.deepStrictEqual(yield* request(Meter.requests.spent, {}), { total: 0 })
+        assert.deepStrictEqual(yield* callTool(Add, { a: 1, b: 2 }), { sum: 3 })
+        assert.deepStrictEqual(yield* callTool(Add, { a: 3, b: 4 }), { sum: 7 })
+        const refused = yield* Effect.flip(callTool(Add, { a: 5, b: 6 }))
+        assert.strictEqual(refused.message, "The budget of 2 is spent")
+        assert.deepStrictEqual(yield* request(Meter.requests.spent, {}), { total: 2 })
+        assert.deepStrictEqual(yield* Fiber.join(charged), [
+          { tool: "add", total: 1 },
+          { tool: "add", total: 2 }
+        ])
+      }).pipe(Effect.provide(ClientExtension.layer(Meter, { settings: { budget: 2 } })))
   )
 
-  it.effect("charges nothing to a client that did not declare it, and refuses it the request", () =>
+  it.effect("The extension charges no calls of a client that did not declare it, and refuses it the request", () =>
     Effect.gen(function* () {
       const { callTool, raw } = yield* McpTest.connect(features, revision)
       assert.deepStrictEqual(yield* callTool(Add, { a: 1, b: 2 }), { sum: 3 })

@@ -20,13 +20,13 @@ const started = async (name: string): Promise<number> => {
   throw new Error(`${name} ended without a port: ${output}`)
 }
 
-describe("The examples without Effect", () => {
-  it("serve a tool in at most eight lines", () => {
+describe("examples without Effect", () => {
+  it("The first example without Effect serves a tool in at most eight lines", () => {
     const code = readFileSync(join(folder, "weather.ts"), "utf8")
     assert.isAtMost(code.trimEnd().split("\n").length, 8)
   })
 
-  it("listen with tokens", async () => {
+  it("An example without Effect listens with tokens", async () => {
     const url = `http://127.0.0.1:${await started("http.ts")}/mcp`
     await using client = await McpClient.connect({ url, headers: { authorization: "Bearer secret-of-ada" } })
     assert.deepStrictEqual((await client.callTool("whoami")).content, [{ type: "text", text: "ada" }])
@@ -34,12 +34,12 @@ describe("The examples without Effect", () => {
     assert.propertyVal(refused, "reason", "Unauthorized")
   })
 
-  it("run in Express", async () => {
+  it("An example without Effect runs in Express", async () => {
     await using client = await McpClient.connect({ url: `http://127.0.0.1:${await started("express.ts")}/mcp` })
     assert.deepStrictEqual((await client.callTool("hello")).content, [{ type: "text", text: "Hello" }])
   })
 
-  it("run in Hono", async () => {
+  it("An example without Effect runs in Hono", async () => {
     const { default: app } = await import("../src/promise/fetch.ts")
     const response = await app.request("http://localhost/mcp", {
       method: "POST",

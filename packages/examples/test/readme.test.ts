@@ -27,8 +27,8 @@ const start = Effect.fnUntraced(function* (name: string) {
 const add = Effect.flatMap(McpClient.McpClient, (client) => client.callTool(Add, { a: 1, b: 2 }))
 const clientOf = (place: string) => Layer.provide(McpClient.layerHttp({ url: `${place}/mcp` }), FetchHttpClient.layer)
 
-describe("the README", () => {
-  it.effect("begins with a server that works", () =>
+describe("README", () => {
+  it.effect("The README begins with a server that works", () =>
     Effect.gen(function* () {
       const client = yield* McpClient.McpClient
       const { content } = yield* client.callToolByName("add", { a: 1, b: 2 })
@@ -44,13 +44,13 @@ describe("the README", () => {
     )
   )
 
-  it("shows a client that works", () => {
+  it("The README shows a client that works", () => {
     const client = fileURLToPath(new URL("../src/calculator-client.ts", import.meta.url))
     const { status, stdout, stderr } = spawnSync(process.execPath, [client], { encoding: "utf8" })
     assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: "1 + 2 = 3, over MCP 2026-07-28\n" }, stderr)
   })
 
-  it.live("shows a server over HTTP that works, by a gateway too, and ends when it is told to", () =>
+  it.live("The README shows a server over HTTP that works, also behind a gateway, and ends at SIGTERM", () =>
     Effect.gen(function* () {
       const { ended, said, terminate } = yield* start("calculator-http.ts")
       const [place = ""] = /http:\S+/.exec(said) ?? []
@@ -66,7 +66,7 @@ describe("the README", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("shows a listener of node:http that works, and ends when it is told to", () =>
+  it.live("The README shows a listener of node:http that works, and ends at SIGTERM", () =>
     Effect.gen(function* () {
       const { ended, said, terminate } = yield* start("calculator-node.ts")
       const [, port] = /port: (\d+)/.exec(said) ?? []

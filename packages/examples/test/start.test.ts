@@ -16,7 +16,7 @@ const run = Effect.fnUntraced(function* (folder: string) {
 })
 
 layer(NodeServices.layer, { excludeTestServices: true })("the demonstration", (it) => {
-  it.effect("shows every feature, exits with 0, and leaves the folder as it was", () =>
+  it.effect("The demonstration shows every feature, exits with 0, and leaves the folder as it was", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const path = yield* Path.Path
@@ -50,7 +50,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("the demonstration", (i
     })
   )
 
-  it.effect("says so when there is no such folder", () =>
+  it.effect("The demonstration says so when there is no such folder", () =>
     Effect.gen(function* () {
       const { code, output } = yield* run(fileURLToPath(new URL("no such folder", import.meta.url)))
       assert.strictEqual(Number(code), 1)

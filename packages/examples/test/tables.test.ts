@@ -21,7 +21,7 @@ const restaurant = Effect.gen(function* () {
 })
 
 describe.each(Revision.withElicitation)("book_table over $version", (revision) => {
-  it.effect("books a table when the guest confirms", () =>
+  it.effect("The tool book_table books a table when the guest confirms", () =>
     Effect.gen(function* () {
       const { booked, layer } = yield* restaurant
       const tables = yield* Effect.provide(McpTest.connect(features, revision), layer)
@@ -30,7 +30,7 @@ describe.each(Revision.withElicitation)("book_table over $version", (revision) =
     }).pipe(Effect.provide(Elicitation.layerAccept()))
   )
 
-  it.effect("books nothing when the guest declines", () =>
+  it.effect("The tool book_table books nothing when the guest declines", () =>
     Effect.gen(function* () {
       const { booked, layer } = yield* restaurant
       const tables = yield* Effect.provide(McpTest.connect(features, revision), layer)
@@ -42,7 +42,7 @@ describe.each(Revision.withElicitation)("book_table over $version", (revision) =
 })
 
 describe.each(Revision.all)("the menu over $version", (revision) => {
-  it.effect("is read, and watched", () =>
+  it.effect("The menu is read, and watched", () =>
     Effect.gen(function* () {
       const { layer, serve } = yield* restaurant
       const tables = yield* Effect.provide(McpTest.connect(features, revision), layer)

@@ -42,9 +42,9 @@ const failing = (store: DirectoryStore, cutOff: Effect.Effect<boolean>): Directo
 
 const nodeOf = ({ result }: any): number => JSON.parse(result.content[0].text).node
 
-describe.each(revisions)("A session of %s on three nodes", (version) => {
+describe.each(revisions)("sessions of %s on three nodes, one of which dies", (version) => {
   it.live(
-    "is opened again by another node when its own dies: with its subscriptions, and a request that ran gets an error",
+    "A session whose node dies is opened again by another node with its subscriptions, and a running request gets an error",
     () =>
       Effect.gen(function* () {
         const nodes = yield* three
@@ -76,95 +76,101 @@ describe.each(revisions)("A session of %s on three nodes", (version) => {
   )
 })
 
-describe("A node that is cut off from the store", () => {
-  it.live("answers 503 for its sessions while another node has them, and sends its requests there afterwards", () =>
-    Effect.gen(function* () {
-      const network = new Nodes.Network()
-      const cutOff = yield* Ref.make(false)
-      const store = network.store.bind(network)
-      const layerOf = (node: number) =>
-        Layer.suspend(() => {
-          network.store = (times) => (node === 1 ? failing(store(times), Ref.get(cutOff)) : store(times))
-          return Nodes.layerMemory(network)
-        })
-      const nodes = yield* cluster(2, layerOf)
-      const session = yield* openSession(nodes.at(1))
-      const headers = { "mcp-session-id": session.id, "mcp-protocol-version": "2025-11-25" }
-      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
-      const called = (node: number) => nodes.at(node).fetch({ headers, body })
-      yield* Ref.set(cutOff, true)
-      let reply = yield* called(2)
-      while (reply.status !== 200 || nodeOf(yield* reply.json) !== 2) {
-        yield* Effect.sleep("50 millis")
-        reply = yield* called(2)
-      }
-      const refused = yield* called(1)
-      assert.deepStrictEqual([refused.status, (yield* refused.json).error.code], [503, -31503])
-      assert.strictEqual((yield* nodes.at(1).fetch({ method: "DELETE", headers })).status, 503)
-      yield* Ref.set(cutOff, false)
-      assert.strictEqual(nodeOf(yield* (yield* called(1)).json), 2)
-    })
+describe("nodes that are cut off from the store", () => {
+  it.live(
+    "A node cut off from the store answers 503 for its sessions while another node has them, and later sends requests there",
+    () =>
+      Effect.gen(function* () {
+        const network = new Nodes.Network()
+        const cutOff = yield* Ref.make(false)
+        const store = network.store.bind(network)
+        const layerOf = (node: number) =>
+          Layer.suspend(() => {
+            network.store = (times) => (node === 1 ? failing(store(times), Ref.get(cutOff)) : store(times))
+            return Nodes.layerMemory(network)
+          })
+        const nodes = yield* cluster(2, layerOf)
+        const session = yield* openSession(nodes.at(1))
+        const headers = { "mcp-session-id": session.id, "mcp-protocol-version": "2025-11-25" }
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
+        const called = (node: number) => nodes.at(node).fetch({ headers, body })
+        yield* Ref.set(cutOff, true)
+        let reply = yield* called(2)
+        while (reply.status !== 200 || nodeOf(yield* reply.json) !== 2) {
+          yield* Effect.sleep("50 millis")
+          reply = yield* called(2)
+        }
+        const refused = yield* called(1)
+        assert.deepStrictEqual([refused.status, (yield* refused.json).error.code], [503, -31503])
+        assert.strictEqual((yield* nodes.at(1).fetch({ method: "DELETE", headers })).status, 503)
+        yield* Ref.set(cutOff, false)
+        assert.strictEqual(nodeOf(yield* (yield* called(1)).json), 2)
+      })
   )
 })
 
-describe("A node that cannot renew its lease", () => {
-  it.live("ends a session that another node took over and closed, at the next request", () =>
-    Effect.gen(function* () {
-      const network = new Nodes.Network()
-      const [cutOff, cannotRenew] = [yield* Ref.make(false), yield* Ref.make(false)]
-      const store = network.store.bind(network)
-      const layerOf = (node: number) =>
-        Layer.suspend(() => {
-          network.store = (times) => {
-            if (node !== 1) return store(times)
-            const { inherit, join, renew } = failing(store(times), Ref.get(cannotRenew))
-            return { ...failing(store(times), Ref.get(cutOff)), inherit, join, renew }
-          }
-          return Nodes.layerMemory(network)
-        })
-      const nodes = yield* cluster(2, layerOf)
-      const session = yield* openSession(nodes.at(1))
-      const headers = { "mcp-session-id": session.id, "mcp-protocol-version": "2025-11-25" }
-      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
-      const stream = yield* session.get()
-      yield* Ref.set(cannotRenew, true)
-      yield* Ref.set(cutOff, true)
-      let reply = yield* nodes.at(2).fetch({ headers, body })
-      while (reply.status !== 200 || nodeOf(yield* reply.json) !== 2) {
-        yield* Effect.sleep("50 millis")
-        reply = yield* nodes.at(2).fetch({ headers, body })
-      }
-      assert.strictEqual((yield* nodes.at(2).fetch({ method: "DELETE", headers })).status, 204)
-      while ((yield* nodes.at(2).fetch({ headers, body })).status !== 404) yield* Effect.sleep("10 millis")
-      yield* Ref.set(cutOff, false)
-      assert.strictEqual((yield* nodes.at(1).fetch({ headers, body })).status, 404)
-      // Its streams end with it.
-      assert.notInclude(yield* stream.text, "undefined")
-    })
+describe("nodes that cannot renew their lease", () => {
+  it.live(
+    "A node that cannot renew its lease ends a session that another node took over and closed, at the next request",
+    () =>
+      Effect.gen(function* () {
+        const network = new Nodes.Network()
+        const [cutOff, cannotRenew] = [yield* Ref.make(false), yield* Ref.make(false)]
+        const store = network.store.bind(network)
+        const layerOf = (node: number) =>
+          Layer.suspend(() => {
+            network.store = (times) => {
+              if (node !== 1) return store(times)
+              const { inherit, join, renew } = failing(store(times), Ref.get(cannotRenew))
+              return { ...failing(store(times), Ref.get(cutOff)), inherit, join, renew }
+            }
+            return Nodes.layerMemory(network)
+          })
+        const nodes = yield* cluster(2, layerOf)
+        const session = yield* openSession(nodes.at(1))
+        const headers = { "mcp-session-id": session.id, "mcp-protocol-version": "2025-11-25" }
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
+        const stream = yield* session.get()
+        yield* Ref.set(cannotRenew, true)
+        yield* Ref.set(cutOff, true)
+        let reply = yield* nodes.at(2).fetch({ headers, body })
+        while (reply.status !== 200 || nodeOf(yield* reply.json) !== 2) {
+          yield* Effect.sleep("50 millis")
+          reply = yield* nodes.at(2).fetch({ headers, body })
+        }
+        assert.strictEqual((yield* nodes.at(2).fetch({ method: "DELETE", headers })).status, 204)
+        while ((yield* nodes.at(2).fetch({ headers, body })).status !== 404) yield* Effect.sleep("10 millis")
+        yield* Ref.set(cutOff, false)
+        assert.strictEqual((yield* nodes.at(1).fetch({ headers, body })).status, 404)
+        // Its streams end with it.
+        assert.notInclude(yield* stream.text, "undefined")
+      })
   )
 })
 
-describe("A session whose node died", () => {
-  it.live("is not found by another user, and is found by its own at every node afterwards", () =>
-    Effect.gen(function* () {
-      const nodes = yield* three
-      const version = "2025-11-25"
-      const session = yield* openSession(nodes.at(1), version, { headers: { "x-user": "ada" } })
-      const headers = { "mcp-session-id": session.id, "mcp-protocol-version": version }
-      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
-      yield* nodes.crash(1)
-      for (const user of ["eve", undefined]) {
-        const theirs = user === undefined ? headers : { ...headers, "x-user": user }
-        assert.strictEqual((yield* nodes.at(2).fetch({ headers: theirs, body })).status, 404)
-      }
-      for (const node of [3, 2]) {
-        const reply = yield* nodes.at(node).fetch({ headers: { ...headers, "x-user": "ada" }, body })
-        assert.strictEqual(nodeOf(yield* reply.json), 3)
-        assert.strictEqual(
-          (yield* nodes.at(node).fetch({ headers: { ...headers, "x-user": "eve" }, body })).status,
-          404
-        )
-      }
-    })
+describe("sessions whose node died", () => {
+  it.live(
+    "A session whose node died is not found by another user, and is found by its own user at every node afterwards",
+    () =>
+      Effect.gen(function* () {
+        const nodes = yield* three
+        const version = "2025-11-25"
+        const session = yield* openSession(nodes.at(1), version, { headers: { "x-user": "ada" } })
+        const headers = { "mcp-session-id": session.id, "mcp-protocol-version": version }
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
+        yield* nodes.crash(1)
+        for (const user of ["eve", undefined]) {
+          const theirs = user === undefined ? headers : { ...headers, "x-user": user }
+          assert.strictEqual((yield* nodes.at(2).fetch({ headers: theirs, body })).status, 404)
+        }
+        for (const node of [3, 2]) {
+          const reply = yield* nodes.at(node).fetch({ headers: { ...headers, "x-user": "ada" }, body })
+          assert.strictEqual(nodeOf(yield* reply.json), 3)
+          assert.strictEqual(
+            (yield* nodes.at(node).fetch({ headers: { ...headers, "x-user": "eve" }, body })).status,
+            404
+          )
+        }
+      })
   )
 })

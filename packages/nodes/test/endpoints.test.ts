@@ -62,8 +62,8 @@ const expire = Effect.fnUntraced(function* (network: Nodes.Network, id: string) 
   if (located._tag === "There") yield* network.store({ lease: 16_000, grace: 4000, kept: 60_000 }).leave(located.node)
 })
 
-describe("An endpoint beside another one of its node", () => {
-  it.live("has answers and the end of a session reach the endpoint that holds it", () =>
+describe("two endpoints of a node", () => {
+  it.live("An endpoint passes answers and the end of a session to the endpoint beside it that holds the session", () =>
     Effect.gen(function* () {
       const network = new Nodes.Network()
       const first = yield* joined(network, 1)
@@ -89,44 +89,46 @@ describe("An endpoint beside another one of its node", () => {
   )
 })
 
-describe("A session whose node is gone", () => {
-  it.live("is opened once by a node, though the client leaves whose request it is opened for", () =>
-    Effect.gen(function* () {
-      const { network, session } = yield* orphaned()
-      const second = yield* joined(network, 2)
-      const began = yield* Deferred.make<void>()
-      const goOn = yield* Deferred.make<void>()
-      let opened = 0
-      const slow: Server = {
-        ...second.server,
-        connect: (transport, options) => second.server.connect(transport, options),
-        restore: (opening, record) => {
-          opened++
-          Deferred.doneUnsafe(began, Effect.void)
-          return Effect.andThen(Deferred.await(goOn), second.server.restore(opening, record))
+describe("sessions whose node is gone", () => {
+  it.live(
+    "A session whose node is gone is opened once by a node, though the client of the opening request leaves",
+    () =>
+      Effect.gen(function* () {
+        const { network, session } = yield* orphaned()
+        const second = yield* joined(network, 2)
+        const began = yield* Deferred.make<void>()
+        const goOn = yield* Deferred.make<void>()
+        let opened = 0
+        const slow: Server = {
+          ...second.server,
+          connect: (transport, options) => second.server.connect(transport, options),
+          restore: (opening, record) => {
+            opened++
+            Deferred.doneUnsafe(began, Effect.void)
+            return Effect.andThen(Deferred.await(goOn), second.server.restore(opening, record))
+          }
         }
-      }
-      const client = yield* second.endpoint({}, slow)
-      const beside = yield* second.endpoint({}, slow)
-      const sent = { headers: headersOf(session), body: which }
-      const leaving = yield* Scope.fork(yield* Effect.scope)
-      yield* Scope.provide(client.abandon({ ...sent, method: "POST" }), leaving)
-      yield* Deferred.await(began)
-      const waiting = yield* Effect.forkScoped(
-        Effect.all([client.fetch(sent), beside.fetch(sent)], { concurrency: "unbounded" })
-      )
-      yield* Scope.close(leaving, Exit.void)
-      // The server has seen that its client left when it has answered a later one.
-      yield* client.fetch({ method: "PUT" })
-      yield* Deferred.succeed(goOn, undefined)
-      for (const reply of yield* Fiber.join(waiting)) {
-        assert.strictEqual(nodeOf(yield* reply.json), 2)
-      }
-      assert.strictEqual(opened, 1)
-    })
+        const client = yield* second.endpoint({}, slow)
+        const beside = yield* second.endpoint({}, slow)
+        const sent = { headers: headersOf(session), body: which }
+        const leaving = yield* Scope.fork(yield* Effect.scope)
+        yield* Scope.provide(client.abandon({ ...sent, method: "POST" }), leaving)
+        yield* Deferred.await(began)
+        const waiting = yield* Effect.forkScoped(
+          Effect.all([client.fetch(sent), beside.fetch(sent)], { concurrency: "unbounded" })
+        )
+        yield* Scope.close(leaving, Exit.void)
+        // The server has seen that its client left when it has answered a later one.
+        yield* client.fetch({ method: "PUT" })
+        yield* Deferred.succeed(goOn, undefined)
+        for (const reply of yield* Fiber.join(waiting)) {
+          assert.strictEqual(nodeOf(yield* reply.json), 2)
+        }
+        assert.strictEqual(opened, 1)
+      })
   )
 
-  it.live("gets 503 from a node that could not open it, and none that it was closed", () =>
+  it.live("A session gets 503 from a node that fails to open it, and is opened there by a later request", () =>
     Effect.gen(function* () {
       const { network, session } = yield* orphaned()
       const second = yield* joined(network, 2)
@@ -144,7 +146,7 @@ describe("A session whose node is gone", () => {
     })
   )
 
-  it.live("is left to another node by one that has no room for it", () =>
+  it.live("A node without room leaves the session of a gone node to another node", () =>
     Effect.gen(function* () {
       const { network, session } = yield* orphaned()
       const full = yield* (yield* joined(network, 2)).endpoint({ sessions: { capacity: 0 } })
@@ -155,7 +157,7 @@ describe("A session whose node is gone", () => {
     })
   )
 
-  it.live("is left to the node where its own user asks, by one that is asked by another user", () =>
+  it.live("A node asked by another user leaves the session of a gone node to the node where its own user asks", () =>
     Effect.gen(function* () {
       const { network, session } = yield* orphaned({ headers: { "x-user": "ada" } })
       const second = yield* (yield* joined(network, 2)).endpoint()
@@ -166,7 +168,7 @@ describe("A session whose node is gone", () => {
     })
   )
 
-  it.live("keeps the events of its new node when the old one ends its copy", () =>
+  it.live("A session keeps the events of its new node when the old node ends its copy", () =>
     Effect.gen(function* () {
       const network = new Nodes.Network()
       const first = yield* joined(network, 1)
@@ -189,9 +191,9 @@ describe("A session whose node is gone", () => {
   )
 })
 
-describe("A stream whose node is gone", () => {
+describe("streams whose node is gone", () => {
   it.live(
-    "is resumed by an old id with all that followed, each time: of its node, of one between, and of this one",
+    "A stream is resumed with all later events by an old id of its first node, of a node between, and of this node",
     () =>
       Effect.gen(function* () {
         const network = new Nodes.Network()
@@ -228,46 +230,50 @@ describe("A stream whose node is gone", () => {
       })
   )
 
-  it.effect("ends with an error for its request, though its first events are not kept any more", () =>
-    Effect.gen(function* () {
-      const store = makeMemory({ maxBytesPerStream: 1000 })
-      const written = (batch: EventBatch) => {
-        for (const event of batch.close() === "" ? [] : batch.events) {
-          Effect.runSync(store.append({ session: "s", stream: "1" }, [event]))
+  it.effect(
+    "A stream whose node is gone ends with an error for its request, though its first events are not kept any more",
+    () =>
+      Effect.gen(function* () {
+        const store = makeMemory({ maxBytesPerStream: 1000 })
+        const written = (batch: EventBatch) => {
+          for (const event of batch.close() === "" ? [] : batch.events) {
+            Effect.runSync(store.append({ session: "s", stream: "1" }, [event]))
+          }
         }
-      }
-      const log = { append: written, after: () => Effect.succeed([]) }
-      const owner = { attached: () => {}, detached: () => {} }
-      const stream = new ResumableStream({ name: "1", log, owner, requests: [5] })
-      for (let n = 0; n < 6; n++) {
-        stream.write(JSON.stringify({ text: "x".repeat(300), n }))
-        yield* Effect.yieldNow
-      }
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(store.after({ session: "s", stream: "1" }, 1))))
-      for (const seq of [3, 4, 5]) {
-        const rest = yield* restOf(store, "s", { stream: "1", seq })
-        const text = rest.take(rest.attach())
-        assert.strictEqual(text.split("\nid: 1-").length - 1, 5 - seq)
-        assert.include(text, '"id":5')
-        assert.include(text, "-31503")
-      }
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(restOf(store, "s", { stream: "1", seq: 0 }))))
-    })
+        const log = { append: written, after: () => Effect.succeed([]) }
+        const owner = { attached: () => {}, detached: () => {} }
+        const stream = new ResumableStream({ name: "1", log, owner, requests: [5] })
+        for (let n = 0; n < 6; n++) {
+          stream.write(JSON.stringify({ text: "x".repeat(300), n }))
+          yield* Effect.yieldNow
+        }
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(store.after({ session: "s", stream: "1" }, 1))))
+        for (const seq of [3, 4, 5]) {
+          const rest = yield* restOf(store, "s", { stream: "1", seq })
+          const text = rest.take(rest.attach())
+          assert.strictEqual(text.split("\nid: 1-").length - 1, 5 - seq)
+          assert.include(text, '"id":5')
+          assert.include(text, "-31503")
+        }
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(restOf(store, "s", { stream: "1", seq: 0 }))))
+      })
   )
 })
 
-describe("Sessions that are unknown", () => {
-  it.effect("are asked for as often as the limit, by each caller and second, and as often as they are found", () =>
-    Effect.gen(function* () {
-      const unknown = new UnknownSessions(yield* Clock.Clock)
-      const ask = (caller: string, isUnknown: boolean) => unknown.counted(caller, Effect.void, () => isUnknown)
-      for (let n = 0; n < 2 * unknown.limit; n++) yield* ask("a", false)
-      assert.isFalse(unknown.isTired("a"))
-      for (let n = 0; n < unknown.limit; n++) yield* ask("a", true)
-      assert.isTrue(unknown.isTired("a"))
-      assert.isFalse(unknown.isTired("b"))
-      yield* TestClock.adjust("1 second")
-      assert.isFalse(unknown.isTired("a"))
-    })
+describe("unknown sessions", () => {
+  it.effect(
+    "A caller may ask for unknown sessions up to a limit a second, and for found sessions without a limit",
+    () =>
+      Effect.gen(function* () {
+        const unknown = new UnknownSessions(yield* Clock.Clock)
+        const ask = (caller: string, isUnknown: boolean) => unknown.counted(caller, Effect.void, () => isUnknown)
+        for (let n = 0; n < 2 * unknown.limit; n++) yield* ask("a", false)
+        assert.isFalse(unknown.isTired("a"))
+        for (let n = 0; n < unknown.limit; n++) yield* ask("a", true)
+        assert.isTrue(unknown.isTired("a"))
+        assert.isFalse(unknown.isTired("b"))
+        yield* TestClock.adjust("1 second")
+        assert.isFalse(unknown.isTired("a"))
+      })
   )
 })

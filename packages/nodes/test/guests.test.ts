@@ -66,8 +66,8 @@ const said = (reply: Reply) =>
 
 const confirmed = { action: "accept", content: {} }
 
-describe.each(revisions)("A session of %s whose requests run anywhere", (version) => {
-  it.live("is served at the node where a request arrives, though another one opened it", () =>
+describe.each(revisions)("sessions of %s whose requests run anywhere", (version) => {
+  it.live("A session is served at the node where a request arrives, though another node opened it", () =>
     Effect.gen(function* () {
       const nodes = yield* three()
       const user = yield* opened(nodes, version)
@@ -78,7 +78,7 @@ describe.each(revisions)("A session of %s whose requests run anywhere", (version
     })
   )
 
-  it.live("is refused to another user everywhere", () =>
+  it.live("A session whose requests run anywhere is refused to another user at every node", () =>
     Effect.gen(function* () {
       const nodes = yield* three()
       const session = yield* openSession(nodes.at(1), version, { headers: { "x-user": "ada" } })
@@ -92,7 +92,7 @@ describe.each(revisions)("A session of %s whose requests run anywhere", (version
     })
   )
 
-  it.live("has the log level that was set at another node, from the answer on", () =>
+  it.live("A session has the log level that was set at another node, from the answer on", () =>
     Effect.gen(function* () {
       const nodes = yield* three()
       const user = yield* opened(nodes, version)
@@ -114,7 +114,7 @@ describe.each(revisions)("A session of %s whose requests run anywhere", (version
     })
   )
 
-  it.live("ends at all nodes by one DELETE at any, and a call that runs gets an error", () =>
+  it.live("A session ends at all nodes by a DELETE at any node, and a call that runs gets an error", () =>
     Effect.gen(function* () {
       for (const node of [1, 2, 3]) {
         const nodes = yield* three()
@@ -133,7 +133,7 @@ describe.each(revisions)("A session of %s whose requests run anywhere", (version
     })
   )
 
-  it.live("has a call that runs at one node cancelled at another", () =>
+  it.live("A call that runs at one node is cancelled by a notification at any node", () =>
     Effect.gen(function* () {
       const nodes = yield* three()
       const user = yield* opened(nodes, version)
@@ -147,7 +147,7 @@ describe.each(revisions)("A session of %s whose requests run anywhere", (version
     })
   )
 
-  it.live("has a call that waits for new roots learn of them, at whichever node they are announced", () =>
+  it.live("A call that waits for new roots learns of them, at whichever node they are announced", () =>
     Effect.gen(function* () {
       const nodes = yield* three()
       const user = yield* opened(nodes, version)
@@ -159,7 +159,7 @@ describe.each(revisions)("A session of %s whose requests run anywhere", (version
     })
   )
 
-  it.live("has a change of a list once on its stream, and what a handler sends there", () =>
+  it.live("A session has a change of a list once on its stream at a third node, and what a handler sends there", () =>
     Effect.gen(function* () {
       const nodes = yield* three()
       const user = yield* opened(nodes, version)
@@ -172,8 +172,8 @@ describe.each(revisions)("A session of %s whose requests run anywhere", (version
   )
 })
 
-describe.each(["2025-06-18", "2025-11-25"] as const)("A question of %s whose call runs anywhere", (version) => {
-  it.live("is answered at any node", () =>
+describe.each(["2025-06-18", "2025-11-25"] as const)("questions of %s whose call runs anywhere", (version) => {
+  it.live("A question of a call that runs anywhere is answered at any node", () =>
     Effect.gen(function* () {
       const nodes = yield* three()
       const user = yield* opened(nodes, version)
@@ -188,7 +188,7 @@ describe.each(["2025-06-18", "2025-11-25"] as const)("A question of %s whose cal
     })
   )
 
-  it.live("is answered though the node that holds the session dies, at the one that takes it over", () =>
+  it.live("A question whose session loses its holding node is answered at the node that takes the session over", () =>
     Effect.gen(function* () {
       const nodes = yield* three("1500 millis")
       const user = yield* opened(nodes, version)
@@ -206,7 +206,7 @@ describe.each(["2025-06-18", "2025-11-25"] as const)("A question of %s whose cal
   )
 })
 
-describe("A stream of a call that runs anywhere", () => {
+describe("streams of calls that run anywhere", () => {
   const version = "2025-11-25"
   const cut = Effect.fnUntraced(function* (user: User) {
     const call = yield* user.call(2, "ask", 7)
@@ -216,7 +216,7 @@ describe("A stream of a call that runs anywhere", () => {
     return { asked, last: String(id) }
   })
 
-  it.live("is resumed at any node", () =>
+  it.live("A stream of a call that runs anywhere is resumed at any node", () =>
     Effect.gen(function* () {
       const nodes = yield* three()
       const user = yield* opened(nodes, version)
@@ -235,7 +235,7 @@ describe("A stream of a call that runs anywhere", () => {
     })
   )
 
-  it.live("ends with one error at any other node when its node is gone", () =>
+  it.live("A stream of a call ends with one error at any other node when its own node is gone", () =>
     Effect.gen(function* () {
       const nodes = yield* three()
       const user = yield* opened(nodes, version)
@@ -250,10 +250,10 @@ describe("A stream of a call that runs anywhere", () => {
   )
 })
 
-describe("A node that runs requests of another node's session", () => {
+describe("nodes that run requests of another node's session", () => {
   const version = "2025-11-25"
 
-  it.live("runs none any more when that node is dead and a third one may have the session", () =>
+  it.live("A guest node runs no request any more when the holder is dead and a third node may have the session", () =>
     Effect.gen(function* () {
       const nodes = yield* three("1500 millis")
       const user = yield* opened(nodes, version)
@@ -264,7 +264,7 @@ describe("A node that runs requests of another node's session", () => {
     })
   )
 
-  it.live("serves one session after the end of another that drew the same number", () =>
+  it.live("A guest node serves a session after the end of another session that drew the same number", () =>
     Effect.gen(function* () {
       let drawn = 0
       const draws = vi.spyOn(crypto, "getRandomValues").mockImplementation((array) => {
@@ -283,7 +283,7 @@ describe("A node that runs requests of another node's session", () => {
     })
   )
 
-  it.live("leaves a request of 2026-07-28 that names the session to that node", () =>
+  it.live("A guest node leaves a request of 2026-07-28 that names the session to the holder", () =>
     Effect.gen(function* () {
       const nodes = yield* three()
       const session = yield* openSession(nodes.at(1), version)
@@ -298,26 +298,28 @@ describe("A node that runs requests of another node's session", () => {
     })
   )
 
-  it.effect("keeps the session open while a call runs there, and while calls come", () =>
-    Effect.gen(function* () {
-      const nodes = yield* three("1 hour", { sessions: { idle: "10 seconds" } })
-      const user = yield* opened(nodes, version)
-      const passing = Effect.repeat(TestClock.adjust("250 millis"), { times: 80 })
-      const hanging = yield* user.call(2, "hang", 7)
-      yield* said(hanging)
-      yield* passing
-      assert.strictEqual((yield* user.call(3, "which")).status, 200)
-      yield* user.post(2, { method: "notifications/cancelled", params: { requestId: 7 } })
-      yield* Effect.repeat(
-        Effect.andThen(
-          TestClock.adjust("1 second"),
-          Effect.tap(user.which(2), (node) => Effect.sync(() => assert.strictEqual(node, 2)))
-        ),
-        { times: 15 }
-      )
-      assert.strictEqual((yield* user.call(3, "which")).status, 200)
-      yield* passing
-      for (const node of [1, 2, 3]) assert.strictEqual((yield* user.call(node, "which")).status, 404)
-    })
+  it.effect(
+    "A guest node keeps the session open at the holder while a call runs at the guest, and while calls come",
+    () =>
+      Effect.gen(function* () {
+        const nodes = yield* three("1 hour", { sessions: { idle: "10 seconds" } })
+        const user = yield* opened(nodes, version)
+        const passing = Effect.repeat(TestClock.adjust("250 millis"), { times: 80 })
+        const hanging = yield* user.call(2, "hang", 7)
+        yield* said(hanging)
+        yield* passing
+        assert.strictEqual((yield* user.call(3, "which")).status, 200)
+        yield* user.post(2, { method: "notifications/cancelled", params: { requestId: 7 } })
+        yield* Effect.repeat(
+          Effect.andThen(
+            TestClock.adjust("1 second"),
+            Effect.tap(user.which(2), (node) => Effect.sync(() => assert.strictEqual(node, 2)))
+          ),
+          { times: 15 }
+        )
+        assert.strictEqual((yield* user.call(3, "which")).status, 200)
+        yield* passing
+        for (const node of [1, 2, 3]) assert.strictEqual((yield* user.call(node, "which")).status, 404)
+      })
   )
 })

@@ -46,8 +46,8 @@ for (const { missing, name, open } of networks) {
       Effect.forEach(Array.from({ length: count }), () => join(layerOf({ lease: "20 seconds" })))
     )
 
-  describe(`A network over ${name}`, needs(missing === undefined, missing ?? ""), () => {
-    it.live("has each session at one node, where the others find it until it is closed", () =>
+  describe(`networks over ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.live("A network has each session at one node, where the other nodes find it until it is closed", () =>
       Effect.gen(function* () {
         const [a, b] = yield* nodes(2)
         yield* a!.directory.open("s", record())
@@ -61,31 +61,33 @@ for (const { missing, name, open } of networks) {
       })
     )
 
-    it.live("gives a session to exactly one node, with its newest record, when the node that held it leaves", () =>
-      Effect.gen(function* () {
-        const [a, b, c] = yield* nodes(3)
-        yield* a!.directory.open("s", record())
-        yield* a!.directory.save("s", record("error"))
-        yield* b!.directory.save("s", record("debug"))
-        const there = yield* b!.directory.locate("s")
-        assert(b!.directory instanceof Directory)
-        const gone = yield* Effect.forkChild(b!.directory.gone(there._tag === "There" ? there.node : ""))
-        yield* a!.leave
-        yield* Fiber.join(gone)
-        const found = yield* Effect.all(
-          [b!, c!, b!, c!].map(({ directory }) => directory.locate("s")),
-          { concurrency: "unbounded" }
-        )
-        const here = found.flatMap((one, at) => (one._tag === "Here" ? [{ at: at % 2, one }] : []))
-        assert.deepStrictEqual(new Set(here.map(({ at }) => at)).size, 1)
-        for (const { one } of here) {
-          assert.deepStrictEqual([one.epoch, one.record], [2, record("error")])
-        }
-      })
+    it.live(
+      "A network gives a session to exactly one node, with its newest record, when the node that held it leaves",
+      () =>
+        Effect.gen(function* () {
+          const [a, b, c] = yield* nodes(3)
+          yield* a!.directory.open("s", record())
+          yield* a!.directory.save("s", record("error"))
+          yield* b!.directory.save("s", record("debug"))
+          const there = yield* b!.directory.locate("s")
+          assert(b!.directory instanceof Directory)
+          const gone = yield* Effect.forkChild(b!.directory.gone(there._tag === "There" ? there.node : ""))
+          yield* a!.leave
+          yield* Fiber.join(gone)
+          const found = yield* Effect.all(
+            [b!, c!, b!, c!].map(({ directory }) => directory.locate("s")),
+            { concurrency: "unbounded" }
+          )
+          const here = found.flatMap((one, at) => (one._tag === "Here" ? [{ at: at % 2, one }] : []))
+          assert.deepStrictEqual(new Set(here.map(({ at }) => at)).size, 1)
+          for (const { one } of here) {
+            assert.deepStrictEqual([one.epoch, one.record], [2, record("error")])
+          }
+        })
     )
 
     it.live(
-      "keeps events for every node: after a place in order, none where the oldest are gone, none of a session that is closed",
+      "A network keeps events for every node: after a place in order; none where the oldest are gone, or the session is closed",
       () =>
         Effect.gen(function* () {
           const [a, b] = yield* nodes(2)
@@ -106,7 +108,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "gives one reply to a state, at whichever node it is used again: while its handler runs, and afterwards",
+      "A network gives one reply to a state, at whichever node it is used again: while its handler runs, and afterwards",
       () =>
         Effect.gen(function* () {
           const [a, b] = yield* nodes(2)
@@ -132,16 +134,18 @@ for (const { missing, name, open } of networks) {
         })
     )
 
-    it.live("lets no state be used that has expired by the clock of the store, though a node's own clock is late", () =>
-      Effect.gen(function* () {
-        const [a] = yield* nodes(1)
-        const expires = (yield* Clock.currentTimeMillis) - 1000
-        const used = yield* Effect.flip(a!.guard.once("late", expires, Effect.die("The handler runs")))
-        assert.deepStrictEqual([used.code, used.message], [-32602, "Invalid or expired requestState"])
-      })
+    it.live(
+      "A network lets no state be used that has expired by the clock of the store, though a node's own clock is late",
+      () =>
+        Effect.gen(function* () {
+          const [a] = yield* nodes(1)
+          const expires = (yield* Clock.currentTimeMillis) - 1000
+          const used = yield* Effect.flip(a!.guard.once("late", expires, Effect.die("The handler runs")))
+          assert.deepStrictEqual([used.code, used.message], [-32602, "Invalid or expired requestState"])
+        })
     )
 
-    it.live("gives the first use of a state to one of many that come at once", () =>
+    it.live("A network runs the handler of a state once where many nodes use the state at once", () =>
       Effect.gen(function* () {
         const [a, b, c] = yield* nodes(3)
         const expires = (yield* Clock.currentTimeMillis) + 60_000
@@ -154,7 +158,7 @@ for (const { missing, name, open } of networks) {
       })
     )
 
-    it.live("carries hints to all other nodes, and opens on each what another one sealed", () =>
+    it.live("A network carries hints to all other nodes, and each node opens a state that another node sealed", () =>
       Effect.gen(function* () {
         const [a, b, c] = yield* nodes(3)
         const heard: Array<string> = []

@@ -24,9 +24,9 @@ for (const { missing, name, open } of networks) {
       )
     )
 
-  describe(`Rate limits over ${name}`, needs(missing === undefined, missing ?? ""), () => {
+  describe(`rate limits over ${name}`, needs(missing === undefined, missing ?? ""), () => {
     it.live.prop(
-      "have one bucket for all nodes: each use is taken once, of whatever node it is and however many come at once",
+      "Shared rate limits have one bucket for all nodes: each use is taken once, of whatever node and however many come at once",
       { uses: Uses },
       ({ uses }) =>
         Effect.gen(function* () {
@@ -48,7 +48,7 @@ for (const { missing, name, open } of networks) {
       { arbitrary: { runs: 5 } }
     )
 
-    it.live("fill again by the clock of the store, up to twice what comes back in a second", () =>
+    it.live("Shared rate limits fill again by the clock of the store, up to twice what comes back in a second", () =>
       Effect.gen(function* () {
         const [a, b] = yield* stores(2)
         const use = (used: number) => [{ bucket: "ann", used, perSecond: 1000 }]
@@ -59,7 +59,7 @@ for (const { missing, name, open } of networks) {
       }).pipe(Effect.scoped)
     )
 
-    it.live("are of each node alone where nothing else is asked for", () =>
+    it.live("Rate limits belong to each node alone unless the options share them", () =>
       Effect.gen(function* () {
         const context = yield* Layer.build((yield* open)())
         assert.isTrue(Option.isSome(Context.getOption(context, Node)))

@@ -16,9 +16,9 @@ for (const { missing, name, open } of networks) {
   /** Leases that no busy machine lets run out. */
   const three = Effect.flatMap(open, (layerOf) => cluster(3, () => layerOf({ lease: "20 seconds" })))
 
-  describe.each(revisions)(`A session of %s on three nodes over ${name}`, (version) => {
+  describe.each(revisions)(`sessions of %s on three nodes over ${name}`, (version) => {
     it.live(
-      "is served by the node that opened it, at whichever node a request arrives",
+      "A session is served by the node that opened it, at whichever node a request arrives",
       () =>
         Effect.gen(function* () {
           const nodes = yield* three
@@ -34,7 +34,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "is not looked for again at a node that knows where it is",
+      "A session is looked for once at a node that learns where it is",
       () =>
         Effect.gen(function* () {
           const layerOf = yield* open
@@ -67,7 +67,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "has its question answered at another node than the one whose fiber asks",
+      "A question of a session is answered at another node than the node whose fiber asks",
       () =>
         Effect.gen(function* () {
           const nodes = yield* three
@@ -86,7 +86,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "has a stream of 11 MiB at another node, whole and in order",
+      "A session has a stream of 11 MiB at another node, whole and in order",
       () =>
         Effect.gen(function* () {
           const nodes = yield* three
@@ -112,7 +112,7 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
-      "is closed everywhere by one DELETE at any node",
+      "A session is closed everywhere by one DELETE at any node",
       () =>
         Effect.gen(function* () {
           const nodes = yield* three
@@ -127,8 +127,8 @@ for (const { missing, name, open } of networks) {
     )
   })
 
-  describe(`A request of 2026-07-28 on three nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
-    it.live("is answered where it arrives, whatever session it names", () =>
+  describe(`requests of 2026-07-28 on three nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.live("A request of 2026-07-28 is answered where it arrives, whatever session it names", () =>
       Effect.gen(function* () {
         const nodes = yield* three
         const session = yield* openSession(nodes.at(2))
@@ -142,52 +142,56 @@ for (const { missing, name, open } of networks) {
   })
 
   describe(
-    `Subscriptions of 2026-07-28 on three nodes over ${name}`,
+    `subscriptions of 2026-07-28 on three nodes over ${name}`,
     needs(missing === undefined, missing ?? ""),
     () => {
-      it.live("learn of a list that changed on another node, and of a resource that was updated there", () =>
-        Effect.gen(function* () {
-          const nodes = yield* three
-          const wanted = { promptsListChanged: true, resourceSubscriptions: ["test://count"] }
-          const listening = yield* nodes.at(1).post("subscriptions/listen", { notifications: wanted })
-          assert.strictEqual((yield* listening.event).data.method, "notifications/subscriptions/acknowledged")
-          const call = (name: string) => nodes.at(2).post("tools/call", { name, arguments: {} }, {}, 2)
-          assert.strictEqual((yield* call("grow")).status, 200)
-          yield* Effect.forkScoped(Effect.forever(Effect.andThen(call("touch"), Effect.sleep("50 millis"))))
-          const seen = new Set<string>()
-          while (seen.size < 2) seen.add((yield* listening.event).data.method)
-          assert.isTrue(seen.has("notifications/prompts/list_changed"))
-          assert.isTrue(seen.has("notifications/resources/updated"))
-        })
+      it.live(
+        "A subscription learns of a list that changed on another node, and of a resource that was updated there",
+        () =>
+          Effect.gen(function* () {
+            const nodes = yield* three
+            const wanted = { promptsListChanged: true, resourceSubscriptions: ["test://count"] }
+            const listening = yield* nodes.at(1).post("subscriptions/listen", { notifications: wanted })
+            assert.strictEqual((yield* listening.event).data.method, "notifications/subscriptions/acknowledged")
+            const call = (name: string) => nodes.at(2).post("tools/call", { name, arguments: {} }, {}, 2)
+            assert.strictEqual((yield* call("grow")).status, 200)
+            yield* Effect.forkScoped(Effect.forever(Effect.andThen(call("touch"), Effect.sleep("50 millis"))))
+            const seen = new Set<string>()
+            while (seen.size < 2) seen.add((yield* listening.event).data.method)
+            assert.isTrue(seen.has("notifications/prompts/list_changed"))
+            assert.isTrue(seen.has("notifications/resources/updated"))
+          })
       )
     }
   )
 
-  describe(`Clients of three nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
-    it.live("all learn of a list that changed on one node, and of a resource that was updated there", () =>
-      Effect.gen(function* () {
-        const nodes = yield* three
-        const sessions = yield* Effect.forEach([1, 2, 3], (node) => openSession(nodes.at(node)))
-        const streams = yield* Effect.forEach(sessions, (session) => session.get())
-        for (const session of sessions) {
-          yield* (yield* session.request("resources/subscribe", { uri: "test://count" }, 1)).json
-        }
-        yield* (yield* sessions[0]!.call("grow", {}, 2)).json
-        // A hint that a node wants updates may be on its way while the first one happens.
-        const touching = Effect.forever(Effect.andThen(sessions[1]!.call("touch", {}, 3), Effect.sleep("50 millis")))
-        yield* Effect.forkScoped(touching)
-        for (const stream of streams) {
-          const seen = new Set<string>()
-          while (seen.size < 2) {
-            const { data } = yield* stream.event
-            if (data !== "" && data !== undefined) seen.add(data.method)
+  describe(`clients of three nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.live(
+      "All clients learn of a list that changed on one node, and of a resource that was updated on another node",
+      () =>
+        Effect.gen(function* () {
+          const nodes = yield* three
+          const sessions = yield* Effect.forEach([1, 2, 3], (node) => openSession(nodes.at(node)))
+          const streams = yield* Effect.forEach(sessions, (session) => session.get())
+          for (const session of sessions) {
+            yield* (yield* session.request("resources/subscribe", { uri: "test://count" }, 1)).json
           }
-          assert.deepStrictEqual([...seen].toSorted(), [
-            "notifications/prompts/list_changed",
-            "notifications/resources/updated"
-          ])
-        }
-      })
+          yield* (yield* sessions[0]!.call("grow", {}, 2)).json
+          // A hint that a node wants updates may be on its way while the first one happens.
+          const touching = Effect.forever(Effect.andThen(sessions[1]!.call("touch", {}, 3), Effect.sleep("50 millis")))
+          yield* Effect.forkScoped(touching)
+          for (const stream of streams) {
+            const seen = new Set<string>()
+            while (seen.size < 2) {
+              const { data } = yield* stream.event
+              if (data !== "" && data !== undefined) seen.add(data.method)
+            }
+            assert.deepStrictEqual([...seen].toSorted(), [
+              "notifications/prompts/list_changed",
+              "notifications/resources/updated"
+            ])
+          }
+        })
     )
   })
 }

@@ -46,13 +46,13 @@ const check = <W>(services: Layer.Layer<W | Keyed>) =>
     assert.deepStrictEqual(runs[0]?.exit, Exit.succeed("one two three four"))
   })
 
-describe("a task whose node dies", () => {
+describe("crashes of a node", () => {
   const title =
-    "before or after any of its writes has the same result, runs a body twice at most, and has each keyed effect once"
+    "A task whose node dies around any write has the same result, runs a body twice at most, and has each keyed effect once"
   it.effect(`${title} (in memory)`, () => check(world))
   it.effect(`${title} (on SQLite)`, () => check(Layer.merge(world, sqlite)))
 
-  it.effect("in a transaction, or after it, has what the transaction wrote once", () =>
+  it.effect("A task whose node dies in or after a transaction has what the transaction wrote once", () =>
     Effect.gen(function* () {
       const pay = (name: string) =>
         Effect.flatMap(SqlClient, (sql) =>

@@ -23,8 +23,8 @@ const node = Effect.fnUntraced(function* (name: string, feature: (own: string) =
   return { name: journal.node, server, end: Scope.close(scope, Exit.void) }
 })
 
-describe("a task on Postgres", needs(missing === undefined, missing ?? ""), () => {
-  it.effect("is followed at another node than that which runs it, in both revisions, as it changes", () =>
+describe("tasks on Postgres between two nodes", needs(missing === undefined, missing ?? ""), () => {
+  it.effect("A task is followed in both revisions, as it changes, at another node than the node that runs it", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [go, end] = [yield* Latch.make(false), yield* Latch.make(false)]
@@ -60,7 +60,7 @@ describe("a task on Postgres", needs(missing === undefined, missing ?? ""), () =
     })
   )
 
-  it.effect("whose node stops is continued at another one, before that looks for tasks", () =>
+  it.effect("A task whose node stops is continued at another node, before the next look of that node for tasks", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const began: Array<string> = []

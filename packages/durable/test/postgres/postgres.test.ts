@@ -17,7 +17,7 @@ const client = (name: string) =>
   Effect.map(Layer.build(Layer.fresh(clientOf(name))), (context) => Context.get(context, PgClient.PgClient))
 
 describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () => {
-  it.effect("reach the node that waits for an answer by the channel, before its next look", () =>
+  it.effect("An answer given at one node reaches the node that waits for it by the channel, before its next look", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [a, b] = [yield* open(name), yield* open(name)]
@@ -30,27 +30,29 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     })
   )
 
-  it.live("are not claimed between a record and its commit: a later claim gets them, and reads it", () =>
-    Effect.gen(function* () {
-      const name = yield* schema
-      const [a, b, sql] = [yield* open(name), yield* open(name), yield* client(name)]
-      const { lease, task: made } = yield* a.store.create(task, "a")
-      yield* a.journal.record(lease, stepOf("one"))
-      yield* sql.unsafe(`UPDATE mcp_task SET due = 0 WHERE id = '${made.id}'`)
-      const { record } = Statements.make(dialectOf(sql, "a"))
-      const write = Effect.gen(function* () {
-        const written = yield* sql.unsafe(record, [made.id, "two", "Step", "1", null, 1, made.id, 1])
-        assert.strictEqual(written.length, 1)
-        assert.deepStrictEqual(yield* b.journal.claim("b", ["tool"], 1), [])
-      })
-      yield* sql.withTransaction(write)
-      const [after] = yield* b.journal.claim("b", ["tool"], 1)
-      assert.deepStrictEqual(after?.entries, [stepOf("one"), stepOf("two")])
-      assert.strictEqual((yield* Effect.flip(a.journal.record(lease, stepOf("three"))))._tag, "Lost")
-    }).pipe(Effect.scoped)
+  it.live(
+    "A task is not claimed between a record and its commit: a later claim gets the task, and reads the record",
+    () =>
+      Effect.gen(function* () {
+        const name = yield* schema
+        const [a, b, sql] = [yield* open(name), yield* open(name), yield* client(name)]
+        const { lease, task: made } = yield* a.store.create(task, "a")
+        yield* a.journal.record(lease, stepOf("one"))
+        yield* sql.unsafe(`UPDATE mcp_task SET due = 0 WHERE id = '${made.id}'`)
+        const { record } = Statements.make(dialectOf(sql, "a"))
+        const write = Effect.gen(function* () {
+          const written = yield* sql.unsafe(record, [made.id, "two", "Step", "1", null, 1, made.id, 1])
+          assert.strictEqual(written.length, 1)
+          assert.deepStrictEqual(yield* b.journal.claim("b", ["tool"], 1), [])
+        })
+        yield* sql.withTransaction(write)
+        const [after] = yield* b.journal.claim("b", ["tool"], 1)
+        assert.deepStrictEqual(after?.entries, [stepOf("one"), stepOf("two")])
+        assert.strictEqual((yield* Effect.flip(a.journal.record(lease, stepOf("three"))))._tag, "Lost")
+      }).pipe(Effect.scoped)
   )
 
-  it.live("are written when the connections of their node were cut", () =>
+  it.live("A task is written also when the connections of its node were cut", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [a, sql] = [yield* open(name), yield* client(name)]
@@ -63,30 +65,32 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
-  it.live("run a step in a transaction again whose connection was cut, and do not let an idle one keep its locks", () =>
-    Effect.gen(function* () {
-      const name = yield* schema
-      const { journal, sql, store } = yield* open(name, { lease: 300 })
-      const { lease } = yield* store.create(task, journal.node)
-      const record = journal.transaction(sql)
-      assert.isDefined(record)
-      yield* sql`CREATE TABLE ledger (n integer)`
-      let attempts = 0
-      const cut = Effect.gen(function* () {
-        yield* sql`INSERT INTO ledger (n) VALUES (1)`
-        if (++attempts === 1) yield* sql`SELECT pg_terminate_backend(pg_backend_pid())`
-        return 1
-      })
-      assert.deepStrictEqual(yield* record(lease, "one", cut), stepOf("one"))
-      assert.strictEqual(attempts, 2)
-      assert.deepStrictEqual(yield* sql`SELECT n FROM ledger`, [{ n: 1 }])
-      const idle = Effect.andThen(sql`INSERT INTO ledger (n) VALUES (2)`, Effect.sleep("1 second"))
-      assert.include(yield* Effect.flip(record(lease, "two", idle)), { _tag: "SqlError" })
-      assert.deepStrictEqual(yield* sql`SELECT n FROM ledger`, [{ n: 1 }])
-    }).pipe(Effect.scoped)
+  it.live(
+    "A step in a transaction runs again where its connection is cut, and an idle transaction does not keep its locks",
+    () =>
+      Effect.gen(function* () {
+        const name = yield* schema
+        const { journal, sql, store } = yield* open(name, { lease: 300 })
+        const { lease } = yield* store.create(task, journal.node)
+        const record = journal.transaction(sql)
+        assert.isDefined(record)
+        yield* sql`CREATE TABLE ledger (n integer)`
+        let attempts = 0
+        const cut = Effect.gen(function* () {
+          yield* sql`INSERT INTO ledger (n) VALUES (1)`
+          if (++attempts === 1) yield* sql`SELECT pg_terminate_backend(pg_backend_pid())`
+          return 1
+        })
+        assert.deepStrictEqual(yield* record(lease, "one", cut), stepOf("one"))
+        assert.strictEqual(attempts, 2)
+        assert.deepStrictEqual(yield* sql`SELECT n FROM ledger`, [{ n: 1 }])
+        const idle = Effect.andThen(sql`INSERT INTO ledger (n) VALUES (2)`, Effect.sleep("1 second"))
+        assert.include(yield* Effect.flip(record(lease, "two", idle)), { _tag: "SqlError" })
+        assert.deepStrictEqual(yield* sql`SELECT n FROM ledger`, [{ n: 1 }])
+      }).pipe(Effect.scoped)
   )
 
-  it.effect("do not change hands where the clock of a node jumps by an hour", () =>
+  it.effect("A task does not change hands where the clock of a node jumps by an hour", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [a, b] = [yield* open(name), yield* open(name)]
@@ -97,7 +101,7 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     })
   )
 
-  it.live("are claimed once each by nodes that claim at once", () =>
+  it.live("Each task is claimed once by nodes that claim at once", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const [a, b] = [yield* open(name, { perOwner: 1000 }), yield* open(name)]
@@ -114,7 +118,7 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
-  it.live("are in tables that any number of nodes may make at once", () =>
+  it.live("Any number of nodes may make the tables of tasks at once", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const stores = yield* Effect.all(

@@ -43,7 +43,7 @@ const claimer = (kind: string, place: string) =>
 for (const { kind, missing, open, place } of kinds) {
   describe(`tasks on ${kind}`, needs(missing === undefined, missing ?? ""), () => {
     it.live(
-      "that are due are claimed once each by processes that claim at once",
+      "Each task that is due is claimed once by processes that claim at once",
       () =>
         Effect.gen(function* () {
           const where = yield* place

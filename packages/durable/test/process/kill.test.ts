@@ -36,8 +36,8 @@ const bodies = (...servers: ReadonlyArray<Process>) =>
 const keys = (lines: ReadonlyArray<string>) => new Set(lines.map((line) => line.split(" ").slice(2).join(" ")))
 
 for (const { client, kind, missing, place } of kinds) {
-  describe(`a task on ${kind}`, needs(missing === undefined, missing ?? ""), () => {
-    it.live("whose process is killed ends right in a process that starts later, each keyed effect once", () =>
+  describe(`tasks on ${kind} after a signal to their process`, needs(missing === undefined, missing ?? ""), () => {
+    it.live("A task whose process is killed ends right in a process that starts later, each keyed effect once", () =>
       Effect.gen(function* () {
         const where = yield* place
         const a = yield* start(kind, where)
@@ -54,34 +54,36 @@ for (const { client, kind, missing, place } of kinds) {
       })
     )
 
-    it.live("whose process is killed between a write of `Once.transaction` and its record has each write once", () =>
-      Effect.gen(function* () {
-        const where = yield* place
-        const a = yield* start(kind, where)
-        const taskId = yield* call(a, { count: values.length, millis: 50, write: true })
-        yield* a.line("wrote 1")
-        yield* a.signal("SIGKILL")
-        yield* a.exited
-        const b = yield* start(kind, where)
-        yield* b.line("recorded 3")
-        yield* b.signal("SIGKILL")
-        yield* b.exited
-        const c = yield* start(kind, where)
-        const task = yield* ended(c, taskId)
-        assert.deepStrictEqual(task["result"]?.structuredContent, { values })
-        const wrote = [a, b, c].flatMap(({ lines }) => lines.filter((line) => line.startsWith("wrote 1")))
-        assert.strictEqual(wrote.length, 2)
-        const ledger = yield* Effect.flatMap(SqlClient, (sql) => sql<{ step: number }>`SELECT step FROM ledger`).pipe(
-          Effect.provide(client(where))
-        )
-        assert.deepStrictEqual(
-          ledger.map(({ step }) => String(step)),
-          values
-        )
-      })
+    it.live(
+      "A task whose process is killed between a write of `Once.transaction` and its record has each write once",
+      () =>
+        Effect.gen(function* () {
+          const where = yield* place
+          const a = yield* start(kind, where)
+          const taskId = yield* call(a, { count: values.length, millis: 50, write: true })
+          yield* a.line("wrote 1")
+          yield* a.signal("SIGKILL")
+          yield* a.exited
+          const b = yield* start(kind, where)
+          yield* b.line("recorded 3")
+          yield* b.signal("SIGKILL")
+          yield* b.exited
+          const c = yield* start(kind, where)
+          const task = yield* ended(c, taskId)
+          assert.deepStrictEqual(task["result"]?.structuredContent, { values })
+          const wrote = [a, b, c].flatMap(({ lines }) => lines.filter((line) => line.startsWith("wrote 1")))
+          assert.strictEqual(wrote.length, 2)
+          const ledger = yield* Effect.flatMap(SqlClient, (sql) => sql<{ step: number }>`SELECT step FROM ledger`).pipe(
+            Effect.provide(client(where))
+          )
+          assert.deepStrictEqual(
+            ledger.map(({ step }) => String(step)),
+            values
+          )
+        })
     )
 
-    it.live("whose process is killed is continued by one that runs, before its lease is over", () =>
+    it.live("A task whose process is killed is continued by a running process, before its lease is over", () =>
       Effect.gen(function* () {
         const where = yield* place
         // Longer than a test may take.
@@ -98,7 +100,7 @@ for (const { client, kind, missing, place } of kinds) {
     )
 
     it.live(
-      "whose process is frozen past its lease is continued by another, and what the frozen one does is refused",
+      "A task whose process is frozen past its lease is continued by another process, and writes of the frozen process are refused",
       () =>
         Effect.gen(function* () {
           const where = yield* place
@@ -119,7 +121,7 @@ for (const { client, kind, missing, place } of kinds) {
         })
     )
 
-    it.live("whose process is told to stop records the step that runs, and is continued at once", () =>
+    it.live("A task whose process is told to stop records the step that runs, and is continued at once", () =>
       Effect.gen(function* () {
         const where = yield* place
         const [a, b] = [yield* start(kind, where, 60_000), yield* start(kind, where, 60_000)]
@@ -133,7 +135,7 @@ for (const { client, kind, missing, place } of kinds) {
       })
     )
 
-    it.live("that waits for an answer is answered in another process, after its own was killed", () =>
+    it.live("A task that waits for an answer is answered in another process, after its own process was killed", () =>
       Effect.gen(function* () {
         const where = yield* place
         const { a, b, task } = yield* answeredElsewhere(kind, where)

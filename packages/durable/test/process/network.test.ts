@@ -15,8 +15,8 @@ const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, p
 const stepOf = (key: string) => ({ _tag: "Step" as const, key, value: key })
 const keys = Array.from({ length: 40 }, (_, index) => `step ${index}`)
 
-describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () => {
-  it.live("record each step once where connections are cut and answers come late", () =>
+describe("tasks on Postgres over a bad network", needs(missing === undefined, missing ?? ""), () => {
+  it.live("A task records each step once where connections are cut and answers come late", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const proxy = yield* Proxy.make(url)
@@ -38,7 +38,7 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
-  it.live("run on nodes that hold their lock before they run any", () =>
+  it.live("A node holds its lock before it runs any task", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const { journal } = yield* open(name)
@@ -51,7 +51,7 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
     }).pipe(Effect.scoped)
   )
 
-  it.live("stop on a node that the database does not hear any more, before another node continues them", () =>
+  it.live("A task stops on a node that the database does not hear any more, before another node continues it", () =>
     Effect.gen(function* () {
       const name = yield* schema
       const proxy = yield* Proxy.make(url)

@@ -20,7 +20,7 @@ for (const { kind, place, reason } of kinds) {
   const skipped = reason ?? (isNightly ? undefined : "only in the nightly run")
   describe(`tasks on ${kind}`, needs(skipped === undefined, skipped ?? ""), () => {
     it.live(
-      "end right after tens of kills, each step recorded once, and no more bodies again than steps were cut off",
+      "Tasks end right after tens of kills, each step recorded once, and no more bodies again than steps were cut off",
       () =>
         Effect.gen(function* () {
           const where = yield* place

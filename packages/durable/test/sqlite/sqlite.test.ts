@@ -17,7 +17,7 @@ const result = (n: number) => ({ _tag: "Result" as const, result: { n } })
 const stepOf = (value: unknown) => ({ _tag: "Step" as const, key: "s", value })
 
 describe("tasks on SQLite", () => {
-  it.effect("are there for another process after they were made, with all that was recorded", () =>
+  it.effect("A task is there for another process after it was made, with all its records", () =>
     Effect.gen(function* () {
       const path = yield* file
       const made = yield* Effect.scoped(
@@ -45,32 +45,34 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect("tell waiters of another process of answers, cancels and changes at its next look", () =>
-    Effect.gen(function* () {
-      const path = yield* file
-      const [a, b] = [yield* open({ file: path }), yield* open({ file: path })]
-      const { lease, task: made } = yield* a.store.create(task, "a")
-      yield* a.journal.record(lease, question)
-      const states = yield* Effect.forkChild(
-        Stream.runCollect(
-          Stream.map(b.store.changes(made.id, "ada"), ({ outcome, questions }) => outcome?._tag ?? questions.size)
-        ),
-        { startImmediately: true }
-      )
-      const waiting = yield* Effect.forkChild(a.journal.answer(lease, "q"), { startImmediately: true })
-      const lost = yield* Effect.forkChild(a.journal.lost(lease), { startImmediately: true })
-      yield* quiesce
-      yield* b.store.answer(made.id, "ada", { q: result(1) })
-      yield* TestClock.adjust(500)
-      assert.deepStrictEqual(yield* Fiber.join(waiting), result(1))
-      yield* b.store.cancel(made.id, "ada")
-      yield* TestClock.adjust(100)
-      assert.strictEqual((yield* Fiber.join(lost)).reason, "cancelled")
-      assert.deepStrictEqual(yield* Fiber.join(states), [1, 0, "Cancelled"])
-    })
+  it.effect(
+    "A waiter in one process learns of answers, cancels and changes made in another process at its next look",
+    () =>
+      Effect.gen(function* () {
+        const path = yield* file
+        const [a, b] = [yield* open({ file: path }), yield* open({ file: path })]
+        const { lease, task: made } = yield* a.store.create(task, "a")
+        yield* a.journal.record(lease, question)
+        const states = yield* Effect.forkChild(
+          Stream.runCollect(
+            Stream.map(b.store.changes(made.id, "ada"), ({ outcome, questions }) => outcome?._tag ?? questions.size)
+          ),
+          { startImmediately: true }
+        )
+        const waiting = yield* Effect.forkChild(a.journal.answer(lease, "q"), { startImmediately: true })
+        const lost = yield* Effect.forkChild(a.journal.lost(lease), { startImmediately: true })
+        yield* quiesce
+        yield* b.store.answer(made.id, "ada", { q: result(1) })
+        yield* TestClock.adjust(500)
+        assert.deepStrictEqual(yield* Fiber.join(waiting), result(1))
+        yield* b.store.cancel(made.id, "ada")
+        yield* TestClock.adjust(100)
+        assert.strictEqual((yield* Fiber.join(lost)).reason, "cancelled")
+        assert.deepStrictEqual(yield* Fiber.join(states), [1, 0, "Cancelled"])
+      })
   )
 
-  it.effect("are leased by the clock of the machine: a node that let its lease run out cannot record", () =>
+  it.effect("A task is leased by the clock of the machine: a node whose lease has run out cannot record", () =>
     Effect.gen(function* () {
       const path = yield* file
       const [a, b] = [yield* open({ file: path }), yield* open({ file: path })]
@@ -95,7 +97,7 @@ describe("tasks on SQLite", () => {
   )
 
   it.effect(
-    "that are parked while an answer to them comes in are due at once, else when they said or are answered",
+    "A task that is parked while its answer arrives is due at once, else at its time or when it is answered",
     () =>
       Effect.gen(function* () {
         const { journal, store } = yield* open({ file: yield* file })
@@ -120,24 +122,26 @@ describe("tasks on SQLite", () => {
       })
   )
 
-  it.effect("of a process that has ended are claimed before its lease is over, those of one that lives are not", () =>
-    Effect.gen(function* () {
-      const { journal, store } = yield* open({ file: yield* file })
-      const ended = spawnSync(process.execPath, ["--version"]).pid
-      const here = journal.node.split(":")[0]
-      const left = yield* store.create(task, `${here}:${ended}:x`)
-      yield* store.create(task, `${here}:${process.ppid}:x`)
-      yield* store.create(task, `elsewhere:${ended}:x`)
-      yield* store.create(task, journal.node)
-      const claimed = yield* journal.claim("b", ["tool"], 10)
-      assert.deepStrictEqual(
-        claimed.map(({ lease }) => lease.task),
-        [left.task.id]
-      )
-    })
+  it.effect(
+    "A task of a process that has ended is claimed before its lease is over; a task of a living process is not",
+    () =>
+      Effect.gen(function* () {
+        const { journal, store } = yield* open({ file: yield* file })
+        const ended = spawnSync(process.execPath, ["--version"]).pid
+        const here = journal.node.split(":")[0]
+        const left = yield* store.create(task, `${here}:${ended}:x`)
+        yield* store.create(task, `${here}:${process.ppid}:x`)
+        yield* store.create(task, `elsewhere:${ended}:x`)
+        yield* store.create(task, journal.node)
+        const claimed = yield* journal.claim("b", ["tool"], 10)
+        assert.deepStrictEqual(
+          claimed.map(({ lease }) => lease.task),
+          [left.task.id]
+        )
+      })
   )
 
-  it.effect("of a container that has the name of this machine, and processes of its own, are not claimed", () =>
+  it.effect("A task of a container with the name of this machine, but processes of its own, is not claimed", () =>
     Effect.gen(function* () {
       const { journal, store } = yield* open({ file: yield* file })
       const [ended, own] = [spawnSync(process.execPath, ["--version"]).pid, process.pid]
@@ -147,7 +151,7 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect("fail at the end of their time, are kept for a while, and are then gone with their entries", () =>
+  it.effect("A task fails at the end of its time, is kept for a while, and is then gone with its entries", () =>
     Effect.gen(function* () {
       const path = yield* file
       const { journal, store } = yield* open({ file: path })
@@ -176,7 +180,7 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect("are bounded as in memory", () =>
+  it.effect("Tasks on SQLite have the same bounds as in memory", () =>
     Effect.gen(function* () {
       const limits = { perOwner: 1, total: 2, inputBytes: 50, entryBytes: 80, entries: 2 }
       const { journal, store } = yield* open({ file: yield* file, ...limits })
@@ -199,17 +203,19 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect.skipIf(process.platform === "win32")("are in files that other users of the machine cannot read", () =>
-    Effect.gen(function* () {
-      const path = yield* file
-      const { store } = yield* open({ file: path })
-      yield* store.create(task, "a")
-      const modes = ["", "-wal", "-shm"].map((part) => statSync(path + part).mode & 0o777)
-      assert.deepStrictEqual(modes, [0o600, 0o600, 0o600])
-    })
+  it.effect.skipIf(process.platform === "win32")(
+    "The files of tasks cannot be read by other users of the machine",
+    () =>
+      Effect.gen(function* () {
+        const path = yield* file
+        const { store } = yield* open({ file: path })
+        yield* store.create(task, "a")
+        const modes = ["", "-wal", "-shm"].map((part) => statSync(path + part).mode & 0o777)
+        assert.deepStrictEqual(modes, [0o600, 0o600, 0o600])
+      })
   )
 
-  it.effect("are in no file where the path is `:memory:`", () =>
+  it.effect("Tasks are in no file where the path is `:memory:`", () =>
     Effect.gen(function* () {
       const { store } = yield* open({ file: ":memory:" })
       const { task: made } = yield* store.create(task, "a")
@@ -218,23 +224,25 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect("are kept to the deployment that made them, until a node of it gives them up at its shutdown", () =>
-    Effect.gen(function* () {
-      const path = yield* file
-      const old = yield* open({ file: path, deployment: "1", pin: true })
-      const next = yield* open({ file: path, deployment: "2" })
-      const { lease } = yield* old.store.create(task, "a")
-      yield* old.journal.record(lease, question)
-      yield* old.journal.park(lease, { at: 0, answers: [] })
-      assert.deepStrictEqual(yield* next.journal.claim("b", ["tool"], 1), [])
-      const [claimed] = yield* old.journal.claim("a", ["tool"], 1)
-      assert.isDefined(claimed)
-      yield* old.journal.park(claimed.lease)
-      assert.strictEqual((yield* next.journal.claim("b", ["tool"], 1)).length, 1)
-    })
+  it.effect(
+    "A pinned task is kept to the deployment that made it, until a node of it gives the task up at its shutdown",
+    () =>
+      Effect.gen(function* () {
+        const path = yield* file
+        const old = yield* open({ file: path, deployment: "1", pin: true })
+        const next = yield* open({ file: path, deployment: "2" })
+        const { lease } = yield* old.store.create(task, "a")
+        yield* old.journal.record(lease, question)
+        yield* old.journal.park(lease, { at: 0, answers: [] })
+        assert.deepStrictEqual(yield* next.journal.claim("b", ["tool"], 1), [])
+        const [claimed] = yield* old.journal.claim("a", ["tool"], 1)
+        assert.isDefined(claimed)
+        yield* old.journal.park(claimed.lease)
+        assert.strictEqual((yield* next.journal.claim("b", ["tool"], 1)).length, 1)
+      })
   )
 
-  it.effect("wait for the disk at each write where they are to survive the end of the machine, and only there", () =>
+  it.effect("A write waits for the disk where tasks are to survive the end of the machine, and only there", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const path = yield* file
@@ -248,7 +256,7 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.live("wait for a foreign writer on the file, and are written when it has ended", () =>
+  it.live("A write waits for a foreign writer on the file, and succeeds when that has ended", () =>
     Effect.gen(function* () {
       const path = yield* file
       const { journal, store } = yield* open({ file: path })
@@ -263,7 +271,7 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.live("wait for room where the disk is full, and are written when there is some", () =>
+  it.live("A write waits for room where the disk is full, and succeeds when there is some", () =>
     Effect.gen(function* () {
       const { journal, sql, store } = yield* open({ file: yield* file })
       const { lease, task: made } = yield* store.create(task, "a")
@@ -279,7 +287,7 @@ describe("tasks on SQLite", () => {
     })
   )
 
-  it.effect("are in a file that any number of processes may open first at once", () =>
+  it.effect("Any number of processes may open the file of tasks first at once", () =>
     Effect.gen(function* () {
       const path = yield* file
       const opened = yield* Effect.all(

@@ -13,7 +13,7 @@ const limits = { perOwner: 100, lease: 3_600_000 }
 for (const { missing, name, place, runs } of databases) {
   describe(`tasks on ${name}`, needs(missing === undefined, missing ?? ""), () => {
     it.effect.prop(
-      "keep the laws of a store in random histories of two nodes and two callers",
+      "Tasks in a database keep the laws of a store in random histories of two nodes and two callers",
       { history: TaskLaws.histories },
       ({ history }) =>
         Effect.gen(function* () {
@@ -24,7 +24,7 @@ for (const { missing, name, place, runs } of databases) {
     )
 
     it.effect.prop(
-      "keep them where requests and claims are of two processes",
+      "Tasks in a database keep the laws of a store where requests and claims are of two processes",
       { history: TaskLaws.histories },
       ({ history }) =>
         Effect.gen(function* () {
@@ -36,35 +36,33 @@ for (const { missing, name, place, runs } of databases) {
       { arbitrary: { runs: scaled(runs, 300), size: 40 } }
     )
 
-    it.effect(
-      "that have ended are kept up to a bound: beyond it the oldest of the caller with the most is forgotten",
-      () =>
-        Effect.gen(function* () {
-          const { journal, sql, store } = yield* (yield* place)({ ...limits, kept: 3 })
-          let count = 0
-          const end = Effect.fnUntraced(function* (owner: string) {
-            const task = { owner, tool: "tool", input: {}, client: {}, ttl: 86_400_000, pollInterval: 1000 }
-            const { lease } = yield* store.create(task, "a")
-            yield* journal.record(lease, { _tag: "Step", key: "s", value: 1 })
-            yield* journal.settle(lease, { _tag: "Result", result: {} })
-            // Two ends may be in one millisecond.
-            yield* sql`UPDATE mcp_task SET ended = ${++count} WHERE id = ${lease.task}`
-            return lease.task
-          })
-          const bob = yield* end("bob")
-          const ada = yield* Effect.forEach([1, 2, 3, 4], () => end("ada"))
-          assert.strictEqual(yield* journal.sweep, 2)
-          assert.deepStrictEqual(yield* sql`SELECT key FROM mcp_entry`, [])
-          const kept = Effect.fnUntraced(function* (owner: string) {
-            return (yield* store.list(owner, undefined, 10)).tasks.map(({ id }) => id).toSorted()
-          })
-          assert.deepStrictEqual(yield* kept("bob"), [bob])
-          assert.deepStrictEqual(yield* kept("ada"), ada.slice(2).toSorted())
-          assert.strictEqual(yield* journal.sweep, 0)
-        }).pipe(Effect.scoped)
+    it.effect("Ended tasks are kept up to a bound: beyond it the oldest of the caller with the most is forgotten", () =>
+      Effect.gen(function* () {
+        const { journal, sql, store } = yield* (yield* place)({ ...limits, kept: 3 })
+        let count = 0
+        const end = Effect.fnUntraced(function* (owner: string) {
+          const task = { owner, tool: "tool", input: {}, client: {}, ttl: 86_400_000, pollInterval: 1000 }
+          const { lease } = yield* store.create(task, "a")
+          yield* journal.record(lease, { _tag: "Step", key: "s", value: 1 })
+          yield* journal.settle(lease, { _tag: "Result", result: {} })
+          // Two ends may be in one millisecond.
+          yield* sql`UPDATE mcp_task SET ended = ${++count} WHERE id = ${lease.task}`
+          return lease.task
+        })
+        const bob = yield* end("bob")
+        const ada = yield* Effect.forEach([1, 2, 3, 4], () => end("ada"))
+        assert.strictEqual(yield* journal.sweep, 2)
+        assert.deepStrictEqual(yield* sql`SELECT key FROM mcp_entry`, [])
+        const kept = Effect.fnUntraced(function* (owner: string) {
+          return (yield* store.list(owner, undefined, 10)).tasks.map(({ id }) => id).toSorted()
+        })
+        assert.deepStrictEqual(yield* kept("bob"), [bob])
+        assert.deepStrictEqual(yield* kept("ada"), ada.slice(2).toSorted())
+        assert.strictEqual(yield* journal.sweep, 0)
+      }).pipe(Effect.scoped)
     )
 
-    it.effect("keep no argument or step after their end, and no more bytes of results than they may", () =>
+    it.effect("Ended tasks keep no argument or step, and no more bytes of results than the limit", () =>
       Effect.gen(function* () {
         const { journal, sql, store } = yield* (yield* place)({ ...limits, keptBytes: 400 })
         const input = { secret: "x" }
@@ -87,7 +85,7 @@ for (const { missing, name, place, runs } of databases) {
     )
 
     it.effect(
-      "are not started while the lease of their creation is valid, nor once any node has leased them since",
+      "A task is listed as unstarted once the lease of its creation is over and no node has leased it since",
       () =>
         Effect.gen(function* () {
           const { journal, sql, store } = yield* (yield* place)(limits)
@@ -108,7 +106,7 @@ for (const { missing, name, place, runs } of databases) {
         }).pipe(Effect.scoped)
     )
 
-    it.effect("are listed page by page, each once", () =>
+    it.effect("The list of tasks has each task once, page by page", () =>
       Effect.gen(function* () {
         const { store } = yield* (yield* place)(limits)
         const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
@@ -121,24 +119,29 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("take every text of a caller or handler: one with NUL in it is an unknown id, or is kept", () =>
-      Effect.gen(function* () {
-        const { journal, store } = yield* (yield* place)(limits)
-        const nul = "a\u0000b\\u0000"
-        const task = { owner: "ada", tool: "tool", input: { nul }, client: {}, ttl: 60_000, pollInterval: 1000 }
-        assert.deepStrictEqual(yield* store.get(nul, "ada"), Option.none())
-        assert.deepStrictEqual(yield* store.cancel(nul, "ada"), Option.none())
-        const { lease, task: made } = yield* store.create({ ...task, message: nul }, "a")
-        yield* journal.message(lease, nul)
-        yield* journal.record(lease, { _tag: "Step", key: nul, value: nul })
-        const question = { method: "roots/list", params: { nul } }
-        yield* journal.record(lease, { _tag: "Question", key: "q", question })
-        const answer = { _tag: "Result" as const, result: { nul } }
-        assert.deepStrictEqual(yield* store.answer(made.id, "ada", { [nul]: answer, q: answer }), Option.some(["q"]))
-        assert.deepStrictEqual(yield* journal.answer(lease, "q"), answer)
-        assert.deepStrictEqual(yield* store.list("ada", undefined, 10).pipe(Effect.map(({ tasks }) => tasks.length)), 1)
-        yield* journal.settle(lease, { _tag: "Cancelled" }, nul)
-      }).pipe(Effect.scoped)
+    it.effect(
+      "A store takes every text of a caller or handler: an id with NUL in it is unknown, other such text is kept",
+      () =>
+        Effect.gen(function* () {
+          const { journal, store } = yield* (yield* place)(limits)
+          const nul = "a\u0000b\\u0000"
+          const task = { owner: "ada", tool: "tool", input: { nul }, client: {}, ttl: 60_000, pollInterval: 1000 }
+          assert.deepStrictEqual(yield* store.get(nul, "ada"), Option.none())
+          assert.deepStrictEqual(yield* store.cancel(nul, "ada"), Option.none())
+          const { lease, task: made } = yield* store.create({ ...task, message: nul }, "a")
+          yield* journal.message(lease, nul)
+          yield* journal.record(lease, { _tag: "Step", key: nul, value: nul })
+          const question = { method: "roots/list", params: { nul } }
+          yield* journal.record(lease, { _tag: "Question", key: "q", question })
+          const answer = { _tag: "Result" as const, result: { nul } }
+          assert.deepStrictEqual(yield* store.answer(made.id, "ada", { [nul]: answer, q: answer }), Option.some(["q"]))
+          assert.deepStrictEqual(yield* journal.answer(lease, "q"), answer)
+          assert.deepStrictEqual(
+            yield* store.list("ada", undefined, 10).pipe(Effect.map(({ tasks }) => tasks.length)),
+            1
+          )
+          yield* journal.settle(lease, { _tag: "Cancelled" }, nul)
+        }).pipe(Effect.scoped)
     )
   })
 }

@@ -43,8 +43,8 @@ const world = (place: Database["place"]): Effect.Effect<World, never, Scope.Scop
   })
 
 for (const { missing, name, place } of databases) {
-  describe(`a step in a transaction on ${name}`, needs(missing === undefined, missing ?? ""), () => {
-    it.effect("is recorded with what it wrote, and does not run again", () =>
+  describe(`steps in a transaction on ${name}`, needs(missing === undefined, missing ?? ""), () => {
+    it.effect("A step in a transaction is recorded with what it wrote, and does not run again", () =>
       Effect.gen(function* () {
         const { lease, rows, run } = yield* world(place)
         assert.deepStrictEqual(yield* run(lease), entry)
@@ -53,7 +53,7 @@ for (const { missing, name, place } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("that fails is not recorded, and what it wrote is rolled back", () =>
+    it.effect("A step in a transaction that fails is not recorded, and what it wrote is rolled back", () =>
       Effect.gen(function* () {
         const { lease, rows, run } = yield* world(place)
         assert.strictEqual(yield* Effect.flip(run(lease, Effect.fail("full"))), "full")
@@ -63,7 +63,7 @@ for (const { missing, name, place } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("whose value the journal has no room for is rolled back", () =>
+    it.effect("A step in a transaction whose value has no room in the journal is rolled back", () =>
       Effect.gen(function* () {
         const { lease, rows, run } = yield* world(place)
         const error = yield* Effect.flip(run(lease, Effect.succeed("x".repeat(300))))
@@ -72,7 +72,7 @@ for (const { missing, name, place } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("whose lease another node has taken is rolled back", () =>
+    it.effect("A step in a transaction whose lease another node has taken is rolled back", () =>
       Effect.gen(function* () {
         const { journal, lease, other, rows, run } = yield* world(place)
         yield* journal.park(lease)
@@ -83,7 +83,7 @@ for (const { missing, name, place } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("is refused by a journal that another client has, before anything runs", () =>
+    it.effect("A journal of another client refuses a step in a transaction before it runs", () =>
       Effect.gen(function* () {
         const { journal, other, sql } = yield* world(place)
         assert.isUndefined(journal.transaction((yield* other).sql))
@@ -91,29 +91,33 @@ for (const { missing, name, place } of databases) {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("runs in a call that is neither a task nor replayed, and is refused where its record is elsewhere", () =>
-      Effect.gen(function* () {
-        const { rows, sql } = yield* world(place)
-        const step = Effect.as(sql`INSERT INTO ledger (n) VALUES (1)`, "written")
-        const once = Effect.catchTag(Once.transaction(sql)("s", Schema.String, step), "NoTransaction", ({ message }) =>
-          Effect.succeed(message)
-        )
-        const optional = tool("optional", "optional", () => Effect.orDie(once))
-        const features = Layer.merge(optional, Tasks.layer())
-        const session = yield* McpTest.connect(features, "2025-11-25")
-        assert.deepStrictEqual(
-          (yield* session.callTool(Tool.make("optional", { description: "Writes a row" }), {})).content,
-          [{ type: "text", text: "written" }]
-        )
-        assert.strictEqual(yield* rows, 1)
-        const client = yield* connect(yield* serve(features))
-        const replayed = yield* client.call("optional", {}, undeclared)
-        assert.include(replayed["content"][0].text, 'task: "required"')
-        const { taskId } = yield* client.call("optional")
-        yield* quiesce
-        assert.include((yield* client.get(taskId))["result"].content[0].text, "stored elsewhere")
-        assert.strictEqual(yield* rows, 1)
-      }).pipe(Effect.scoped)
+    it.effect(
+      "A step in a transaction runs in a call that is neither a task nor replayed, and is refused where its record is elsewhere",
+      () =>
+        Effect.gen(function* () {
+          const { rows, sql } = yield* world(place)
+          const step = Effect.as(sql`INSERT INTO ledger (n) VALUES (1)`, "written")
+          const once = Effect.catchTag(
+            Once.transaction(sql)("s", Schema.String, step),
+            "NoTransaction",
+            ({ message }) => Effect.succeed(message)
+          )
+          const optional = tool("optional", "optional", () => Effect.orDie(once))
+          const features = Layer.merge(optional, Tasks.layer())
+          const session = yield* McpTest.connect(features, "2025-11-25")
+          assert.deepStrictEqual(
+            (yield* session.callTool(Tool.make("optional", { description: "Writes a row" }), {})).content,
+            [{ type: "text", text: "written" }]
+          )
+          assert.strictEqual(yield* rows, 1)
+          const client = yield* connect(yield* serve(features))
+          const replayed = yield* client.call("optional", {}, undeclared)
+          assert.include(replayed["content"][0].text, 'task: "required"')
+          const { taskId } = yield* client.call("optional")
+          yield* quiesce
+          assert.include((yield* client.get(taskId))["result"].content[0].text, "stored elsewhere")
+          assert.strictEqual(yield* rows, 1)
+        }).pipe(Effect.scoped)
     )
   })
 }

@@ -51,37 +51,39 @@ const start = Effect.fnUntraced(function* (
 
 class Flaky extends Data.TaggedError("Flaky")<{}> {}
 
-describe("a task on the workflow engine", () => {
-  it.effect("asks two questions at once, is suspended, and resumes with each answer; its steps run once", () =>
-    Effect.gen(function* () {
-      const seen: Array<string> = []
-      const both = tool("both", "optional", () =>
-        Effect.gen(function* () {
-          seen.push("start")
-          const count = yield* Once.run(
-            "count",
-            Schema.Int,
-            Effect.sync(() => seen.push("step"))
-          )
-          const [a, b] = yield* Effect.all([ask("a"), ask("b")], { concurrency: 2 })
-          return `${count} ${a.ok} ${b.ok}`
-        })
-      )
-      const { client } = yield* start([both])
-      const { taskId } = yield* client.call("both")
-      yield* TestClock.adjust("45 seconds")
-      assert.deepStrictEqual(Object.keys((yield* client.get(taskId))["inputRequests"]).toSorted(), ["a", "b"])
-      yield* client.update(taskId, { b: yes })
-      yield* TestClock.adjust("45 seconds")
-      assert.deepStrictEqual(Object.keys((yield* client.get(taskId))["inputRequests"]), ["a"])
-      yield* client.update(taskId, { a: yes })
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual((yield* client.get(taskId))["result"].content[0].text, "2 true true")
-      assert.deepStrictEqual(seen, ["start", "step", "start", "start"])
-    })
+describe("tasks on the workflow engine", () => {
+  it.effect(
+    "A task on the engine asks two questions at once, is suspended, and resumes with each answer; its steps run once",
+    () =>
+      Effect.gen(function* () {
+        const seen: Array<string> = []
+        const both = tool("both", "optional", () =>
+          Effect.gen(function* () {
+            seen.push("start")
+            const count = yield* Once.run(
+              "count",
+              Schema.Int,
+              Effect.sync(() => seen.push("step"))
+            )
+            const [a, b] = yield* Effect.all([ask("a"), ask("b")], { concurrency: 2 })
+            return `${count} ${a.ok} ${b.ok}`
+          })
+        )
+        const { client } = yield* start([both])
+        const { taskId } = yield* client.call("both")
+        yield* TestClock.adjust("45 seconds")
+        assert.deepStrictEqual(Object.keys((yield* client.get(taskId))["inputRequests"]).toSorted(), ["a", "b"])
+        yield* client.update(taskId, { b: yes })
+        yield* TestClock.adjust("45 seconds")
+        assert.deepStrictEqual(Object.keys((yield* client.get(taskId))["inputRequests"]), ["a"])
+        yield* client.update(taskId, { a: yes })
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual((yield* client.get(taskId))["result"].content[0].text, "2 true true")
+        assert.deepStrictEqual(seen, ["start", "step", "start", "start"])
+      })
   )
 
-  it.effect("tries a step again that failed, and never again once it is recorded", () =>
+  it.effect("A task on the engine tries a step again that failed, and never again once it is recorded", () =>
     Effect.gen(function* () {
       let bodies = 0
       const step = Once.run(
@@ -106,7 +108,7 @@ describe("a task on the workflow engine", () => {
     })
   )
 
-  it.effect("fails where a recorded value does not fit the schema of its step any more", () =>
+  it.effect("A task on the engine fails where a recorded value does not fit the schema of its step any more", () =>
     Effect.gen(function* () {
       let runs = 0
       const changed = tool("changed", "optional", () =>
@@ -127,7 +129,7 @@ describe("a task on the workflow engine", () => {
     })
   )
 
-  it.effect("fails where a step gives more than a journal may keep", () =>
+  it.effect("A task on the engine fails where a step gives more than a journal may keep", () =>
     Effect.gen(function* () {
       const long = tool("long", "optional", () => Once.run("text", Schema.String, Effect.succeed("x".repeat(100))))
       const { client } = yield* start([long], { entryBytes: 50 })
@@ -140,7 +142,7 @@ describe("a task on the workflow engine", () => {
     })
   )
 
-  it.effect("has an answer that the process took which ended before the store showed it", () =>
+  it.effect("A task on the engine gets an answer that the engine has, though the store has not recorded it", () =>
     Effect.gen(function* () {
       const sure = tool("sure", "optional", () => Effect.map(ask("sure"), ({ ok }) => String(ok)))
       const { client, engine } = yield* start([sure])
@@ -158,28 +160,30 @@ describe("a task on the workflow engine", () => {
     })
   )
 
-  it.effect("fails once its journal has no room for an attempt of a step, although none of them succeeds", () =>
-    Effect.gen(function* () {
-      let attempts = 0
-      const poll = Once.run(
-        "poll",
-        Schema.Int,
-        Effect.andThen(
-          Effect.sync(() => ++attempts),
-          new Flaky()
+  it.effect(
+    "A task on the engine fails once its journal has no room for an attempt of a step, although each attempt fails",
+    () =>
+      Effect.gen(function* () {
+        let attempts = 0
+        const poll = Once.run(
+          "poll",
+          Schema.Int,
+          Effect.andThen(
+            Effect.sync(() => ++attempts),
+            new Flaky()
+          )
         )
-      )
-      const stuck = tool("stuck", "optional", () => Effect.as(Effect.orDie(Effect.retry(poll, { times: 100 })), ""))
-      const { client } = yield* start([stuck], { entries: 5 })
-      const { taskId } = yield* client.call("stuck")
-      yield* TestClock.adjust("1 second")
-      const { error, status } = yield* client.get(taskId)
-      assert.deepStrictEqual([status, attempts], ["failed", 5])
-      assert.include(error.message, "no room")
-    })
+        const stuck = tool("stuck", "optional", () => Effect.as(Effect.orDie(Effect.retry(poll, { times: 100 })), ""))
+        const { client } = yield* start([stuck], { entries: 5 })
+        const { taskId } = yield* client.call("stuck")
+        yield* TestClock.adjust("1 second")
+        const { error, status } = yield* client.get(taskId)
+        assert.deepStrictEqual([status, attempts], ["failed", 5])
+        assert.include(error.message, "no room")
+      })
   )
 
-  it.effect("is given up after ten runs that recorded nothing, and not before", () =>
+  it.effect("A task on the engine is given up after ten runs that recorded nothing, and not before", () =>
     Effect.gen(function* () {
       let runs = 0
       const crash = tool("crash", "optional", () => Effect.sync(() => String(++runs)))
@@ -199,7 +203,7 @@ describe("a task on the workflow engine", () => {
     })
   )
 
-  it.effect("counts its attempts anew once a run of it has recorded a step", () =>
+  it.effect("A task on the engine counts its attempts anew once a run of it has recorded a step", () =>
     Effect.gen(function* () {
       const crash = tool("crash", "optional", () =>
         Effect.andThen(Once.run("step", Schema.Int, Effect.succeed(1)), Effect.never)
@@ -214,7 +218,7 @@ describe("a task on the workflow engine", () => {
     })
   )
 
-  it.effect("whose tool is not there waits for it, and is cancelled meanwhile", () =>
+  it.effect("A task on the engine whose tool is missing waits for the tool, and can be cancelled meanwhile", () =>
     Effect.gen(function* () {
       const other = tool("other", "optional", () => Effect.succeed("no"))
       const { run, store } = yield* start([other])
@@ -230,24 +234,22 @@ describe("a task on the workflow engine", () => {
     })
   )
 
-  it.effect(
-    "that a node created which died before the engine was told runs on another node, once its lease is over",
-    () =>
-      Effect.gen(function* () {
-        let runs = 0
-        const late = tool("late", "optional", () => Effect.sync(() => String(++runs)))
-        const { store } = yield* start([late], { store: Durable.layerSqlite({ file: yield* file, lease: 9000 }) })
-        const { task } = yield* Effect.orDie(store.create({ ...newTask, client: facts, tool: "late" }, "dead"))
-        yield* TestClock.adjust("8 seconds")
-        assert.strictEqual(runs, 0)
-        yield* TestClock.adjust("10 seconds")
-        const seen = yield* store.get(task.id, "anonymous")
-        assert.strictEqual(seen._tag === "Some" ? seen.value.outcome?._tag : undefined, "Result")
-        assert.strictEqual(runs, 1)
-      })
+  it.effect("A task whose node dies before the engine starts it runs on another node, once its lease is over", () =>
+    Effect.gen(function* () {
+      let runs = 0
+      const late = tool("late", "optional", () => Effect.sync(() => String(++runs)))
+      const { store } = yield* start([late], { store: Durable.layerSqlite({ file: yield* file, lease: 9000 }) })
+      const { task } = yield* Effect.orDie(store.create({ ...newTask, client: facts, tool: "late" }, "dead"))
+      yield* TestClock.adjust("8 seconds")
+      assert.strictEqual(runs, 0)
+      yield* TestClock.adjust("10 seconds")
+      const seen = yield* store.get(task.id, "anonymous")
+      assert.strictEqual(seen._tag === "Some" ? seen.value.outcome?._tag : undefined, "Result")
+      assert.strictEqual(runs, 1)
+    })
   )
 
-  it.effect("is cancelled where the program interrupts its execution", () =>
+  it.effect("A task on the engine is cancelled where the program interrupts its execution", () =>
     Effect.gen(function* () {
       const steps = tool("steps", "optional", () =>
         Effect.gen(function* () {

@@ -19,7 +19,7 @@ const loadedBy = (store: string): string => {
   return spawnSync(process.execPath, args, { cwd: join(import.meta.dirname, "../.."), encoding: "utf8" }).stdout.trim()
 }
 
-it("A program without `layerWorkflow` loads no module of the workflow engine or the cluster, and one with it does", () => {
+it("A program without `layerWorkflow` loads no module of the workflow engine or the cluster, and a program with it does", () => {
   assert.strictEqual(loadedBy('Durable.layerSqlite({ file: ":memory:" })'), "true 0")
   const engine = '(await import("effect/workflow/WorkflowEngine")).layerMemory'
   assert.match(loadedBy(`Layer.provide(Durable.layerWorkflow(), ${engine})`), /^true [1-9]/)

@@ -26,27 +26,29 @@ const begun = (...servers: ReadonlyArray<Process>) =>
   )
 
 for (const { kind, missing, place } of kinds) {
-  describe(`a task on the workflow engine (${kind})`, needs(missing === undefined, missing ?? ""), () => {
-    it.live("whose process is killed in a step ends right in the next, and each step that was recorded ran once", () =>
-      Effect.gen(function* () {
-        const where = yield* place
-        const a = yield* start(kind, where)
-        const taskId = yield* call(a, { count: values.length, millis: 200 })
-        yield* a.line("begin 2")
-        yield* a.signal("SIGKILL")
-        yield* a.exited
-        const b = yield* start(kind, where)
-        yield* b.line("done")
-        const task = yield* ended(b, taskId)
-        assert.deepStrictEqual(task["result"]?.structuredContent, { values })
-        const [zero, one, two, ...rest] = begun(a, b)
-        assert.deepStrictEqual([zero, one, ...rest], [1, 1, 1, 1, 1])
-        assert.isAtMost(two ?? 0, 2)
-        assert.isAtLeast(two ?? 0, 1)
-      })
+  describe(`tasks on the workflow engine (${kind})`, needs(missing === undefined, missing ?? ""), () => {
+    it.live(
+      "A task whose process is killed in a step ends right in the next process, and each recorded step ran once",
+      () =>
+        Effect.gen(function* () {
+          const where = yield* place
+          const a = yield* start(kind, where)
+          const taskId = yield* call(a, { count: values.length, millis: 200 })
+          yield* a.line("begin 2")
+          yield* a.signal("SIGKILL")
+          yield* a.exited
+          const b = yield* start(kind, where)
+          yield* b.line("done")
+          const task = yield* ended(b, taskId)
+          assert.deepStrictEqual(task["result"]?.structuredContent, { values })
+          const [zero, one, two, ...rest] = begun(a, b)
+          assert.deepStrictEqual([zero, one, ...rest], [1, 1, 1, 1, 1])
+          assert.isAtMost(two ?? 0, 2)
+          assert.isAtLeast(two ?? 0, 1)
+        })
     )
 
-    it.live("that waits for an answer is answered in another process, after its own was killed", () =>
+    it.live("A task that waits for an answer is answered in another process, after its own process was killed", () =>
       Effect.gen(function* () {
         const where = yield* place
         const { a, b, task } = yield* answeredElsewhere(kind, where)
@@ -55,7 +57,7 @@ for (const { kind, missing, place } of kinds) {
       })
     )
 
-    it.live("that was created by a process which died before its engine was told runs in the next", () =>
+    it.live("A task whose process dies before the engine starts it runs in the next process", () =>
       Effect.gen(function* () {
         const where = yield* place
         const a = yield* start(kind, where, 1000, "dies")
@@ -68,7 +70,7 @@ for (const { kind, missing, place } of kinds) {
       })
     )
 
-    it.live("whose process is told to stop records the step that runs, which the next process continues", () =>
+    it.live("A task whose process is told to stop records the step that runs, and the next process continues it", () =>
       Effect.gen(function* () {
         const where = yield* place
         const a = yield* start(kind, where)

@@ -9,7 +9,7 @@ const values = ["0", "1", "2", "3", "4", "5"]
 
 describe("tasks on two runners of a cluster", needs(missing === undefined, missing ?? ""), () => {
   it.live(
-    "end right at the other one when a runner is killed, and no step that was recorded runs again",
+    "Tasks end right at the other runner when one runner is killed, and no recorded step runs again",
     () =>
       Effect.gen(function* () {
         const place = yield* schema

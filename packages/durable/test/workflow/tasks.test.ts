@@ -19,15 +19,15 @@ vi.mock(import("@effect/vitest"), async (original) => {
   const vitest = await original()
   const leftOut = new Set([
     // A second server on one engine in memory: the engine ends a task with the server that ran it. `process.test.ts` has a cluster.
-    "at the shutdown of its node records the step that runs, begins none, and continues on another node at once",
-    "has the key of its step in every attempt, and the caller that made it, without claims that are not kept",
+    "A task at the shutdown of its node records the step that runs, begins none, and continues on another node at once",
+    "A step has the same key in every attempt, and the caller that made the task, without claims that are not kept",
     // Steps and attempts are not those of claims: the engine has none. `engine.test.ts` has what is there instead.
-    "a handler that has changed since the task was recorded",
-    "gives a task up that was claimed ten times and recorded nothing new",
+    "changed handlers",
+    "A supervisor gives a task up that was claimed ten times and recorded nothing new",
     // The handler starts a turn after the answer.
-    "that ends within it is answered without a task, and one that does not by its task, which runs once",
-    "since middleware refuses it, cancels the task",
-    "A task over HTTP is read by all that know its id, and the header Mcp-Name must name it"
+    "A call that ends within `taskAfter` is answered without a task, and a longer call by its task, which runs once",
+    "A call that middleware refuses after its task was made cancels the task",
+    "A task over HTTP is read by all clients that know its id, and the header Mcp-Name must name it"
   ])
   const chosen = <T extends (...args: Array<never>) => unknown>(register: T): T =>
     new Proxy(register, {

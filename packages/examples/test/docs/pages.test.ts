@@ -43,7 +43,7 @@ const opened = Effect.fnUntraced(function* (block: Block) {
   return { url: `http://127.0.0.1:${port}/mcp`, terminate: () => server.kill("SIGTERM"), ended: Queue.take(ended) }
 })
 
-describe("The code of pages", () => {
+describe("code of pages", () => {
   beforeAll(() => {
     rmSync(directory, { recursive: true, force: true })
     mkdirSync(directory)
@@ -51,12 +51,12 @@ describe("The code of pages", () => {
     return () => rmSync(directory, { recursive: true, force: true })
   })
 
-  it("has a file of its own for each block, and servers, modules and tests among them", () => {
+  it("The code of pages has a file for each block, with servers, modules and tests among them", () => {
     assert.strictEqual(new Set(blocks.map(({ file }) => file)).size, blocks.length)
     for (const kind of ["stdio", "http", "test", "module"] as const) assert.isNotEmpty(of(kind), kind)
   })
 
-  it.live.each(of("stdio"))("$place is a server over stdio", (block) =>
+  it.live.each(of("stdio"))("The code of $place is a server over stdio", (block) =>
     Effect.gen(function* () {
       const client = yield* McpClient.McpClient
       assert.isDefined(client.revision)
@@ -69,7 +69,7 @@ describe("The code of pages", () => {
     )
   )
 
-  it.live.each(of("http"))("$place is a server over HTTP, and ends when it is told to", (block) =>
+  it.live.each(of("http"))("The code of $place is a server over HTTP, and ends at SIGTERM", (block) =>
     Effect.gen(function* () {
       const { ended, terminate, url } = yield* opened(block)
       const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
@@ -85,12 +85,12 @@ describe("The code of pages", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.each(of("program"))("$place prints the output that the page shows", (block) => {
+  it.each(of("program"))("The code of $place prints the output that the page shows", (block) => {
     const { status, stderr, stdout } = spawnSync(process.execPath, [fileOf(block)], { encoding: "utf8", env })
     assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: block.output }, stderr)
   })
 
-  it("has tests that pass", () => {
+  it("The code of pages has tests that pass", () => {
     const tests = of("test").map(({ file }) => file)
     const config = join(directory, "vitest.config.ts")
     writeFileSync(

@@ -16,20 +16,22 @@ const start = Effect.fnUntraced(function* (name: string, ...args: ReadonlyArray<
 })
 
 layer(NodeServices.layer, { excludeTestServices: true })("the notes example", (it) => {
-  it.effect("logs in when the server wants it, and asks for more when a tool needs more", () =>
-    Effect.gen(function* () {
-      const issuer = yield* start("issuer", "0", "--yes", "alice")
-      const url = yield* start("server", issuer, "0")
-      const client = yield* ChildProcess.make(process.execPath, [program("client"), url, "--yes"], {
-        stdin: "ignore"
+  it.effect(
+    "The client of the notes example logs in when the server wants it, and asks for more when a tool needs more",
+    () =>
+      Effect.gen(function* () {
+        const issuer = yield* start("issuer", "0", "--yes", "alice")
+        const url = yield* start("server", issuer, "0")
+        const client = yield* ChildProcess.make(process.execPath, [program("client"), url, "--yes"], {
+          stdin: "ignore"
+        })
+        const [output, code] = yield* Effect.all([Stream.mkString(Stream.decodeText(client.all)), client.exitCode], {
+          concurrency: 2
+        })
+        assert.strictEqual(Number(code), 0, output)
+        assert.include(output, 'Before: {"notes":[]}')
+        assert.include(output, "Notes: 1")
+        assert.match(output, /Granted: .*notes:read.*notes:write/)
       })
-      const [output, code] = yield* Effect.all([Stream.mkString(Stream.decodeText(client.all)), client.exitCode], {
-        concurrency: 2
-      })
-      assert.strictEqual(Number(code), 0, output)
-      assert.include(output, 'Before: {"notes":[]}')
-      assert.include(output, "Notes: 1")
-      assert.match(output, /Granted: .*notes:read.*notes:write/)
-    })
   )
 })

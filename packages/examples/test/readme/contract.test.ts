@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs"
 
 const server = McpServer.layer({ name: "deploy", version: "1.0.0", features: deploy })
 
-it.effect("The contract is the one that is locked", () =>
+it.effect("The contract equals the locked contract", () =>
   Effect.gen(function* () {
     const { contract } = yield* McpServer.McpServer
     // Where a change is meant, the new lock is `Contract.toText(yield* contract())`.

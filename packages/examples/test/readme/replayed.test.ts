@@ -11,14 +11,14 @@ const file = fileURLToPath(new URL("calculator.jsonl", import.meta.url))
 const calculator = McpTest.replayed(file).pipe(Layer.provide(NodeServices.layer))
 
 layer(calculator)("A calculator that was recorded", (it) => {
-  it.effect("adds as it did then", () =>
+  it.effect("A recorded calculator adds as it did in the recording", () =>
     Effect.gen(function* () {
       const client = yield* McpClient.McpClient
       assert.deepStrictEqual(yield* client.callTool(Add, { a: 1, b: 2 }), { sum: 3 })
     })
   )
 
-  it.effect("fails for what it was not asked", () =>
+  it.effect("A recorded calculator fails for a request that is not in the recording", () =>
     Effect.gen(function* () {
       const client = yield* McpClient.McpClient
       const error = yield* Effect.flip(Effect.asVoid(client.callToolByName("add", { a: 1, b: 3 })))

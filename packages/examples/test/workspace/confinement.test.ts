@@ -68,7 +68,7 @@ const near = Arbitrary.map(
 
 describe("paths", () => {
   it.effect.prop(
-    "are refused, or name one place below the folder, in the one way there is to write it",
+    "A path is refused, or names one place below the folder, in the only way to write it",
     [hostile],
     ([path]) =>
       Effect.sync(() => {
@@ -84,20 +84,21 @@ describe("paths", () => {
       })
   )
 
-  it.effect.each(["a.txt", "b/c.txt", "src/deep/a b#c.ts", "…/é%20.md", ".env", "..a", "a..b"])("may be %s", (path) =>
-    Effect.sync(() => assert.isDefined(Paths.parse(path)))
+  it.effect.each(["a.txt", "b/c.txt", "src/deep/a b#c.ts", "…/é%20.md", ".env", "..a", "a..b"])(
+    "A path may be %s",
+    (path) => Effect.sync(() => assert.isDefined(Paths.parse(path)))
   )
 })
 
 layer(NodeServices.layer)("a workspace on disk", (it) => {
-  it.effect("lists its files only: no links, nothing that is ignored", () =>
+  it.effect("A workspace lists its files only: no links, and no ignored files", () =>
     Effect.gen(function* () {
       const { workspace } = yield* open
       assert.deepStrictEqual(yield* workspace.files, ["a.txt", "b/c.txt", "empty", "large"])
     })
   )
 
-  it.effect("reads its files, whatever else is asked of it: arbitrary paths never reach outside", () =>
+  it.effect("A workspace reads its files alone: arbitrary paths never reach outside", () =>
     Effect.gen(function* () {
       const { workspace } = yield* open
       for (const paths of [hostile, near]) {
@@ -126,7 +127,7 @@ layer(NodeServices.layer)("a workspace on disk", (it) => {
     "node_modules/x/index.js",
     "b",
     "nope"
-  ])("neither reads nor renames %s, and does not say why", (path) =>
+  ])("A workspace neither reads nor renames %s, and does not say why", (path) =>
     Effect.gen(function* () {
       const { workspace } = yield* open
       for (const attempt of [workspace.read(path), workspace.check(path), workspace.rename(path, "new.txt")]) {
@@ -138,7 +139,7 @@ layer(NodeServices.layer)("a workspace on disk", (it) => {
   )
 
   it.effect.each(["link/new.txt", "../new.txt", "up/new.txt", ".git/new", "nope/new.txt", "b/../../new.txt"])(
-    "renames nothing to %s",
+    "A workspace renames no file to %s",
     (to) =>
       Effect.gen(function* () {
         const { fs, path, top, workspace } = yield* open
@@ -149,7 +150,7 @@ layer(NodeServices.layer)("a workspace on disk", (it) => {
       })
   )
 
-  it.effect("renames a file within it, and never over another one or a link", () =>
+  it.effect("A workspace renames a file within it, and never over another file or a link", () =>
     Effect.gen(function* () {
       const { workspace } = yield* open
       yield* workspace.rename("a.txt", "b/a.txt")
@@ -160,7 +161,7 @@ layer(NodeServices.layer)("a workspace on disk", (it) => {
     })
   )
 
-  it.effect("does not read what is larger than a message may be", () =>
+  it.effect("A workspace does not read a file that is larger than a message may be", () =>
     Effect.gen(function* () {
       const { workspace } = yield* open
       assert.deepInclude(yield* Effect.flip(workspace.read("large")), { reason: "TooLarge", path: "large" })
@@ -168,7 +169,7 @@ layer(NodeServices.layer)("a workspace on disk", (it) => {
   )
 
   it.effect.each([{ back: false }, { back: true }])(
-    "refuses a file whose folder was a link to elsewhere just when it was opened (and back again: $back)",
+    "A workspace refuses a file whose folder becomes a link just before it is opened (and back again: $back)",
     ({ back }) =>
       Effect.gen(function* () {
         const { fs, path, top, folder } = yield* disk
@@ -195,7 +196,7 @@ layer(NodeServices.layer)("a workspace on disk", (it) => {
       })
   )
 
-  it.effect("knows which part of it a root covers", () =>
+  it.effect("A workspace knows which part of it a root covers", () =>
     Effect.gen(function* () {
       const { fs, path, top, folder, workspace } = yield* open
       yield* fs.symlink(folder, path.join(top, "other name"))

@@ -24,7 +24,7 @@ const paths = [
   "ö.ts"
 ]
 
-describe("a glob", () => {
+describe("globs", () => {
   it.each([
     "*",
     "**",
@@ -48,7 +48,7 @@ describe("a glob", () => {
     "{a,{b,ab}}",
     "a{,b}",
     "ö.*"
-  ])("%s matches what it matches for Node", (glob) => {
+  ])("The glob %s matches what it matches for Node", (glob) => {
     assert.deepStrictEqual(
       paths.filter(matcher(glob)),
       paths.filter((path) => matchesGlob(path, glob))
@@ -56,7 +56,7 @@ describe("a glob", () => {
   })
 
   it.each(["a{b", "a}b", "a[b", "{a,b", "a,b", "+(a)", "{1..3}", "\\", "(a|b)", "!a", "{}", "]", "}"])(
-    "%s is taken literally where it is no pattern",
+    "The glob %s is taken literally where it is no pattern",
     (glob) => {
       const literal = glob === "{}" ? "" : glob === "{1..3}" ? "1..3" : glob
       assert.isTrue(matcher(glob)(literal))
@@ -80,7 +80,7 @@ const hostile = [
 ]
 
 describe.each(Revision.all)("search over $version", (revision) => {
-  it.effect("answers to globs that are made to hang, and the server continues", () =>
+  it.effect("A search answers to globs that are made to hang, and the server continues", () =>
     Effect.gen(function* () {
       const files = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${"a".repeat(200)}/${n}b`, "needle"]))
       const client = yield* connect(revision, { workspace: Workspace.layerMemory(files) })

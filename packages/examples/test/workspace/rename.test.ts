@@ -30,7 +30,7 @@ const renaming = Effect.fnUntraced(function* (input: typeof move) {
 const before = Object.keys(files).toSorted()
 
 describe.each(Revision.withElicitation)("rename over $version", (revision) => {
-  it.effect("renames once the user has agreed to just that", () =>
+  it.effect("The tool rename renames once the user has agreed to just that", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []
       const workspace = Context.get(yield* Layer.build(Workspace.layerMemory(files)), Workspace)
@@ -44,7 +44,7 @@ describe.each(Revision.withElicitation)("rename over $version", (revision) => {
     })
   )
 
-  it.effect.each(["decline", "cancel"] as const)("changes nothing when the user says %s", (action) =>
+  it.effect.each(["decline", "cancel"] as const)("The tool rename changes no file when the user says %s", (action) =>
     Effect.gen(function* () {
       const workspace = Context.get(yield* Layer.build(Workspace.layerMemory(files)), Workspace)
       const client = yield* connect(revision, { workspace: Layer.succeed(Workspace, workspace) }).pipe(
@@ -59,7 +59,7 @@ describe.each(Revision.withElicitation)("rename over $version", (revision) => {
 })
 
 describe("rename", () => {
-  it.effect("says so when the client cannot ask its user, and changes nothing", () =>
+  it.effect("The tool rename says so when the client cannot ask its user, and changes no file", () =>
     Effect.gen(function* () {
       const { outcome, paths } = yield* renaming(move)
       assert.strictEqual(outcome, "ToolFailure: This client cannot ask its user: rename needs elicitation")
@@ -67,7 +67,7 @@ describe("rename", () => {
     })
   )
 
-  it.effect("does not ask about a file that is not there", () =>
+  it.effect("The tool rename does not ask about a file that does not exist", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []
       const { outcome } = yield* renaming({ from: "nope.ts", to: "a.ts" }).pipe(
@@ -79,7 +79,7 @@ describe("rename", () => {
   )
 
   it.effect.each(["../out.ts", "/tmp/out.ts", "src/../../out.ts", ".git/hooks/pre-commit", "C:\\out.ts", ""])(
-    "never leaves the workspace: %j",
+    "The tool rename never leaves the workspace: %j",
     (to) =>
       Effect.gen(function* () {
         const { outcome, paths } = yield* renaming({ from: "README.md", to }).pipe(Effect.provide(answering("accept")))
@@ -88,7 +88,7 @@ describe("rename", () => {
       })
   )
 
-  it.effect("never replaces a file", () =>
+  it.effect("The tool rename never replaces a file", () =>
     Effect.gen(function* () {
       const { outcome, paths } = yield* renaming({ from: "README.md", to: "src/index.ts" }).pipe(
         Effect.provide(answering("accept"))

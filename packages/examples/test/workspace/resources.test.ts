@@ -8,7 +8,7 @@ import { connect, connectTo, serve } from "./support.ts"
 const uri = (path: string) => `file:///workspace/${path}`
 
 describe.each(Revision.all)("files as resources over $version", (revision) => {
-  it.effect("are listed in the order of their paths, with the types that their names promise", () =>
+  it.effect("Files are listed in the order of their paths, with the types that their names promise", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const listed = yield* Stream.runCollect(client.listResources)
@@ -24,7 +24,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
     })
   )
 
-  it.effect("are read by every URI that was listed: text as text, bytes as bytes", () =>
+  it.effect("Files are read by every URI that was listed: text as text, bytes as bytes", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const contents = yield* client.listResources.pipe(
@@ -41,7 +41,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
     })
   )
 
-  it.effect("are a template, whose one variable spans folders and is completed", () =>
+  it.effect("The template of files has one variable, which spans folders and is completed", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const [template] = yield* Stream.runCollect(client.listResourceTemplates)
@@ -69,7 +69,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
     ".git/config",
     ".GIT/config",
     "README.md."
-  ])("are not found by %s", (path) =>
+  ])("A file is not found by %s", (path) =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const error = yield* Effect.flip(client.readResource(uri(path)))
@@ -80,7 +80,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
     })
   )
 
-  it.effect("are announced to their subscribers when they change, and to no other client", () =>
+  it.effect("A file that changes is announced to its subscribers, and to no other client", () =>
     Effect.gen(function* () {
       const hub = yield* PubSub.unbounded<Change>()
       const client = yield* connect(revision, { watcher: Watcher.layerTest(hub) })
@@ -111,7 +111,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
     })
   )
 
-  it.effect("announce that there are others when one comes or goes", () =>
+  it.effect("A file that is added or removed is announced as a change of the list", () =>
     Effect.gen(function* () {
       const hub = yield* PubSub.unbounded<Change>()
       const client = yield* connect(revision, { watcher: Watcher.layerTest(hub) })
@@ -126,7 +126,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
 })
 
 describe("files as resources", () => {
-  it.effect("come in pages that are complete and in order", () =>
+  it.effect("Files are listed in pages that are complete and in order", () =>
     Effect.gen(function* () {
       const paths = Array.from({ length: 10 }, (_, n) => `file-${n}.txt`)
       const workspace = Workspace.layerMemory(Object.fromEntries(paths.map((path) => [path, path])))
@@ -146,7 +146,7 @@ describe("files as resources", () => {
     })
   )
 
-  it.effect("are watched by one watcher, which starts when the first session needs it", () =>
+  it.effect("Files are watched by one watcher, which starts when the first session needs it", () =>
     Effect.gen(function* () {
       const hub = yield* PubSub.unbounded<Change>()
       let starts = 0

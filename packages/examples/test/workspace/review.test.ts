@@ -4,8 +4,8 @@ import { Effect } from "effect"
 import { Review } from "@effect-mcp/examples/workspace/tools"
 import { connect } from "./support.ts"
 
-describe.each(Revision.all)("the review prompt over $version", (revision) => {
-  it.effect("carries the file, and the focus if there is one", () =>
+describe.each(Revision.all)("review prompt over $version", (revision) => {
+  it.effect("The review prompt carries the file, and the focus if there is one", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const { messages } = yield* client.getPrompt(Review, { path: "src/index.ts", focus: "naming" })
@@ -28,28 +28,32 @@ describe.each(Revision.all)("the review prompt over $version", (revision) => {
     })
   )
 
-  it.effect("completes paths, those that begin with what is typed before those that contain it, and focuses", () =>
-    Effect.gen(function* () {
-      const client = yield* connect(revision)
-      const complete = (name: string, value: string) =>
-        Effect.map(
-          client.complete({ ref: { type: "ref/prompt", name: "review" }, argument: { name, value } }),
-          ({ values }) => values
-        )
-      assert.deepStrictEqual(yield* complete("path", "R"), ["README.md", "src/deep/a b#c.ts", "src/index.ts"])
-      assert.deepStrictEqual(yield* complete("path", "src/d"), ["src/deep/a b#c.ts"])
-      assert.deepStrictEqual(yield* complete("focus", "n"), ["naming"])
-      assert.deepStrictEqual(yield* complete("focus", "x"), [])
-    })
+  it.effect(
+    "The review prompt completes paths, first those that begin with the typed text, then those that contain it, and focuses",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* connect(revision)
+        const complete = (name: string, value: string) =>
+          Effect.map(
+            client.complete({ ref: { type: "ref/prompt", name: "review" }, argument: { name, value } }),
+            ({ values }) => values
+          )
+        assert.deepStrictEqual(yield* complete("path", "R"), ["README.md", "src/deep/a b#c.ts", "src/index.ts"])
+        assert.deepStrictEqual(yield* complete("path", "src/d"), ["src/deep/a b#c.ts"])
+        assert.deepStrictEqual(yield* complete("focus", "n"), ["naming"])
+        assert.deepStrictEqual(yield* complete("focus", "x"), [])
+      })
   )
 })
 
-describe("the review prompt", () => {
-  it.effect.each(["nope.ts", "../secret", "/etc/passwd"])("answers -32602 for %s, without saying why", (path) =>
-    Effect.gen(function* () {
-      const client = yield* connect()
-      const error = yield* Effect.flip(client.getPrompt(Review, { path }))
-      assert.deepInclude(error, { _tag: "McpError", code: -32602, message: `Not in the workspace: ${path}` })
-    })
+describe("review prompt", () => {
+  it.effect.each(["nope.ts", "../secret", "/etc/passwd"])(
+    "The review prompt answers -32602 for %s, without saying why",
+    (path) =>
+      Effect.gen(function* () {
+        const client = yield* connect()
+        const error = yield* Effect.flip(client.getPrompt(Review, { path }))
+        assert.deepInclude(error, { _tag: "McpError", code: -32602, message: `Not in the workspace: ${path}` })
+      })
   )
 })

@@ -50,8 +50,8 @@ const all = ["README.md", "logo.png", "src/deep/a b#c.ts", "src/index.ts"]
 const texts = all.filter((path) => path !== "logo.png")
 const src = ["src/deep/a b#c.ts", "src/index.ts"]
 
-describe.each([...Revision.stateful])("a client's roots over $version", (revision) => {
-  it.effect("are the end of what it sees: a root within the folder", () =>
+describe.each([...Revision.stateful])("roots of a client over $version", (revision) => {
+  it.effect("A client sees only the part of the folder that its root covers", () =>
     Effect.gen(function* () {
       const client = yield* Effect.provide(connect(revision), rootsOf(folder("/src")))
       assert.deepStrictEqual(yield* visible(client), { listed: src, completed: src, found: src })
@@ -70,7 +70,7 @@ describe.each([...Revision.stateful])("a client's roots over $version", (revisio
     })
   )
 
-  it.effect("change nothing when the folder lies within them, or when there are none declared", () =>
+  it.effect("A client sees the whole folder when the folder lies within its roots, or when it declares no roots", () =>
     Effect.gen(function* () {
       const everything = { listed: all, completed: all, found: texts }
       const above = yield* Effect.provide(connect(revision), rootsOf({ uri: "file:///workspace" }))
@@ -79,7 +79,7 @@ describe.each([...Revision.stateful])("a client's roots over $version", (revisio
     })
   )
 
-  it.effect("leave nothing when they lie elsewhere", () =>
+  it.effect("A client sees no file when its roots lie elsewhere", () =>
     Effect.gen(function* () {
       const nothing = { listed: [], completed: [], found: [] }
       const elsewhere = yield* Effect.provide(connect(revision), rootsOf({ uri: "file:///workspace-2" }))
@@ -88,7 +88,7 @@ describe.each([...Revision.stateful])("a client's roots over $version", (revisio
     })
   )
 
-  it.effect("are asked for once, and again after the client says that they changed", () =>
+  it.effect("The roots of a client are asked for once, and again after the client says that they changed", () =>
     Effect.gen(function* () {
       const { asked, service, set } = yield* changing(folder("/src"))
       const client = yield* Effect.provide(connect(revision), service)
@@ -105,8 +105,8 @@ describe.each([...Revision.stateful])("a client's roots over $version", (revisio
   )
 })
 
-describe.each(Revision.stateless)("a client's roots over $version", (revision) => {
-  it.effect("are asked for by what may ask; the lists, which may not, show nothing", () =>
+describe.each(Revision.stateless)("roots of a client over $version", (revision) => {
+  it.effect("The roots of a client are asked for by tools and reads; lists cannot ask and show no file", () =>
     Effect.gen(function* () {
       const client = yield* Effect.provide(connect(revision), rootsOf(folder("/src")))
       assert.deepStrictEqual(yield* visible(client), { listed: [], completed: [], found: src })
@@ -123,8 +123,8 @@ describe.each(Revision.stateless)("a client's roots over $version", (revision) =
   )
 })
 
-describe("a client's roots", () => {
-  it.effect("that cannot be had leave nothing", () =>
+describe("roots of a client", () => {
+  it.effect("A client whose roots cannot be listed sees no file", () =>
     Effect.gen(function* () {
       const failing = Layer.succeed(Roots.Roots, {
         list: Effect.fail(McpError.internalError("no")),
@@ -135,7 +135,7 @@ describe("a client's roots", () => {
     })
   )
 
-  it.effect("are looked at again after the user's answer: what was allowed before may not be any more", () =>
+  it.effect("The roots of a client are checked again after the user's answer, which a change may refuse", () =>
     Effect.gen(function* () {
       const { service, set } = yield* changing(folder(""))
       const asked = Deferred.makeUnsafe<void>()
@@ -159,7 +159,7 @@ describe("a client's roots", () => {
     })
   )
 
-  it.effect("are heard of beyond the request that listens, until the session ends", () =>
+  it.effect("Changes of roots reach a fiber that outlives its request, until the session ends", () =>
     Effect.gen(function* () {
       const heard = yield* Queue.unbounded<void>()
       const ended = Deferred.makeUnsafe<void>()

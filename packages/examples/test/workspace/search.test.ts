@@ -8,7 +8,7 @@ import { Workspace } from "@effect-mcp/examples/workspace/Workspace"
 import { connect } from "./support.ts"
 
 describe.each(Revision.all)("search over $version", (revision) => {
-  it.effect("finds the lines of all text files, whatever their case, and passes over binary ones", () =>
+  it.effect("A search finds the lines of all text files, whatever their case, and passes over binary files", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       assert.deepStrictEqual(yield* client.callTool(Search, { query: "needle" }), {
@@ -23,7 +23,7 @@ describe.each(Revision.all)("search over $version", (revision) => {
     })
   )
 
-  it.effect("reports how many files of how many are done", () =>
+  it.effect("A search reports how many of all files are done", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const events: Array<ProgressParams> = []
@@ -48,7 +48,7 @@ describe("search", () => {
       return (yield* client.callTool(Search, query)).matches.map((match) => match.path)
     })
 
-  it.effect("takes a glob without a slash for any folder, and one with a slash from the top", () =>
+  it.effect("A search takes a glob without a slash for any folder, and a glob with a slash from the top", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* paths({ query: "needle", glob: "*.ts" }), ["src/deep/a b#c.ts", "src/index.ts"])
       assert.deepStrictEqual(yield* paths({ query: "needle", glob: "src/*.ts" }), ["src/index.ts"])
@@ -56,7 +56,7 @@ describe("search", () => {
     })
   )
 
-  it.effect("says when there are more matches than were asked for", () =>
+  it.effect("A search says when there are more matches than were asked for", () =>
     Effect.gen(function* () {
       const client = yield* connect()
       const some = yield* client.callTool(Search, { query: "needle", maxResults: 2 })
@@ -66,7 +66,7 @@ describe("search", () => {
     })
   )
 
-  it.effect("stops within the files in hand when it is cancelled: not one more is read", () =>
+  it.effect("A search that is cancelled stops within the files in hand: no other file is read", () =>
     Effect.gen(function* () {
       const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`file-${1000 + n}.txt`, "needle"]))
       const gate = Latch.makeUnsafe(false)

@@ -13,7 +13,7 @@ const model = (asked: Array<CreateMessageParams>) =>
   })
 
 describe.each(Revision.all)("summarize over $version", (revision) => {
-  it.effect("gives the client's model the file, and answers what the model said", () =>
+  it.effect("The tool summarize gives the client's model the file, and answers what the model said", () =>
     Effect.gen(function* () {
       const asked: Array<CreateMessageParams> = []
       const client = yield* Effect.provide(connect(revision), model(asked))
@@ -24,7 +24,7 @@ describe.each(Revision.all)("summarize over $version", (revision) => {
     })
   )
 
-  it.effect("is a failure that says why when the client has no model", () =>
+  it.effect("The tool summarize fails and says why when the client has no model", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const error = yield* Effect.flip(client.callTool(Summarize, { path: "src/index.ts" }))
@@ -38,7 +38,7 @@ describe("summarize", () => {
   it.effect.each([
     { path: "logo.png", message: "Not a text file: logo.png" },
     { path: "../../etc/passwd", message: "Not in the workspace: ../../etc/passwd" }
-  ])("never shows the model $path", ({ message, path }) =>
+  ])("The tool summarize never shows the model $path", ({ message, path }) =>
     Effect.gen(function* () {
       const asked: Array<CreateMessageParams> = []
       const client = yield* Effect.provide(connect(), model(asked))

@@ -27,7 +27,7 @@ const watching = Effect.gen(function* () {
 })
 
 layer(NodeServices.layer, { excludeTestServices: true })("the watcher", (it) => {
-  it.effect("tells of a file that changed, came, or went, in any folder", () =>
+  it.effect("The watcher reports a file that changed, was added, or was removed, in any folder", () =>
     Effect.gen(function* () {
       const { fs, next, place, start } = yield* watching
       yield* start
@@ -40,24 +40,26 @@ layer(NodeServices.layer, { excludeTestServices: true })("the watcher", (it) => 
     })
   )
 
-  it.effect("tells of the files in a folder that comes, and watches it from then on, also when it comes again", () =>
-    Effect.gen(function* () {
-      const { fs, next, place, start } = yield* watching
-      yield* start
-      for (const content of ["once", "again"]) {
-        yield* fs.makeDirectory(place("aside.tmp/x"), { recursive: true })
-        yield* fs.writeFileString(place("aside.tmp/x/new.txt"), content)
-        yield* fs.rename(place("aside.tmp"), place("fresh"))
-        assert.isTrue((yield* next("fresh/x/new.txt")).listed)
-        yield* fs.writeFileString(place("fresh/x/new.txt"), "more")
-        assert.isFalse((yield* next("fresh/x/new.txt")).listed)
-        yield* fs.remove(place("fresh"), { recursive: true })
-        assert.isTrue((yield* next("fresh")).listed)
-      }
-    })
+  it.effect(
+    "The watcher reports the files in a new folder, and watches it from then on, also when it is made again",
+    () =>
+      Effect.gen(function* () {
+        const { fs, next, place, start } = yield* watching
+        yield* start
+        for (const content of ["once", "again"]) {
+          yield* fs.makeDirectory(place("aside.tmp/x"), { recursive: true })
+          yield* fs.writeFileString(place("aside.tmp/x/new.txt"), content)
+          yield* fs.rename(place("aside.tmp"), place("fresh"))
+          assert.isTrue((yield* next("fresh/x/new.txt")).listed)
+          yield* fs.writeFileString(place("fresh/x/new.txt"), "more")
+          assert.isFalse((yield* next("fresh/x/new.txt")).listed)
+          yield* fs.remove(place("fresh"), { recursive: true })
+          assert.isTrue((yield* next("fresh")).listed)
+        }
+      })
   )
 
-  it.effect("does not watch what is ignored, and says nothing before it is started", () =>
+  it.effect("The watcher does not watch ignored files, and is silent before it is started", () =>
     Effect.gen(function* () {
       const { fs, heard, next, place, start } = yield* watching
       yield* fs.writeFileString(place("early.txt"), "")

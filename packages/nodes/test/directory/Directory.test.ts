@@ -50,8 +50,8 @@ const storeOf = (network = new Network()) => {
 const relay = { named: () => {}, asked: () => [], cut: () => {} }
 const directoryAt = (address: string, store: DirectoryStore) => Directory.make({ store, times, address, relay })
 
-describe("A directory", () => {
-  it.effect("tells no node gone that it did not ask the store about", () =>
+describe("directory", () => {
+  it.effect("A directory reports no node gone that it did not ask the store about", () =>
     Effect.gen(function* () {
       const { store } = storeOf()
       const [asked, answer] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -81,7 +81,7 @@ describe("A directory", () => {
     })
   )
 
-  it.effect("tells the relay which of the nodes that it asks are gone, and that its own name has changed", () =>
+  it.effect("A directory tells the relay which of its asked nodes are gone, and that its own name has changed", () =>
     Effect.gen(function* () {
       const { state, store } = storeOf()
       const [names, gone] = [yield* Queue.unbounded<string>(), yield* Queue.unbounded<string>()]
@@ -108,7 +108,7 @@ describe("A directory", () => {
     })
   )
 
-  it.effect("tells in the log once that its store is away, and once that it is back", () => {
+  it.effect("A directory logs once that its store is away, and once that it is back", () => {
     const lines: Array<string> = []
     const log = Logger.make(({ message }) => {
       lines.push(String([message].flat()[0]))
@@ -134,7 +134,7 @@ describe("A directory", () => {
     }).pipe(Effect.provide(Logger.layer([log])))
   })
 
-  it.effect("is cut off from a lease after its last renewal until the store answers again", () =>
+  it.effect("A directory is cut off from a lease after its last renewal until the store answers again", () =>
     Effect.gen(function* () {
       const { state, store } = storeOf()
       const directory = yield* directoryAt("a", store)
@@ -151,19 +151,21 @@ describe("A directory", () => {
     })
   )
 
-  it.effect("is cut off after the machine was suspended, during which its monotonic clock stands still", () =>
-    Effect.gen(function* () {
-      const clock = yield* Clock.Clock
-      const suspended: Clock.Clock = Object.assign(Object.create(clock), { monotonicTimeNanosUnsafe: () => 0n })
-      const { state, store } = storeOf()
-      const directory = yield* Effect.provideService(directoryAt("a", store), Clock.Clock, suspended)
-      state.isAway = true
-      yield* TestClock.adjust(1201)
-      assert.isTrue(directory.isCutOff)
-    })
+  it.effect(
+    "A directory is cut off after the machine was suspended, during which its monotonic clock stands still",
+    () =>
+      Effect.gen(function* () {
+        const clock = yield* Clock.Clock
+        const suspended: Clock.Clock = Object.assign(Object.create(clock), { monotonicTimeNanosUnsafe: () => 0n })
+        const { state, store } = storeOf()
+        const directory = yield* Effect.provideService(directoryAt("a", store), Clock.Clock, suspended)
+        state.isAway = true
+        yield* TestClock.adjust(1201)
+        assert.isTrue(directory.isCutOff)
+      })
   )
 
-  it.effect("renews again at once where the answer to a renewal never comes", () =>
+  it.effect("A directory renews again at once where the answer to a renewal never comes", () =>
     Effect.gen(function* () {
       const { state, store } = storeOf()
       const directory = yield* directoryAt("a", store)
@@ -177,7 +179,7 @@ describe("A directory", () => {
     })
   )
 
-  it.effect("removes the sessions that ended in an outage, many by one step", () =>
+  it.effect("A directory removes the sessions that ended in an outage, many by one step", () =>
     Effect.gen(function* () {
       const { state, store } = storeOf()
       const directory = yield* directoryAt("a", store)
@@ -193,7 +195,7 @@ describe("A directory", () => {
     })
   )
 
-  it.effect("keeps its lease while the removal of sessions that ended in an outage hangs", () =>
+  it.effect("A directory keeps its lease while the removal of sessions that ended in an outage hangs", () =>
     Effect.gen(function* () {
       const { state, store } = storeOf()
       const directory = yield* directoryAt("a", store)
@@ -208,7 +210,7 @@ describe("A directory", () => {
     })
   )
 
-  it.effect("removes a session that ended in an outage which outlived the lease of its node", () =>
+  it.effect("A directory removes a session that ended in an outage which outlived the lease of its node", () =>
     Effect.gen(function* () {
       const { state, store } = storeOf()
       const directory = yield* directoryAt("a", store)

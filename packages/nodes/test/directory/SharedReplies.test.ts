@@ -29,8 +29,8 @@ const guardThatFails = Effect.fnUntraced(function* (failures: number) {
 
 const again = Effect.die("The handler runs twice")
 
-describe("The reply to a state", () => {
-  it.effect("is kept for later uses though the store did not answer once", () =>
+describe("replies to a state", () => {
+  it.effect("The reply to a state is kept for later uses though the store failed to answer once", () =>
     Effect.gen(function* () {
       const guard = yield* guardThatFails(1)
       const first = yield* Effect.forkChild(guard.once("j", 60_000, Effect.succeed({ n: 1 })))
@@ -40,7 +40,7 @@ describe("The reply to a state", () => {
     })
   )
 
-  it.effect("is waited for until the state expires, where it could not be kept", () =>
+  it.effect("A later use of a state waits until the state expires where its reply could not be kept", () =>
     Effect.gen(function* () {
       const guard = yield* guardThatFails(Infinity)
       const first = yield* Effect.forkChild(guard.once("j", 60_000, Effect.succeed({ n: 1 })))

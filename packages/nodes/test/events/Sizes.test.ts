@@ -17,8 +17,8 @@ const keptOf = (writes: number, length: number) => {
   return places
 }
 
-describe("The sizes of streams", () => {
-  it("let 4 MiB of a stream be kept, whatever the length of its writes, and always the newest", () => {
+describe("sizes of streams", () => {
+  it("The sizes of a stream let 4 MiB of it be kept, whatever the length of its writes, and always the newest", () => {
     for (const length of [100, 10_000, 100_000, MiB]) {
       const kept = keptOf(Math.ceil((6 * MiB) / length), length)
       assert.isAtMost(kept.length * length, 4 * MiB)
@@ -27,7 +27,7 @@ describe("The sizes of streams", () => {
     assert.deepStrictEqual(keptOf(3, 9 * MiB), [2])
   })
 
-  it("are forgotten with a stream and with a session", () => {
+  it("The sizes of streams are forgotten with a stream and with a session", () => {
     const sizes = new Sizes()
     for (const stream of ["a", "b", "c"]) sizes.add("s", stream, 0, 1)
     sizes.add("t", "a", 0, 1)
@@ -37,7 +37,7 @@ describe("The sizes of streams", () => {
     assert.strictEqual(sizes.count, 1)
   })
 
-  it("are bounded where sessions are not forgotten, since other nodes took them over", () => {
+  it("The sizes of streams are bounded where sessions are not forgotten, since other nodes took them over", () => {
     const sizes = new Sizes()
     for (let session = 0; session < 10_000; session++) {
       sizes.add(`s${session}`, "a", 0, 1)

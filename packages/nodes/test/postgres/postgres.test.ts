@@ -75,8 +75,8 @@ const hanging = Effect.gen(function* () {
   return { url: url.href, hang }
 })
 
-describe("A node of a Postgres", needs(postgres.missing === undefined, postgres.missing ?? ""), () => {
-  it.live("renews its lease while its program has all connections of the pool", () =>
+describe("nodes of a Postgres", needs(postgres.missing === undefined, postgres.missing ?? ""), () => {
+  it.live("A node on Postgres renews its lease while its program has all connections of the pool", () =>
     Effect.gen(function* () {
       const place = yield* postgres.place
       const { sql } = yield* join(databaseOf(place))
@@ -93,22 +93,24 @@ describe("A node of a Postgres", needs(postgres.missing === undefined, postgres.
     })
   )
 
-  it.live("renews its lease on a new connection where the one it had hangs, and fails what waits for others", () =>
-    Effect.gen(function* () {
-      const place = yield* postgres.place
-      const { hang, url } = yield* hanging
-      const pool = PgClient.layer({
-        url: Redacted.make(url),
-        minConnections: 1,
-        maxConnections: 1,
-        startupParameters: { search_path: place }
+  it.live(
+    "A node on Postgres renews its lease on a new connection where the old connection hangs, and other waiting statements fail",
+    () =>
+      Effect.gen(function* () {
+        const place = yield* postgres.place
+        const { hang, url } = yield* hanging
+        const pool = PgClient.layer({
+          url: Redacted.make(url),
+          minConnections: 1,
+          maxConnections: 1,
+          startupParameters: { search_path: place }
+        })
+        const { directory } = yield* join(Layer.orDie(pool))
+        yield* directory.open("s", record)
+        yield* hang
+        const opened = yield* Effect.forkScoped(Effect.flip(directory.open("t", record)), { startImmediately: true })
+        assert.isTrue(yield* isRenewed(place))
+        assert.strictEqual((yield* Fiber.join(opened))._tag, "NodesUnavailable")
       })
-      const { directory } = yield* join(Layer.orDie(pool))
-      yield* directory.open("s", record)
-      yield* hang
-      const opened = yield* Effect.forkScoped(Effect.flip(directory.open("t", record)), { startImmediately: true })
-      assert.isTrue(yield* isRenewed(place))
-      assert.strictEqual((yield* Fiber.join(opened))._tag, "NodesUnavailable")
-    })
   )
 })

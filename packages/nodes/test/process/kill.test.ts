@@ -41,7 +41,7 @@ const connect = (url: string) =>
 for (const { missing, name, place } of databases) {
   describe(`Nodes over ${name}`, needs(missing === undefined, missing ?? ""), () => {
     it.live(
-      "that are killed end each call of their sessions once, by an answer or an error, and the sessions are served on",
+      "Calls to a node that is killed end once each, by an answer or an error, and its sessions are served on",
       () =>
         Effect.gen(function* () {
           const { nodes, robin } = yield* three(name, yield* place)
@@ -80,7 +80,7 @@ for (const { missing, name, place } of databases) {
         })
     )
 
-    it.live("keep the events of a stream for a client that was cut off, whichever node it comes back to", () =>
+    it.live("Nodes keep the events of a stream for a client that was cut off, whichever node it comes back to", () =>
       Effect.gen(function* () {
         const { nodes, robin } = yield* three(name, yield* place)
         const scope = yield* Effect.scope

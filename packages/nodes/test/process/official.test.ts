@@ -17,7 +17,7 @@ const sdks: ReadonlyArray<readonly [name: string, connector: (url: string) => Co
 ]
 
 for (const { missing, name, place } of databases) {
-  describe(`Three nodes over ${name} behind a round robin`, needs(missing === undefined, missing ?? ""), () => {
+  describe(`three nodes over ${name} behind a round robin`, needs(missing === undefined, missing ?? ""), () => {
     for (const [sdk, connector, notFound] of sdks) {
       const connected = Effect.gen(function* () {
         const at = yield* place

@@ -48,61 +48,55 @@ const summary = (calls: ReadonlyArray<Call>, killed: ReadonlyArray<number>): str
 }
 
 for (const { missing, name, place } of databases) {
-  describe(
-    `Nodes over ${name}, one of which is killed again and again`,
-    needs(missing === undefined, missing ?? ""),
-    () => {
-      it.live(
-        "end each call of their sessions once, by an answer or an error, soon after the kill",
-        () =>
-          Effect.gen(function* () {
-            const at = yield* place
-            const nodes = yield* Effect.all(
-              ["1", "2", "3"].map((which) => start(name, at, which)),
-              { concurrency: "unbounded" }
-            )
-            const { url } = yield* robin(nodes)
-            const clients = yield* Effect.replicateEffect(connect(url), sessions)
-            const stopped = yield* Ref.make(false)
-            const calls: Array<Call> = []
-            let begun = 0
-            const calling = (client: (typeof clients)[number]) =>
-              Effect.gen(function* () {
-                for (let n = 0; !(yield* Ref.get(stopped)); n++) {
-                  begun++
-                  const began = Date.now()
-                  const exit = yield* Effect.exit(client.callTool(Slow, { n, ms: takes }))
-                  if (Exit.isSuccess(exit)) assert.strictEqual(exit.value.n, n)
-                  else assert.isTrue(exit.cause.reasons.every(Cause.isFailReason), String(exit.cause))
-                  const error = Exit.isSuccess(exit) ? undefined : String(Cause.squash(exit.cause))
-                  calls.push({ began, ended: Date.now(), error })
-                  yield* Effect.sleep(rests)
-                }
-              })
-            const running = yield* Effect.forkChild(Effect.forEach(clients, calling, { concurrency: "unbounded" }))
-            const killed: Array<number> = []
-            for (let kill = 0; kill < kills; kill++) {
-              // The process that takes its place starts meanwhile.
-              const [next] = yield* Effect.all([start(name, at, "4"), Effect.sleep(pause)], { concurrency: 2 })
-              killed.push(Date.now())
-              nodes[kill % 3]!.kill("SIGKILL")
-              nodes[kill % 3] = next
-            }
-            yield* Effect.sleep(pause)
-            yield* Ref.set(stopped, true)
-            yield* Fiber.join(running)
-            yield* Effect.logInfo(summary(calls, killed))
-            assert.strictEqual(calls.length, begun)
-            // Twice what is promised, and what the slowest call took before the first kill: the machine may be busy.
-            const before = calls
-              .filter(({ ended }) => ended < (killed[0] ?? 0))
-              .map(({ began, ended }) => ended - began)
-            const slowest = Math.max(...calls.map((call) => lateness(killed, call)))
-            assert.isBelow(slowest, 2 * promised + Math.max(takes, ...before))
-            for (const client of clients) assert.strictEqual((yield* client.callTool(Slow, { n: 1, ms: 0 })).n, 1)
-          }),
-        scaled(120_000, 600_000)
-      )
-    }
-  )
+  describe(`nodes over ${name} that are killed again and again`, needs(missing === undefined, missing ?? ""), () => {
+    it.live(
+      "Calls to nodes that are killed end once each, by an answer or an error, soon after the kill",
+      () =>
+        Effect.gen(function* () {
+          const at = yield* place
+          const nodes = yield* Effect.all(
+            ["1", "2", "3"].map((which) => start(name, at, which)),
+            { concurrency: "unbounded" }
+          )
+          const { url } = yield* robin(nodes)
+          const clients = yield* Effect.replicateEffect(connect(url), sessions)
+          const stopped = yield* Ref.make(false)
+          const calls: Array<Call> = []
+          let begun = 0
+          const calling = (client: (typeof clients)[number]) =>
+            Effect.gen(function* () {
+              for (let n = 0; !(yield* Ref.get(stopped)); n++) {
+                begun++
+                const began = Date.now()
+                const exit = yield* Effect.exit(client.callTool(Slow, { n, ms: takes }))
+                if (Exit.isSuccess(exit)) assert.strictEqual(exit.value.n, n)
+                else assert.isTrue(exit.cause.reasons.every(Cause.isFailReason), String(exit.cause))
+                const error = Exit.isSuccess(exit) ? undefined : String(Cause.squash(exit.cause))
+                calls.push({ began, ended: Date.now(), error })
+                yield* Effect.sleep(rests)
+              }
+            })
+          const running = yield* Effect.forkChild(Effect.forEach(clients, calling, { concurrency: "unbounded" }))
+          const killed: Array<number> = []
+          for (let kill = 0; kill < kills; kill++) {
+            // The process that takes its place starts meanwhile.
+            const [next] = yield* Effect.all([start(name, at, "4"), Effect.sleep(pause)], { concurrency: 2 })
+            killed.push(Date.now())
+            nodes[kill % 3]!.kill("SIGKILL")
+            nodes[kill % 3] = next
+          }
+          yield* Effect.sleep(pause)
+          yield* Ref.set(stopped, true)
+          yield* Fiber.join(running)
+          yield* Effect.logInfo(summary(calls, killed))
+          assert.strictEqual(calls.length, begun)
+          // Twice what is promised, and what the slowest call took before the first kill: the machine may be busy.
+          const before = calls.filter(({ ended }) => ended < (killed[0] ?? 0)).map(({ began, ended }) => ended - began)
+          const slowest = Math.max(...calls.map((call) => lateness(killed, call)))
+          assert.isBelow(slowest, 2 * promised + Math.max(takes, ...before))
+          for (const client of clients) assert.strictEqual((yield* client.callTool(Slow, { n: 1, ms: 0 })).n, 1)
+        }),
+      scaled(120_000, 600_000)
+    )
+  })
 }

@@ -23,8 +23,8 @@ const connected = Effect.acquireRelease(
   (client) => Effect.sync(() => client.destroy())
 )
 
-describe("A wrong URL of a Redis", () => {
-  it.live("is refused by an error that does not tell its password", () =>
+describe("wrong URLs of a Redis", () => {
+  it.live("A wrong URL of a Redis is refused by an error that does not tell its password", () =>
     Effect.gen(function* () {
       for (const url of [
         "redis://u:hunter2@host:port",
@@ -41,8 +41,8 @@ describe("A wrong URL of a Redis", () => {
   )
 })
 
-describe("A Redis of nodes", needs(redis.missing === undefined, redis.missing ?? ""), () => {
-  it.live("keeps the sessions of a node that lives, however short `keep` is", () =>
+describe("nodes over a Redis", needs(redis.missing === undefined, redis.missing ?? ""), () => {
+  it.live("A Redis keeps the sessions of a node that lives, however short `keep` is", () =>
     Effect.gen(function* () {
       const prefix = yield* redis.place
       const client = yield* connected
@@ -61,7 +61,7 @@ describe("A Redis of nodes", needs(redis.missing === undefined, redis.missing ??
     })
   )
 
-  it.live("keeps a session that is taken over for as long as one that is opened", () =>
+  it.live("A Redis keeps a session that is taken over for as long as a session that is opened", () =>
     Effect.gen(function* () {
       const prefix = yield* redis.place
       const client = yield* connected
@@ -76,7 +76,7 @@ describe("A Redis of nodes", needs(redis.missing === undefined, redis.missing ??
     })
   )
 
-  it.live("has no names of streams that are forgotten", () =>
+  it.live("A Redis has no names of streams that are forgotten", () =>
     Effect.gen(function* () {
       const prefix = yield* redis.place
       const client = yield* connected

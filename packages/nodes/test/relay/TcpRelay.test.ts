@@ -47,8 +47,8 @@ const bytesOf = ({ body }: RelayedResponse) =>
 const textOf = (response: RelayedResponse) => Effect.map(bytesOf(response), (bytes) => new TextDecoder().decode(bytes))
 const reasonOf = (sent: ReturnType<RelayEndpoint["answer"]>) => Effect.map(Effect.flip(sent), ({ reason }) => reason)
 
-describe("A relay between processes", () => {
-  it.live("carries a request whole, and its response as it is written", () =>
+describe("the relay between processes", () => {
+  it.live("A relay carries a request whole, and its response as it is written", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const seen: Array<RelayedRequest> = []
@@ -66,7 +66,7 @@ describe("A relay between processes", () => {
     })
   )
 
-  it.live("carries bodies that are longer than a frame, each with its own response", () =>
+  it.live("A relay carries bodies that are longer than a frame, each with its own response", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       yield* b.relay.serve(
@@ -84,7 +84,7 @@ describe("A relay between processes", () => {
     })
   )
 
-  it.live("has a writer wait for a reader, and carries other requests meanwhile", () =>
+  it.live("A relay has a writer wait for a reader, and carries other requests meanwhile", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const part = new Uint8Array(64 * 1024)
@@ -114,31 +114,33 @@ describe("A relay between processes", () => {
     })
   )
 
-  it.live("hangs up at the other node when the request is left, before its response and during it", () =>
-    Effect.gen(function* () {
-      const { a, b } = yield* pair
-      const [asked, left] = [yield* Queue.unbounded<string>(), yield* Queue.unbounded<string>()]
-      yield* b.relay.serve(
-        endpoint(({ url }) =>
-          Effect.gen(function* () {
-            yield* Effect.addFinalizer(() => Queue.offer(left, url))
-            yield* Queue.offer(asked, url)
-            if (url === "/before") return yield* Effect.never
-            return { status: 200, headers: {}, body: Stream.never }
-          })
+  it.live(
+    "A relay hangs up at the other node when the caller leaves the request, before its response and during it",
+    () =>
+      Effect.gen(function* () {
+        const { a, b } = yield* pair
+        const [asked, left] = [yield* Queue.unbounded<string>(), yield* Queue.unbounded<string>()]
+        yield* b.relay.serve(
+          endpoint(({ url }) =>
+            Effect.gen(function* () {
+              yield* Effect.addFinalizer(() => Queue.offer(left, url))
+              yield* Queue.offer(asked, url)
+              if (url === "/before") return yield* Effect.never
+              return { status: 200, headers: {}, body: Stream.never }
+            })
+          )
         )
-      )
-      const before = yield* Effect.forkChild(Effect.scoped(a.relay.send(b.name, { ...request, url: "/before" })))
-      assert.strictEqual(yield* Queue.take(asked), "/before")
-      yield* Fiber.interrupt(before)
-      assert.strictEqual(yield* Queue.take(left), "/before")
-      yield* Effect.scoped(a.relay.send(b.name, { ...request, url: "/during" }))
-      assert.strictEqual(yield* Queue.take(left), "/during")
-      assert.deepStrictEqual([...a.relay.asked()], [])
-    })
+        const before = yield* Effect.forkChild(Effect.scoped(a.relay.send(b.name, { ...request, url: "/before" })))
+        assert.strictEqual(yield* Queue.take(asked), "/before")
+        yield* Fiber.interrupt(before)
+        assert.strictEqual(yield* Queue.take(left), "/before")
+        yield* Effect.scoped(a.relay.send(b.name, { ...request, url: "/during" }))
+        assert.strictEqual(yield* Queue.take(left), "/during")
+        assert.deepStrictEqual([...a.relay.asked()], [])
+      })
   )
 
-  it.live("answers no stranger: neither one with another secret, nor one with other first bytes", () =>
+  it.live("A relay answers no connection with another secret or other first bytes, and sends it no request", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const seen: Array<RelayedRequest> = []
@@ -159,7 +161,7 @@ describe("A relay between processes", () => {
     })
   )
 
-  it.live("tells a request that no server has seen from one that may have run", () =>
+  it.live("A relay reports a request that no server has seen as not sent", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const send = (name: string) => reasonOf(a.relay.send(name, request))
@@ -173,7 +175,7 @@ describe("A relay between processes", () => {
     })
   )
 
-  it.live("ends a response that its server breaks off by an error", () =>
+  it.live("A relay ends a response that its server breaks off by an error", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const broken = Stream.concat(Stream.succeed(new Uint8Array(1)), Stream.die(new Error("secret")))
@@ -183,7 +185,7 @@ describe("A relay between processes", () => {
     })
   )
 
-  it.live("ends the requests to a node whose lease has ended, and no other", () =>
+  it.live("A relay ends the requests to a node whose lease has ended, and no other", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const asked = yield* Queue.unbounded<void>()
@@ -210,7 +212,7 @@ describe("A relay between processes", () => {
     })
   )
 
-  it.live("carries claims that JSON does not have, and refuses those that no other process can have", () =>
+  it.live("A relay carries claims that JSON does not have, and refuses claims that cannot leave their process", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const seen: Array<RelayedRequest> = []
@@ -225,7 +227,7 @@ describe("A relay between processes", () => {
     })
   )
 
-  it.live("cannot be made at a port that is in use, by a typed error that names it", () =>
+  it.live("A relay cannot be made at a port that is in use: a typed error names the port", () =>
     Effect.gen(function* () {
       const { b } = yield* pair
       const port = Number(b.address.split(":").at(-1))
@@ -235,7 +237,7 @@ describe("A relay between processes", () => {
     })
   )
 
-  it.live("sends what follows a cut on another connection", () =>
+  it.live("A relay sends requests that follow a cut on another connection", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       const asked = yield* Queue.unbounded<void>()
@@ -255,7 +257,7 @@ describe("A relay between processes", () => {
     })
   )
 
-  it.live("ends a request whose server throws, and answers the next one", () =>
+  it.live("A relay ends a request whose server throws, and answers the next request", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair
       yield* b.relay.serve(
@@ -291,8 +293,8 @@ const odd = (requested: (id: number, writer: FrameWriter) => void) =>
     socket.on("data", (chunk) => void reader.push(chunk))
   })
 
-describe("A connection to another node", () => {
-  it.live("ends where it says what is no response", () =>
+describe("connections to another node", () => {
+  it.live("A connection to another node ends where a message from there is no response", () =>
     Effect.gen(function* () {
       const { relay } = yield* node()
       for (const said of ["", "{", "null", "{}", "[]"]) {
@@ -310,14 +312,14 @@ describe("A connection to another node", () => {
   const answerOf = (line: AskingLine, head: string) =>
     Effect.callback<RelayedResponse, RelayError>((resume) => void line.ask("id", head, undefined, resume))
 
-  it.live("ends where it says nothing while a request waits", () =>
+  it.live("A connection to another node ends where that node is silent while a request waits", () =>
     Effect.gen(function* () {
       const line = yield* asking(yield* odd(() => {}), 20)
       assert.strictEqual((yield* Effect.flip(answerOf(line, "head"))).reason, "Cut")
     })
   )
 
-  it.live("stays while the other node works for long", () =>
+  it.live("A connection to another node stays while that node works for long", () =>
     Effect.gen(function* () {
       const go = yield* Deferred.make<void>()
       const port = yield* listening((socket) => {

@@ -78,7 +78,7 @@ const created = () => Effect.succeed({ task: state("working") })
 
 describe("a question as a task", () => {
   it.effect(
-    "is read as often as the client says, and its answer is fetched",
+    "A question as a task is read as often as the client says, and its answer is fetched",
     () =>
       Effect.gen(function* () {
         let status = "working"
@@ -107,7 +107,7 @@ describe("a question as a task", () => {
     verifies("tasks.get.poll-interval", "tasks.get.until-terminal", "tasks.related.not-in-requests")
   )
 
-  it.effect("fails as the client's task fails: refused, cancelled, malformed", () =>
+  it.effect("A question as a task fails as the client's task fails: refused, cancelled, malformed", () =>
     Effect.gen(function* () {
       const textOf = Effect.fnUntraced(function* (answers: Parameters<typeof scripted>[0]) {
         const { call } = yield* scripted({ "elicitation/create": created, ...answers })
@@ -130,7 +130,7 @@ describe("a question as a task", () => {
   )
 
   it.effect(
-    "is cancelled by a request when the handler is interrupted",
+    "A question as a task is cancelled by a request when the handler is interrupted",
     () =>
       Effect.gen(function* () {
         const { call, methods } = yield* scripted({
@@ -146,7 +146,7 @@ describe("a question as a task", () => {
   )
 
   it.effect(
-    "that is interrupted before its task is known is cancelled by a request once it is, and by no notification",
+    "A question interrupted before its task is known is cancelled by a request once the task is known, and by no notification",
     () =>
       Effect.gen(function* () {
         const known = yield* Deferred.make<void>()
@@ -169,7 +169,7 @@ describe("a question as a task", () => {
   )
 
   it.effect(
-    "is an ordinary one to a client that does not run such tasks, and where the answer comes at once",
+    "A question is no task where the client does not run such tasks, nor where the client answers at once",
     () =>
       Effect.gen(function* () {
         const answers = { "elicitation/create": () => Effect.succeed(accepted) }
@@ -192,8 +192,8 @@ describe("a question as a task", () => {
   )
 })
 
-describe.each(Revision.all)("a handler that asks as a task in $version", (revision) => {
-  it.effect("has the answer of the client, with or without a receiver of tasks", () =>
+describe.each(Revision.all)("questions as tasks in $version", (revision) => {
+  it.effect("A handler that asks as a task has the answer of the client, with or without a receiver of tasks", () =>
     Effect.gen(function* () {
       const answer = yield* Deferred.make<void>()
       const user = Elicitation.layer({ form: () => Effect.as(Deferred.await(answer), accepted) })

@@ -47,9 +47,9 @@ const user = Elicitation.layer({
 
 for (const [wire, connect] of Object.entries(wires)) {
   for (const version of ["2025-11-25", "2026-07-28"] as const) {
-    describe(`a call in ${version} over ${wire} that becomes a task`, () => {
+    describe(`calls in ${version} over ${wire} that become tasks`, () => {
       it.live(
-        "gives its output, with the messages of the task and the answers of the client",
+        "A call that becomes a task gives its output, with the messages of the task and the answers of the client",
         () =>
           Effect.gen(function* () {
             const handler = Tools.layer(
@@ -67,7 +67,7 @@ for (const [wire, connect] of Object.entries(wires)) {
         wire === "HTTP" && version === "2026-07-28" ? verifies("tasks-extension.http.name") : {}
       )
 
-      it.live("fails with what the tool declares, with its error, or as cancelled", () =>
+      it.live("A call that becomes a task fails with what the tool declares, with its error, or as cancelled", () =>
         Effect.gen(function* () {
           const interrupted = yield* Deferred.make<void>()
           const handler = Tools.layer(Report, ({ topic }) =>
@@ -89,7 +89,7 @@ for (const [wire, connect] of Object.entries(wires)) {
         }).pipe(Effect.scoped)
       )
 
-      it.live("is cancelled with its caller, and its handler is interrupted", () =>
+      it.live("A call that becomes a task is cancelled with its caller, and its handler is interrupted", () =>
         Effect.gen(function* () {
           const seen = yield* Deferred.make<void>()
           const ended = yield* Deferred.make<Exit.Exit<unknown, unknown>>()
@@ -107,7 +107,7 @@ for (const [wire, connect] of Object.entries(wires)) {
         }).pipe(Effect.scoped)
       )
 
-      it.live("is found by its id again", () =>
+      it.live("A call that becomes a task is found again by the id of the task", () =>
         Effect.gen(function* () {
           const open = yield* Deferred.make<void>()
           const handler = Tools.layer(Report, () => Effect.as(Deferred.await(open), { pages: 2 }))

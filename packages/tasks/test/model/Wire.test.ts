@@ -56,43 +56,49 @@ const failedTool: Outcome = { _tag: "Result", result: { content: [{ type: "text"
 const error: Outcome = { _tag: "Error", code: -32603, message: "Broken" }
 
 describe("a task on the wire", () => {
-  it.effect.prop("fits the schema of 2025-11-25 and has its status, whatever its state", { task: tasks }, ({ task }) =>
-    Effect.gen(function* () {
-      const wire = JSON.parse(JSON.stringify(Wire2025.write(task)))
-      const { createdAt, status } = yield* Schema.decodeUnknownEffect(Wire2025.WireTask)(wire)
-      assert.strictEqual(Date.parse(createdAt), task.createdAt)
-      assert.strictEqual(status === "input_required", task.questions.size > 0)
-      assert.strictEqual(status === "cancelled", task.outcome?._tag === "Cancelled")
-      assert.notProperty(wire, "result")
-    })
+  it.effect.prop(
+    "The wire form of a task in 2025-11-25 fits the schema and has the status of the task",
+    { task: tasks },
+    ({ task }) =>
+      Effect.gen(function* () {
+        const wire = JSON.parse(JSON.stringify(Wire2025.write(task)))
+        const { createdAt, status } = yield* Schema.decodeUnknownEffect(Wire2025.WireTask)(wire)
+        assert.strictEqual(Date.parse(createdAt), task.createdAt)
+        assert.strictEqual(status === "input_required", task.questions.size > 0)
+        assert.strictEqual(status === "cancelled", task.outcome?._tag === "Cancelled")
+        assert.notProperty(wire, "result")
+      })
   )
 
-  it.effect.prop("fits the schema of the extension with what its status comes with", { task: tasks }, ({ task }) =>
-    Effect.gen(function* () {
-      const wire = JSON.parse(JSON.stringify(Wire2026.write(task)))
-      const detailed = yield* Schema.decodeUnknownEffect(Wire2026.DetailedTask)(wire)
-      assert.deepStrictEqual(
-        Object.keys(wire).filter((key) => ["result", "error", "inputRequests"].includes(key)),
-        { working: [], cancelled: [], input_required: ["inputRequests"], completed: ["result"], failed: ["error"] }[
-          detailed.status
-        ]
-      )
-      if (detailed.status === "input_required") {
-        assert.deepStrictEqual(Object.keys(detailed.inputRequests), [...task.questions.keys()])
-      }
-      const seed = JSON.parse(JSON.stringify(Wire2026.created(task)))
-      yield* Schema.decodeUnknownEffect(Wire2026.CreateTaskResult)(seed)
-      for (const key of ["result", "error", "inputRequests"]) assert.notProperty(seed, key)
-    })
+  it.effect.prop(
+    "The wire form of a task in the extension fits the schema and has the members of its status alone",
+    { task: tasks },
+    ({ task }) =>
+      Effect.gen(function* () {
+        const wire = JSON.parse(JSON.stringify(Wire2026.write(task)))
+        const detailed = yield* Schema.decodeUnknownEffect(Wire2026.DetailedTask)(wire)
+        assert.deepStrictEqual(
+          Object.keys(wire).filter((key) => ["result", "error", "inputRequests"].includes(key)),
+          { working: [], cancelled: [], input_required: ["inputRequests"], completed: ["result"], failed: ["error"] }[
+            detailed.status
+          ]
+        )
+        if (detailed.status === "input_required") {
+          assert.deepStrictEqual(Object.keys(detailed.inputRequests), [...task.questions.keys()])
+        }
+        const seed = JSON.parse(JSON.stringify(Wire2026.created(task)))
+        yield* Schema.decodeUnknownEffect(Wire2026.CreateTaskResult)(seed)
+        for (const key of ["result", "error", "inputRequests"]) assert.notProperty(seed, key)
+      })
   )
 
-  it("a tool's own failure is `failed` in 2025-11-25 with its text, and `completed` in the extension", () => {
+  it("A tool's own failure is `failed` in 2025-11-25 with its text, and `completed` in the extension", () => {
     const { status, statusMessage } = Wire2025.write(task(failedTool))
     assert.deepStrictEqual([status, statusMessage], ["failed", "No disk"])
     assert.strictEqual(Wire2026.write(task(failedTool)).status, "completed")
   })
 
-  it("a JSON-RPC error is `failed` in both, with its message", () => {
+  it("A JSON-RPC error is `failed` in both wire forms, with its message", () => {
     assert.deepStrictEqual(
       [Wire2025.write(task(error)).status, Wire2025.write(task(error)).statusMessage],
       ["failed", "Broken"]

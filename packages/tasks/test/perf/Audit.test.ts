@@ -16,7 +16,7 @@ const heap = (): number => {
 }
 
 describe("The audit log of tasks", () => {
-  it.effect("keeps nothing of leases that were lost without a word: their renewal failed", () =>
+  it.effect("The audit log of tasks keeps nothing of leases that end without a report since their renewal fails", () =>
     Effect.gen(function* () {
       const { journal } = yield* Audit.make(yield* TaskStore, {
         ...(yield* Journal),

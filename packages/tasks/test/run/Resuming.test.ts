@@ -34,9 +34,9 @@ const node = Effect.fnUntraced(function* (...tools: ReadonlyArray<ReturnType<typ
 
 const textOf = (task: Seen) => task["result"]?.content?.[0]?.text ?? task["error"]?.message
 
-describe("a task that is continued", () => {
+describe("continued tasks", () => {
   it.effect(
-    "is parked after 30 seconds in which it only waited for an answer, and runs again with it; steps run once",
+    "A task is parked after 30 seconds in which it only waits for an answer, and runs again with it; steps run once",
     () =>
       Effect.gen(function* () {
         const seen: Array<string> = []
@@ -72,7 +72,7 @@ describe("a task that is continued", () => {
       }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("is parked while it sleeps long, and sleeps what is left", () =>
+  it.effect("A task is parked during a long sleep, and sleeps only the rest when it continues", () =>
     Effect.gen(function* () {
       let starts = 0
       const { client } = yield* node(
@@ -95,7 +95,7 @@ describe("a task that is continued", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("is not parked while a fiber of it works beside the question, or one of its steps runs", () =>
+  it.effect("A task is not parked while one of its fibers works beside the question, or one of its steps runs", () =>
     Effect.gen(function* () {
       let starts = 0
       const { client } = yield* node(
@@ -125,7 +125,7 @@ describe("a task that is continued", () => {
   )
 
   it.effect(
-    "at the shutdown of its node records the step that runs, begins none, and continues on another node at once",
+    "A task at the shutdown of its node records the step that runs, begins none, and continues on another node at once",
     () =>
       Effect.gen(function* () {
         const bodies: Array<string> = []
@@ -163,7 +163,7 @@ describe("a task that is continued", () => {
   )
 
   it.effect(
-    "has the key of its step in every attempt, and the caller that made it, without claims that are not kept",
+    "A step has the same key in every attempt, and the caller that made the task, without claims that are not kept",
     () =>
       Effect.gen(function* () {
         const seen: Array<unknown> = []
@@ -193,7 +193,7 @@ describe("a task that is continued", () => {
       }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("is claimed only by a node that has its tool", () =>
+  it.effect("A task is claimed only by a node that has its tool", () =>
     Effect.gen(function* () {
       const journal = yield* Journal
       const store = yield* TaskStore
@@ -222,74 +222,83 @@ const left = Effect.fnUntraced(function* (entry: Entry) {
   return taskId
 })
 
-describe("a handler that has changed since the task was recorded", () => {
-  it.effect("fails the task where a recorded value does not fit the schema of its step any more", () =>
-    Effect.gen(function* () {
-      const taskId = yield* left({ _tag: "Step", key: "step:count", value: "many" })
-      const count = Once.run("count", Schema.Int, Effect.succeed(1))
-      const { client } = yield* node(tool("left", "optional", () => Effect.map(count, String)))
-      yield* TestClock.adjust("1 second")
-      assert.include(textOf(yield* client.get(taskId)), "Journal mismatch: what the step count recorded")
-    }).pipe(Effect.provide(Memory.layer()))
+describe("changed handlers", () => {
+  it.effect(
+    "A changed handler fails the task where a recorded value does not fit the schema of its step any more",
+    () =>
+      Effect.gen(function* () {
+        const taskId = yield* left({ _tag: "Step", key: "step:count", value: "many" })
+        const count = Once.run("count", Schema.Int, Effect.succeed(1))
+        const { client } = yield* node(tool("left", "optional", () => Effect.map(count, String)))
+        yield* TestClock.adjust("1 second")
+        assert.include(textOf(yield* client.get(taskId)), "Journal mismatch: what the step count recorded")
+      }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("ends the task where it does not come to a recorded step any more, which is logged", () => {
-    const logged: Array<string> = []
-    const logger = Logger.make(({ message }) => void logged.push(String(message)))
-    return Effect.gen(function* () {
-      const taskId = yield* left({ _tag: "Step", key: "step:old", value: 1 })
-      const { client } = yield* node(tool("left", "optional", () => Effect.succeed("new")))
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual(textOf(yield* client.get(taskId)), "new")
-      assert.include(logged.join(), "step:old")
-    }).pipe(Effect.provide(Layer.merge(Logger.layer([logger]), Memory.layer())))
-  })
+  it.effect(
+    "A changed handler that never reaches a recorded step ends the task with its result, and a log line names the step",
+    () => {
+      const logged: Array<string> = []
+      const logger = Logger.make(({ message }) => void logged.push(String(message)))
+      return Effect.gen(function* () {
+        const taskId = yield* left({ _tag: "Step", key: "step:old", value: 1 })
+        const { client } = yield* node(tool("left", "optional", () => Effect.succeed("new")))
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(textOf(yield* client.get(taskId)), "new")
+        assert.include(logged.join(), "step:old")
+      }).pipe(Effect.provide(Layer.merge(Logger.layer([logger]), Memory.layer())))
+    }
+  )
 })
 
 describe("the supervisor of a node", () => {
-  it.effect("that cannot renew stops its tasks after two thirds of a lease, before another node may claim them", () =>
-    Effect.gen(function* () {
-      const journal = yield* Journal
-      const reason = yield* Deferred.make<string | undefined>()
-      const failing = Layer.succeed(Journal, { ...journal, renew: () => Effect.die(new Error("no database")) })
-      const handler: () => ReturnType<Parameters<typeof tool>[2]> = () =>
-        Effect.onExit(Effect.never, (exit) =>
-          Deferred.succeed(reason, Exit.isFailure(exit) ? CancelReason.of(exit.cause) : undefined)
-        )
-      const { client } = yield* Effect.provide(node(tool("run", "optional", handler)), failing)
-      const { taskId } = yield* client.call("run")
-      yield* TestClock.adjust("6 seconds")
-      assert.isFalse(yield* Deferred.isDone(reason))
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual(yield* Deferred.await(reason), "The lease of the task could not be renewed")
-      assert.deepStrictEqual(yield* journal.claim("other", ["run"], 1), [])
-      yield* TestClock.adjust("4 seconds")
-      yield* quiesce
-      assert.strictEqual((yield* client.get(taskId))["status"], "working")
-    }).pipe(Effect.provide(Memory.layer()))
+  it.effect(
+    "A supervisor that cannot renew stops its tasks after two thirds of a lease, before another node may claim them",
+    () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const reason = yield* Deferred.make<string | undefined>()
+        const failing = Layer.succeed(Journal, { ...journal, renew: () => Effect.die(new Error("no database")) })
+        const handler: () => ReturnType<Parameters<typeof tool>[2]> = () =>
+          Effect.onExit(Effect.never, (exit) =>
+            Deferred.succeed(reason, Exit.isFailure(exit) ? CancelReason.of(exit.cause) : undefined)
+          )
+        const { client } = yield* Effect.provide(node(tool("run", "optional", handler)), failing)
+        const { taskId } = yield* client.call("run")
+        yield* TestClock.adjust("6 seconds")
+        assert.isFalse(yield* Deferred.isDone(reason))
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(yield* Deferred.await(reason), "The lease of the task could not be renewed")
+        assert.deepStrictEqual(yield* journal.claim("other", ["run"], 1), [])
+        yield* TestClock.adjust("4 seconds")
+        yield* quiesce
+        assert.strictEqual((yield* client.get(taskId))["status"], "working")
+      }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("counts the time of a lease from the start of a renewal, whose answer came late", () =>
-    Effect.gen(function* () {
-      const journal = yield* Journal
-      const stopped = yield* Deferred.make<void>()
-      let renewals = 0
-      const renew: typeof journal.renew = (node, leases) =>
-        renewals++ === 0
-          ? Effect.andThen(journal.renew(node, leases), Effect.delay(Effect.succeed([]), "3 seconds"))
-          : Effect.never
-      const handler = () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
-      const late = Layer.succeed(Journal, { ...journal, renew })
-      const { client } = yield* Effect.provide(node(tool("run", "optional", handler)), late)
-      yield* client.call("run")
-      yield* TestClock.adjust("9900 millis")
-      assert.isFalse(yield* Deferred.isDone(stopped))
-      yield* TestClock.adjust("200 millis")
-      yield* Deferred.await(stopped)
-    }).pipe(Effect.provide(Memory.layer()))
+  it.effect(
+    "A supervisor counts the time of a lease from the start of a renewal, also where the answer comes late",
+    () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const stopped = yield* Deferred.make<void>()
+        let renewals = 0
+        const renew: typeof journal.renew = (node, leases) =>
+          renewals++ === 0
+            ? Effect.andThen(journal.renew(node, leases), Effect.delay(Effect.succeed([]), "3 seconds"))
+            : Effect.never
+        const handler = () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
+        const late = Layer.succeed(Journal, { ...journal, renew })
+        const { client } = yield* Effect.provide(node(tool("run", "optional", handler)), late)
+        yield* client.call("run")
+        yield* TestClock.adjust("9900 millis")
+        assert.isFalse(yield* Deferred.isDone(stopped))
+        yield* TestClock.adjust("200 millis")
+        yield* Deferred.await(stopped)
+      }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("gives a task up that was claimed ten times and recorded nothing new", () =>
+  it.effect("A supervisor gives a task up that was claimed ten times and recorded nothing new", () =>
     Effect.gen(function* () {
       const journal = yield* Journal
       const store = yield* TaskStore

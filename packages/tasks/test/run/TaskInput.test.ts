@@ -46,7 +46,7 @@ const form = { message: "Sure?", requestedSchema: { type: "object" as const, pro
 
 for (const revision of revisions) {
   describe(`the input of a task in ${revision.version}`, () => {
-    it.effect("a question is open until it is answered, and its answer is decoded", () =>
+    it.effect("A question of a task is open until it is answered, and its answer is decoded", () =>
       Effect.gen(function* () {
         const { answer, client, open } = yield* run(revision)
         const asked = yield* Effect.forkChild(client.ask("elicitation/create", form, { key: "sure" }), {
@@ -59,22 +59,24 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("two questions of one name and an answer that does not decode get keys of their own", () =>
-      Effect.gen(function* () {
-        const { answer, client, open } = yield* run(revision)
-        const ask = client.ask("elicitation/create", form, { key: "sure" })
-        const both = yield* Effect.forkChild(Effect.all([ask, ask], { concurrency: 2 }), { startImmediately: true })
-        assert.deepStrictEqual(yield* open, ["sure", "sure#2"])
-        yield* answer("sure", result({ action: "maybe" }))
-        yield* quiesce
-        assert.deepStrictEqual(yield* open, ["sure#2", "sure#3"])
-        yield* answer("sure#2", yes)
-        yield* answer("sure#3", yes)
-        assert.strictEqual((yield* Fiber.join(both)).length, 2)
-      }).pipe(Effect.provide(Memory.layer()))
+    it.effect(
+      "A second question of the same name, and a question after an answer that does not decode, get keys of their own",
+      () =>
+        Effect.gen(function* () {
+          const { answer, client, open } = yield* run(revision)
+          const ask = client.ask("elicitation/create", form, { key: "sure" })
+          const both = yield* Effect.forkChild(Effect.all([ask, ask], { concurrency: 2 }), { startImmediately: true })
+          assert.deepStrictEqual(yield* open, ["sure", "sure#2"])
+          yield* answer("sure", result({ action: "maybe" }))
+          yield* quiesce
+          assert.deepStrictEqual(yield* open, ["sure#2", "sure#3"])
+          yield* answer("sure#2", yes)
+          yield* answer("sure#3", yes)
+          assert.strictEqual((yield* Fiber.join(both)).length, 2)
+        }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("an answer that never decodes fails the question after three attempts", () =>
+    it.effect("An answer that never decodes fails the question after three attempts", () =>
       Effect.gen(function* () {
         const { answer, client } = yield* run(revision)
         const asked = yield* Effect.forkChild(Effect.flip(client.ask("elicitation/create", form, { key: "sure" })), {
@@ -88,7 +90,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("a refusal of the client declines the question, and its error fails it", () =>
+    it.effect("A refusal of the client declines the question, and an error of the client fails the question", () =>
       Effect.gen(function* () {
         const { answer, client } = yield* run(revision)
         const ask = (key: string) =>
@@ -101,7 +103,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("a question that the client did not declare is not recorded", () =>
+    it.effect("A question for a capability that the client did not declare is not recorded", () =>
       Effect.gen(function* () {
         const { client, open } = yield* run(revision)
         const failed = client.ask("sampling/createMessage", { messages: [], maxTokens: 1 })
@@ -111,7 +113,7 @@ for (const revision of revisions) {
     )
 
     it.effect(
-      "a question of an extension waits for its answer, is asked again where that does not decode, and fails by its error",
+      "A question of an extension waits for its answer, is asked again where that does not decode, and fails by its error",
       () =>
         Effect.gen(function* () {
           const { answer, client, open } = yield* run(revision)
@@ -140,34 +142,36 @@ for (const revision of revisions) {
         }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("a later run on another node gets the recorded steps and answers, and asks what is open", () =>
-      Effect.gen(function* () {
-        const { again, answer, client, open } = yield* run(revision)
-        let steps = 0
-        const handler = (client: Effect.Success<typeof again>) =>
-          Effect.gen(function* () {
-            const n = yield* client.once(
-              "count",
-              Schema.Int,
-              Effect.sync(() => ++steps)
-            )
-            const { action } = yield* client.ask("elicitation/create", form, { key: "sure" })
-            const last = yield* client.ask("elicitation/create", form, { key: "last" })
-            return [n, action, last.action]
-          })
-        const first = yield* Effect.forkChild(handler(client), { startImmediately: true })
-        yield* answer("sure", yes)
-        yield* quiesce
-        yield* Fiber.interrupt(first)
-        const second = yield* Effect.forkChild(handler(yield* again), { startImmediately: true })
-        assert.deepStrictEqual(yield* open, ["last"])
-        yield* answer("last", yes)
-        assert.deepStrictEqual(yield* Fiber.join(second), [1, "accept", "accept"])
-        assert.strictEqual(steps, 1)
-      }).pipe(Effect.provide(Memory.layer()))
+    it.effect(
+      "A later run on another node gets the recorded steps and answers, and asks the questions that are open",
+      () =>
+        Effect.gen(function* () {
+          const { again, answer, client, open } = yield* run(revision)
+          let steps = 0
+          const handler = (client: Effect.Success<typeof again>) =>
+            Effect.gen(function* () {
+              const n = yield* client.once(
+                "count",
+                Schema.Int,
+                Effect.sync(() => ++steps)
+              )
+              const { action } = yield* client.ask("elicitation/create", form, { key: "sure" })
+              const last = yield* client.ask("elicitation/create", form, { key: "last" })
+              return [n, action, last.action]
+            })
+          const first = yield* Effect.forkChild(handler(client), { startImmediately: true })
+          yield* answer("sure", yes)
+          yield* quiesce
+          yield* Fiber.interrupt(first)
+          const second = yield* Effect.forkChild(handler(yield* again), { startImmediately: true })
+          assert.deepStrictEqual(yield* open, ["last"])
+          yield* answer("last", yes)
+          assert.deepStrictEqual(yield* Fiber.join(second), [1, "accept", "accept"])
+          assert.strictEqual(steps, 1)
+        }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("a step must not ask, and two steps of one name are a defect", () =>
+    it.effect("A step must not ask, and two steps of one name are a defect", () =>
       Effect.gen(function* () {
         const { client } = yield* run(revision)
         const asking = client.once("ask", Schema.Unknown, client.ask("roots/list", undefined))
@@ -178,7 +182,7 @@ for (const revision of revisions) {
       }).pipe(Effect.provide(Memory.layer()))
     )
 
-    it.effect("roots are asked once for all that want them", () =>
+    it.effect("Roots are asked once for all parts of a handler that want them", () =>
       Effect.gen(function* () {
         const { answer, client, open } = yield* run(revision)
         const roots = client.ask("roots/list", undefined)

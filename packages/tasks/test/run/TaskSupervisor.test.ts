@@ -56,7 +56,7 @@ const waiting = Effect.map(Deferred.make<string | undefined>(), (reason) => ({
 const outcome = ({ outcome }: Task) => outcome
 
 describe("a task under a supervisor", () => {
-  it.effect("ends with the result of its handler and is then forgotten by the supervisor", () =>
+  it.effect("A task ends with the result of its handler and is then forgotten by the supervisor", () =>
     Effect.gen(function* () {
       const { fiber, seen, supervisor } = yield* start(Effect.succeed({ content: [] }))
       yield* Fiber.await(fiber)
@@ -65,7 +65,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("ends with the error of its handler, and with -32603 without details where the handler dies", () =>
+  it.effect("A task ends with the error of its handler, and with -32603 without details where the handler dies", () =>
     Effect.gen(function* () {
       const failed = yield* start(Effect.fail(McpError.invalidParams("No such city")))
       yield* Fiber.await(failed.fiber)
@@ -76,7 +76,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("that is cancelled is interrupted with that reason and stays cancelled", () =>
+  it.effect("A cancelled task is interrupted with the reason of the cancel and stays cancelled", () =>
     Effect.gen(function* () {
       const { handler, reason } = yield* waiting
       const { fiber, seen, store, task } = yield* start(handler)
@@ -87,7 +87,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("that is past its time to live is interrupted by the next sweep with that reason", () =>
+  it.effect("A task that is past its time to live is interrupted by the next sweep with that reason", () =>
     Effect.gen(function* () {
       const { handler, reason } = yield* waiting
       const { fiber, seen } = yield* start(handler)
@@ -98,7 +98,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("is interrupted by the shutdown of its server, and another node continues it at once", () =>
+  it.effect("A task is interrupted by the shutdown of its server, and another node continues it at once", () =>
     Effect.gen(function* () {
       const { handler, reason } = yield* waiting
       const { lease, scope, seen } = yield* start(handler)
@@ -111,7 +111,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("keeps its lease while it runs, and is interrupted where another node has taken it over", () =>
+  it.effect("A task keeps its lease while it runs, and is interrupted where another node has taken it over", () =>
     Effect.gen(function* () {
       const { handler, reason } = yield* waiting
       const journal = yield* Journal
@@ -130,7 +130,7 @@ describe("a task under a supervisor", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("writes at most one message a second, the latest", () =>
+  it.effect("A task writes at most one message a second, the latest", () =>
     Effect.gen(function* () {
       const { lease, seen, supervisor } = yield* start(Effect.never)
       const written: Array<string | undefined> = []

@@ -26,51 +26,53 @@ const recording = () => {
 const wait = tool("wait", "optional", () => Effect.never)
 
 describe("The audit log of tasks", () => {
-  it.effect("has creation, reading, end and refusal of tasks of 2026-07-28, with their owners", () =>
-    Effect.gen(function* () {
-      const { layer, take } = recording()
-      const go = yield* Deferred.make<void>()
-      const done = tool("done", "optional", () => Effect.as(Deferred.await(go), "secret result"))
-      const features = Layer.mergeAll(wait, done, Tasks.layer({ perOwner: 2, ttl: "1 hour" }))
-      const server = yield* Effect.provide(Client.serve(features), layer)
-      const client = yield* Client.connect(server, { principal: ada })
-      const id = (yield* client.call("done", { word: "secret argument" }))["taskId"]
-      const made = { "mcp.task.id": id, "mcp.task.owner": owner }
-      assert.deepStrictEqual(take(), [["A task was created", { ...made, "mcp.task.tool": "done" }]])
-      yield* client.get(id)
-      assert.deepStrictEqual(take(), [["A task was read", made]])
-      yield* Deferred.succeed(go, undefined)
-      yield* quiesce
-      assert.deepStrictEqual(take(), [["A task has ended", { ...made, "mcp.task.end": "result" }]])
+  it.effect(
+    "The audit log of tasks has creation, reading, end and refusal of tasks of 2026-07-28, with their owners",
+    () =>
+      Effect.gen(function* () {
+        const { layer, take } = recording()
+        const go = yield* Deferred.make<void>()
+        const done = tool("done", "optional", () => Effect.as(Deferred.await(go), "secret result"))
+        const features = Layer.mergeAll(wait, done, Tasks.layer({ perOwner: 2, ttl: "1 hour" }))
+        const server = yield* Effect.provide(Client.serve(features), layer)
+        const client = yield* Client.connect(server, { principal: ada })
+        const id = (yield* client.call("done", { word: "secret argument" }))["taskId"]
+        const made = { "mcp.task.id": id, "mcp.task.owner": owner }
+        assert.deepStrictEqual(take(), [["A task was created", { ...made, "mcp.task.tool": "done" }]])
+        yield* client.get(id)
+        assert.deepStrictEqual(take(), [["A task was read", made]])
+        yield* Deferred.succeed(go, undefined)
+        yield* quiesce
+        assert.deepStrictEqual(take(), [["A task has ended", { ...made, "mcp.task.end": "result" }]])
 
-      const stranger = yield* Client.connect(server)
-      yield* stranger.refused("tasks/get", { taskId: id })
-      const [[message, { "mcp.task.owner": by, ...rest }] = ["", {}]] = take()
-      assert.strictEqual(message, "A task was refused: it is unknown to its caller")
-      assert.match(String(by), /^connection \w+$/)
-      assert.deepStrictEqual(rest, { "mcp.task.id": id })
+        const stranger = yield* Client.connect(server)
+        yield* stranger.refused("tasks/get", { taskId: id })
+        const [[message, { "mcp.task.owner": by, ...rest }] = ["", {}]] = take()
+        assert.strictEqual(message, "A task was refused: it is unknown to its caller")
+        assert.match(String(by), /^connection \w+$/)
+        assert.deepStrictEqual(rest, { "mcp.task.id": id })
 
-      const waiting = (yield* client.call("wait"))["taskId"]
-      const expiring = (yield* client.call("wait"))["taskId"]
-      take()
-      yield* client.refused("tools/call", { name: "wait", arguments: {} })
-      assert.deepStrictEqual(
-        take().map(([message, { "mcp.task.owner": by }]) => [message.slice(0, 18), by]),
-        [["A task was refused", owner]]
-      )
-      yield* client.request("tasks/cancel", { taskId: waiting })
-      yield* quiesce
-      assert.deepStrictEqual(take(), [["A task was cancelled", { ...made, "mcp.task.id": waiting }]])
-      yield* TestClock.adjust("2 hours")
-      yield* quiesce
-      assert.deepStrictEqual(take(), [
-        ["A task has ended", { ...made, "mcp.task.id": expiring, "mcp.task.end": "expired" }]
-      ])
-    })
+        const waiting = (yield* client.call("wait"))["taskId"]
+        const expiring = (yield* client.call("wait"))["taskId"]
+        take()
+        yield* client.refused("tools/call", { name: "wait", arguments: {} })
+        assert.deepStrictEqual(
+          take().map(([message, { "mcp.task.owner": by }]) => [message.slice(0, 18), by]),
+          [["A task was refused", owner]]
+        )
+        yield* client.request("tasks/cancel", { taskId: waiting })
+        yield* quiesce
+        assert.deepStrictEqual(take(), [["A task was cancelled", { ...made, "mcp.task.id": waiting }]])
+        yield* TestClock.adjust("2 hours")
+        yield* quiesce
+        assert.deepStrictEqual(take(), [
+          ["A task has ended", { ...made, "mcp.task.id": expiring, "mcp.task.end": "expired" }]
+        ])
+      })
   )
 
   it.effect(
-    "has those of 2025-11-25, whose client gets no line",
+    "The audit log has the tasks of 2025-11-25, and their client gets no line",
     () =>
       Effect.gen(function* () {
         const { layer, take } = recording()

@@ -17,8 +17,8 @@ const orders = {
     Layer.provideMerge(features, Tasks.layer())
 }
 
-describe.each(Object.entries(orders))("a server whose tools are made %s", (_, order) => {
-  it.effect("ends while tasks run, and interrupts them", () =>
+describe.each(Object.entries(orders))("the end of a server whose tools are made %s", (_, order) => {
+  it.effect("A server ends while tasks run, and interrupts them", () =>
     Effect.gen(function* () {
       const ended = yield* Deferred.make<void>()
       const wait = tool("wait", "optional", () => Effect.ensuring(Effect.never, Deferred.succeed(ended, undefined)))

@@ -28,9 +28,9 @@ const gated = (name: string) =>
   }))
 
 for (const { name, open } of transports) {
-  describe(`a task of 2025-11-25 ${name}`, () => {
+  describe(`tasks of 2025-11-25 ${name}`, () => {
     it.effect(
-      "is the answer to the call at once, and read by tasks/get with its times and time to live",
+      "A task is the answer to its call at once, and tasks/get reads it with its times and time to live",
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(wait))
@@ -53,7 +53,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "has as its result exactly what the call answers without a task, and the task that it belongs to",
+      "The result of a task is exactly the answer of the call without a task, and names the task",
       () =>
         Effect.gen(function* () {
           const meta = tool("meta", "optional", () =>
@@ -78,7 +78,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "gives the same JSON-RPC error as its result as the call does without a task",
+      "A task gives the same JSON-RPC error as its result as the call gives without a task",
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(refusing))
@@ -92,7 +92,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "of a tool that reports a failure is failed, with the text of the failure as its message",
+      "A task of a tool that reports a failure is failed, with the text of the failure as its message",
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(broken))
@@ -104,7 +104,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "keeps tasks/result waiting until it has ended",
+      "A task keeps tasks/result waiting until the task has ended",
       () =>
         Effect.gen(function* () {
           const { end, layer } = yield* gated("gated")
@@ -122,7 +122,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "is cancelled before tasks/cancel is answered, and stops; its result is an error, and a second cancel -32602",
+      "A task is cancelled before tasks/cancel is answered, and stops; its result is an error, and a second cancel -32602",
       () =>
         Effect.gen(function* () {
           let stopped = false
@@ -153,7 +153,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "stays cancelled though its handler ends later",
+      "A cancelled task stays cancelled though its handler ends later",
       () =>
         Effect.gen(function* () {
           const gate = yield* Deferred.make<string>()
@@ -171,7 +171,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "is not cancelled by a notification for the request that made it, and given before its handler ends",
+      "A task is answered before its handler ends, and a cancel notification for its call does not cancel it",
       () =>
         Effect.gen(function* () {
           const { end, layer } = yield* gated("slow")
@@ -190,7 +190,7 @@ for (const { name, open } of transports) {
     )
 
     it.effect(
-      "that is unknown gets -32602, whatever the metadata of the request says",
+      "An unknown task gets -32602, whatever the metadata of the request says",
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(wait))
@@ -220,7 +220,7 @@ describe("the capability `tasks`", () => {
   const { list: _list, ...unlisted } = all
 
   it.effect(
-    "names calls of tools and cancels, and lists where the server knows its caller",
+    "The capability `tasks` names calls of tools and cancels, and lists where the server knows its caller",
     () =>
       Effect.gen(function* () {
         const server = yield* serve(withTasks(hello))
@@ -235,7 +235,7 @@ describe("the capability `tasks`", () => {
     verifies("tasks.capability.declared", "tasks.security.list-undeclared")
   )
 
-  it.effect("is no part of other revisions, and its methods do not exist there", () =>
+  it.effect("The capability `tasks` is no part of other revisions, and its methods do not exist there", () =>
     Effect.gen(function* () {
       const client = yield* inMemory(withTasks(hello), { version: "2025-06-18" })
       assert.notProperty(client.initialized["capabilities"], "tasks")
@@ -246,7 +246,7 @@ describe("the capability `tasks`", () => {
   )
 
   it.effect(
-    "is absent without the feature, and `task` in a call is ignored",
+    "The capability `tasks` is absent without the feature, and `task` in a call is ignored",
     () =>
       Effect.gen(function* () {
         const client = yield* inMemory(hello)
@@ -262,7 +262,7 @@ describe("the capability `tasks`", () => {
 
 describe("the list of tasks", () => {
   it.effect(
-    "has every task of the caller, in pages, and no other",
+    "The list of tasks has every task of the caller, in pages, and no task of another caller",
     () =>
       Effect.gen(function* () {
         const server = yield* serve(withTasks(hello, { perOwner: 1000 }))
@@ -299,7 +299,7 @@ describe("the list of tasks", () => {
   )
 
   it.effect(
-    "refuses a cursor that it did not give",
+    "The list of tasks refuses a cursor that the server did not give",
     () =>
       Effect.gen(function* () {
         const client = yield* inMemory(withTasks(hello))
@@ -312,9 +312,9 @@ describe("the list of tasks", () => {
   )
 })
 
-describe("a task of another caller", () => {
+describe("tasks of other callers", () => {
   it.effect(
-    "is unknown: of another principal, of the same name at another issuer, of another connection",
+    "A task of another principal, of the same name at another issuer, or of another connection is unknown",
     () =>
       Effect.gen(function* () {
         const server = yield* serve(withTasks(wait))
@@ -339,7 +339,7 @@ describe("a task of another caller", () => {
   )
 
   it.effect(
-    "over HTTP, where callers have no name, is known by an id of 256 random bits alone",
+    "A task over HTTP without principals is known by an id of 256 random bits alone",
     () =>
       Effect.gen(function* () {
         const client = yield* overHttp(withTasks(wait))
@@ -355,7 +355,7 @@ describe("a task of another caller", () => {
 
 describe("bounds", () => {
   it.effect(
-    "of the time to live: a client gets what it asks for up to the maximum, at least a second",
+    "The time to live of a task is what its client asks for, up to the maximum, and at least a second",
     () =>
       Effect.gen(function* () {
         const client = yield* inMemory(withTasks(wait, { ttl: "1 hour", maxTtl: "2 hours" }))
@@ -380,7 +380,7 @@ describe("bounds", () => {
   )
 
   it.effect(
-    "end a task at its time to live, and forget it",
+    "A task ends at its time to live, and is forgotten later",
     () =>
       Effect.gen(function* () {
         const client = yield* inMemory(withTasks(wait))
@@ -397,7 +397,7 @@ describe("bounds", () => {
   )
 
   it.effect(
-    "of tasks at once",
+    "A caller has at most as many running tasks as the limit says, until one of them ends",
     () =>
       Effect.gen(function* () {
         const client = yield* inMemory(withTasks(wait, { perOwner: 1 }))
@@ -410,7 +410,7 @@ describe("bounds", () => {
     verifies("tasks.limits.concurrent")
   )
 
-  it.effect("of tasks that have ended: one more is let in once the result of one was given, waited for or not", () =>
+  it.effect("A caller at the limit of ended tasks gets a new task once the result of an ended task was given", () =>
     Effect.gen(function* () {
       const { end, layer } = yield* gated("gated")
       const client = yield* inMemory(withTasks(Layer.merge(hello, layer), { kept: 2 }))
@@ -429,34 +429,36 @@ describe("bounds", () => {
     })
   )
 
-  it.effect("of requests that wait for results: of one caller, until one of them ends", () =>
-    Effect.gen(function* () {
-      const server = yield* serve(withTasks(wait, { maxWaits: 2 }))
-      const client = yield* connect(server)
-      const { taskId } = yield* client.start("wait")
-      const waits = [1, 2].map(() => Effect.forkChild(client.result(taskId), { startImmediately: true }))
-      const [first] = yield* Effect.all(waits)
-      yield* quiesce
-      const { code, message } = yield* client.refused("tasks/result", { taskId })
-      assert.strictEqual(code, McpError.LimitExceeded)
-      assert.strictEqual(message, "More than 2 requests of this caller wait for results of tasks")
-      const other = yield* connect(server)
-      const own = yield* other.start("wait")
-      const waiting = yield* Effect.forkChild(other.result(own["taskId"]), { startImmediately: true })
-      yield* quiesce
-      assert.isUndefined(waiting.pollUnsafe())
-      yield* Fiber.interrupt(first!)
-      yield* quiesce
-      const third = yield* Effect.forkChild(client.result(taskId), { startImmediately: true })
-      yield* quiesce
-      assert.isUndefined(third.pollUnsafe())
-    })
+  it.effect(
+    "A caller has at most as many requests that wait for results as the limit says, until one of them ends",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* serve(withTasks(wait, { maxWaits: 2 }))
+        const client = yield* connect(server)
+        const { taskId } = yield* client.start("wait")
+        const waits = [1, 2].map(() => Effect.forkChild(client.result(taskId), { startImmediately: true }))
+        const [first] = yield* Effect.all(waits)
+        yield* quiesce
+        const { code, message } = yield* client.refused("tasks/result", { taskId })
+        assert.strictEqual(code, McpError.LimitExceeded)
+        assert.strictEqual(message, "More than 2 requests of this caller wait for results of tasks")
+        const other = yield* connect(server)
+        const own = yield* other.start("wait")
+        const waiting = yield* Effect.forkChild(other.result(own["taskId"]), { startImmediately: true })
+        yield* quiesce
+        assert.isUndefined(waiting.pollUnsafe())
+        yield* Fiber.interrupt(first!)
+        yield* quiesce
+        const third = yield* Effect.forkChild(client.result(taskId), { startImmediately: true })
+        yield* quiesce
+        assert.isUndefined(third.pollUnsafe())
+      })
   )
 })
 
-describe("a call with `task`", () => {
+describe("calls with `task`", () => {
   it.effect(
-    "of a tool that forbids it, and a call without `task` of a tool that requires it, get -32601",
+    "A call with `task` of a tool that forbids it, and a call without `task` of a tool that requires it, get -32601",
     () =>
       Effect.gen(function* () {
         const plain = tool("plain", undefined, () => Effect.succeed("Plain"))
@@ -480,17 +482,19 @@ describe("a call with `task`", () => {
     verifies("tasks.tool.forbidden-error", "tasks.tool.required-error", "tasks.error.informative")
   )
 
-  it.effect("becomes a task at once, though the handler begins it later; `begin` does nothing there", () =>
-    Effect.gen(function* () {
-      let runs = 0
-      const begins = tool("begins", "optional", () => Effect.as(Tasks.begin, `Run ${++runs}`), { beginsTask: true })
-      const client = yield* inMemory(withTasks(begins))
-      const { taskId } = yield* client.start("begins")
-      assert.strictEqual((yield* client.result(taskId))["content"][0].text, "Run 1")
-    })
+  it.effect(
+    "A call with `task` becomes a task at once, though the handler begins it later; `begin` does nothing there",
+    () =>
+      Effect.gen(function* () {
+        let runs = 0
+        const begins = tool("begins", "optional", () => Effect.as(Tasks.begin, `Run ${++runs}`), { beginsTask: true })
+        const client = yield* inMemory(withTasks(begins))
+        const { taskId } = yield* client.start("begins")
+        assert.strictEqual((yield* client.result(taskId))["content"][0].text, "Run 1")
+      })
   )
 
-  it.effect("in revisions without tasks is a call: the member is ignored there", () =>
+  it.effect("A call with `task` in revisions without tasks is an ordinary call: the member is ignored", () =>
     Effect.gen(function* () {
       for (const version of ["2025-06-18", "2026-07-28"] as const) {
         const client = yield* McpTest.connect(withTasks(hello), version)
@@ -502,7 +506,7 @@ describe("a call with `task`", () => {
   )
 
   it.effect(
-    "is answered by -32603 for a defect of its handler, as its result",
+    "A call with `task` has -32603 as its result after a defect of its handler",
     () =>
       Effect.gen(function* () {
         const dies = tool("dies", "optional", () => Effect.die(new Error("secret")))

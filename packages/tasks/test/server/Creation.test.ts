@@ -17,9 +17,9 @@ const withTasks = (features: Parameters<typeof serve>[0], options?: Parameters<t
 const hello = tool("hello", "optional", () => Effect.succeed("Hello"))
 const text = (result: { readonly [key: string]: any }) => result["content"][0].text
 
-describe("a call that becomes a task", () => {
+describe("calls that become tasks", () => {
   it.effect(
-    "is answered by a flat task, which can be read at once and ends with the result of the call",
+    "A call that becomes a task is answered by a flat task, which is readable at once and ends with the result of the call",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(hello))
@@ -43,7 +43,7 @@ describe("a call that becomes a task", () => {
   )
 
   it.effect(
-    "is answered when its store has the task for good, however long that takes",
+    "A call that becomes a task is answered once its store has made the task, however long that takes",
     () =>
       Effect.gen(function* () {
         const stored = yield* Deferred.make<void>()
@@ -68,7 +68,7 @@ describe("a call that becomes a task", () => {
   )
 
   it.effect(
-    "has an id of 256 random bits",
+    "A call that becomes a task gets an id of 256 random bits",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(hello))
@@ -83,14 +83,14 @@ describe("a call that becomes a task", () => {
     verifies("tasks-extension.security.unguessable")
   )
 
-  it.effect("has the time to live and the interval of the options", () =>
+  it.effect("A call that becomes a task gets the time to live and the interval of the options", () =>
     Effect.gen(function* () {
       const client = yield* session(withTasks(hello, { ttl: "1 minute", pollInterval: "5 seconds" }))
       assert.deepInclude(yield* client.call("hello"), { ttlMs: 60_000, pollIntervalMs: 5000 })
     })
   )
 
-  it.effect("is refused by -31429 beyond the limit of tasks of one caller, until one of them has ended", () =>
+  it.effect("A call is refused by -31429 beyond the limit of tasks of one caller, until one of them has ended", () =>
     Effect.gen(function* () {
       const client = yield* session(
         withTasks(
@@ -108,7 +108,7 @@ describe("a call that becomes a task", () => {
   )
 
   it.effect(
-    "runs without the wire of its request: its context says what is known, and its progress is the message",
+    "A handler in a task runs without the wire of its request: its context has the known facts, and its progress is the message",
     () =>
       Effect.gen(function* () {
         const seen = yield* Deferred.make<string>()
@@ -131,9 +131,9 @@ describe("a call that becomes a task", () => {
   )
 })
 
-describe("a call stays a request", () => {
+describe("calls that stay requests", () => {
   it.effect(
-    "to a client that did not declare the extension in it, whatever it declared before",
+    "A call stays a request for a client that did not declare the extension in it, whatever it declared before",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(hello))
@@ -145,7 +145,7 @@ describe("a call stays a request", () => {
     verifies("tasks-extension.declared.per-request")
   )
 
-  it.effect("of a tool without `task`, and of a name that is unknown", () =>
+  it.effect("A call of a tool without `task` stays a request, and a call of an unknown name is refused", () =>
     Effect.gen(function* () {
       const client = yield* session(withTasks(tool("plain", undefined, () => Effect.succeed("Plain"))))
       assert.strictEqual(text(yield* client.call("plain")), "Plain")
@@ -153,7 +153,7 @@ describe("a call stays a request", () => {
     })
   )
 
-  it.effect("and a tool that is not visible to the caller makes no task", () =>
+  it.effect("A call of a tool that is not visible to the caller is refused and makes no task", () =>
     Effect.gen(function* () {
       const hidden = tool("hidden", "required", () => Effect.succeed("Secret"), { visible: () => false })
       const client = yield* session(withTasks(hidden))
@@ -162,7 +162,7 @@ describe("a call stays a request", () => {
   )
 
   it.effect(
-    "or is refused by -32021 with the extension, where its tool runs only as a task",
+    "A call without the extension is refused by -32021, which names the extension, where its tool runs only as a task",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(tool("only", "required", () => Effect.succeed("Done"))))
@@ -175,7 +175,7 @@ describe("a call stays a request", () => {
   )
 
   for (const version of ["2025-06-18", "2025-11-25"] as const) {
-    it.effect(`in ${version}, where a tool that runs only as a task is refused by -32601`, () =>
+    it.effect(`A call in ${version} stays a request, and a tool that runs only as a task is refused by -32601`, () =>
       Effect.gen(function* () {
         const only = tool("only", "required", () => Effect.succeed("Done"))
         const client = yield* McpTest.connect(withTasks(Layer.merge(hello, only)), version)
@@ -188,12 +188,12 @@ describe("a call stays a request", () => {
   }
 })
 
-describe("a handler that begins its task", () => {
+describe("handlers that begin their task", () => {
   const Name = Schema.Struct({ name: Schema.String })
   const answer = { name: { action: "accept", content: { name: "Ada" } } }
 
   it.effect(
-    "asks within the request first, and continues as the task with those answers and steps",
+    "A handler asks within the request before it begins its task, and continues as the task with those answers and steps",
     () =>
       Effect.gen(function* () {
         let steps = 0
@@ -233,37 +233,41 @@ describe("a handler that begins its task", () => {
     verifies("tasks-extension.creation.after-rounds")
   )
 
-  it.effect("is answered within the request where it ends before, fails before, or the client has no tasks", () =>
-    Effect.gen(function* () {
-      const early = tool("early", "optional", () => Effect.succeed("Early"), { beginsTask: true })
-      const failing = tool("failing", "optional", () => McpError.invalidParams("No"), { beginsTask: true })
-      const begins = tool("begins", "optional", () => Effect.as(Tasks.begin, "Inline"), { beginsTask: true })
-      const client = yield* session(withTasks(Layer.mergeAll(early, failing, begins)))
-      assert.strictEqual(text(yield* client.call("early")), "Early")
-      assert.strictEqual((yield* client.refused("tools/call", { name: "failing" })).message, "No")
-      assert.strictEqual(text(yield* client.call("begins", {}, undeclared)), "Inline")
-    })
+  it.effect(
+    "A handler is answered within the request where it ends or fails before `begin`, or the client has no tasks",
+    () =>
+      Effect.gen(function* () {
+        const early = tool("early", "optional", () => Effect.succeed("Early"), { beginsTask: true })
+        const failing = tool("failing", "optional", () => McpError.invalidParams("No"), { beginsTask: true })
+        const begins = tool("begins", "optional", () => Effect.as(Tasks.begin, "Inline"), { beginsTask: true })
+        const client = yield* session(withTasks(Layer.mergeAll(early, failing, begins)))
+        assert.strictEqual(text(yield* client.call("early")), "Early")
+        assert.strictEqual((yield* client.refused("tools/call", { name: "failing" })).message, "No")
+        assert.strictEqual(text(yield* client.call("begins", {}, undeclared)), "Inline")
+      })
   )
 
-  it.effect("is interrupted in the request with the reason, by `begin` and by a cancel", () =>
-    Effect.gen(function* () {
-      const reasons: Array<string | undefined> = []
-      const noted = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-        Effect.onExit(effect, (exit) =>
-          Effect.sync(() => void (Exit.isFailure(exit) && reasons.push(CancelReason.of(exit.cause))))
-        )
-      const begins = tool("begins", "optional", () => noted(Effect.as(Tasks.begin, "Done")), { beginsTask: true })
-      const waits = tool("waits", "optional", () => noted(Effect.never), { beginsTask: true })
-      const client = yield* session(withTasks(Layer.merge(begins, waits)))
-      const { taskId } = yield* client.call("begins")
-      yield* quiesce
-      assert.strictEqual(text((yield* client.get(taskId))["result"]), "Done")
-      const call = yield* Effect.forkChild(client.call("waits"), { startImmediately: true })
-      yield* quiesce
-      call.interruptUnsafe(undefined, CancelReason.annotation("The window was closed"))
-      yield* quiesce
-      assert.deepStrictEqual(reasons, ["The call continues as a task", "The window was closed"])
-    })
+  it.effect(
+    "A handler that may begin a task is interrupted in the request with the reason, by `begin` and by a cancel",
+    () =>
+      Effect.gen(function* () {
+        const reasons: Array<string | undefined> = []
+        const noted = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+          Effect.onExit(effect, (exit) =>
+            Effect.sync(() => void (Exit.isFailure(exit) && reasons.push(CancelReason.of(exit.cause))))
+          )
+        const begins = tool("begins", "optional", () => noted(Effect.as(Tasks.begin, "Done")), { beginsTask: true })
+        const waits = tool("waits", "optional", () => noted(Effect.never), { beginsTask: true })
+        const client = yield* session(withTasks(Layer.merge(begins, waits)))
+        const { taskId } = yield* client.call("begins")
+        yield* quiesce
+        assert.strictEqual(text((yield* client.get(taskId))["result"]), "Done")
+        const call = yield* Effect.forkChild(client.call("waits"), { startImmediately: true })
+        yield* quiesce
+        call.interruptUnsafe(undefined, CancelReason.annotation("The window was closed"))
+        yield* quiesce
+        assert.deepStrictEqual(reasons, ["The call continues as a task", "The window was closed"])
+      })
   )
 })
 
@@ -284,7 +288,7 @@ it.effect("A server that stops interrupts its tasks with that reason, and does n
   })
 )
 
-it.effect("A tool says in the revision that has a member for it whether its calls may become tasks", () =>
+it.effect("A tool says whether its calls may become tasks in the revision that has a member for it", () =>
   Effect.gen(function* () {
     for (const [version, support] of [
       ["2025-06-18", undefined],
@@ -298,7 +302,7 @@ it.effect("A tool says in the revision that has a member for it whether its call
   })
 )
 
-it.effect("A tool without a server with tasks answers within the request", () =>
+it.effect("A tool that allows tasks answers within the request where the server has no tasks", () =>
   Effect.gen(function* () {
     const client = yield* session(
       Layer.merge(

@@ -40,26 +40,28 @@ const calls = {
 }
 
 describe.each(["2025-11-25", "2026-07-28"] as const)("middleware in %s", (version) => {
-  it.effect("lies around the creation of a task, or around its execution, inside of all other", () =>
-    Effect.gen(function* () {
-      const { around, note, take } = diary()
-      const work = tool("work", "optional", () => Effect.andThen(note("work"), Effect.as(Effect.sleep(5), "Done")))
-      const inner = around("execution", { tasks: "execution" })
-      const middleware = Layer.provideMerge(around("creation"), inner)
-      const call = yield* calls[version](Layer.mergeAll(work, middleware, Tasks.layer()))
-      yield* call("work")
-      yield* quiesce
-      const begun = take()
-      assert.sameMembers(begun, ["creation begins", "creation ends: Success", "execution begins", "work"])
-      assert.strictEqual(begun[0], "creation begins")
-      assert.isBelow(begun.indexOf("execution begins"), begun.indexOf("work"))
-      yield* TestClock.adjust(5)
-      yield* quiesce
-      assert.deepStrictEqual(take(), ["execution ends: Success"])
-    })
+  it.effect(
+    "Middleware lies around the creation of a task or around its execution, and around execution it is the innermost",
+    () =>
+      Effect.gen(function* () {
+        const { around, note, take } = diary()
+        const work = tool("work", "optional", () => Effect.andThen(note("work"), Effect.as(Effect.sleep(5), "Done")))
+        const inner = around("execution", { tasks: "execution" })
+        const middleware = Layer.provideMerge(around("creation"), inner)
+        const call = yield* calls[version](Layer.mergeAll(work, middleware, Tasks.layer()))
+        yield* call("work")
+        yield* quiesce
+        const begun = take()
+        assert.sameMembers(begun, ["creation begins", "creation ends: Success", "execution begins", "work"])
+        assert.strictEqual(begun[0], "creation begins")
+        assert.isBelow(begun.indexOf("execution begins"), begun.indexOf("work"))
+        yield* TestClock.adjust(5)
+        yield* quiesce
+        assert.deepStrictEqual(take(), ["execution ends: Success"])
+      })
   )
 
-  it.effect("around the execution sees its principal, and its failure is that of the task", () =>
+  it.effect("Middleware around the execution sees the principal of the task, and its failure fails the task", () =>
     Effect.gen(function* () {
       const seen: Array<string | undefined> = []
       const refusing = Middleware.layer(
@@ -79,7 +81,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("middleware in %s", (versio
     })
   )
 
-  it.effect("a task keeps nothing of the request that made it", () =>
+  it.effect("A task keeps nothing of the request that made it", () =>
     Effect.gen(function* () {
       setFlagsFromString("--expose-gc")
       const collect: () => void = runInNewContext("gc")
@@ -106,25 +108,27 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("middleware in %s", (versio
 })
 
 describe("middleware", () => {
-  it.effect("around the execution lies around each run of a task, and around a call that stays a request", () =>
-    Effect.gen(function* () {
-      const { around, take } = diary()
-      const ask = tool("ask", "optional", () => Effect.map(confirm, ({ ok }) => String(ok)))
-      const client = yield* Client.session(
-        Layer.mergeAll(ask, hello, around("run", { tasks: "execution" }), Tasks.layer())
-      )
-      const { taskId } = yield* client.call("ask")
-      yield* TestClock.adjust("45 seconds")
-      assert.deepStrictEqual(take(), ["run begins", "run ends: Failure"])
-      yield* client.update(taskId, { sure: ok })
-      yield* TestClock.adjust(1)
-      assert.deepStrictEqual(take(), ["run begins", "run ends: Success"])
-      yield* client.call("hello", {}, Client.undeclared)
-      assert.deepStrictEqual(take(), ["run begins", "run ends: Success"])
-    })
+  it.effect(
+    "Middleware around the execution lies around each run of a task, and around a call that stays a request",
+    () =>
+      Effect.gen(function* () {
+        const { around, take } = diary()
+        const ask = tool("ask", "optional", () => Effect.map(confirm, ({ ok }) => String(ok)))
+        const client = yield* Client.session(
+          Layer.mergeAll(ask, hello, around("run", { tasks: "execution" }), Tasks.layer())
+        )
+        const { taskId } = yield* client.call("ask")
+        yield* TestClock.adjust("45 seconds")
+        assert.deepStrictEqual(take(), ["run begins", "run ends: Failure"])
+        yield* client.update(taskId, { sure: ok })
+        yield* TestClock.adjust(1)
+        assert.deepStrictEqual(take(), ["run begins", "run ends: Success"])
+        yield* client.call("hello", {}, Client.undeclared)
+        assert.deepStrictEqual(take(), ["run begins", "run ends: Success"])
+      })
   )
 
-  it.effect("of tasks lies around no call of a tool without `task`", () =>
+  it.effect("The middleware of tasks lies around no call of a tool without `task`", () =>
     Effect.gen(function* () {
       const places: Array<Middleware.Place | undefined> = []
       const spied = Layer.effect(

@@ -46,7 +46,7 @@ const client = Effect.gen(function* () {
     })
 })
 
-it.live("A task over HTTP is read by all that know its id, and the header Mcp-Name must name it", () =>
+it.live("A task over HTTP is read by all clients that know its id, and the header Mcp-Name must name it", () =>
   Effect.gen(function* () {
     const send = yield* client
     const { result } = yield* send("tools/call", { name: "hello", arguments: {} }, "hello")

@@ -19,7 +19,7 @@ const ask = (key: string) => Elicitation.form(`Who is ${key}?`, Schema.Struct({ 
 
 describe("tasks/get", () => {
   it.effect(
-    "gives a running task its message, and one that ended by an error its status and that error",
+    "The method tasks/get gives a running task its message, and a task that ended by an error its status and that error",
     () =>
       Effect.gen(function* () {
         const failed = tool("failed", "optional", () =>
@@ -45,7 +45,7 @@ describe("tasks/get", () => {
   )
 
   it.effect(
-    "gives a tool's failure as the result of a completed task",
+    "The method tasks/get gives a tool's failure as the result of a completed task",
     () =>
       Effect.gen(function* () {
         const failing = tool("failing", "optional", () => Effect.fail(new Tools.ToolFailure({ message: "No" })))
@@ -93,7 +93,7 @@ describe("tasks/update", () => {
   )
 
   it.effect(
-    "answers open questions, some or all; other keys are ignored, and each update is acknowledged by an empty result",
+    "The method tasks/update answers some or all open questions and ignores other keys; each update gets an empty result",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(both))
@@ -124,7 +124,7 @@ describe("tasks/update", () => {
   )
 
   it.effect(
-    "with an answer that does not fit asks again under a key that was never used",
+    "The method tasks/update asks again under a new key after an answer that does not fit",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(tool("one", "optional", () => Effect.as(ask("a"), "Done"))))
@@ -140,7 +140,7 @@ describe("tasks/update", () => {
     )
   )
 
-  it.effect("refuses answers that are no objects", () =>
+  it.effect("The method tasks/update refuses answers that are no objects", () =>
     Effect.gen(function* () {
       const client = yield* session(withTasks(both))
       const { taskId } = yield* client.call("both")
@@ -153,7 +153,7 @@ describe("tasks/update", () => {
 
 describe("tasks/cancel", () => {
   it.effect(
-    "interrupts the handler and is acknowledged by an empty result, also for a task that has ended",
+    "The method tasks/cancel interrupts the handler and gets an empty result, also for a task that has ended",
     () =>
       Effect.gen(function* () {
         const reason = yield* Deferred.make<string | undefined>()
@@ -187,9 +187,9 @@ describe("tasks/cancel", () => {
   )
 })
 
-describe("a request about a task", () => {
+describe("requests about tasks", () => {
   it.effect(
-    "gets -32021 where it does not declare the extension, also for an id that is unknown",
+    "A request about a task gets -32021 where it does not declare the extension, also for an id that is unknown",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(wait))
@@ -208,7 +208,7 @@ describe("a request about a task", () => {
   )
 
   it.effect(
-    "gets -32602 for an id that is unknown or of another caller, without a difference",
+    "A request about a task gets the same -32602 for an unknown id and for a task of another caller",
     () =>
       Effect.gen(function* () {
         const server = yield* serve(withTasks(wait))
@@ -241,7 +241,7 @@ describe("a request about a task", () => {
     )
   )
 
-  it.effect("of an anonymous connection finds no task of another connection", () =>
+  it.effect("A request of an anonymous connection finds no task of another connection", () =>
     Effect.gen(function* () {
       const server = yield* serve(withTasks(wait))
       const [one, two] = [yield* connect(server), yield* connect(server)]
@@ -250,7 +250,7 @@ describe("a request about a task", () => {
     })
   )
 
-  it.effect("by a method of 2025-11-25 gets -32601", () =>
+  it.effect("A request by a method of 2025-11-25 gets -32601 in 2026-07-28", () =>
     Effect.gen(function* () {
       const client = yield* session(withTasks(wait))
       for (const method of ["tasks/result", "tasks/list"]) {
@@ -260,8 +260,8 @@ describe("a request about a task", () => {
   )
 })
 
-describe("a subscription to tasks", () => {
-  it.effect("tells the end of a task as a read does: the task makes room for the next", () =>
+describe("subscriptions to tasks", () => {
+  it.effect("A subscription that tells the end of a task counts as a read: the task makes room for the next", () =>
     Effect.gen(function* () {
       const go = yield* Latch.make(false)
       const gated = tool("gated", "optional", () => Effect.as(go.await, "Done"))
@@ -278,7 +278,7 @@ describe("a subscription to tasks", () => {
   )
 
   it.effect(
-    "gives each state as tasks/get does, of tasks of the caller alone, and neither progress nor log messages",
+    "A subscription gives each state of the caller's own tasks as tasks/get does, and neither progress nor log messages",
     () =>
       Effect.gen(function* () {
         const latch = yield* Latch.make()
@@ -315,7 +315,7 @@ describe("a subscription to tasks", () => {
   )
 
   it.effect(
-    "is refused by -32021 where the request does not declare the extension",
+    "A subscription to tasks is refused by -32021 where the request does not declare the extension",
     () =>
       Effect.gen(function* () {
         const client = yield* session(withTasks(wait))
@@ -328,7 +328,7 @@ describe("a subscription to tasks", () => {
   )
 })
 
-it.effect("The extension is declared in 2026-07-28, and no capability `tasks` beside it", () =>
+it.effect("The extension is declared in 2026-07-28, without a capability `tasks` beside it", () =>
   Effect.gen(function* () {
     const client = yield* session(withTasks(wait))
     const { capabilities } = yield* client.request("server/discover")

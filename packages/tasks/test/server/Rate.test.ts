@@ -54,7 +54,7 @@ const methods = {
 describe.each(["2025-11-25", "2026-07-28"] as const)("requests about tasks in %s", (version) => {
   for (const method of methods[version]) {
     it.effect(
-      `${method}: a caller has a burst, then is refused with the time to wait, and others are not`,
+      `A caller that spends its burst of ${method} requests is refused with the time to wait, and other callers are not`,
       () =>
         Effect.gen(function* () {
           const { caller, other } = yield* callers[version]()
@@ -72,17 +72,19 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("requests about tasks in %s
     )
   }
 
-  it.effect("are never refused to a caller that reads 64 tasks as often as the interval says", () =>
-    Effect.gen(function* () {
-      const { caller, taskId } = yield* callers[version]({ pollInterval: "10 millis" })
-      for (let time = 0; time < 1000; time += 10) {
-        assert.strictEqual(yield* refusedOf(caller, "tasks/get", taskId, 64), 0)
-        yield* TestClock.adjust(10)
-      }
-    })
+  it.effect(
+    "Requests about tasks are never refused to a caller that reads 64 tasks as often as the interval says",
+    () =>
+      Effect.gen(function* () {
+        const { caller, taskId } = yield* callers[version]({ pollInterval: "10 millis" })
+        for (let time = 0; time < 1000; time += 10) {
+          assert.strictEqual(yield* refusedOf(caller, "tasks/get", taskId, 64), 0)
+          yield* TestClock.adjust(10)
+        }
+      })
   )
 
-  it.effect("have the limit that the server names, or none", () =>
+  it.effect("Requests about tasks have the limit that the server names, or none", () =>
     Effect.gen(function* () {
       const few = yield* callers[version]({}, { rateLimit: { "tasks/get": 1 } })
       assert.strictEqual(yield* refusedOf(few.caller, "tasks/get", few.taskId, 5), 3)

@@ -25,10 +25,10 @@ const related = (taskId: unknown) => ({ [relatedKey]: { taskId } })
 const begin = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.tap(Effect.forkChild(effect, { startImmediately: true }), () => quiesce)
 
-describe("a question of a task", () => {
+describe("questions of tasks", () => {
   for (const { name, open } of transports) {
     it.effect(
-      `goes to an open tasks/result, with its task in _meta; the task is input_required until it is answered (${name})`,
+      `A question of a task goes to an open tasks/result, with its task in _meta; the task is input_required until the answer (${name})`,
       () =>
         Effect.gen(function* () {
           const latch = yield* Latch.make()
@@ -59,21 +59,23 @@ describe("a question of a task", () => {
       )
     )
 
-    it.effect(`is sent on the stream of the session where no request waits for the result (${name})`, () =>
-      Effect.gen(function* () {
-        const client = yield* open(withTasks(asking))
-        yield* client.open
-        const { taskId } = yield* client.start("asking")
-        const asked = yield* client.nextAsked
-        assert.strictEqual(asked.via, name === "in memory" ? "wire" : "get")
-        assert.deepStrictEqual(asked.params._meta, related(taskId))
-        yield* asked.answer(accept("Ada"))
-        assert.strictEqual(text(yield* client.result(taskId)), "Hello Ada")
-        assert.lengthOf(client.asked, 1)
-      })
+    it.effect(
+      `A question of a task is sent on the stream of the session where no request waits for the result (${name})`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* open(withTasks(asking))
+          yield* client.open
+          const { taskId } = yield* client.start("asking")
+          const asked = yield* client.nextAsked
+          assert.strictEqual(asked.via, name === "in memory" ? "wire" : "get")
+          assert.deepStrictEqual(asked.params._meta, related(taskId))
+          yield* asked.answer(accept("Ada"))
+          assert.strictEqual(text(yield* client.result(taskId)), "Hello Ada")
+          assert.lengthOf(client.asked, 1)
+        })
     )
 
-    it.effect(`is not asked again by requests that wait for the result later (${name})`, () =>
+    it.effect(`A question of a task is not asked again by requests that wait for the result later (${name})`, () =>
       Effect.gen(function* () {
         const client = yield* open(withTasks(asking))
         yield* client.open
@@ -86,27 +88,29 @@ describe("a question of a task", () => {
       })
     )
 
-    it.effect(`is asked again, with another id, when the request that it went on was given up (${name})`, () =>
-      Effect.gen(function* () {
-        const latch = yield* Latch.make()
-        const later = tool("later", "optional", () => Effect.andThen(latch.await, ask))
-        const client = yield* open(withTasks(later))
-        const { taskId } = yield* client.start("later")
-        const first = yield* begin(client.result(taskId))
-        yield* latch.open
-        const asked = yield* client.nextAsked
-        yield* Fiber.interrupt(first)
-        const second = yield* begin(client.result(taskId))
-        const again = yield* client.nextAsked
-        assert.notStrictEqual(again.id, asked.id)
-        assert.deepStrictEqual(again.params, asked.params)
-        yield* again.answer(accept("Bob"))
-        yield* asked.answer(accept("Ada"))
-        assert.strictEqual(text(yield* Fiber.join(second)), "Bob")
-      })
+    it.effect(
+      `A question of a task is asked again, with another id, after the tasks/result that carried it was given up (${name})`,
+      () =>
+        Effect.gen(function* () {
+          const latch = yield* Latch.make()
+          const later = tool("later", "optional", () => Effect.andThen(latch.await, ask))
+          const client = yield* open(withTasks(later))
+          const { taskId } = yield* client.start("later")
+          const first = yield* begin(client.result(taskId))
+          yield* latch.open
+          const asked = yield* client.nextAsked
+          yield* Fiber.interrupt(first)
+          const second = yield* begin(client.result(taskId))
+          const again = yield* client.nextAsked
+          assert.notStrictEqual(again.id, asked.id)
+          assert.deepStrictEqual(again.params, asked.params)
+          yield* again.answer(accept("Bob"))
+          yield* asked.answer(accept("Ada"))
+          assert.strictEqual(text(yield* Fiber.join(second)), "Bob")
+        })
     )
 
-    it.effect(`that the client refuses fails in the handler, as in a request (${name})`, () =>
+    it.effect(`A question of a task that the client refuses fails in the handler, as in a request (${name})`, () =>
       Effect.gen(function* () {
         const client = yield* open(withTasks(asking))
         yield* client.open
@@ -128,48 +132,52 @@ describe("a question of a task", () => {
     )
   }
 
-  it.effect("waits over HTTP until the client opens the stream of its session, or waits for the result", () =>
-    Effect.gen(function* () {
-      const client = yield* overHttp(withTasks(asking))
-      const one = yield* client.start("asking")
-      yield* quiesce
-      assert.strictEqual((yield* client.get(one["taskId"]))["status"], "input_required")
-      assert.lengthOf(client.asked, 0)
-      const result = yield* begin(client.result(one["taskId"]))
-      const asked = yield* client.nextAsked
-      assert.strictEqual(asked.via, "tasks/result")
-      yield* asked.answer(accept("Ada"))
-      assert.strictEqual(text(yield* Fiber.join(result)), "Hello Ada")
-      const two = yield* client.start("asking")
-      yield* quiesce
-      assert.lengthOf(client.asked, 1)
-      yield* client.open
-      const other = yield* client.nextAsked
-      assert.deepStrictEqual([other.via, other.params._meta], ["get", related(two["taskId"])])
-    })
+  it.effect(
+    "A question of a task waits over HTTP until the client opens the stream of its session, or waits for the result",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* overHttp(withTasks(asking))
+        const one = yield* client.start("asking")
+        yield* quiesce
+        assert.strictEqual((yield* client.get(one["taskId"]))["status"], "input_required")
+        assert.lengthOf(client.asked, 0)
+        const result = yield* begin(client.result(one["taskId"]))
+        const asked = yield* client.nextAsked
+        assert.strictEqual(asked.via, "tasks/result")
+        yield* asked.answer(accept("Ada"))
+        assert.strictEqual(text(yield* Fiber.join(result)), "Hello Ada")
+        const two = yield* client.start("asking")
+        yield* quiesce
+        assert.lengthOf(client.asked, 1)
+        yield* client.open
+        const other = yield* client.nextAsked
+        assert.deepStrictEqual([other.via, other.params._meta], ["get", related(two["taskId"])])
+      })
   )
 
-  it.effect("goes over HTTP to the newest of the requests that wait, else to the one before", () =>
-    Effect.gen(function* () {
-      const latch = yield* Latch.make()
-      const later = tool("later", "optional", () => Effect.andThen(latch.await, ask))
-      const client = yield* overHttp(withTasks(later))
-      const other = yield* client.again
-      const { taskId } = yield* client.start("later")
-      const mine = yield* begin(client.result(taskId))
-      const theirs = yield* begin(other.result(taskId))
-      yield* latch.open
-      const asked = yield* other.nextAsked
-      assert.lengthOf(client.asked, 0)
-      yield* Fiber.interrupt(theirs)
-      const again = yield* client.nextAsked
-      assert.deepStrictEqual(again.params, asked.params)
-      yield* again.answer(accept("Ada"))
-      assert.strictEqual(text(yield* Fiber.join(mine)), "Ada")
-    })
+  it.effect(
+    "A question of a task goes over HTTP to the newest request that waits; after its end, to the request before",
+    () =>
+      Effect.gen(function* () {
+        const latch = yield* Latch.make()
+        const later = tool("later", "optional", () => Effect.andThen(latch.await, ask))
+        const client = yield* overHttp(withTasks(later))
+        const other = yield* client.again
+        const { taskId } = yield* client.start("later")
+        const mine = yield* begin(client.result(taskId))
+        const theirs = yield* begin(other.result(taskId))
+        yield* latch.open
+        const asked = yield* other.nextAsked
+        assert.lengthOf(client.asked, 0)
+        yield* Fiber.interrupt(theirs)
+        const again = yield* client.nextAsked
+        assert.deepStrictEqual(again.params, asked.params)
+        yield* again.answer(accept("Ada"))
+        assert.strictEqual(text(yield* Fiber.join(mine)), "Ada")
+      })
   )
 
-  it.effect("that went on a stream which its client has closed is asked again by the next tasks/result", () =>
+  it.effect("A question sent on a stream that its client closes is asked again by the next tasks/result", () =>
     Effect.gen(function* () {
       const client = yield* overHttp(withTasks(asking))
       const close = yield* client.listen
@@ -186,7 +194,7 @@ describe("a question of a task", () => {
   )
 
   it.effect(
-    "is asked again where the next client is, if the client that was asked ends while the question is open",
+    "A question of a task is asked again by the next tasks/result where the asked client ends before its answer",
     () =>
       Effect.gen(function* () {
         const client = yield* connect(yield* serve(withTasks(asking)))
@@ -200,53 +208,53 @@ describe("a question of a task", () => {
       })
   )
 
-  it.effect("goes to a client that came back in another session, as soon as it reads the task", () =>
-    Effect.gen(function* () {
-      const server = yield* serve(withTasks(asking))
-      const principal = { subject: "ada", scopes: [], claims: {} }
-      const { taskId } = yield* Effect.scoped(
-        Effect.gen(function* () {
-          const first = yield* connect(server, { principal })
-          const { taskId } = yield* first.start("asking")
-          yield* first.nextAsked
-          return { taskId }
-        })
-      )
-      const again = yield* connect(server, { principal })
-      yield* quiesce
-      assert.lengthOf(again.asked, 0)
-      assert.strictEqual((yield* again.get(taskId))["status"], "input_required")
-      const asked = yield* again.nextAsked
-      yield* asked.answer(accept("Ada"))
-      assert.strictEqual(text(yield* again.result(taskId)), "Hello Ada")
-      assert.lengthOf(again.asked, 1)
-    })
-  )
-
   it.effect(
-    "goes over HTTP to a client that came back in another session while the first is kept, and is not read",
+    "A question of a task goes to a client that came back in another session, as soon as the client reads the task",
     () =>
       Effect.gen(function* () {
-        const first = yield* overHttp(withTasks(asking))
-        const hangUp = yield* first.listen
-        const { taskId } = yield* first.start("asking")
-        yield* first.nextAsked
-        const again = yield* first.again
-        yield* again.open
-        yield* again.get(taskId)
+        const server = yield* serve(withTasks(asking))
+        const principal = { subject: "ada", scopes: [], claims: {} }
+        const { taskId } = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const first = yield* connect(server, { principal })
+            const { taskId } = yield* first.start("asking")
+            yield* first.nextAsked
+            return { taskId }
+          })
+        )
+        const again = yield* connect(server, { principal })
         yield* quiesce
         assert.lengthOf(again.asked, 0)
-        yield* hangUp
-        yield* quiesce
-        yield* again.get(taskId)
+        assert.strictEqual((yield* again.get(taskId))["status"], "input_required")
         const asked = yield* again.nextAsked
         yield* asked.answer(accept("Ada"))
         assert.strictEqual(text(yield* again.result(taskId)), "Hello Ada")
-        assert.lengthOf(first.asked, 1)
+        assert.lengthOf(again.asked, 1)
       })
   )
 
-  it.effect("is withdrawn when the task is cancelled", () =>
+  it.effect("A question over HTTP goes to the client's new session once no stream of the kept old session reads", () =>
+    Effect.gen(function* () {
+      const first = yield* overHttp(withTasks(asking))
+      const hangUp = yield* first.listen
+      const { taskId } = yield* first.start("asking")
+      yield* first.nextAsked
+      const again = yield* first.again
+      yield* again.open
+      yield* again.get(taskId)
+      yield* quiesce
+      assert.lengthOf(again.asked, 0)
+      yield* hangUp
+      yield* quiesce
+      yield* again.get(taskId)
+      const asked = yield* again.nextAsked
+      yield* asked.answer(accept("Ada"))
+      assert.strictEqual(text(yield* again.result(taskId)), "Hello Ada")
+      assert.lengthOf(first.asked, 1)
+    })
+  )
+
+  it.effect("A question of a task is withdrawn when the task is cancelled", () =>
     Effect.gen(function* () {
       const client = yield* inMemory(withTasks(asking))
       const { taskId } = yield* client.start("asking")
@@ -259,7 +267,7 @@ describe("a question of a task", () => {
     })
   )
 
-  it.effect("of an extension travels as those of MCP do", () =>
+  it.effect("A question of an extension travels with its task in _meta as questions of MCP do", () =>
     Effect.gen(function* () {
       const id = "com.example/notes"
       const Notes = Extension.make(id, {
@@ -293,7 +301,7 @@ describe("progress of a task", () => {
 
   for (const { name, open } of transports) {
     it.effect(
-      `uses the token of its call after the answer, with its task in _meta, and ends with the task (${name})`,
+      `Progress of a task uses the token of its call after the answer, with the task in _meta, and ends with it (${name})`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(reports))
@@ -313,7 +321,7 @@ describe("progress of a task", () => {
     )
   }
 
-  it.effect("is not sent without a token, nor where the client reads nothing", () =>
+  it.effect("Progress of a task is not sent without a token, nor where the client reads no stream", () =>
     Effect.gen(function* () {
       const silent = yield* inMemory(withTasks(reports))
       yield* silent.start("reports")
@@ -330,7 +338,7 @@ describe("progress of a task", () => {
   )
 
   it.effect(
-    "ends with the time to live",
+    "Progress of a task ends with its time to live",
     () =>
       Effect.gen(function* () {
         const ticks = tool("ticks", "optional", () =>
@@ -354,7 +362,7 @@ describe("progress of a task", () => {
 describe("the status of a task", () => {
   for (const { name, open } of transports) {
     it.effect(
-      `is told when it changes, as tasks/get gives it and without its task in _meta (${name})`,
+      `The status of a task is sent when it changes, as tasks/get gives it and without the task in _meta (${name})`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(withTasks(asking))
@@ -378,7 +386,7 @@ describe("the status of a task", () => {
   }
 
   it.effect(
-    "is read without a stream, whatever else is said of the task",
+    "A read of a task over HTTP is answered without a stream, also while notifications of the task are due",
     () =>
       Effect.gen(function* () {
         const client = yield* overHttp(withTasks(asking))
@@ -392,7 +400,7 @@ describe("the status of a task", () => {
   )
 })
 
-it.effect("The task says nothing before its client knows it", () =>
+it.effect("A task sends no notification and no question before its client knows the task", () =>
   Effect.gen(function* () {
     const eager = tool("eager", "optional", () => Effect.andThen(Progress.report(1), ask))
     const client = yield* inMemory(withTasks(eager))

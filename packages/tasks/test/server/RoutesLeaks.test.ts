@@ -56,7 +56,7 @@ it.effect("The routes of a task end with its session, where no request waits for
   })
 )
 
-it.effect("The routes of a task that has ended before they are made are not kept", () =>
+it.effect("The routes of a task that ends before they are made are not kept", () =>
   Effect.gen(function* () {
     const { join, routes, store, task } = yield* make
     yield* store.cancel(task.id, owner)

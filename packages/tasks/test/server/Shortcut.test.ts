@@ -20,8 +20,8 @@ const slow = (millis: number, options: Tools.Options = { taskAfter }, task: "opt
   tool("slow", task, () => Effect.as(Effect.sleep(millis), "Done"), options)
 const start = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.forkChild(call, { startImmediately: true })
 
-describe("a call with `taskAfter`", () => {
-  it.effect("that ends within it has its result also where the store forgets the task at once", () =>
+describe("calls with `taskAfter`", () => {
+  it.effect("A call that ends within `taskAfter` has its result also where the store forgets the task at once", () =>
     Effect.gen(function* () {
       const stores = yield* Layer.build(Memory.layer())
       const forgetful = TaskStore.of({ ...Context.get(stores, TaskStore), get: () => Effect.succeedNone })
@@ -33,30 +33,32 @@ describe("a call with `taskAfter`", () => {
     })
   )
 
-  it.effect("that ends within it is answered without a task, and one that does not by its task, which runs once", () =>
-    Effect.gen(function* () {
-      let runs = 0
-      const counted = tool("slow", "optional", () => Effect.as(Effect.sleep(++runs === 1 ? 999 : 1500), `${runs}`), {
-        taskAfter
+  it.effect(
+    "A call that ends within `taskAfter` is answered without a task, and a longer call by its task, which runs once",
+    () =>
+      Effect.gen(function* () {
+        let runs = 0
+        const counted = tool("slow", "optional", () => Effect.as(Effect.sleep(++runs === 1 ? 999 : 1500), `${runs}`), {
+          taskAfter
+        })
+        const client = yield* Client.session(Layer.merge(counted, Tasks.layer()))
+        const quick = yield* start(client.call("slow"))
+        yield* TestClock.adjust(998)
+        assert.isUndefined(quick.pollUnsafe())
+        yield* TestClock.adjust(1)
+        const { content, resultType } = yield* Fiber.join(quick)
+        assert.deepStrictEqual([resultType, content], ["complete", [{ type: "text", text: "1" }]])
+        const long = yield* start(client.call("slow"))
+        yield* TestClock.adjust(1000)
+        const { resultType: type, taskId } = yield* Fiber.join(long)
+        assert.strictEqual(type, "task")
+        yield* TestClock.adjust(500)
+        assert.deepStrictEqual((yield* client.get(taskId))["result"].content, [{ type: "text", text: "2" }])
+        assert.strictEqual(runs, 2)
       })
-      const client = yield* Client.session(Layer.merge(counted, Tasks.layer()))
-      const quick = yield* start(client.call("slow"))
-      yield* TestClock.adjust(998)
-      assert.isUndefined(quick.pollUnsafe())
-      yield* TestClock.adjust(1)
-      const { content, resultType } = yield* Fiber.join(quick)
-      assert.deepStrictEqual([resultType, content], ["complete", [{ type: "text", text: "1" }]])
-      const long = yield* start(client.call("slow"))
-      yield* TestClock.adjust(1000)
-      const { resultType: type, taskId } = yield* Fiber.join(long)
-      assert.strictEqual(type, "task")
-      yield* TestClock.adjust(500)
-      assert.deepStrictEqual((yield* client.get(taskId))["result"].content, [{ type: "text", text: "2" }])
-      assert.strictEqual(runs, 2)
-    })
   )
 
-  it.effect("fails as a call without a task does, by its tool or by an error", () =>
+  it.effect("A call with `taskAfter` fails as a call without a task does, by its tool or by an error", () =>
     Effect.gen(function* () {
       const broken = tool("broken", "optional", () => new Tools.ToolFailure({ message: "No" }), { taskAfter })
       const error = new McpError.McpError({ code: -31_000, message: "Never", data: { why: 1 } })
@@ -72,7 +74,7 @@ describe("a call with `taskAfter`", () => {
     })
   )
 
-  it.effect("is its task at once where it asks, with the message of its progress", () =>
+  it.effect("A call with `taskAfter` becomes its task at once where its handler asks", () =>
     Effect.gen(function* () {
       const asking = tool(
         "ask",
@@ -93,7 +95,7 @@ describe("a call with `taskAfter`", () => {
     })
   )
 
-  it.effect("that is cancelled ends its handler", () =>
+  it.effect("A cancelled call with `taskAfter` ends its handler", () =>
     Effect.gen(function* () {
       const reason = yield* Deferred.make<string | undefined>()
       const waiting = tool(
@@ -113,7 +115,7 @@ describe("a call with `taskAfter`", () => {
     })
   )
 
-  it.effect("is a task at once where the tool runs only as a task, and in 2025-11-25", () =>
+  it.effect("A call with `taskAfter` is a task at once where the tool runs only as a task, and in 2025-11-25", () =>
     Effect.gen(function* () {
       const only = yield* Client.session(Layer.merge(slow(10, { taskAfter }, "required"), Tasks.layer()))
       assert.strictEqual((yield* only.call("slow"))["resultType"], "task")
@@ -122,7 +124,7 @@ describe("a call with `taskAfter`", () => {
     })
   )
 
-  it.effect("leaves room for new tasks: those that were answered so are forgotten first", () =>
+  it.effect("Calls that end within `taskAfter` leave room for new tasks: their tasks are forgotten first", () =>
     Effect.gen(function* () {
       const client = yield* Client.session(Layer.merge(slow(0), Tasks.layer({ kept: 4 })))
       for (let n = 0; n < 20; n++) {
@@ -134,7 +136,7 @@ describe("a call with `taskAfter`", () => {
   )
 })
 
-describe.each(["2025-11-25", "2026-07-28"] as const)("a call of %s that is not answered by its task", (version) => {
+describe.each(["2025-11-25", "2026-07-28"] as const)("calls of %s that are not answered by their task", (version) => {
   /** A server whose middleware runs a step after the task was made, and a client that calls by a task. */
   const after = Effect.fnUntraced(function* (then: Effect.Effect<never, McpError.McpError>) {
     const ended = yield* Deferred.make<void>()
@@ -148,7 +150,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("a call of %s that is not a
     return { call: yield* start, ended: Deferred.await(ended) }
   })
 
-  it.effect("since it was cancelled, cancels the task", () =>
+  it.effect("A call that is cancelled after its task was made cancels the task", () =>
     Effect.gen(function* () {
       const { call, ended } = yield* after(Effect.never)
       const fiber = yield* start(call)
@@ -158,7 +160,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("a call of %s that is not a
     })
   )
 
-  it.effect("since middleware refuses it, cancels the task", () =>
+  it.effect("A call that middleware refuses after its task was made cancels the task", () =>
     Effect.gen(function* () {
       const { call, ended } = yield* after(McpError.forbidden("Too late"))
       assert.deepInclude(yield* Effect.flip(call), { message: "Too late" })

@@ -13,13 +13,13 @@ const question = { method: "roots/list", params: {} }
 
 describe("tasks in memory", () => {
   it.effect.prop(
-    "keep the laws of a store in random histories of two nodes and two callers",
+    "Tasks in memory keep the laws of a store in random histories of two nodes and two callers",
     { history: TaskLaws.histories },
     ({ history }) => Effect.provide(TaskLaws.run(history), Memory.layer({ perOwner: 100 }), { local: true }),
     { arbitrary: { runs: 500, size: 40 } }
   )
 
-  it.effect("a stream of changes has the newest state, ends with the outcome, and is empty for another owner", () =>
+  it.effect("A stream of changes has the newest state, ends with the outcome, and is empty for another owner", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -37,7 +37,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("an answer reaches the fiber that waits for it, once", () =>
+  it.effect("An answer reaches the fiber that waits for it, once", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -53,7 +53,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("a node that lost its lease by time cannot record, and learns that it is lost", () =>
+  it.effect("A node whose lease has run out cannot record, and learns that the lease is lost", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -72,7 +72,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("a task that is parked while its answer comes in is due at once, else at its time or with an answer", () =>
+  it.effect("A task that is parked while its answer arrives is due at once, else at its time or with an answer", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -97,7 +97,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("a task that is past its ttl has failed, is kept for a while, and is then unknown", () =>
+  it.effect("A task that is past its ttl has failed, is kept for a while, and is then unknown", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -113,7 +113,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
-  it.effect("bounds are refused with their reason, and a task that ended makes room", () =>
+  it.effect("A task beyond a bound is refused with the reason, and a task that ended makes room", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -145,7 +145,7 @@ describe("tasks in memory", () => {
       Effect.map(store.list(owner, undefined, 100), ({ tasks }) => tasks.map(({ id }) => id))
     )
 
-  it.effect("a caller keeps half of the tasks that have ended: then the first that it has read is forgotten", () =>
+  it.effect("A caller keeps half of the room for ended tasks: then the first task that it has read is forgotten", () =>
     Effect.gen(function* () {
       const unread = yield* ended("ada")
       const read = [yield* ended("ada", { read: true }), yield* ended("ada", { read: true })]
@@ -165,7 +165,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ kept: 6 })))
   )
 
-  it.effect("a full memory makes room for a caller at the cost of the one that keeps the most", () =>
+  it.effect("A full memory makes room for a caller at the cost of the caller that keeps the most", () =>
     Effect.gen(function* () {
       const ada = [yield* ended("ada"), yield* ended("ada")]
       const bob = yield* ended("bob")
@@ -179,7 +179,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ kept: 4 })))
   )
 
-  it.effect("the bytes of how tasks ended fill the memory, too", () =>
+  it.effect("The bytes of the results of ended tasks fill the memory, too", () =>
     Effect.gen(function* () {
       yield* ended("ada", { bytes: 600 })
       assert.include((yield* Effect.flip(ended("ada"))).message, "leave no room")
@@ -188,7 +188,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ keptBytes: 1000 })))
   )
 
-  it.effect("tasks that ran at once end with no more bytes than are kept", () =>
+  it.effect("Tasks that end keep no more bytes than the limit, however many ran at the same time", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       const journal = yield* Journal
@@ -205,7 +205,7 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ keptBytes: 1000 })))
   )
 
-  it.effect("a cursor of no page is refused", () =>
+  it.effect("A cursor of no page is refused", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
       assert.strictEqual((yield* Effect.flip(store.list("ada", "next", 10)))._tag, "UnknownCursor")
