@@ -62,8 +62,8 @@ describe("The reason of a cancel that arrives", () => {
   )
 })
 
-describe("The reason of an interruption by this side", () => {
-  it.effect("The reason of an interruption by this side is seen by the handler's finalizers", () =>
+describe("The reason of an interruption by the local side", () => {
+  it.effect("The reason of an interruption by the local side is seen by the handler's finalizers", () =>
     Effect.gen(function* () {
       const { handle, reasons } = watched()
       const { peer, receive } = yield* serve(handle)
@@ -77,7 +77,7 @@ describe("The reason of an interruption by this side", () => {
   it.effect.each([
     ["leaves with the cancel of the caller's request", CancelReason.annotation("Changed my mind"), "Changed my mind"],
     ["is a sentence of its own where the interruption has none", undefined, "The caller was interrupted"]
-  ] as const)("The reason of an interruption by this side %s", ([, annotation, reason]) =>
+  ] as const)("The reason of an interruption by the local side %s", ([, annotation, reason]) =>
     Effect.gen(function* () {
       const served = yield* serve(() => Effect.never)
       const caller = yield* Effect.forkChild(served.peer.request("ask"), { startImmediately: true })

@@ -61,7 +61,7 @@ describe("Outstanding requests of a closed peer", () => {
     })
   )
 
-  it.effect("Outstanding requests fail with Closed even while requests of the other side have their grace", () =>
+  it.effect("Outstanding requests fail with Closed even while requests of the remote side have their grace", () =>
     Effect.gen(function* () {
       const served = yield* serve(({ peer }) => Effect.orDie(Effect.flip(peer.request("ask"))), { grace: "1 hour" })
       served.receive({ jsonrpc: "2.0", id: 1, method: "work" })

@@ -135,7 +135,7 @@ describe("The end of the conversation", () => {
       })
   )
 
-  it.effect("The end of the conversation by the other side gives running requests their grace, and no more", () =>
+  it.effect("The end of the conversation by the remote side gives running requests their grace, and no more", () =>
     Effect.gen(function* () {
       const wire = yield* serve(({ request: { params } }) => Effect.as(Effect.sleep(Number(params?.millis)), {}), {
         grace: "5 seconds",
@@ -158,7 +158,7 @@ describe("The end of the conversation", () => {
     })
   )
 
-  it.effect("The end of the conversation by the other side without a grace interrupts requests at once", () =>
+  it.effect("The end of the conversation by the remote side without a grace interrupts requests at once", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.never)
       wire.receive(request(1))
@@ -187,7 +187,7 @@ describe("The end of the conversation", () => {
     })
   )
 
-  it.effect("The end of the conversation by this side completes awaitClosed in other fibers", () =>
+  it.effect("The end of the conversation by the local side completes awaitClosed in other fibers", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { peer } = yield* Scope.provide(

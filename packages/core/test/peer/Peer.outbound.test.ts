@@ -270,7 +270,7 @@ describe("A timeout", () => {
     })
   )
 
-  it.effect("A timeout fails the call on time and cancels it on the other side", () =>
+  it.effect("A timeout fails the call on time and cancels the request on the remote side", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve
       const fiber = yield* start(Effect.flip(peer.request("a", {}, { timeout: "10 seconds" })))

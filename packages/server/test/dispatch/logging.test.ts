@@ -98,7 +98,7 @@ describe("Levels", () => {
 describe("Rate", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `Log messages are bounded per session: a burst, then a number per second, and a count of the dropped ones (${version})`,
+      `Log messages are bounded per session: a burst, then a number per second, and a count of the dropped messages (${version})`,
       () =>
         Effect.gen(function* () {
           const flood = Effect.forEach(Array.from({ length: 50 }), () => Log.info("x"), { discard: true })

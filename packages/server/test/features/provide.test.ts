@@ -161,7 +161,7 @@ describe("A service of the request", () => {
     )
 
     it.effect(
-      `A service of the request may need another one, and middleware may need both: each is made once (${version})`,
+      `A service of the request may need another service, and middleware may need both: each is made once (${version})`,
       () =>
         Effect.gen(function* () {
           const { make, take } = users()
