@@ -95,8 +95,8 @@ const post = (url: URL, authorization?: string) =>
 describe.each([
   { kind: "Express", listener: express },
   { kind: "the Web API", listener: web }
-])("A server of $kind that requires tokens", ({ listener }) => {
-  it("tells its handlers whose token it is", async () => {
+])("tokens at a server of $kind", ({ listener }) => {
+  it("A server that requires tokens tells its handlers the user of the token", async () => {
     const url = await listening(listener())
     const client = new Client({ name: "tester", version: "1.0.0" }, { versionNegotiation: { mode: "auto" } })
     await client.connect(new StreamableHTTPClientTransport(url, { authProvider: { token: async () => "good" } }))
@@ -112,7 +112,7 @@ describe.each([
     { given: "Bearer old", status: 401, error: "invalid_token" },
     { given: "Bearer endless", status: 401, error: "invalid_token" },
     { given: "Bearer narrow", status: 403, error: "insufficient_scope" }
-  ])("refuses $given by $status and $error", async ({ error, given, status }) => {
+  ])("A server that requires tokens refuses $given by $status and $error", async ({ error, given, status }) => {
     const refusal = await post(await listening(listener()), given)
     assert.strictEqual(refusal.status, status)
     assert.deepStrictEqual(extractWWWAuthenticateParams(refusal), {
@@ -123,15 +123,15 @@ describe.each([
     assert.strictEqual(Object(await refusal.json()).error, error)
   })
 
-  it("tells a client nothing of a verifier that fails", async () => {
+  it("A server whose verifier fails answers 500, without the error or a challenge", async () => {
     const refusal = await post(await listening(listener()), "Bearer broken")
     assert.deepStrictEqual([refusal.status, refusal.headers.get("www-authenticate")], [500, null])
     assert.notInclude(await refusal.text(), "secret")
   })
 })
 
-describe("An app with the metadata of its resource", () => {
-  it("serves both documents to pages of any origin", async () => {
+describe("apps with the metadata of their resource", () => {
+  it("An app with the metadata of its resource serves both documents to pages of any origin", async () => {
     const url = await listening(express())
     const read = async (path: string) => {
       const answer = await fetch(new URL(path, url))
@@ -147,7 +147,7 @@ describe("An app with the metadata of its resource", () => {
     ])
   })
 
-  it("is not made for an issuer without HTTPS", () => {
+  it("The metadata of a resource are refused for an issuer without HTTPS", () => {
     const oauthMetadata = { issuer: "http://as.example" }
     assert.throws(
       () => mcpAuthMetadataRouter({ oauthMetadata, resourceServerUrl: new URL("http://127.0.0.1/mcp") }),

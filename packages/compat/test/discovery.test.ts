@@ -31,8 +31,8 @@ const clientOf = (mode?: "auto") => {
   return client
 }
 
-describe("A client that is connected with what it knows of the server", () => {
-  it("sends nothing before its first call, and the call alone", async () => {
+describe("clients with a known server", () => {
+  it("A client with a known server sends no request before its first call, and then the call alone", async () => {
     const { sent, transport } = counting()
     const first = clientOf("auto")
     await first.connect(transport())
@@ -49,7 +49,7 @@ describe("A client that is connected with what it knows of the server", () => {
     assert.deepStrictEqual(sent, ["tools/call"])
   })
 
-  it("begins with the handshake where the server is known to be legacy", async () => {
+  it("A client with a server that is known to be legacy begins with the handshake", async () => {
     const { sent, transport } = counting()
     await clientOf("auto").connect(transport(), { prior: { kind: "legacy" } })
     assert.deepStrictEqual(sent, ["initialize", "notifications/initialized"])
@@ -61,7 +61,7 @@ describe("A client that is connected with what it knows of the server", () => {
       why: "an older revision",
       prior: { kind: "modern", discover: { supportedVersions: ["2025-11-25"], capabilities: {} } }
     }
-  ])("is refused for $why, and can be connected after that", async ({ prior }) => {
+  ])("A client is refused for $why of the known server, and can be connected after that", async ({ prior }) => {
     const { transport } = counting()
     const client = clientOf("auto")
     const options: ConnectOptions = Object(JSON.parse(JSON.stringify({ prior })))
@@ -71,8 +71,8 @@ describe("A client that is connected with what it knows of the server", () => {
   })
 })
 
-describe("A call over HTTP", () => {
-  it("tells the ids of the events that answer it, and of no other call", async () => {
+describe("events of a call over HTTP", () => {
+  it("A call over HTTP tells the ids of the events that answer it, and of no other call", async () => {
     const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => "any" })
     const server = new McpServer({ name: "logs", version: "1.0.0" }, { capabilities: { logging: {} } })
     server.registerTool("logs", {}, async ({ mcpReq }) => {

@@ -13,8 +13,8 @@ const connected = async (server: () => McpServer) => {
   return client
 }
 
-describe("A request by itself of a revision with sessions", () => {
-  it("subscribes by the handler of the program", async () => {
+describe("requests without a session", () => {
+  it("A request without a session subscribes by the handler of the program", async () => {
     const heard: Array<string> = []
     const client = await connected(() => {
       const server = new McpServer(
@@ -32,7 +32,7 @@ describe("A request by itself of a revision with sessions", () => {
     assert.deepStrictEqual(heard, ["test://one"])
   })
 
-  it("is refused where the program has no handler", async () => {
+  it("A subscription without a session is refused where the program has no handler", async () => {
     const client = await connected(
       () => new McpServer({ name: "made", version: "1.0.0" }, { capabilities: { resources: { subscribe: true } } })
     )
@@ -41,8 +41,8 @@ describe("A request by itself of a revision with sessions", () => {
   })
 })
 
-describe("A program that wraps a handler of McpServer in _requestHandlers", () => {
-  it("sees the requests of the method", async () => {
+describe("wrapped handlers", () => {
+  it("A program that wraps a handler of McpServer in _requestHandlers sees the requests of the method", async () => {
     let count = 0
     const client = await connected(() => {
       const made = new McpServer({ name: "made", version: "1.0.0" })
