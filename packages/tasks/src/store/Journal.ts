@@ -125,7 +125,7 @@ export class Journal extends Context.Service<
     readonly lease: number
     /** Waits until a task may be due: for a hint of the store, else for the time between two looks at it. */
     readonly due: Effect.Effect<void>
-    /** At most `max` tasks that are due and leased to no node, oldest first; each is leased to `node`. `tools` are those that it has. */
+    /** At most `max` tasks that are due and leased to no node that lives, oldest first; each is leased to `node`. `tools` are those that it has. */
     readonly claim: (node: string, tools: ReadonlyArray<string>, max: number) => Effect.Effect<ReadonlyArray<Claimed>>
     /** Leases a task to `node`, from any node that has it; `None` where it has ended or is unknown. */
     readonly take: (node: string, task: string) => Effect.Effect<Option.Option<Claimed>>
