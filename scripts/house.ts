@@ -47,7 +47,8 @@ export interface Module {
   readonly imports: ReadonlyArray<string>
   readonly comments: ReadonlyArray<{ readonly value: string; readonly start: number }>
   readonly exported: ReadonlyArray<{ readonly name: string; readonly start: number }>
-  readonly titles: ReadonlyArray<{ readonly value: string; readonly start: number }>
+  /** Of tests and of groups of tests. */
+  readonly titles: ReadonlyArray<Title>
   /** The values that are declared and exported without a docstring. */
   readonly undocumented: ReadonlyArray<{ readonly name: string; readonly start: number }>
   /** The arrays that hold two or more names of methods. */
@@ -57,6 +58,12 @@ export interface Module {
 /** Names such as `tools/call`. */
 const methodName =
   /^(?:completion|elicitation|logging|notifications|prompts|resources|roots|sampling|server|subscriptions|tools)\/[a-z]/
+
+interface Title {
+  readonly value: string
+  readonly start: number
+  readonly isGroup: boolean
+}
 
 const lineOf = (text: string, offset: number): number => text.slice(0, offset).split("\n").length
 
@@ -103,7 +110,7 @@ const undocumentedOf = ({ comments, program }: ReturnType<typeof parseSync>, tex
 export const parse = (file: string, text: string): Module => {
   const parsed = parseSync(file, text)
   const { comments, module, program } = parsed
-  const titles: Array<{ readonly value: string; readonly start: number }> = []
+  const titles: Array<Title> = []
   const methodLists: Array<{ readonly value: string; readonly start: number }> = []
   new Visitor({
     ArrayExpression: ({ elements, start }) => {
@@ -116,7 +123,9 @@ export const parse = (file: string, text: string): Module => {
     },
     CallExpression: ({ arguments: [title], callee, start }) => {
       const value = textOf(title)
-      if (value !== undefined && ["it", "test", "describe"].includes(rootName(callee))) titles.push({ value, start })
+      const name = rootName(callee)
+      if (value === undefined || !["it", "test", "describe"].includes(name)) return
+      titles.push({ value, start, isGroup: name === "describe" })
     }
   }).visit(program)
   const specifiers = [
@@ -272,7 +281,24 @@ const plain =
     })
 
 export const comments = plain("comments")
-export const titles = plain("titles")
+/** How the title of a test begins: like a sentence, with a value, or with a name of code, a file or a command. */
+const beginning =
+  /^(?:$|[\sA-Z0-9"'`$%([{<]|(?:[a-z]+[A-Z]\w*|[\w-]+[./_][\w./-]*|--?\w[\w-]*|initialize|stdin|stdout|stderr|ping|npm|npx|node:)(?=[\s,:]|$))/
+
+/** The title of a test is read alone where it fails: it names its subject, though the group around it does, too. */
+const alone = ({ file, text, titles }: Module): ReadonlyArray<Finding> =>
+  titles
+    .filter(({ isGroup, value }) => !isGroup && !beginning.test(value.replace(/^\\/, "")))
+    .map(({ start, value }) => ({
+      rule: "titles",
+      file,
+      line: lineOf(text, start),
+      text: `"${value.slice(0, 40)}" begins in the middle of a sentence; begin with its subject`
+    }))
+
+const plainTitles = plain("titles")
+
+export const titles = (module: Module): ReadonlyArray<Finding> => [...plainTitles(module), ...alone(module)]
 
 /** What a document says outside of code, with its lines. */
 const prose = (text: string): string =>

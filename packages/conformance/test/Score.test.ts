@@ -14,13 +14,13 @@ const scenario = (name: string, ...statuses: ReadonlyArray<string>): readonly [s
 describe("a scenario", () => {
   const passes = (...statuses: ReadonlyArray<string>) => Score.problemOf(scenario("x", ...statuses)[1]) === undefined
 
-  it("passes with a right check, and none wrong or warned of", () => {
+  it("A scenario passes with a right check, and none wrong or warned of", () => {
     assert.isTrue(passes("SUCCESS", "INFO", "SKIPPED"))
     assert.isFalse(passes("SUCCESS", "FAILURE"))
     assert.isFalse(passes("SUCCESS", "WARNING"))
   })
 
-  it("does not pass by saying nothing, or by well-formed messages alone", () => {
+  it("A scenario does not pass without checks, or by well-formed messages alone", () => {
     assert.isFalse(passes())
     assert.isFalse(passes("INFO", "SKIPPED"))
     assert.isDefined(Score.problemOf({ name: "x", checks: [{ id: "wire-schema-valid", status: "SUCCESS" }] }))
@@ -31,27 +31,27 @@ describe("a run", () => {
   const judge = (baseline: Score.Baseline, expected = 2) =>
     Score.judge(new Map([scenario("good", "SUCCESS"), scenario("bad", "FAILURE")]), baseline, expected).surprises
 
-  it("is as expected when it fails exactly where the baseline says", () => {
+  it("A run is as expected when it fails exactly where the baseline says", () => {
     assert.deepStrictEqual(judge({ bad: "known" }), [])
   })
 
-  it("surprises by a failure that is not listed", () => {
+  it("A run surprises by a failure that is not listed", () => {
     assert.deepStrictEqual(judge({}), ["bad fails: FAILURE bad-check: bad"])
   })
 
-  it("surprises by a listed failure that passes, or was not run", () => {
+  it("A run surprises by a listed failure that passes, or was not run", () => {
     assert.deepStrictEqual(judge({ bad: "known", good: "known", gone: "known" }), [
       "good passes: take it from the baseline",
       "gone is in the baseline, but was not run"
     ])
   })
 
-  it("surprises by scenarios that were not run at all", () => {
+  it("A run surprises by scenarios that were not run at all", () => {
     assert.deepStrictEqual(judge({ bad: "known" }, 3), ["2 scenarios were run, not 3"])
   })
 })
 
-it("what the suites write down is found by name, wherever it lies", () => {
+it("A result that the suites write down is found by its name, wherever it lies", () => {
   const directory = mkdtempSync(join(tmpdir(), "conformance-"))
   try {
     for (const folder of ["server-ping-2026-11-21T15-42-00-499Z", "auth/basic-cimd-2026-11-21T15-42-00-499Z"]) {
@@ -64,6 +64,6 @@ it("what the suites write down is found by name, wherever it lies", () => {
   }
 })
 
-it("every leg has a name of its own", () => {
+it("Every leg has a name of its own", () => {
   assert.strictEqual(new Set(legs.map(({ name }) => name)).size, legs.length)
 })

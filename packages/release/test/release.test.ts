@@ -40,7 +40,7 @@ describe("The files of a package", () => {
   }
   const manifest = { exports: { "./package.json": "./package.json", ".": "./dist/index.js" } }
 
-  it("are reached by imports, types, source maps and sources, and the others are left out", () =>
+  it("Files are published that imports, types, source maps and sources reach, and no others", () =>
     inFolder(files, (directory) => {
       const unused = ["dist/b.d.ts", "dist/unused.js", "src/unused.ts"]
       assert.deepStrictEqual(reach(directory, manifest).unreachable, unused)
@@ -50,7 +50,7 @@ describe("The files of a package", () => {
       assert.isTrue(reach(directory, manifest).reached.has("src/index.ts"))
     }))
 
-  it("that are named and not there are missing, with the file that names them", () => {
+  it("Files that are named and not there are missing, with the file that names them", () => {
     const { "dist/a.js": _, "src/index.ts": __, ...rest } = files
     inFolder(rest, (directory) => {
       const { missing } = reach(directory, { ...manifest, bin: { command: "./dist/bin.js" } })
@@ -67,7 +67,7 @@ describe("A published package", () => {
   const packages = published()
   const workspace = manifestOf(root)
 
-  it("comes after those that it depends on", () => {
+  it("A published package comes after those that it depends on", () => {
     const names = packages.map(({ manifest }) => manifest.name)
     assert.isAtLeast(names.length, 8)
     for (const [index, { manifest }] of packages.entries()) {
@@ -88,7 +88,7 @@ describe("A published package", () => {
     }
   )
 
-  it("is refused with the command that packs all", () => {
+  it("A package that is packed alone is refused with the command that packs all", () => {
     const env = { ...process.env, npm_package_name: "@effect-mcp/core", EFFECT_MCP_RELEASE: undefined }
     const args = [path.join(root, "scripts/prepack.mjs")]
     const { status, stderr } = spawnSync(process.execPath, args, { env, encoding: "utf8" })
@@ -97,7 +97,7 @@ describe("A published package", () => {
     assert.include(stderr, "npm run release -- --dry-run")
   })
 
-  it("is refused when its manifest says too little", () =>
+  it("A package whose manifest says too little is refused", () =>
     inFolder({ "CHANGELOG.md": "# a\n\n## 1.0.0\n" }, (directory) => {
       const manifest = { name: "a", version: "1.0.1", dependencies: { b: "workspace:*" }, exports: { ".": "./a.ts" } }
       const found = problems(directory, manifest, workspace)
@@ -112,7 +112,7 @@ describe("A published package", () => {
 })
 
 describe("The local registry", () => {
-  it("gives back what was published, and refuses the same package twice", async () => {
+  it("The local registry gives back what was published, and refuses the same package twice", async () => {
     const registry = await Registry.open()
     try {
       const packument = JSON.stringify({
@@ -137,7 +137,7 @@ describe("The local registry", () => {
 })
 
 describe("The documents", () => {
-  it("of the workspace name the command", () => {
+  it("The documents of the workspace name the command", () => {
     assert.include(readFileSync(path.join(root, "CONTRIBUTING.md"), "utf8"), "npm run release -- --dry-run")
   })
 })

@@ -133,14 +133,25 @@ describe("rules of the house", () => {
   it("The rules of the house report a person in the title of every form of test", () => {
     const person = "nobody"
     const text = [
-      `it("calls ${person}", () => {})`,
-      `it.effect("calls ${person}", () => x)`,
-      "it.live.each(rows)(`calls nobody ${n}`, () => x)",
+      `it("Calls ${person}", () => {})`,
+      `it.effect("Calls ${person}", () => x)`,
+      "it.live.each(rows)(`Calls nobody ${n}`, () => x)",
       `describe("a server", () => {})`,
       `call("${person}")`
     ].join("\n")
     const found = ["1", "2", "3"].map((line) => `titles packages/a/src/A.ts:${line}`)
     assert.deepStrictEqual(lines(House.titles(module("A.ts", text))), found)
+  })
+
+  it("The rules of the house report the title of a test that begins in the middle of a sentence, and no group", () => {
+    const text = [
+      `it("is refused", () => {})`,
+      `it.effect.each(rows)("A request is refused ($version)", () => x)`,
+      "it(`tools/call is refused`, () => {})",
+      "it(`${method} is refused`, () => {})",
+      `describe("a server", () => {})`
+    ].join("\n")
+    assert.deepStrictEqual(lines(House.titles(module("A.ts", text))), ["titles packages/a/src/A.ts:1"])
   })
 
   it("The rules of the house report a fixed number of scheduler turns", () => {

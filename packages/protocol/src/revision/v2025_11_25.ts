@@ -1,8 +1,8 @@
 /**
  * 2025-11-25: the newest revision with sessions.
  *
- * New in it: icons, elicitation by URL, sampling with tools and arrays of content, richer enums and defaults in forms,
- * `execution` of a tool, core tasks, streams that clients poll, declared context of sampling. Arguments of a tool that do not fit are a
+ * New in it: icons, elicitation by URL, sampling with tools and arrays of content, richer enums and defaults in forms, core tasks.
+ * Tools have `execution`, clients may poll streams, and the context of sampling is declared. Arguments of a tool that do not fit are a
  * failed result, and an error without a readable id has none. The fields are dated in `Downgrade`.
  */
 import type { Revision } from "./types.ts"

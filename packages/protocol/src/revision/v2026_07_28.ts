@@ -2,9 +2,11 @@
  * 2026-07-28: the first revision without sessions.
  *
  * New in it: every request declares its revision and capabilities in `_meta`; discovery, subscriptions as one long request, the
- * server's questions inside results, types of results, caching hints, structured content of any JSON type, declared extensions, an error
- * for a missing capability; a resource that is not found is -32602. Gone are the handshake, ping, the request for a log level,
- * subscriptions by resource, polling, core tasks, and requests from server to client.
+ * server's questions inside results. Results have types and caching hints, structured content is of any JSON type, extensions are
+ * declared. A missing capability has an error, and a resource that is not found is -32602.
+ *
+ * Gone are the handshake, ping, the request for a log level, subscriptions by resource, polling, core tasks, and requests from server
+ * to client.
  */
 import type * as Schema from "effect/Schema"
 import { lazy } from "../internal/lazy.ts"
