@@ -291,10 +291,80 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "the token of top goes to any host in plain text",
-    file: "packages/cli/src/top/Endpoint.ts",
+    file: "packages/cli/src/top/Place.ts",
     from: 'protocol === "https:" ||',
     to: 'protocol !== "" ||',
     test: "packages/cli/test/commands/Top.test.ts"
+  },
+  {
+    name: "the socket of the admin endpoint is open to others",
+    file: "packages/operate/src/admin/PrivateSocket.ts",
+    from: "process.umask(0o177)",
+    to: "process.umask(0o022)",
+    test: "packages/cli/test/commands/Top.test.ts"
+  },
+  {
+    name: "a file in the place of a socket is deleted",
+    file: "packages/operate/src/admin/PrivateSocket.ts",
+    from: " && lstatSync(path).isSocket()",
+    to: "",
+    test: "packages/cli/test/commands/Top.test.ts"
+  },
+  {
+    name: "the admin endpoint of a socket begins where others can open it",
+    file: "packages/operate/src/admin/Access.ts",
+    from: "(mode & ofOthers) === 0",
+    to: "(mode & ofOthers) !== -1",
+    test: "packages/cli/test/commands/Top.test.ts"
+  },
+  {
+    name: "top sends to a socket that others can open",
+    file: "packages/cli/src/top/Place.ts",
+    from: "(file.mode & ofOthers) === 0",
+    to: "(file.mode & ofOthers) !== -1",
+    test: "packages/cli/test/commands/Top.test.ts"
+  },
+  {
+    name: "a duration that is a bound is counted above it",
+    file: "packages/operate/src/telemetry/Durations.ts",
+    from: "seconds > (boundaries[bucket] ?? 0)",
+    to: "seconds >= (boundaries[bucket] ?? 0)",
+    test: "packages/operate/test/telemetry/Durations.test.ts"
+  },
+  {
+    name: "a layer hides the durations of another one",
+    file: "packages/operate/src/telemetry/Durations.ts",
+    from: "if (found === undefined) all.set",
+    to: "if (found === undefined || key !== '') all.set",
+    test: "packages/operate/test/telemetry/Durations.test.ts"
+  },
+  {
+    name: "a series that was taken out of its registry never comes back",
+    file: "packages/operate/src/telemetry/Durations.ts",
+    from: "this.registry.get(this.key) !== this.entry",
+    to: "this.key === ''",
+    test: "packages/operate/test/telemetry/Durations.test.ts"
+  },
+  {
+    name: "a follower counts from its first line on",
+    file: "packages/operate/src/admin/Admin.ts",
+    from: "followers < followersAtMost && ++followers > 0",
+    to: "followers < followersAtMost",
+    test: "packages/operate/test/admin/AdminRoutes.test.ts"
+  },
+  {
+    name: "each caller reads what runs by itself",
+    file: "packages/operate/src/admin/SharedRead.ts",
+    from: "if (isReading) return Deferred.await(answer)",
+    to: "",
+    test: "packages/operate/test/admin/SharedRead.test.ts"
+  },
+  {
+    name: "a read of what runs ends with the caller that began it",
+    file: "packages/operate/src/admin/SharedRead.ts",
+    from: "Effect.forkIn(reads, scope)",
+    to: "reads",
+    test: "packages/operate/test/admin/SharedRead.test.ts"
   },
   {
     name: "a second process adds its lines to an audit table",

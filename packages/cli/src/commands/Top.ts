@@ -27,7 +27,9 @@ const millisOf = (name: string, given: Option.Option<string>) => {
 
 const flags = {
   url: Argument.String("url").pipe(
-    Argument.withDescription(`The admin endpoint, as http://127.0.0.1:9464/admin; its token in ${Endpoint.tokenName}`)
+    Argument.withDescription(
+      `The admin endpoint, as http://127.0.0.1:9464/admin, its token in ${Endpoint.tokenName}; or its Unix socket, as /run/user/1000/hello.sock`
+    )
   ),
   filter: Flag.String("filter").pipe(
     Flag.withMetavar("TEXT"),
@@ -154,6 +156,7 @@ export const top = Command.make(
   Command.withDescription("Show what runs at a server, interrupt what hangs, and drain it"),
   Command.withExamples([
     { command: "effect-mcp top http://127.0.0.1:9464/admin", description: "Live; i interrupts what is selected" },
+    { command: "effect-mcp top /run/user/1000/hello.sock", description: "By a Unix socket, without a token" },
     { command: "effect-mcp top http://127.0.0.1:9464/admin --json --older 5m", description: "For scripts" },
     { command: "effect-mcp top http://127.0.0.1:9464/admin --drain", description: "Take nothing new, and end" },
     {

@@ -3,6 +3,7 @@ import type { Message, Snapshot } from "@effect-mcp/operate/Admin"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { code, Failure, usage } from "../terminal/Exit.ts"
+import * as Place from "./Place.ts"
 
 export interface Endpoint {
   readonly snapshot: Effect.Effect<Snapshot, Failure>
@@ -33,24 +34,12 @@ const Interrupted = Schema.Struct({ interrupted: Schema.Boolean })
 const Drained = Schema.Struct({ began: Schema.Boolean })
 const Done = Schema.Struct({})
 
-/** Whether nothing on the way to a URL can read what is sent there. */
-const isPrivate = ({ hostname, protocol }: URL): boolean =>
-  protocol === "https:" || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
-
-/** At `url`, below which its routes are. */
+/** At a URL, below which its routes are, or at a Unix socket. */
 export const make = Effect.fnUntraced(function* (
-  url: string,
+  target: string,
   headers: Readonly<Record<string, string>>
 ): Effect.fn.Return<Endpoint, Failure> {
-  if (!URL.canParse(url) || !/^https?:/i.test(url)) {
-    return yield* usage(`Not the URL of an admin endpoint: ${url}. Write http://127.0.0.1:9464/admin`)
-  }
-  if (!isPrivate(new URL(url))) {
-    return yield* usage(
-      `The token would be read on its way to ${url}. Use https, or a tunnel: ssh -L 9464:127.0.0.1:9464 HOST, then http://127.0.0.1:9464/admin`
-    )
-  }
-  const base = url.replace(/\/$/, "")
+  const place = yield* Place.of(target)
   const { Message, Snapshot } = yield* Effect.promise(() => import("@effect-mcp/operate/Admin"))
   const decoded = <A>(schema: Schema.Codec<A>, json: unknown) =>
     Effect.mapError(Schema.decodeUnknownEffect(schema)(json), () =>
@@ -58,22 +47,22 @@ export const make = Effect.fnUntraced(function* (
     )
   const ask = <A>(schema: Schema.Codec<A>, path: string, body?: object) =>
     Effect.tryPromise({
-      try: async (signal) => {
-        const response = await fetch(`${base}${path}`, {
-          method: body === undefined ? "GET" : "POST",
-          headers: { ...headers, ...(body === undefined ? undefined : { "content-type": "application/json" }) },
-          body: body === undefined ? null : JSON.stringify(body),
-          redirect: "error",
+      try: (signal) =>
+        place.ask(
+          {
+            path,
+            method: body === undefined ? "GET" : "POST",
+            headers: { ...headers, ...(body === undefined ? undefined : { "content-type": "application/json" }) },
+            body: body === undefined ? undefined : JSON.stringify(body)
+          },
           signal
-        })
-        const json: unknown = await response.json().catch(() => undefined)
-        return { status: response.status, json }
-      },
-      catch: (cause) => broken(`The admin endpoint cannot be reached at ${base}: ${reasonOf(cause)}`)
+        ),
+      catch: (cause) => broken(`The admin endpoint cannot be reached at ${place.name}: ${reasonOf(cause)}`)
     }).pipe(
-      Effect.flatMap(({ json, status }) =>
-        status === 200 ? decoded(schema, json) : Effect.fail(refused(status, errorOf(json)))
-      )
+      Effect.flatMap(({ status, text }) => {
+        const json = jsonOf(text)
+        return status === 200 ? decoded(schema, json) : Effect.fail(refused(status, errorOf(json)))
+      })
     )
   return {
     snapshot: ask(Snapshot, "/requests"),
@@ -88,6 +77,15 @@ export const make = Effect.fnUntraced(function* (
     drain: (node) => Effect.map(ask(Drained, "/drain", { node }), ({ began }) => began)
   }
 })
+
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // What is no JSON is no answer of an admin endpoint, which the caller says.
+    return undefined
+  }
+}
 
 const errorOf = (json: unknown): unknown =>
   typeof json === "object" && json !== null && "error" in json ? json.error : undefined

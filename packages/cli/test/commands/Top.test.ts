@@ -11,7 +11,13 @@ import * as Tree from "@effect-mcp/cli/top/Tree"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, Logger, Option, Redacted, type Terminal } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
+import * as PrivateSocket from "@effect-mcp/operate/PrivateSocket"
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
+import { createServer as createSocket } from "node:net"
+import { tmpdir } from "node:os"
+import * as path from "node:path"
 import { run } from "../support/run.ts"
 import { person } from "../support/terminal.ts"
 import * as Endpoint from "@effect-mcp/cli/top/Endpoint"
@@ -143,6 +149,118 @@ describe("top", () => {
         assert.notInclude(screen().slice(1), "\u001b[2J")
         assert.isTrue(screen().endsWith("\u001b[?25h\u001b[?1049l"))
         assert.include(screen(), "was interrupted")
+      }).pipe(Effect.scoped)
+  )
+})
+
+/** A directory for sockets, until the end of the scope. */
+const directory = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(path.join(tmpdir(), "effect-mcp-top-"))),
+  (made) => Effect.sync(() => rmSync(made, { recursive: true, force: true }))
+)
+
+/** A server with one session, and its admin endpoint on a Unix socket. */
+const startAt = (socket: string, create = PrivateSocket.createServer, routes: `/${string}` = "/admin") =>
+  Layer.build(
+    HttpRouter.serve(Admin.layerSocket({ path: routes }), { disableLogger: true, disableListenLog: true }).pipe(
+      Layer.provideMerge(
+        McpServer.layer({ name: "test", version: "1", features: Tools.layer(Idle, () => Effect.never) })
+      ),
+      Layer.provide(NodeHttpServer.layer(create, { path: socket })),
+      Layer.provide(Logger.layer([]))
+    )
+  )
+
+describe("top at a Unix socket", () => {
+  it.live(
+    "The command top shows what runs at a Unix socket, and steers, without a token: the socket has the mode 600",
+    () =>
+      Effect.gen(function* () {
+        const socket = path.join(yield* directory, "admin.sock")
+        const server = yield* startAt(socket)
+        assert.strictEqual((statSync(socket).mode & 0o777).toString(8), "600")
+        const [near, far] = yield* Memory.pair()
+        yield* Context.get(server, McpServer.McpServer).connect(far, { kind: "memory" })
+        const client = yield* McpClient.open(Effect.succeed(near), { revisions: ["2025-11-25"] })
+        const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("idle")))
+        for (const target of [socket, `unix:${socket}`, `unix://${socket}`, `${socket}:/admin`]) {
+          const { code, stdout } = yield* run(["top", target, "--json"])
+          assert.strictEqual(code, 0)
+          assert.lengthOf(JSON.parse(stdout).sessions, 1)
+        }
+        const [{ key }] = JSON.parse((yield* run(["top", socket, "--json"])).stdout).requests
+        const stop = ["top", socket, "--json", "--interrupt", key, "--reason", "It hangs"]
+        assert.deepStrictEqual(JSON.parse((yield* run(stop)).stdout), { interrupted: true })
+        assert.include((yield* Fiber.join(call)).message, "It hangs")
+      }).pipe(Effect.scoped)
+  )
+
+  it.live("The command top asks the routes that follow the path of a Unix socket", () =>
+    Effect.gen(function* () {
+      const socket = path.join(yield* directory, "admin.sock")
+      yield* startAt(socket, PrivateSocket.createServer, "/ops")
+      assert.strictEqual((yield* run(["top", `unix:${socket}:/ops`, "--json"])).code, 0)
+      const other = yield* run(["top", socket, "--json"])
+      assert.strictEqual(other.code, 3)
+      assert.include(other.stderr, "404")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("The command top refuses a path without a socket, a file, and a socket that others can open", () =>
+    Effect.gen(function* () {
+      const made = yield* directory
+      const file = path.join(made, "file")
+      writeFileSync(file, "")
+      for (const target of [path.join(made, "missing.sock"), file, `unix:${file}`]) {
+        const { code, stderr } = yield* run(["top", target, "--json"])
+        assert.strictEqual(code, 2)
+        assert.include(stderr, "Not a Unix socket")
+      }
+      const open = path.join(made, "open.sock")
+      yield* Effect.acquireRelease(
+        Effect.callback<ReturnType<typeof createSocket>>((resume) => {
+          const server = createSocket((socket) => socket.destroy())
+          server.listen({ path: open, readableAll: true, writableAll: true }, () => resume(Effect.succeed(server)))
+        }),
+        (server) => Effect.callback<void>((resume) => void server.close(() => resume(Effect.void)))
+      )
+      const { code, stderr } = yield* run(["top", open, "--json"])
+      assert.strictEqual(code, 2)
+      assert.include(stderr, "Others can open the socket")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live(
+    "The admin endpoint of a socket does not begin where others could open it, or where its listener is at a port",
+    () =>
+      Effect.gen(function* () {
+        const socket = path.join(yield* directory, "admin.sock")
+        const open = yield* Effect.exit(Effect.scoped(startAt(socket, createServer)))
+        assert.include(String(open), "PrivateSocket.createServer (600)")
+        const port = HttpRouter.serve(Admin.layerSocket(), { disableLogger: true, disableListenLog: true }).pipe(
+          Layer.provide(McpServer.layer({ name: "test", version: "1", features: Layer.empty })),
+          Layer.provide(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
+        )
+        assert.include(String(yield* Effect.exit(Effect.scoped(Layer.build(port)))), "served on another listener")
+      }).pipe(Effect.scoped)
+  )
+
+  it.live(
+    "The listener on a private socket replaces that of a killed process, and neither one that is in use nor another file",
+    () =>
+      Effect.gen(function* () {
+        const made = yield* directory
+        const socket = path.join(made, "admin.sock")
+        const killed = `require("net").createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, "SIGKILL"))`
+        spawnSync(process.execPath, ["-e", killed])
+        assert.isTrue(existsSync(socket))
+        yield* startAt(socket)
+        assert.strictEqual((yield* run(["top", socket, "--json"])).code, 0)
+        assert.include(String(yield* Effect.exit(Effect.scoped(startAt(socket)))), "EADDRINUSE")
+        const file = path.join(made, "file")
+        writeFileSync(file, "kept")
+        assert.include(String(yield* Effect.exit(Effect.scoped(startAt(file)))), "EADDRINUSE")
+        assert.strictEqual(readFileSync(file, "utf8"), "kept")
       }).pipe(Effect.scoped)
   )
 })

@@ -1,12 +1,15 @@
 /**
- * Which callers may see and steer: by tokens of the operator, on this machine alone, or by scopes of the program's own authorization.
+ * Which callers may see and steer: by tokens of the operator, on this machine alone, by a private Unix socket, or by scopes of the program's
+ * own authorization.
  *
  * Refuses names that are not the server's (DNS rebinding), pages of other sites, and callers without a right.
  */
 import { Principal } from "@effect-mcp/core/Principal"
 import * as DnsRebinding from "@effect-mcp/server/internal/DnsRebinding"
 import * as Effect from "effect/Effect"
+import { FileSystem } from "effect/FileSystem"
 import type { Headers } from "effect/http/Headers"
+import { HttpServer } from "effect/http/HttpServer"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
@@ -102,12 +105,21 @@ const byScopes =
       return granted.includes(see) ? "see" : forbidden(`This needs the scope ${see} or ${steer}`)
     })
 
+/** Where callers may come from. */
+export interface Origins {
+  /** This machine only. */
+  readonly isLocal: boolean
+  /** By a Unix socket: such callers have no address. Default false. */
+  readonly isSocket?: boolean | undefined
+  readonly allowedHosts?: ReadonlyArray<string> | undefined
+}
+
 /** Why a request is refused before its caller is known; undefined for one that is admitted. For pages without secrets. */
 export const refusalOf = (
   { headers, remoteAddress }: HttpServerRequest.HttpServerRequest,
-  { allowedHosts, isLocal }: { readonly isLocal: boolean; readonly allowedHosts?: ReadonlyArray<string> | undefined }
+  { allowedHosts, isLocal, isSocket = false }: Origins
 ): Response | undefined => {
-  if (isLocal && !isLoopback(Option.getOrUndefined(remoteAddress))) {
+  if (isLocal && !isSocket && !isLoopback(Option.getOrUndefined(remoteAddress))) {
     return forbidden("The admin endpoint answers this machine only")
   }
   if (isLocal && proxied.some((name) => headers[name] !== undefined)) {
@@ -123,16 +135,46 @@ export type Admit = <E, R>(
   answer: (right: Right) => Effect.Effect<Response, E, R>
 ) => Effect.Effect<Response, E, R | HttpServerRequest.HttpServerRequest>
 
-export const make = Effect.fnUntraced(function* (options: AccessOptions): Effect.fn.Return<Admit> {
-  const isLocal = "token" in options
-  const decide = isLocal ? bearer(yield* byTokens(options)) : byScopes(options.scopes)
-  const allowedHosts = isLocal ? undefined : options.allowedHosts
-  return (wanted, answer) =>
+/** The bits of a file's mode that are rights of its group and of others. */
+const ofOthers = 0o077
+
+/** Ends the start of a program whose socket others could open: all that comes by it may steer. */
+const checkSocket = Effect.gen(function* () {
+  const { address } = yield* HttpServer
+  if (address._tag !== "UnixPathAddress") {
+    return yield* Effect.die(
+      new Error(
+        "The admin endpoint of a socket is served on another listener: give it NodeHttpServer.layer(PrivateSocket.createServer, { path })"
+      )
+    )
+  }
+  const { mode } = yield* Effect.orDie(Effect.flatMap(FileSystem, (files) => files.stat(address.path)))
+  if ((mode & ofOthers) === 0) return undefined
+  const given = (mode & 0o777).toString(8)
+  return yield* Effect.die(
+    new Error(`The socket ${address.path} has the mode ${given}: its server is to be PrivateSocket.createServer (600)`)
+  )
+})
+
+const admitting =
+  (origins: Origins, decide: Decide): Admit =>
+  (wanted, answer) =>
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
-      const right = refusalOf(request, { isLocal, allowedHosts }) ?? (yield* decide(request.headers))
+      const right = refusalOf(request, origins) ?? (yield* decide(request.headers))
       if (typeof right !== "string") return right
       if (wanted === "steer" && right === "see") return forbidden("This caller may only see")
       return yield* answer(right)
     })
+
+export const make = Effect.fnUntraced(function* (options: AccessOptions): Effect.fn.Return<Admit> {
+  return "token" in options
+    ? admitting({ isLocal: true }, bearer(yield* byTokens(options)))
+    : admitting({ isLocal: false, allowedHosts: options.allowedHosts }, byScopes(options.scopes))
 })
+
+/** Admits what comes by the Unix socket of the listener. */
+export const makeSocket: Effect.Effect<Admit, never, FileSystem | HttpServer> = Effect.as(
+  checkSocket,
+  admitting({ isLocal: true, isSocket: true }, () => Effect.succeed("steer"))
+)

@@ -11,14 +11,17 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type { FileSystem } from "effect/FileSystem"
 import { constant } from "effect/Function"
 import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import * as HttpRouter from "effect/http/HttpRouter"
+import type { HttpServer } from "effect/http/HttpServer"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { Scope } from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Audit } from "../audit/Audit.ts"
 import * as Access from "./Access.ts"
@@ -36,7 +39,10 @@ export { Interrupt } from "./Action.ts"
 export { layer as layerMessages, Message, Messages, type Options as MessageOptions } from "./Messages.ts"
 export { type NodeRow, type RequestRow, type SessionRow, Snapshot, take } from "./Snapshot.ts"
 
-export type Options = Access.AccessOptions & {
+export type Options = Access.AccessOptions & SocketOptions
+
+/** Options of an admin endpoint, whatever admits its callers. */
+export interface SocketOptions {
   /** The path below which its routes are. Default `/admin`. */
   readonly path?: `/${string}` | undefined
   /** How long requests may still run once an operator drains the server. Default 30 seconds. */
@@ -104,21 +110,23 @@ const posted = <A, E, R>(
     })
   })
 
-/** Lines of JSON, a snapshot each, until the caller leaves or the endpoint ends. */
+/**
+ * Lines of JSON, a snapshot each, until the caller leaves or the endpoint ends. A follower counts from its answer to the end of its response,
+ * whether or not it reads.
+ */
 const follow = (lines: Stream.Stream<Uint8Array>, closing: Effect.Effect<void>) => {
   let followers = 0
-  const counted = Effect.acquireRelease(
-    Effect.sync(() => void followers++),
-    () => Effect.sync(() => void followers--)
+  const place = Effect.acquireRelease(
+    Effect.sync(() => followers < followersAtMost && ++followers > 0),
+    (isTaken) => Effect.sync(() => void (followers -= isTaken ? 1 : 0))
   )
-  const body = Stream.unwrap(Effect.as(counted, lines)).pipe(Stream.interruptWhen(closing))
-  return Effect.sync(() =>
-    followers >= followersAtMost
-      ? respond(429, { error: `${followersAtMost} callers follow the changes already: close one of them` })
-      : HttpServerResponse.stream(body, {
+  return Effect.map(place, (isTaken) =>
+    isTaken
+      ? HttpServerResponse.stream(lines.pipe(Stream.interruptWhen(closing)), {
           contentType: "application/x-ndjson",
           headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" }
         })
+      : respond(429, { error: `${followersAtMost} callers follow the changes already: close one of them` })
   )
 }
 
@@ -127,7 +135,11 @@ const asked = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
   return new URL(url, "http://localhost").searchParams.get("session")?.slice(0, 512)
 })
 
-type Answering = Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest>
+type Answering = Effect.Effect<
+  HttpServerResponse.HttpServerResponse,
+  never,
+  HttpServerRequest.HttpServerRequest | Scope
+>
 
 /** What the routes do that steer. */
 const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"]>) => ({
@@ -212,11 +224,25 @@ const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"
  * ```
  */
 export const layer = (options: Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
+  routes(options, Access.make(options))
+
+/**
+ * The same on a Unix socket, for `effect-mcp top /path/of/the.sock`. The file admits: there is no token, and what comes by the socket may
+ * see and steer. The program does not start where others than its user could open the socket.
+ */
+export const layerSocket = (
+  options: SocketOptions = {}
+): Layer.Layer<never, never, FileSystem | HttpRouter.HttpRouter | HttpServer | McpServer> =>
+  routes(options, Access.makeSocket)
+
+const routes = <R>(
+  { drain = "30 seconds", onDrained, path = "/admin" }: SocketOptions,
+  access: Effect.Effect<Access.Admit, never, R>
+): Layer.Layer<never, never, Exclude<R, Scope> | McpServer | HttpRouter.HttpRouter> =>
   Layer.effectDiscard(
     Effect.gen(function* () {
-      const { drain = "30 seconds", onDrained, path = "/admin" } = options
       const router = yield* HttpRouter.HttpRouter
-      const admit = yield* Access.make(options)
+      const admit = yield* access
       const closing = yield* Deferred.make<void>()
       yield* onShutdown(Effect.asVoid(Deferred.succeed(closing, undefined)))
       const context = yield* Effect.context<McpServer>()

@@ -12,6 +12,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Action, type Answer } from "./Action.ts"
+import * as SharedRead from "./SharedRead.ts"
 import { type NodeRow, Snapshot } from "./Snapshot.ts"
 
 /** How often other nodes are asked for while an operator looks, and how long one counts that was not heard since, in milliseconds. */
@@ -25,6 +26,7 @@ const answerPatience = "2 seconds"
 export interface Cluster {
   /** Whether the server may have other nodes, whose changes nothing announces here. */
   readonly isShared: boolean
+  /** Read once for all that ask at a time: of a store, and of other nodes, a read may take a while. */
   readonly snapshot: Effect.Effect<Snapshot>
   /** Does it at the node that its key or its session names. */
   readonly perform: (action: Action) => Effect.Effect<Answer>
@@ -249,7 +251,7 @@ export const make = Effect.fnUntraced(function* (
     const taken = Effect.flatMap(perform({ _tag: "Snapshot" }), ({ body }) => Effect.orDie(decodeSnapshot(body)))
     return {
       isShared: false,
-      snapshot: taken,
+      snapshot: yield* SharedRead.make(taken),
       perform,
       drain: (node) => (node === undefined ? perform({ _tag: "Drain" }) : Effect.succeed(noNode(node)))
     }
@@ -257,5 +259,6 @@ export const make = Effect.fnUntraced(function* (
   const members = new Members(nodes, server, own, yield* Clock.Clock)
   yield* nodes.bus.subscribe(members.topic, members.heard)
   yield* serve(members, nodes)
-  return members
+  const { drain, isShared, perform } = members
+  return { isShared, perform, drain, snapshot: yield* SharedRead.make(members.snapshot) }
 })

@@ -67,19 +67,33 @@ const nameOf = (method: string, params: JsonRpc.Params | undefined): string | un
 const succeeds = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isSuccess(exit) && !(isJsonObject(exit.value) && exit.value["isError"] === true)
 
+/** The series of requests that succeed, by target, of one method, revision and transport as messages give them. */
+class Successes {
+  readonly method: string
+  readonly revision: string | undefined
+  readonly transport: string | undefined
+  readonly targets = new Map<string | undefined, Measured>()
+
+  constructor(method: string, revision: string | undefined, transport: string | undefined) {
+    this.method = method
+    this.revision = revision
+    this.transport = transport
+  }
+}
+
 export class Operations {
   private readonly series: Series
-  private readonly context: Context.Context<never>
   private readonly methods = new KnownNames()
   private readonly targets = new KnownNames()
   private readonly namesTargets: boolean
-  /** The series of requests that succeed, by method, name, revision and transport as messages give them: the path of most requests. */
-  private readonly successes = new Branch<Measured>()
+  /** The path of most requests. */
+  private readonly successes = new Branch<Successes>()
+  /** The last of them: most requests are like the one before, but for their target. */
+  private last = new Successes("", undefined, undefined)
 
   constructor(info: MetricInfo, namesTargets: boolean, limit: SeriesLimit, context: Context.Context<never>) {
     this.series = new Series(info, attributes, droppable, limit, context)
     this.namesTargets = namesTargets
-    this.context = context
   }
 
   /** Gives the `error.type` of the exit. */
@@ -93,13 +107,25 @@ export class Operations {
   ): string | undefined {
     const name = this.namesTargets ? nameOf(method, params) : undefined
     if (succeeds(exit)) {
-      const known = this.successes.find(method)?.find(name)?.find(revision)?.find(transport)?.series
+      const known = this.successesOf(method, revision, transport)?.targets.get(name)
       if (known !== undefined) {
-        known.updateUnsafe(milliseconds / 1000, this.context)
+        known.record(milliseconds / 1000)
         return undefined
       }
     }
     return this.recordSlowly(method, name, revision, transport, milliseconds, exit)
+  }
+
+  private successesOf(
+    method: string,
+    revision: string | undefined,
+    transport: string | undefined
+  ): Successes | undefined {
+    const { last } = this
+    if (last.method === method && last.revision === revision && last.transport === transport) return last
+    const found = this.successes.find(method)?.find(revision)?.find(transport)?.series
+    if (found !== undefined) this.last = found
+    return found
   }
 
   private recordSlowly(
@@ -128,10 +154,12 @@ export class Operations {
       isTool ? target : undefined,
       isTool ? undefined : target
     ])
-    series.updateUnsafe(milliseconds / 1000, this.context)
+    series.record(milliseconds / 1000)
     // Only text that is among the attributes is a key: the other side cannot make this grow.
     if (error === undefined && shown === method && target === name && version === revision) {
-      this.successes.at(method).at(name).at(revision).at(transport).series = series
+      const branch = this.successes.at(method).at(revision).at(transport)
+      branch.series ??= new Successes(method, revision, transport)
+      branch.series.targets.set(name, series)
     }
     return error
   }

@@ -7,11 +7,20 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import { type Attributes, histogram, type MetricInfo, sum } from "./Names.ts"
+import { Durations } from "./Durations.ts"
+import { type Attributes, type MetricInfo, sum } from "./Names.ts"
 
 type Key = string | undefined
 /** One series. */
-export type Measured = Metric.Metric<number, unknown>
+export interface Measured {
+  record(value: number): void
+}
+
+const made = (info: MetricInfo, attributes: Attributes, context: Context.Context<never>): Measured => {
+  if (info.type === "histogram") return Durations.of(info, attributes, context)
+  const counter = sum(info, attributes)
+  return { record: (value) => counter.updateUnsafe(value, context) }
+}
 
 /** What metrics read of a context at each update, and nothing else: a lookup in the context of a program takes longer than an update. */
 export const ownContext: Effect.Effect<Context.Context<never>> = Effect.map(Effect.context<never>(), (context) =>
@@ -27,9 +36,6 @@ export const ownContext: Effect.Effect<Context.Context<never>> = Effect.map(Effe
 export class Branch<A> {
   private readonly branches = new Map<Key, Branch<A>>()
   series: A | undefined = undefined
-  /** The last that was found: most requests are like the one before. */
-  private lastKey: Key = undefined
-  private last: Branch<A> | undefined = undefined
 
   at(key: Key): Branch<A> {
     const known = this.branches.get(key)
@@ -40,9 +46,7 @@ export class Branch<A> {
   }
 
   find(key: Key): Branch<A> | undefined {
-    if (key === this.lastKey && this.last !== undefined) return this.last
-    this.lastKey = key
-    return (this.last = this.branches.get(key))
+    return this.branches.get(key)
   }
 }
 
@@ -65,7 +69,6 @@ export class Series {
   private readonly names: ReadonlyArray<string>
   private readonly droppable: number
   private readonly make: (attributes: Attributes) => Measured
-  private readonly context: Context.Context<never>
   private readonly limit: SeriesLimit
   private readonly root = new Branch<Measured>()
 
@@ -78,14 +81,13 @@ export class Series {
   ) {
     this.names = names
     this.droppable = droppable
-    this.make = (attributes) => (info.type === "counter" ? sum(info, attributes) : histogram(info, attributes))
+    this.make = (attributes) => made(info, attributes, context)
     this.limit = limit
-    this.context = context
   }
 
   /** Records a value; `keys` are those of the attributes, in their order, and undefined where one does not apply. */
   record(value: number, ...keys: ReadonlyArray<Key>): void {
-    this.seriesOf(keys).updateUnsafe(value, this.context)
+    this.seriesOf(keys).record(value)
   }
 
   /** The series of these keys; made where there is none. */

@@ -4,8 +4,22 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import { McpServer } from "@effect-mcp/server"
 import { McpClient } from "@effect-mcp/client"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Metric, Redacted, Schema, Scope, Stream } from "effect"
-import { FetchHttpClient, HttpClient } from "effect/http"
+import {
+  Context,
+  Deferred,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Logger,
+  Metric,
+  Option,
+  Redacted,
+  Schema,
+  Scope,
+  Stream
+} from "effect"
+import { FetchHttpClient, HttpClient, HttpRouter, HttpServerRequest } from "effect/http"
 import { listener, portOf } from "../support/served.ts"
 
 const token = "token-of-the-operator"
@@ -162,5 +176,43 @@ describe("the admin endpoint", () => {
       assert.strictEqual(again, 200)
       yield* Fiber.interruptAll(followed)
     }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
+  )
+})
+
+describe("followers", () => {
+  it.live(
+    "Followers of the changes are at most 16, also where no response is read yet, and a response that has ended makes room",
+    () =>
+      Effect.gen(function* () {
+        const app = yield* HttpRouter.toHttpEffect(
+          Admin.layer({ token: Redacted.make(token) }).pipe(
+            Layer.provide(McpServer.layer({ name: "test", version: "1", features: Layer.empty }))
+          )
+        )
+        const named = { ...headers, host: "127.0.0.1" }
+        const asking = new Request("http://127.0.0.1/admin/changes", { headers: named })
+        const request = HttpServerRequest.fromWeb(asking).modify({
+          remoteAddress: Option.some("127.0.0.1")
+        })
+        /** The status of a response that is not read, and what ends it. */
+        const ask = Effect.gen(function* () {
+          const scope = yield* Scope.make()
+          const provided = Effect.provideService(app, HttpServerRequest.HttpServerRequest, request)
+          const { status } = yield* Scope.provide(provided, scope)
+          return { status, end: Scope.close(scope, Exit.void) }
+        })
+        const asked = yield* Effect.forEach(Array.from({ length: 18 }), () => ask)
+        assert.deepStrictEqual(
+          asked.map(({ status }) => status),
+          [...Array.from({ length: 16 }, () => 200), 429, 429]
+        )
+        const [first, , ...rest] = asked
+        yield* first?.end ?? Effect.void
+        assert.strictEqual((yield* ask).status, 200)
+        assert.strictEqual((yield* ask).status, 429)
+        // A refused caller has taken no place.
+        yield* rest.at(-1)?.end ?? Effect.void
+        assert.strictEqual((yield* ask).status, 429)
+      }).pipe(Effect.scoped, Effect.provide(Logger.layer([])))
   )
 })

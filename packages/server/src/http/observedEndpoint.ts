@@ -24,23 +24,28 @@ interface Answering {
 }
 
 export const observedEndpoint = (endpoint: Answering, observer: Observer): Answering => {
+  const { carried } = observer
   const look = (http: HttpRequest, { status }: HttpServerResponse): void => {
     if (!refusals.has(status) && !(status === 404 && http.headers[sessionIdHeader] !== undefined)) return
     const { address, method, principal } = http
     observer.refused?.({ status, method, principal, address })
   }
-  /** Events are counted as they are written. */
-  const carry = (received: number, { body }: HttpServerResponse): void => {
-    const { carried } = observer
+  const answered = (http: HttpRequest, received: number, response: HttpServerResponse): void => {
+    const { body, status } = response
+    if (status >= 400) look(http, response)
     if (carried === undefined) return
-    if (body instanceof SseHttpBody) body.sse.written = (text) => carried(0, byteLengthOf(text))
     // Not the length of its bytes, which are made of its text when they are read.
-    carried(received, body._tag === "Uint8Array" ? body.contentLength : 0)
+    if (body._tag === "Uint8Array") return carried(received, body.contentLength)
+    // Events are counted as they are written.
+    if (body instanceof SseHttpBody) body.sse.written = (text) => carried(0, byteLengthOf(text))
+    carried(received, 0)
   }
-  const then = (answer: Answer, f: (response: HttpServerResponse) => void): Answer => {
+  /** An answer that is there already makes no effect. */
+  const then = (http: HttpRequest, received: number, answer: Answer): Answer => {
     const exit = exitOf(answer)
-    if (exit === undefined) return Effect.tap(answer, (response) => Effect.sync(() => f(response)))
-    if (Exit.isSuccess(exit)) f(exit.value)
+    if (exit === undefined)
+      return Effect.tap(answer, (response) => Effect.sync(() => answered(http, received, response)))
+    if (Exit.isSuccess(exit)) answered(http, received, exit.value)
     return answer
   }
   return {
@@ -50,14 +55,7 @@ export const observedEndpoint = (endpoint: Answering, observer: Observer): Answe
       return refused
     },
     post: (http, body, exchange) =>
-      then(endpoint.post(http, body, exchange), (response) => {
-        look(http, response)
-        carry(typeof body === "string" ? 0 : body.length, response)
-      }),
-    other: (http, exchange) =>
-      then(endpoint.other(http, exchange), (response) => {
-        look(http, response)
-        carry(0, response)
-      })
+      then(http, typeof body === "string" ? 0 : body.length, endpoint.post(http, body, exchange)),
+    other: (http, exchange) => then(http, 0, endpoint.other(http, exchange))
   }
 }

@@ -1,0 +1,96 @@
+/**
+ * A histogram of durations that counts by itself, and which the registry of Effect's metrics reads: an update looks nothing up.
+ *
+ * Effect's own finds its series in the registry at each update, by a text of some 400 characters. That and its search for a bucket are most of
+ * what metrics cost a call (`packages/bench/NOTES.md`).
+ */
+import * as Context from "effect/Context"
+import * as Metric from "effect/Metric"
+import { type Attributes, boundaries, histogram, type MetricInfo } from "./Names.ts"
+
+/** The series of each registry, by what identifies them: layers that share a registry count together. */
+const made = new WeakMap<object, Map<string, Durations>>()
+
+/** After how many updates the series is looked for, where the number of series has not changed meanwhile. */
+const often = 64
+
+const sorted = (attributes: Attributes) => Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1))
+
+/** One series. */
+export class Durations {
+  private count = 0
+  private sum = 0
+  private min = Number.MAX_VALUE
+  private max = -Number.MAX_VALUE
+  private readonly buckets = new Float64Array(boundaries.length + 1)
+  private readonly metric: Metric.Histogram<number>
+  private readonly context: Context.Context<never>
+  private readonly registry: Metric.MetricRegistry
+  /** The key and the entry of the series in the registry. */
+  private key: string | undefined = undefined
+  private entry: unknown = undefined
+  /** How many series there were when this one was last known to be there. */
+  private size = -1
+  private unchecked = 0
+
+  private constructor(metric: Metric.Histogram<number>, context: Context.Context<never>) {
+    this.metric = metric
+    this.context = context
+    this.registry = Context.get(context, Metric.MetricRegistry)
+  }
+
+  /** The series with these attributes and those of the context, in the registry of the context. */
+  static of(info: MetricInfo, attributes: Attributes, context: Context.Context<never>): Durations {
+    const registry = Context.get(context, Metric.MetricRegistry)
+    let all = made.get(registry)
+    if (all === undefined) made.set(registry, (all = new Map()))
+    const around = Context.get(context, Metric.CurrentMetricAttributes)
+    const key = JSON.stringify([info.name, sorted(attributes), sorted(around)])
+    let found = all.get(key)
+    if (found === undefined) all.set(key, (found = new Durations(histogram(info, attributes), context)))
+    return found
+  }
+
+  record(seconds: number): void {
+    if (this.registry.size !== this.size || ++this.unchecked === often) this.check()
+    let bucket = 0
+    while (bucket < boundaries.length && seconds > (boundaries[bucket] ?? 0)) bucket++
+    this.buckets[bucket] = (this.buckets[bucket] ?? 0) + 1
+    this.count++
+    this.sum += seconds
+    if (seconds < this.min) this.min = seconds
+    if (seconds > this.max) this.max = seconds
+  }
+
+  /** Begins anew where the program has taken the series out of its registry. */
+  private check(): void {
+    if (this.key === undefined || this.registry.get(this.key) !== this.entry) this.register()
+    this.size = this.registry.size
+    this.unchecked = 0
+  }
+
+  private register(): void {
+    this.buckets.fill(0)
+    this.count = this.sum = 0
+    this.min = Number.MAX_VALUE
+    this.max = -Number.MAX_VALUE
+    const get = () => this.state
+    Metric.registerUnsafe(this.metric, this.context, { get, update: () => {}, modify: () => {} })
+    for (const [key, entry] of this.registry) {
+      if (entry.hooks.get !== get) continue
+      this.key = key
+      this.entry = entry
+    }
+  }
+
+  private get state(): Metric.HistogramState {
+    let counted = 0
+    return {
+      buckets: boundaries.map((boundary, i) => [boundary, (counted += this.buckets[i] ?? 0)]),
+      count: this.count,
+      min: this.min,
+      max: this.max,
+      sum: this.sum
+    }
+  }
+}
