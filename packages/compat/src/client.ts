@@ -18,11 +18,7 @@ export {
 export * from "./model/errors.ts"
 export * from "./model/oauth.ts"
 export { isInputRequiredResult } from "./model/inputRequired.ts"
+export type * from "./model/requests.ts"
 export type * from "./model/types.ts"
-export {
-  getDisplayName,
-  isJsonContentType,
-  LATEST_PROTOCOL_VERSION,
-  SUPPORTED_PROTOCOL_VERSIONS
-} from "./model/versions.ts"
+export * from "./model/versions.ts"
 export { InMemoryTransport, type Transport } from "./server/Transport.ts"

@@ -4,6 +4,7 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { node, type NodeHandler } from "./http/handler.ts"
 import type { NodeRequest, RequestExtra } from "./http/requests.ts"
+import { urlOf } from "./request/urls.ts"
 import { hostRefusal, isChecked, originRefusal, refused } from "./http/validation.ts"
 
 export { NodeStreamableHTTPServerTransport, type StreamableHTTPServerTransportOptions } from "./http/transport.ts"
@@ -21,6 +22,10 @@ const bridged =
   async (request, response, body) => {
     const gone = new AbortController()
     response.once("close", () => gone.abort())
+    if (urlOf(request.url, request.headers.host) === undefined) {
+      response.writeHead(400).end()
+      return
+    }
     const asked = new Request(await toWebRequest(request, body), { signal: gone.signal })
     const { body: answer, headers, status } = await fetch(asked, { authInfo: request.auth, parsedBody: body })
     response.writeHead(status, Object.fromEntries(headers))
@@ -60,7 +65,12 @@ export const toWebRequest = async (request: IncomingMessage, parsedBody?: unknow
     typeof value === "string" ? [[name, value] as [string, string]] : []
   )
   const { method = "GET" } = request
-  const url = new URL(request.url ?? "/", `http://${request.headers.host ?? "localhost"}`)
+  const url = urlOf(request.url, request.headers.host)
+  if (url === undefined) {
+    throw new TypeError(
+      `The request has the URL ${request.url} and the host ${request.headers.host}, which make no URL`
+    )
+  }
   if (method === "GET" || method === "HEAD") return new Request(url, { method, headers })
   if (parsedBody !== undefined) return new Request(url, { method, headers, body: JSON.stringify(parsedBody) })
   const chunks = await Readable.from(request).toArray()

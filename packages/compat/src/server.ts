@@ -16,6 +16,7 @@ export {
 export * from "./model/errors.ts"
 export * from "./model/oauth.ts"
 export { acceptedContent, inputRequired, isInputRequiredResult } from "./model/inputRequired.ts"
+export type * from "./model/requests.ts"
 export type * from "./model/types.ts"
 export {
   createRequestStateCodec,
@@ -51,4 +52,4 @@ export {
   type StreamableHTTPServerTransportOptions,
   WebStandardStreamableHTTPServerTransport
 } from "./http/transport.ts"
-export { SUPPORTED_PROTOCOL_VERSIONS, LATEST_PROTOCOL_VERSION, getDisplayName } from "./model/versions.ts"
+export * from "./model/versions.ts"

@@ -92,5 +92,19 @@ export const faults: ReadonlyArray<Fault> = [
     from: "({ code }) => code === Wire.MethodNotFound",
     to: "({ code }) => code === 0",
     test: "packages/compat/test/subscribing.test.ts"
+  },
+  {
+    name: "a second initialize opens another session at a transport",
+    file: "packages/compat/src/server/connect.ts",
+    from: "if (session !== undefined)\n",
+    to: "if (session === null)\n",
+    test: "packages/compat/test/paths.test.ts"
+  },
+  {
+    name: "a path that begins with two slashes names another host",
+    file: "packages/compat/src/request/urls.ts",
+    from: 'path.startsWith("/") ?',
+    to: "/^\\/[^/]/.test(path) ?",
+    test: "packages/compat/test/paths.test.ts"
   }
 ]

@@ -7,7 +7,6 @@ import type { CallOptions } from "@effect-mcp/client/McpClient"
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import { messageOf, toPublic } from "@effect-mcp/promise/internal/ErrorTranslation"
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
-import { serverInfo as serverInfoKey } from "@effect-mcp/protocol/model/Meta"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -33,22 +32,31 @@ import type {
   Request,
   ServerCapabilities
 } from "../model/types.ts"
+import type {
+  CompleteRequestParams,
+  NotificationMethod,
+  NotificationOf,
+  RequestMethod,
+  RequestOf,
+  ResultOf
+} from "../model/requests.ts"
 import { toSdk } from "../request/errors.ts"
-import { methodOf, type MethodSchema } from "../server/methods.ts"
+import type { MethodOf, RequestSchema } from "../server/methods.ts"
 import { opened } from "../server/messages.ts"
 import type { Transport } from "../server/Transport.ts"
 import { answering } from "./answering.ts"
-import { Handlers, type NotificationHandler, type QuestionHandler } from "./Handlers.ts"
+import { type AnyHandler, type ClientContext, Handlers, type NotificationHandler } from "./Handlers.ts"
 import { callOptions } from "./callOptions.ts"
 import type { ClientOptions, ConnectOptions, ListParams, RequestOptions } from "./Options.ts"
-import { answeringProbe, checkedPrior } from "./prior.ts"
+import { answeringProbe, checkedPrior, discoverResultOf } from "./prior.ts"
 import { marked } from "./resumption.ts"
 import { settingsOf } from "./settings.ts"
 import type { McpSubscription, SubscriptionFilter } from "./Subscription.ts"
 import { listen, watchLists } from "./subscriptions.ts"
 import { openingOf } from "./openings.ts"
+import { readOn } from "./pages.ts"
 
-type Schema = StandardSchemaV1
+type Async<A> = A | PromiseLike<A>
 type Method = keyof ClientRequests
 
 const isSchema = (u: unknown): u is StandardSchemaV1 => typeof u === "object" && u !== null && "~standard" in u
@@ -192,23 +200,38 @@ export class Client {
   }
 
   /** Answers questions of the server of a method, which `capabilities` must declare. */
-  setRequestHandler(method: string | MethodSchema, handler: QuestionHandler): void {
-    this.#handlers.questions.set(methodOf(method), handler)
+  setRequestHandler<M extends RequestMethod>(
+    method: M,
+    handler: (request: RequestOf<M>, context: ClientContext) => Async<ResultOf<M>>
+  ): void
+  setRequestHandler<S extends RequestSchema>(
+    schema: S,
+    handler: (request: StandardSchemaV1.InferOutput<S>, context: ClientContext) => Async<ResultOf<MethodOf<S>>>
+  ): void
+  setRequestHandler(method: string | RequestSchema, handler: AnyHandler): void {
+    this.#handlers.answer(method, handler)
   }
 
-  /** Hears notifications of a method: by its name, by the schema of v1, or by schemas of its params. */
-  setNotificationHandler(method: string | MethodSchema, handler: NotificationHandler): void
+  /** Hears notifications of a method: by its name, by schemas of its params, or by the schema of v1. */
+  setNotificationHandler<M extends NotificationMethod>(
+    method: M,
+    handler: (notification: NotificationOf<M>) => unknown
+  ): void
   setNotificationHandler<P extends StandardSchemaV1>(
     method: string,
     schemas: { params: P },
     handler: (params: StandardSchemaV1.InferOutput<P>) => unknown
   ): void
+  setNotificationHandler<S extends RequestSchema>(
+    schema: S,
+    handler: (notification: StandardSchemaV1.InferOutput<S>) => unknown
+  ): void
   setNotificationHandler(
-    method: string | MethodSchema,
-    first: NotificationHandler | { params: StandardSchemaV1 },
+    method: string | RequestSchema,
+    first: AnyHandler | { params: StandardSchemaV1 },
     second?: (params: unknown) => unknown
   ): void {
-    this.#handlers.hear(methodOf(method), first, second)
+    this.#handlers.hear(method, first, second)
   }
 
   removeNotificationHandler(method: string): void {
@@ -253,7 +276,7 @@ export class Client {
       arguments: args,
       name
     }: { name: string; arguments?: JsonObject | undefined; _meta?: JsonObject | undefined },
-    first?: Schema | RequestOptions,
+    first?: StandardSchemaV1 | RequestOptions,
     second?: RequestOptions
   ): Promise<CallToolResult> {
     const options: RequestOptions = second ?? (first === undefined || isSchema(first) ? {} : first)
@@ -273,15 +296,10 @@ export class Client {
     { cursor: first, ...params }: ListParams = {},
     options?: RequestOptions
   ): Promise<A> {
-    let page = await this.#send<A>(method, first === undefined ? params : { ...params, cursor: first }, options)
-    const items = itemsOf(page)
-    let next = this.readsAllPages && first === undefined ? page.nextCursor : undefined
-    while (next !== undefined) {
-      page = await this.#send<A>(method, { ...params, cursor: next }, options)
-      next = page.nextCursor
-      items.push(...itemsOf(page))
-      itemsOf(page).splice(0, Infinity, ...items)
-    }
+    const send = (cursor: string | undefined) =>
+      this.#send<A>(method, cursor === undefined ? params : { ...params, cursor }, options)
+    const page = await send(first)
+    if (this.readsAllPages && first === undefined) await readOn(page, itemsOf, send)
     return page
   }
 
@@ -314,14 +332,7 @@ export class Client {
   }
 
   /** Suggestions for an argument of a prompt, or a variable of a template. */
-  complete(
-    params: {
-      ref: { type: "ref/prompt"; name: string } | { type: "ref/resource"; uri: string }
-      argument: { name: string; value: string }
-      context?: { arguments?: { [name: string]: string } | undefined } | undefined
-    },
-    options?: RequestOptions
-  ): Promise<CompleteResult> {
+  complete(params: CompleteRequestParams, options?: RequestOptions): Promise<CompleteResult> {
     return this.#send("completion/complete", params, options)
   }
 
@@ -379,15 +390,7 @@ export class Client {
 
   /** What the server said of itself in 2026-07-28; undefined in older revisions. */
   getDiscoverResult(): DiscoverResult | undefined {
-    if (this.#running === undefined || this.getProtocolEra() !== "modern") return undefined
-    const { instructions, revision, serverCapabilities, serverInfo } = this.#running.client
-    const supportedVersions = [revision.version]
-    return plain({
-      supportedVersions,
-      capabilities: serverCapabilities,
-      instructions,
-      _meta: { [serverInfoKey]: serverInfo }
-    })
+    return this.#running && discoverResultOf(this.#running.client)
   }
 
   getProtocolEra(): "legacy" | "modern" | undefined {

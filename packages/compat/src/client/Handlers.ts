@@ -1,6 +1,7 @@
 /** The handlers of a client: of questions, and of notifications, by method. */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
-import type { JsonObject, Notification, Request } from "../model/types.ts"
+import type { JsonObject } from "../model/types.ts"
+import { isOwn, methodOf, type RequestSchema } from "../server/methods.ts"
 
 /** What an answer may use. */
 export interface ClientContext {
@@ -9,16 +10,37 @@ export interface ClientContext {
   mcpReq: { signal: AbortSignal; method: string }
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- programs read the params of the method that they name
-type AskedRequest = Omit<Request, "params"> & { params: any }
-// oxlint-disable-next-line typescript/no-explicit-any -- programs read the params of the method that they name
-type HeardNotification = Omit<Notification, "params"> & { params: any }
+/** A message as it is on the wire. */
+interface Message {
+  method: string
+  params: JsonObject
+}
 
-export type QuestionHandler = (request: AskedRequest, context: ClientContext) => unknown
-export type NotificationHandler = (notification: HeardNotification) => unknown
+/** A handler of one method. It gets messages of no other. */
+export type AnyHandler = (message: never, context: ClientContext) => unknown
+/** Hears notifications of any method. */
+export type NotificationHandler = (notification: Message) => unknown
+
+const checked = async (method: string, schema: StandardSchemaV1, value: unknown): Promise<unknown> => {
+  const result = await schema["~standard"].validate(value)
+  if (result.issues === undefined) return result.value
+  throw new TypeError(`The params of ${method} do not fit: ${result.issues.map(({ message }) => message).join("; ")}`)
+}
+
+/** What calls a handler: with a schema of the program, once the message fits it. */
+const calling =
+  (method: string | RequestSchema, handler: AnyHandler) =>
+  (message: Message, context: ClientContext): unknown => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the message is of the method, or fits the schema
+    const call = (message: unknown) => handler(message as never, context)
+    return isOwn(method) ? call(message) : checked(message.method, method, message).then(call)
+  }
+
+/** For handlers of notifications, which take no context. */
+const none: ClientContext = { signal: AbortSignal.abort(), mcpReq: { signal: AbortSignal.abort(), method: "" } }
 
 export class Handlers {
-  readonly questions = new Map<string, QuestionHandler>()
+  readonly questions = new Map<string, (message: Message, context: ClientContext) => unknown>()
   readonly notifications = new Map<string, NotificationHandler>()
   fallback: NotificationHandler | undefined = undefined
   readonly #failed: (error: Error) => void
@@ -27,21 +49,24 @@ export class Handlers {
     this.#failed = failed
   }
 
+  answer(method: string | RequestSchema, handler: AnyHandler): void {
+    this.questions.set(methodOf(method), calling(method, handler))
+  }
+
   /** Adds a handler of notifications: of the whole message, or of params that a schema reads. */
   hear(
-    method: string,
-    first: NotificationHandler | { readonly params: StandardSchemaV1 },
+    method: string | RequestSchema,
+    first: AnyHandler | { readonly params: StandardSchemaV1 },
     second?: (params: unknown) => unknown
   ): void {
-    if (typeof first === "function") return void this.notifications.set(method, first)
+    const name = methodOf(method)
+    if (typeof first === "function") {
+      const call = calling(method, first)
+      this.notifications.set(name, (notification) => call(notification, none))
+      return
+    }
     const { params } = first
-    this.notifications.set(method, async (notification) => {
-      const result = await params["~standard"].validate(notification.params)
-      if (result.issues === undefined) return second?.(result.value)
-      throw new TypeError(
-        `The params of ${method} do not fit: ${result.issues.map(({ message }) => message).join("; ")}`
-      )
-    })
+    this.notifications.set(name, async (notification) => second?.(await checked(name, params, notification.params)))
   }
 
   /** Calls the handler of a notification. */

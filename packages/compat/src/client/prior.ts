@@ -1,7 +1,10 @@
 /** A server whose era is known before the connection: `prior` of `connect`. */
+import type { Client } from "@effect-mcp/client/Client"
 import type * as ClientMiddleware from "@effect-mcp/client/ClientMiddleware"
+import { serverInfo as serverInfoKey } from "@effect-mcp/protocol/model/Meta"
 import * as Effect from "effect/Effect"
 import { SdkError, SdkErrorCode } from "../model/errors.ts"
+import { plain } from "../model/plain.ts"
 import type { DiscoverResult, PriorDiscovery } from "../model/types.ts"
 
 const modern = "2026-07-28"
@@ -15,6 +18,14 @@ export const checkedPrior = (prior: PriorDiscovery | undefined): void => {
     SdkErrorCode.EraNegotiationFailed,
     `connect was given a prior of the kind ${String(kind)}; expected "legacy", or "modern" with a discover result that names ${modern}`
   )
+}
+
+/** What a server said of itself; undefined in revisions with a handshake. */
+export const discoverResultOf = (client: Client): DiscoverResult | undefined => {
+  const { instructions, revision, serverCapabilities: capabilities, serverInfo } = client
+  if (revision.era === "stateful") return undefined
+  const supportedVersions = [revision.version]
+  return plain({ supportedVersions, capabilities, instructions, _meta: { [serverInfoKey]: serverInfo } })
 }
 
 /** Answers the first probe by what is known of the server: nothing is sent. */

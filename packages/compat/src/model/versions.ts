@@ -7,6 +7,15 @@ export const SUPPORTED_PROTOCOL_VERSIONS: Array<string> = Revision.all.map(({ ve
 /** The newest revision with a handshake. */
 export const LATEST_PROTOCOL_VERSION = "2025-11-25"
 
+/** The keys of `_meta` of requests and results (2026-07-28). */
+export {
+  clientCapabilities as CLIENT_CAPABILITIES_META_KEY,
+  clientInfo as CLIENT_INFO_META_KEY,
+  logLevel as LOG_LEVEL_META_KEY,
+  protocolVersion as PROTOCOL_VERSION_META_KEY,
+  serverInfo as SERVER_INFO_META_KEY
+} from "@effect-mcp/protocol/model/Meta"
+
 /** The name to show. */
 export const getDisplayName = ({
   annotations,

@@ -63,10 +63,10 @@ export class Prompts {
     if (this.#server.handler("prompts/list") !== undefined) return
     const listChanged = this.#server.capabilities().prompts?.listChanged ?? true
     this.#server.registerCapabilities({ prompts: { listChanged } })
-    this.#server.setRequestHandler("prompts/list", () => ({
+    this.#server.answer("prompts/list", () => ({
       prompts: this.#registry.offered().map(([name, entry]) => described(name, entry))
     }))
-    this.#server.setRequestHandler("prompts/get", ({ params }, context) => this.#get(params, context))
+    this.#server.answer("prompts/get", ({ params }, context) => this.#get(params, context))
   }
 
   add(name: string, config: PromptConfig<AnySchema | undefined>, callback: Callback): RegisteredPrompt {

@@ -57,15 +57,13 @@ export class Resources {
     if (this.#server.handler("resources/list") !== undefined) return
     const listChanged = this.#server.capabilities().resources?.listChanged ?? true
     this.#server.registerCapabilities({ resources: { listChanged } })
-    this.#server.setRequestHandler("resources/list", (_, context) => this.#list(context))
-    this.#server.setRequestHandler("resources/templates/list", () => ({
+    this.#server.answer("resources/list", (_, context) => this.#list(context))
+    this.#server.answer("resources/templates/list", () => ({
       resourceTemplates: this.#templates
         .offered()
         .map(([, entry]) => ({ ...listed(entry), uriTemplate: entry.template.uriTemplate.toString() }))
     }))
-    this.#server.setRequestHandler("resources/read", ({ params }, context) =>
-      this.#read(String(params["uri"]), context)
-    )
+    this.#server.answer("resources/read", ({ params }, context) => this.#read(String(params["uri"]), context))
   }
 
   add(name: string, uri: string, metadata: ResourceMetadata, callback: ReadCallback): RegisteredResource {

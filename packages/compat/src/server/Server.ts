@@ -23,6 +23,7 @@ import type {
   Request,
   ServerCapabilities
 } from "../model/types.ts"
+import type { NotificationMethod, NotificationOf, RequestMethod, RequestOf, ResultOf } from "../model/requests.ts"
 import { ask, isSchema } from "../request/Context.ts"
 import type { KnownClient } from "../request/KnownClient.ts"
 import { currentContext, heldContext } from "../request/current.ts"
@@ -30,7 +31,7 @@ import type { QuestionOptions, ServerContext } from "../request/ServerContext.ts
 import type { Announcer, CacheHint, Definition, Handler, List } from "../request/Definition.ts"
 import { toSdk } from "../request/errors.ts"
 import { connectTo, type Connected } from "./connect.ts"
-import { methodOf, type MethodSchema } from "./methods.ts"
+import { isOwn, type MethodOf, methodOf, type RequestSchema } from "./methods.ts"
 import type { Transport } from "./Transport.ts"
 
 export interface ServerOptions {
@@ -64,14 +65,12 @@ export interface Shared {
   readonly client?: KnownClient | undefined
 }
 
-/** A request as a handler gets it. */
-interface AskedRequest {
-  method: string
-  // oxlint-disable-next-line typescript/no-explicit-any -- programs read the params of the method that they name
-  params: any
-}
+type Async<A> = A | PromiseLike<A>
 
-const checked = async (schema: StandardSchemaV1, value: unknown): Promise<unknown> => {
+const checked = async <S extends StandardSchemaV1>(
+  schema: S,
+  value: unknown
+): Promise<StandardSchemaV1.InferOutput<S>> => {
   const result = await schema["~standard"].validate(value)
   if (result.issues === undefined) return result.value
   const message = result.issues.map(({ message }) => message).join("; ")
@@ -147,38 +146,72 @@ export class Server implements Definition {
     this.#capabilities = merged
   }
 
-  /** Answers requests of a method: by its name, or as in v1 by the schema of its requests. */
-  setRequestHandler(
-    method: string | MethodSchema,
-    handler: (request: AskedRequest, context: ServerContext) => unknown
+  /** Answers requests of a method by what `McpServer` has registered: the codec of the method checks the result. */
+  answer(method: string, handler: Handler): void {
+    this._requestHandlers.set(method, handler)
+  }
+
+  /** Answers requests of a method: by its name, by schemas of a method of its own, or as in v1 by the schema of its requests. */
+  setRequestHandler<M extends RequestMethod>(
+    method: M,
+    handler: (request: RequestOf<M>, context: ServerContext) => Async<ResultOf<M>>
   ): void
   setRequestHandler<P extends StandardSchemaV1>(
     method: string,
     schemas: CustomMethod<P>,
     handler: (params: StandardSchemaV1.InferOutput<P>, context: ServerContext) => unknown
   ): void
+  setRequestHandler<S extends RequestSchema>(
+    schema: S,
+    handler: (request: StandardSchemaV1.InferOutput<S>, context: ServerContext) => Async<ResultOf<MethodOf<S>>>
+  ): void
   setRequestHandler(
-    method: string | MethodSchema,
-    first: Handler | CustomMethod<StandardSchemaV1>,
+    method: string | RequestSchema,
+    first: ((request: never, context: ServerContext) => unknown) | CustomMethod<StandardSchemaV1>,
     second?: (params: unknown, context: ServerContext) => unknown
   ): void {
     const name = methodOf(method)
-    if (typeof first === "function") {
-      this._requestHandlers.set(name, first)
+    if (typeof first !== "function") {
+      const { params } = first
+      const handler: Handler = async (request, context) => second?.(await checked(params, request.params), context)
+      this._requestHandlers.set(name, handler)
       return
     }
-    const { params } = first
-    this._requestHandlers.set(name, async (request, context) =>
-      second?.(await checked(params, request.params), context)
-    )
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the request is of the method, or fits the schema
+    const handle = first as (request: unknown, context: ServerContext) => unknown
+    if (isOwn(method)) this._requestHandlers.set(name, handle)
+    else this._requestHandlers.set(name, async (request, context) => handle(await checked(method, request), context))
   }
 
   removeRequestHandler(method: string): void {
     this._requestHandlers.delete(method)
   }
 
-  setNotificationHandler(method: string | MethodSchema, handler: (notification: Notification) => unknown): void {
-    this.#notifications.set(methodOf(method), handler)
+  /** Hears notifications of a method: by its name, by schemas of its params, or by the schema of v1. */
+  setNotificationHandler<M extends NotificationMethod>(
+    method: M,
+    handler: (notification: NotificationOf<M>) => unknown
+  ): void
+  setNotificationHandler<P extends StandardSchemaV1>(
+    method: string,
+    schemas: { params: P },
+    handler: (params: StandardSchemaV1.InferOutput<P>) => unknown
+  ): void
+  setNotificationHandler<S extends RequestSchema>(
+    schema: S,
+    handler: (notification: StandardSchemaV1.InferOutput<S>) => unknown
+  ): void
+  setNotificationHandler(
+    method: string | RequestSchema,
+    first: ((notification: never) => unknown) | { params: StandardSchemaV1 },
+    second?: (params: unknown) => unknown
+  ): void {
+    this.#notifications.set(methodOf(method), async (notification) => {
+      if (typeof first !== "function") return second?.(await checked(first.params, notification.params))
+      const heard: unknown = isOwn(method) ? notification : await checked(method, notification)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the notification is of the method, or fits the schema
+      return first(heard as never)
+    })
   }
 
   /** Serves the transport; resolves once it is open. A server has one transport at a time. */

@@ -23,7 +23,7 @@ export const offerCompletions = (server: Server, type: string, find: Find): void
   const own = new Map([[type, find]])
   finders.set(server, own)
   server.registerCapabilities({ completions: {} })
-  server.setRequestHandler("completion/complete", async ({ params: { argument, context, ref } }) => {
+  server.answer("completion/complete", async ({ params: { argument, context, ref } }) => {
     if (!isObject(ref) || !isObject(argument)) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, "A completion needs a ref and an argument")
     }

@@ -4,6 +4,7 @@ import type * as McpServer from "@effect-mcp/server/McpServer"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
+import * as Wire from "@effect-mcp/protocol/McpError"
 import { SdkError, SdkErrorCode } from "../model/errors.ts"
 import type { Definition } from "../request/Definition.ts"
 import { knownClient } from "../request/Choose.ts"
@@ -76,7 +77,9 @@ export const connectTo = (definition: Definition, transport: Transport, closed: 
   let session: McpServer.Session | undefined
   const actor = new Actor(definition, () => definition, {
     arrived: (arrival) => {
-      if (session !== undefined || arrival === undefined) return undefined
+      if (arrival === undefined || session === arrival) return undefined
+      if (session !== undefined)
+        return Effect.fail(Wire.invalidRequest("The transport has a session; give each a transport"))
       session = arrival
       return serving?.arrived?.(session)
     }

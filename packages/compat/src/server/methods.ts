@@ -1,9 +1,20 @@
 /** The method that a handler is for: its name, or as in v1 the schema of its requests, which has the name as a literal. */
+import type { StandardSchemaV1 } from "@standard-schema/spec"
 
 /** A schema of requests with one method: of zod, or one of `types.js`. */
-export interface MethodSchema {
+export interface RequestSchema extends StandardSchemaV1 {
   readonly shape: { readonly method: unknown }
 }
+
+/** The method of a schema. */
+export type MethodOf<S extends RequestSchema> = StandardSchemaV1.InferOutput<S> extends { method: infer M } ? M : string
+
+/** The vendor of the schemas of `types.js`. */
+export const vendor = "effect-mcp"
+
+/** Whether the actor has validated what a handler gets: a method of MCP, by its name or by a schema of `types.js`. */
+export const isOwn = (method: string | RequestSchema): method is string =>
+  typeof method === "string" || method["~standard"].vendor === vendor
 
 const isObject = (u: unknown): u is { readonly [key: string]: unknown } => typeof u === "object" && u !== null
 
@@ -14,7 +25,7 @@ const literalOf = (schema: unknown): unknown => {
   return value ?? (isObject(_def) ? _def["value"] : undefined)
 }
 
-export const methodOf = (method: string | MethodSchema): string => {
+export const methodOf = (method: string | RequestSchema): string => {
   const name = typeof method === "string" ? method : literalOf(method.shape.method)
   if (typeof name === "string") return name
   throw new TypeError("A handler is for a method: give its name, or a schema whose member method is a literal")

@@ -1,4 +1,5 @@
 /** Servers that a function makes: one for a connection, or one for each request. */
+import { urlOf } from "../request/urls.ts"
 import { authOf } from "../request/auth.ts"
 import { type Choose, knownClient } from "../request/Choose.ts"
 import type { Definition } from "../request/Definition.ts"
@@ -12,7 +13,8 @@ const requestOf = ({ headers = {}, method, originalUrl }: Parameters<Choose>[0][
   const entries = Object.entries(headers).flatMap(([name, value]) =>
     typeof value === "string" ? [[name, value] as [string, string]] : []
   )
-  return new globalThis.Request(new URL(originalUrl, "http://localhost"), { method, headers: entries })
+  const url = urlOf(originalUrl)
+  return url && new globalThis.Request(url, { method, headers: entries })
 }
 
 /** The actor of a factory's servers. `per` says how long one of them lasts. */

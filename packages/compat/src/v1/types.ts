@@ -1,6 +1,7 @@
 /** `@modelcontextprotocol/sdk/types.js`: errors, types, and the schemas by which v1 names methods and results. */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import { plain } from "../model/plain.ts"
+import type { NotificationMethod, NotificationOf, RequestMethod, RequestOf } from "../model/requests.ts"
 import type {
   CallToolResult,
   CompleteResult,
@@ -15,24 +16,33 @@ import type {
   ListToolsResult,
   ReadResourceResult
 } from "../model/types.ts"
+import { vendor } from "../server/methods.ts"
 
 export { isInitializeRequest } from "../http/handler.ts"
 export { ErrorCode, McpError, UrlElicitationRequiredError } from "../model/errors.ts"
+export type * from "../model/requests.ts"
 export type * from "../model/types.ts"
 export { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from "../model/versions.ts"
 
 /** A schema that admits every value: messages are validated by the actor, for their revision. */
-const admitting = <A>() => {
-  const validate = (value: unknown): StandardSchemaV1.Result<A> => ({ value: plain<A>(value) })
-  return {
-    "~standard": { version: 1 as const, vendor: "effect-mcp", validate } satisfies StandardSchemaV1.Props<unknown, A>,
-    parse: (value: unknown): A => plain<A>(value)
-  }
+interface Admitting<A> extends StandardSchemaV1<unknown, A> {
+  readonly parse: (value: unknown) => A
 }
 
-/** A schema that names the method of its requests or notifications. */
-const ofMethod = <M extends string>(method: M) => ({
-  ...admitting<{ method: M; params: object }>(),
+const admitting = <A>(): Admitting<A> => ({
+  "~standard": { version: 1, vendor, validate: (value) => ({ value: plain<A>(value) }) },
+  parse: (value) => plain<A>(value)
+})
+
+/** A schema that names the method of its requests. */
+const ofMethod = <M extends RequestMethod>(method: M) => ({
+  ...admitting<RequestOf<M>>(),
+  shape: { method: { value: method } }
+})
+
+/** A schema that names the method of its notifications. */
+const ofNotification = <M extends NotificationMethod>(method: M) => ({
+  ...admitting<NotificationOf<M>>(),
   shape: { method: { value: method } }
 })
 
@@ -64,22 +74,28 @@ export const CreateMessageRequestSchema = ofMethod("sampling/createMessage")
 export const ElicitRequestSchema = ofMethod("elicitation/create")
 /** Requests of `roots/list`. */
 export const ListRootsRequestSchema = ofMethod("roots/list")
+/** Requests of `ping`. */
+export const PingRequestSchema = ofMethod("ping")
+/** Notifications of `notifications/progress`. */
+export const ProgressNotificationSchema = ofNotification("notifications/progress")
+/** Notifications of `notifications/cancelled`. */
+export const CancelledNotificationSchema = ofNotification("notifications/cancelled")
 /** Notifications of `notifications/initialized`. */
-export const InitializedNotificationSchema = ofMethod("notifications/initialized")
+export const InitializedNotificationSchema = ofNotification("notifications/initialized")
 /** Notifications of `notifications/message`. */
-export const LoggingMessageNotificationSchema = ofMethod("notifications/message")
+export const LoggingMessageNotificationSchema = ofNotification("notifications/message")
 /** Notifications of `notifications/resources/updated`. */
-export const ResourceUpdatedNotificationSchema = ofMethod("notifications/resources/updated")
+export const ResourceUpdatedNotificationSchema = ofNotification("notifications/resources/updated")
 /** Notifications of `notifications/resources/list_changed`. */
-export const ResourceListChangedNotificationSchema = ofMethod("notifications/resources/list_changed")
+export const ResourceListChangedNotificationSchema = ofNotification("notifications/resources/list_changed")
 /** Notifications of `notifications/tools/list_changed`. */
-export const ToolListChangedNotificationSchema = ofMethod("notifications/tools/list_changed")
+export const ToolListChangedNotificationSchema = ofNotification("notifications/tools/list_changed")
 /** Notifications of `notifications/prompts/list_changed`. */
-export const PromptListChangedNotificationSchema = ofMethod("notifications/prompts/list_changed")
+export const PromptListChangedNotificationSchema = ofNotification("notifications/prompts/list_changed")
 /** Notifications of `notifications/roots/list_changed`. */
-export const RootsListChangedNotificationSchema = ofMethod("notifications/roots/list_changed")
+export const RootsListChangedNotificationSchema = ofNotification("notifications/roots/list_changed")
 /** Notifications of `notifications/elicitation/complete`. */
-export const ElicitationCompleteNotificationSchema = ofMethod("notifications/elicitation/complete")
+export const ElicitationCompleteNotificationSchema = ofNotification("notifications/elicitation/complete")
 
 /** Results of the type `CallToolResult`. */
 export const CallToolResultSchema = admitting<CallToolResult>()

@@ -1,5 +1,5 @@
 /** What a client of the SDK v2 asks of each program, and what it sees. */
-import type { Client } from "@effect-mcp/compat/client"
+import type { Client, NotificationMethod } from "@effect-mcp/compat/client"
 import { z } from "zod"
 
 export type Conversation = (client: Client) => Promise<unknown>
@@ -16,14 +16,14 @@ export const failed = async (request: Promise<unknown>): Promise<unknown> => {
 /** The result of a call, without the text of an error of validation. */
 const failedTool = async (request: Promise<{ readonly isError?: boolean | undefined }>) => (await request).isError
 
-const heard = (client: Client, method: string): Array<unknown> => {
+const heard = (client: Client, method: "notifications/message"): Array<unknown> => {
   const all: Array<unknown> = []
   client.setNotificationHandler(method, ({ params }) => void all.push(params.data ?? params))
   return all
 }
 
 /** Resolves at the next notification. */
-const next = (client: Client, method: string): Promise<void> =>
+const next = (client: Client, method: NotificationMethod): Promise<void> =>
   new Promise((resolve) => client.setNotificationHandler(method, () => resolve()))
 
 const tools: Conversation = async (client) => ({

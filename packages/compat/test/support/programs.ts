@@ -168,7 +168,7 @@ const lowLevel: Program =
     }))
     server.setRequestHandler("tools/call", async ({ params }) => {
       if (params.name !== "echo") throw new ProtocolError(-32_602, `Unknown tool: ${params.name}`, { known: ["echo"] })
-      return text(`${params.arguments.text}`)
+      return text(String(params.arguments?.["text"]))
     })
     return server
   }

@@ -2,6 +2,7 @@
  * How long a tool may run and how large its result may be. A call beyond a limit gets a result with `isError` that names the tool and
  * the limit: the model learns why it has no answer.
  */
+import { DeadlineQueue, type Fork } from "@effect-mcp/core/internal/Deadlines"
 import { exitOf, start } from "@effect-mcp/core/internal/eager"
 import type { Limits, ToolEntry } from "@effect-mcp/core/Tools"
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
@@ -56,77 +57,43 @@ const excess = (
   return bytes > limit ? bytes : undefined
 }
 
-/** The longest sleep of a watching fiber, in milliseconds: its timer must not keep a process alive. */
-const longestSleep = 30_000
-
 /** A call that has not ended. */
 interface Waiting {
   fiber: Fiber.Fiber<unknown, unknown> | undefined
-  readonly deadline: number
   stopped: boolean
 }
 
-/** Interrupts the calls of one tool at their deadlines. All have the same time limit, so the oldest call is the next. */
-class Deadlines {
-  private readonly waiting = new Set<Waiting>()
-  private readonly millis: number
-  private readonly clock: Clock.Clock
-  private readonly runFork: (effect: Effect.Effect<void>) => void
-  /** When the watching fiber wakes; it ends when no call waits. */
-  private wakesAt = -Infinity
-
-  constructor(millis: number, clock: Clock.Clock, runFork: (effect: Effect.Effect<void>) => void) {
-    this.millis = millis
-    this.clock = clock
-    this.runFork = runFork
-  }
-
-  /** `effect` until its deadline; then it is interrupted, and `late` once its finalizers have run. */
-  within<A, E, R>(effect: Effect.Effect<A, E, R>, f: (value: A) => A, late: A): Effect.Effect<A, E, R> {
-    return Effect.contextWith((context: Context.Context<R>) => {
-      const now = this.clock.currentTimeMillisUnsafe()
-      const call: Waiting = { fiber: undefined, deadline: now + this.millis, stopped: false }
-      const started = start(
-        Effect.withFiber<A, E, R>((fiber) => {
-          call.fiber = fiber
-          return effect
-        }),
-        context
-      )
-      if (exitOf(started) === undefined) this.add(call, now)
-      return Effect.matchCauseEffect(started, {
-        onSuccess: (value) => Effect.succeed(f(value)),
-        onFailure: (cause) =>
-          call.stopped && Cause.hasInterruptsOnly(cause) ? Effect.succeed(late) : Effect.failCause(cause)
-      })
-    })
-  }
-
-  private add(call: Waiting, now: number): void {
-    this.waiting.add(call)
-    call.fiber?.addObserver(() => this.waiting.delete(call))
-    // Workers discard the timers of a request when it ends: a timer that is overdue never fires.
-    if (this.wakesAt >= now - 1000) return
-    this.wakesAt = now
-    this.runFork(this.watch)
-  }
-
-  private readonly watch: Effect.Effect<void> = Effect.suspend(() => {
-    const now = this.clock.currentTimeMillisUnsafe()
-    for (const call of this.waiting) {
-      if (call.deadline > now) {
-        const wait = Math.min(call.deadline - now, longestSleep)
-        this.wakesAt = now + wait
-        return Effect.andThen(Effect.sleep(wait), this.watch)
-      }
-      this.waiting.delete(call)
-      call.stopped = true
-      call.fiber?.interruptUnsafe()
-    }
-    this.wakesAt = -Infinity
-    return Effect.void
-  })
+const stop = (call: Waiting): void => {
+  call.stopped = true
+  call.fiber?.interruptUnsafe()
 }
+
+/** `effect` until its deadline; then it is interrupted, and `late` once its finalizers have run. */
+const within = <A, E, R>(
+  deadlines: DeadlineQueue<Waiting>,
+  effect: Effect.Effect<A, E, R>,
+  f: (value: A) => A,
+  late: A
+): Effect.Effect<A, E, R> =>
+  Effect.contextWith((context: Context.Context<R>) => {
+    const call: Waiting = { fiber: undefined, stopped: false }
+    const started = start(
+      Effect.withFiber<A, E, R>((fiber) => {
+        call.fiber = fiber
+        return effect
+      }),
+      context
+    )
+    if (exitOf(started) === undefined) {
+      deadlines.add(call)
+      call.fiber?.addObserver(() => deadlines.remove(call))
+    }
+    return Effect.matchCauseEffect(started, {
+      onSuccess: (value) => Effect.succeed(f(value)),
+      onFailure: (cause) =>
+        call.stopped && Cause.hasInterruptsOnly(cause) ? Effect.succeed(late) : Effect.failCause(cause)
+    })
+  })
 
 /** The limits of a tool: `late` is the result at the deadline, `checked` replaces a result that is too large. */
 const bounds = ({ limits, tool }: ToolEntry, server: Limits) => {
@@ -153,16 +120,18 @@ export const make = (server: Limits = {}): Effect.Effect<(entry: ToolEntry) => T
     const clock = yield* Clock.Clock
     const scope = yield* Scope.Scope
     const run = Effect.runForkWith(yield* Effect.context<never>())
-    const runFork = (effect: Effect.Effect<void>): void => void Fiber.runIn(run(effect), scope)
+    const fork: Fork = (effect) => Fiber.runIn(run(effect), scope)
     return (entry) => {
       const { checked, late, millis } = bounds(entry, server)
-      const deadlines = millis === Infinity ? undefined : new Deadlines(millis, clock, runFork)
+      const deadlines = millis === Infinity ? undefined : new DeadlineQueue(millis, clock, fork, stop)
       return {
         ...entry,
         call: (params, request) => {
           const effect = entry.call(params, request)
           const done = exitOf(effect)
-          if (done === undefined) return deadlines?.within(effect, checked, late) ?? Effect.map(effect, checked)
+          if (done === undefined) {
+            return deadlines === undefined ? Effect.map(effect, checked) : within(deadlines, effect, checked, late)
+          }
           if (Exit.isFailure(done)) return done
           const result = checked(done.value)
           return result === done.value ? done : Exit.succeed(result)

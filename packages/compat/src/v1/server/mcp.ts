@@ -26,7 +26,7 @@ export {
   ResourceTemplate
 } from "../../server/features.ts"
 export type { PromptCallback, ToolCallback } from "../../server/McpServer.ts"
-export type { ServerContext as RequestHandlerExtra } from "../../request/ServerContext.ts"
+export type { RequestHandlerExtra } from "../shared/protocol.ts"
 
 type Async<A> = A | PromiseLike<A>
 // oxlint-disable-next-line typescript/no-explicit-any -- the overloads say which arguments it has

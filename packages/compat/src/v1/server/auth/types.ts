@@ -1,0 +1,2 @@
+/** `@modelcontextprotocol/sdk/server/auth/types.js`: types alone. */
+export type { AuthInfo } from "../../../model/types.ts"

@@ -1,0 +1,2 @@
+/** `@modelcontextprotocol/sdk/server/express.js`. */
+export { createMcpExpressApp, type CreateMcpExpressAppOptions } from "../../express.ts"

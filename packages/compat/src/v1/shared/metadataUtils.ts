@@ -1,0 +1,2 @@
+/** `@modelcontextprotocol/sdk/shared/metadataUtils.js`. */
+export { getDisplayName } from "../../model/versions.ts"

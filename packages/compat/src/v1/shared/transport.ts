@@ -1,0 +1,3 @@
+/** `@modelcontextprotocol/sdk/shared/transport.js`: types alone. */
+export type { Transport } from "../../server/Transport.ts"
+export type FetchLike = (url: string | URL, init?: RequestInit) => Promise<Response>
