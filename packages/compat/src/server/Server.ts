@@ -355,8 +355,8 @@ export class Server implements Definition {
     return this.request({ method: "ping" })
   }
 
-  /** A function that tells the client that a URL elicitation is over. */
-  createElicitationCompletionNotifier(elicitationId: string): () => Promise<void> {
+  /** A function that tells the client that a URL elicitation is over: in the request whose handler calls this, whatever the options say. */
+  createElicitationCompletionNotifier(elicitationId: string, _options?: object): () => Promise<void> {
     const held = heldContext(this)
     const notification = { method: "notifications/elicitation/complete", params: { elicitationId } }
     return () => held()?.mcpReq.notify(notification) ?? this.notification(notification)

@@ -351,7 +351,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   {
     name: "a call that is late is never stopped",
     file: toolLimits,
-    from: "      call.fiber?.interruptUnsafe()\n",
+    from: "  call.fiber?.interruptUnsafe()\n",
     to: "",
     test: toolLimitsTest
   },
