@@ -18,7 +18,7 @@ const connected = async (server: Server) => {
   return client
 }
 
-describe("Handlers of a low-level server", () => {
+describe("handlers of a low-level server", () => {
   it("A handler has the params of its method, by name and by the schema of v1", async () => {
     const server = serverOf()
     const called = ({ arguments: args, name }: { name: string; arguments?: { [name: string]: unknown } | undefined }) =>

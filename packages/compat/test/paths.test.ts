@@ -36,7 +36,7 @@ const post = async (path: string, listener: Parameters<typeof createServer>[1]):
   })
 }
 
-describe("Paths that begin with two slashes", () => {
+describe("paths that begin with two slashes", () => {
   const urls: Array<string | undefined> = []
   const handlerOf = () => {
     const handler = createMcpHandler(({ requestInfo }) => {
@@ -66,7 +66,7 @@ describe("Paths that begin with two slashes", () => {
   })
 })
 
-describe("Transports with a session", () => {
+describe("transports with a session", () => {
   it("A transport refuses a second initialize by 400, and serves its session on", async () => {
     const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => "any" })
     await new McpServer({ name: "single", version: "1.0.0" }).connect(transport)

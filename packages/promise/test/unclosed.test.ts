@@ -4,7 +4,7 @@ import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 
-describe("Processes that close nothing", () => {
+describe("processes that close nothing", () => {
   it(
     "A process that closes neither its client nor its server ends by itself after its last call",
     { timeout: 120_000 },
