@@ -229,6 +229,19 @@ export const layer = (options: Options): Layer.Layer<never, never, McpServer | H
 /**
  * The same on a Unix socket, for `effect-mcp top /path/of/the.sock`. The file admits: there is no token, and what comes by the socket may
  * see and steer. The program does not start where others than its user could open the socket.
+ *
+ * @example
+ * ```ts
+ * import { NodeHttpServer } from "@effect/platform-node"
+ * import { Admin } from "@effect-mcp/operate"
+ * import * as PrivateSocket from "@effect-mcp/operate/PrivateSocket"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Layer } from "effect"
+ *
+ * export const admin = McpServer.serveHttp(Admin.layerSocket()).pipe(
+ *   Layer.provide(NodeHttpServer.layer(PrivateSocket.createServer, { path: "/run/user/1000/hello.sock" }))
+ * )
+ * ```
  */
 export const layerSocket = (
   options: SocketOptions = {}

@@ -19,6 +19,14 @@ const cleared = (path: string, done: () => void): void => {
 /**
  * A server of `node:http` whose Unix socket has the mode 600 from its beginning. It replaces the socket that a killed process has left,
  * and never one that is in use. For `NodeHttpServer.layer`, with `{ path }`.
+ *
+ * @example
+ * ```ts
+ * import { NodeHttpServer } from "@effect/platform-node"
+ * import * as PrivateSocket from "@effect-mcp/operate/PrivateSocket"
+ *
+ * export const listener = NodeHttpServer.layer(PrivateSocket.createServer, { path: "/run/user/1000/hello.sock" })
+ * ```
  */
 export const createServer = (): Server => {
   const server = createHttpServer()
