@@ -50,8 +50,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A task of a process that lives is taken over before its lease is over",
     file: "packages/durable/src/sqlite/layer.ts",
-    from: "return node.startsWith(place) || !isAlive(Number(pid))",
-    to: "return node.startsWith(place) || isAlive(Number(pid))",
+    from: "return node.startsWith(place) || hasEnded(Number(pid))",
+    to: "return node.startsWith(place) || !hasEnded(Number(pid))",
     test: sqlite
   },
   {
@@ -64,8 +64,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A node of another container with the name of this machine counts as gone",
     file: "packages/durable/src/sqlite/layer.ts",
-    from: "host !== machine",
-    to: 'host?.split("/")[0] !== hostname()',
+    from: "host !== here",
+    to: 'host?.split("/")[0] !== here.split("/")[0]',
     test: sqlite
   },
   {

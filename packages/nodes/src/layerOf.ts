@@ -73,11 +73,13 @@ export const layerOf = <R>(
 ): Layer.Layer<Services, NodesUnavailable, Exclude<R, Scope.Scope>> =>
   Layer.unwrap(
     Effect.map(network, ({ address, bus, events, key, rates, relay, replies, store, times }) => {
-      const node = Effect.map(Directory.make({ store, times, address, relay }), (directory) =>
-        Context.make(Nodes, { directory, relay, bus, events, calls }).pipe(
-          Context.add(ReplayGuard, makeSharedReplies(replies, directory)),
-          Context.merge(sharedRates(rates))
-        )
+      const node = Effect.map(
+        Directory.make({ store, times, address, relay, endsWithProcess: calls !== "anywhere" }),
+        (directory) =>
+          Context.make(Nodes, { directory, relay, bus, events, calls }).pipe(
+            Context.add(ReplayGuard, makeSharedReplies(replies, directory)),
+            Context.merge(sharedRates(rates))
+          )
       )
       return Layer.merge(Layer.effectContext(node), StateSeal.layer([{ id: "nodes", key: Redacted.make(key) }]))
     })

@@ -150,6 +150,33 @@ describe("nodes that cannot renew their lease", () => {
 
 describe("sessions whose node died", () => {
   it.live(
+    "Sessions whose node died are looked for a few times each until its lease is over, and then opened again",
+    () =>
+      Effect.gen(function* () {
+        const network = new Nodes.Network()
+        const store = network.store.bind(network)
+        let looks = 0
+        network.store = (times) => {
+          const inner = store(times)
+          return { ...inner, claim: (...args) => Effect.suspend(() => (looks++, inner.claim(...args))) }
+        }
+        const nodes = yield* cluster(2, () => Nodes.layerMemory(network))
+        const sessions = yield* Effect.replicateEffect(openSession(nodes.at(1)), 20)
+        nodes.remove(1)
+        network.crash(1)
+        looks = 0
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } })
+        const calls = sessions.map(({ id }) =>
+          nodes.at(2).fetch({ headers: { "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" }, body })
+        )
+        for (const reply of yield* Effect.all(calls, { concurrency: "unbounded" })) {
+          assert.strictEqual(nodeOf(yield* reply.json), 2)
+        }
+        assert.isAtMost(looks, 10 * sessions.length)
+      })
+  )
+
+  it.live(
     "A session whose node died is not found by another user, and is found by its own user at every node afterwards",
     () =>
       Effect.gen(function* () {

@@ -4,6 +4,7 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 const directory = "packages/nodes/test/directory/Directory.test.ts"
 const directorySource = "packages/nodes/src/directory/Directory.ts"
 const guests = "packages/nodes/test/guests.test.ts"
+const held = "packages/server/test/http/session/HeldGuests.test.ts"
 const death = "packages/nodes/test/death.test.ts"
 const relay = "packages/nodes/test/relay/TcpRelay.test.ts"
 const endpoints = "packages/nodes/test/endpoints.test.ts"
@@ -26,6 +27,41 @@ export const faults: ReadonlyArray<Fault> = [
     from: "if (kind === kinds.probe) return this.writer.write(kinds.probe, id)",
     to: "",
     test: relay
+  },
+  {
+    name: "A node whose process is dead is waited for as one that does not answer",
+    file: directorySource,
+    from: "asked.filter(isDead)",
+    to: "asked.filter(() => false)",
+    test: directory
+  },
+  {
+    name: "A node that is frozen counts as dead",
+    file: "packages/nodes/src/relay/NodeId.ts",
+    from: "machineOf === machine && hasEnded(Number(pid))",
+    to: "machineOf === machine",
+    test: directory
+  },
+  {
+    name: "The lease of a dead node may be had again",
+    file: directorySource,
+    from: "(node) => this.store.leave(node), { discard: true })",
+    to: "() => Effect.void, { discard: true })",
+    test: directory
+  },
+  {
+    name: "A node is taken over while guests of it may run elsewhere",
+    file: "packages/nodes/src/layerOf.ts",
+    from: 'endsWithProcess: calls !== "anywhere"',
+    to: "endsWithProcess: true",
+    test: guests
+  },
+  {
+    name: "Each request that waits for a node asks the directory twenty times a second",
+    file: remote,
+    from: "pause: Math.min(2 * pause, longestPause)",
+    to: "pause",
+    test: death
   },
   {
     name: "What a node says that is no response ends this process",
@@ -317,7 +353,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "Each request of a session at another node asks the directory",
     file: remote,
-    from: "this.locations.found(id, located.node)",
+    from: "this.locations.found(id, node)",
     to: "this.locations.forget(id)",
     test: sessions
   },
@@ -424,6 +460,6 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/server/src/http/session/HeldGuests.ts",
     from: "if (node === undefined) this.keep(guest, message)",
     to: "if (node === undefined) return true",
-    test: guests
+    test: held
   }
 ]

@@ -1,10 +1,12 @@
 /** Sessions whose requests run at the node where each arrives (`calls: "anywhere"`). */
 import { Nodes } from "@effect-mcp/nodes"
+import { Nodes as ServerNodes } from "@effect-mcp/server/Nodes"
 import { assert, describe, it, vi } from "@effect/vitest"
-import { Effect, Fiber, type Layer } from "effect"
+import { Context, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { Reply } from "../../server/test/http/support/http.ts"
 import { eventsOf, type Opened, openSession, revisions, saidOf } from "../../server/test/http/support/session.ts"
+import { processOf } from "../src/relay/NodeId.ts"
 import { cluster } from "./support/nodes.ts"
 
 type Version = (typeof revisions)[number]
@@ -49,6 +51,20 @@ const three = Effect.fnUntraced(function* (lease: Nodes.Options["lease"] = "20 s
 
 type Nodes3 = Effect.Success<ReturnType<typeof three>>
 type User = ReturnType<Nodes3["user"]>
+
+describe("names of nodes", () => {
+  it.effect.skipIf(processOf(1) === undefined)(
+    "A node names its process only where no guest of another node may outlive it",
+    () =>
+      Effect.gen(function* () {
+        const nameOf = (calls: Nodes.Options["calls"]) =>
+          Effect.map(Layer.build(Nodes.layerMemory(new Nodes.Network(), { calls })), (context) =>
+            Context.get(context, ServerNodes).directory.node.includes("@")
+          )
+        assert.deepStrictEqual([yield* nameOf("holder"), yield* nameOf("anywhere")], [true, false])
+      })
+  )
+})
 
 /** Has a node run requests of the session, which the first ones make it do. */
 const welcome = (user: User, node: number) => Effect.repeat(user.which(node), { until: (ran: number) => ran === node })

@@ -4,6 +4,7 @@
  * Its clock is that of the machine. Another process on the file has no way to tell of a change: the file is looked at instead, by a number
  * that SQLite has in memory. A node names its host and process, so that one which has ended is known to be gone.
  */
+import { hasEnded, machine } from "@effect-mcp/server/internal/processes"
 import type { Journal } from "@effect-mcp/tasks/Journal"
 import type { TaskStore } from "@effect-mcp/tasks/TaskStore"
 import * as Clock from "effect/Clock"
@@ -11,7 +12,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
-import { readlinkSync } from "node:fs"
 import { hostname } from "node:os"
 import { Changes } from "../store/Changes.ts"
 import type { Dialect } from "../store/Dialect.ts"
@@ -35,34 +35,17 @@ export interface SqliteOptions extends Options {
 /** How often the file is looked at for changes of other processes, in milliseconds. */
 const look = 100
 
-/** Where numbers of processes mean the same: the containers of a machine may share its name, and have processes of their own. */
-const machine = ((): string => {
-  try {
-    return `${hostname()}/${readlinkSync("/proc/self/ns/pid").replaceAll(/\D/g, "")}`
-  } catch {
-    return hostname()
-  }
-})()
-
-const place = `${machine}:${process.pid}:`
+/** A file is used on one machine. */
+const here = machine ?? hostname()
+const place = `${here}:${process.pid}:`
 /** The nodes of this process, which live. */
 const own = new Set<string>()
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // The process of another user is not to be signalled, but is there.
-    return error instanceof Error && "code" in error && error.code === "EPERM"
-  }
-}
 
 /** Whether a node is of this machine and its process has ended, or its number is that of this process by now. */
 const isGone = (node: string): boolean => {
   const [host, pid, id] = node.split(":")
-  if (id === undefined || host !== machine || own.has(node)) return false
-  return node.startsWith(place) || !isAlive(Number(pid))
+  if (id === undefined || host !== here || own.has(node)) return false
+  return node.startsWith(place) || hasEnded(Number(pid))
 }
 
 const dialectOf = (sql: SqlClient.SqlClient, node: string): Dialect => {

@@ -1,6 +1,7 @@
 /** What tasks on SQLite do over time, between processes, and at their bounds. */
 import { Expired } from "@effect-mcp/tasks/Task"
 import { quiesce } from "@effect-mcp/testing"
+import { machine } from "@effect-mcp/server/internal/processes"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Option, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -144,9 +145,10 @@ describe("tasks on SQLite", () => {
   it.effect("A task of a container with the name of this machine, but processes of its own, is not claimed", () =>
     Effect.gen(function* () {
       const { journal, store } = yield* open({ file: yield* file })
+      const [name = ""] = (machine ?? hostname()).split("/")
       const [ended, own] = [spawnSync(process.execPath, ["--version"]).pid, process.pid]
-      for (const pid of [ended, own]) yield* store.create(task, `${hostname()}/1:${pid}:x`)
-      for (const pid of [ended, own]) yield* store.create(task, `${hostname()}:${pid}:x`)
+      for (const pid of [ended, own]) yield* store.create(task, `${name}/1:${pid}:x`)
+      for (const pid of [ended, own]) yield* store.create(task, `${name}:${pid}:x`)
       assert.deepStrictEqual(yield* journal.claim("b", ["tool"], 10), [])
     })
   )

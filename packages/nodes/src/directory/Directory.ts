@@ -14,16 +14,19 @@ import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
 import type * as Scope from "effect/Scope"
 import type { NodeRelay } from "../relay/NodeRelay.ts"
-import type { NodeId } from "../relay/NodeId.ts"
+import { isDead, nameOf, type NodeId, processOf } from "../relay/NodeId.ts"
 import type { DirectoryStore, Times } from "./DirectoryStore.ts"
 import { Outage } from "./Outage.ts"
 
 /** Renewals per lease: two may be lost. */
 const renewals = 3
-/** How often the nodes that requests wait for are looked at, in milliseconds. */
+/** How often the nodes that are asked are looked at, in milliseconds. */
 const look = 250
+/** How often while a request waits for the end of one. */
+const lookWaiting = 50
 /** How often sessions of nodes that are gone are removed at least, in milliseconds. */
 const swept = 60_000
 /** How many sessions that ended are removed by one step. */
@@ -71,6 +74,11 @@ export interface Options {
   readonly address: string
   /** Learns the name of this node, and which of those that it asks are gone. */
   readonly relay: Pick<NodeRelay, "named" | "asked" | "cut">
+  /**
+   * Whether its sessions may be taken over before its lease has ended, once its process is seen to be dead. Not where it grants to others
+   * what lasts as long as its lease.
+   */
+  readonly endsWithProcess: boolean
 }
 
 /** The same store, whose outages are told once. */
@@ -107,15 +115,20 @@ export class Directory implements SessionDirectory {
   /** The sessions that ended here and may still be in the store. */
   private readonly ended = new Set<string>()
   private readonly watched = new Map<NodeId, Watched>()
+  /** Open while a request waits for the end of a node. */
+  private readonly isWaiting = Latch.makeUnsafe(false)
+  /** This process, in the names of this node. */
+  private readonly process: string | undefined
   /** This node; another one after its lease has ended. */
   node: NodeId
 
-  private constructor({ address, relay, store, times }: Options, clock: Clock.Clock) {
+  private constructor({ address, endsWithProcess, relay, store, times }: Options, clock: Clock.Clock) {
     this.store = told(store)
     this.address = address
     this.relay = relay
     this.clock = clock
     this.lease = times.lease
+    this.process = endsWithProcess ? processOf(process.pid) : undefined
     this.renewed = momentOf(clock)
     this.node = this.named()
     relay.named(this.node)
@@ -147,7 +160,8 @@ export class Directory implements SessionDirectory {
     }
     yield* forever(directory.renew, times.lease / renewals)
     yield* forever(directory.removeEnded, times.lease / renewals)
-    yield* forever(directory.look, look)
+    const next = Effect.raceFirst(Effect.sleep(look), directory.isWaiting.await)
+    yield* forever(Effect.andThen(next, directory.look), lookWaiting)
     yield* forever(
       Effect.suspend(() => store.sweep(directory.node, directory.ids)),
       Math.min(swept, times.kept / 3)
@@ -156,7 +170,7 @@ export class Directory implements SessionDirectory {
   })
 
   private named(): NodeId {
-    return `${crypto.randomUUID()} ${this.address}`
+    return nameOf(this.address, this.process)
   }
 
   // ---- the lease of this node
@@ -217,7 +231,10 @@ export class Directory implements SessionDirectory {
       const watched = new Map(this.watched)
       const asked = [...new Set([...watched.keys(), ...this.relay.asked()])]
       if (asked.length === 0) return Effect.void
-      return Effect.map(this.store.alive(asked), (alive) => {
+      const dead = asked.filter(isDead)
+      // Its lease ends in the store: no other node waits for it, and it cannot be had again.
+      const left = Effect.forEach(dead, (node) => this.store.leave(node), { discard: true })
+      return Effect.map(Effect.andThen(left, this.store.alive(asked)), (alive) => {
         for (const node of asked.filter((node) => !alive.includes(node))) {
           const gone = watched.get(node)?.gone
           if (gone !== undefined) Deferred.doneUnsafe(gone, Effect.void)
@@ -227,19 +244,20 @@ export class Directory implements SessionDirectory {
     })
   }
 
-  /** Completes when the lease of a node has ended, within two seconds of its death. */
   gone(node: NodeId): Effect.Effect<void> {
     return Effect.acquireUseRelease(
       Effect.sync(() => {
         const watched = this.watched.get(node) ?? { gone: Deferred.makeUnsafe<void>(), waiting: 0 }
         watched.waiting++
         this.watched.set(node, watched)
+        this.isWaiting.openUnsafe()
         return watched
       }),
       ({ gone }) => Deferred.await(gone),
       (watched) =>
         Effect.sync(() => {
           if (--watched.waiting === 0 && this.watched.get(node) === watched) this.watched.delete(node)
+          if (this.watched.size === 0) this.isWaiting.closeUnsafe()
         })
     )
   }

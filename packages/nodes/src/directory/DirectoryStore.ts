@@ -21,7 +21,7 @@ export interface DirectoryStore {
   readonly join: (node: NodeId) => Stored<void>
   /** Makes the lease of a node last anew. False where it has ended: it cannot be had again. */
   readonly renew: (node: NodeId) => Stored<boolean>
-  /** Ends the lease of a node at once. */
+  /** Ends the lease of a node at once: it leaves, or another node has seen that it is dead. */
   readonly leave: (node: NodeId) => Stored<void>
   /** Which of the nodes have a valid lease. */
   readonly alive: (nodes: ReadonlyArray<NodeId>) => Stored<ReadonlyArray<NodeId>>

@@ -1,11 +1,14 @@
 /** What the directory does where its store is slow, or away for a while. */
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Effect, Logger, Queue } from "effect"
+import { Clock, Deferred, Effect, Exit, Logger, Queue } from "effect"
 import { TestClock } from "effect/testing"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { Directory } from "../../src/directory/Directory.ts"
 import { Network } from "../../src/memory/Network.ts"
 import type { DirectoryStore } from "../../src/directory/DirectoryStore.ts"
+import { nameOf, processOf } from "../../src/relay/NodeId.ts"
 import { record } from "../support/record.ts"
 
 const times = { lease: 1200, grace: 300, kept: 600_000 }
@@ -48,9 +51,72 @@ const storeOf = (network = new Network()) => {
 }
 
 const relay = { named: () => {}, asked: () => [], cut: () => {} }
-const directoryAt = (address: string, store: DirectoryStore) => Directory.make({ store, times, address, relay })
+const directoryAt = (address: string, store: DirectoryStore) =>
+  Directory.make({ store, times, address, relay, endsWithProcess: true })
+
+/** A process of this machine that does nothing. */
+const sleeper = Effect.acquireRelease(
+  Effect.sync(() => spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" })),
+  (child) => Effect.sync(() => void child.kill("SIGKILL"))
+)
 
 describe("directory", () => {
+  it.effect.skipIf(processOf(1) === undefined)(
+    "A directory has a node of its machine gone once the process is dead, and waits for its lease while it is frozen",
+    () =>
+      Effect.gen(function* () {
+        const { store } = storeOf()
+        const [a, b] = [yield* directoryAt("a", store), yield* directoryAt("b", store)]
+        const child = yield* sleeper
+        const node = nameOf("c", processOf(child.pid ?? 0))
+        yield* store.join(node)
+        const waiting = [yield* Effect.forkScoped(a.gone(node)), yield* Effect.forkScoped(b.gone(node))]
+        child.kill("SIGSTOP")
+        yield* TestClock.adjust(1000)
+        assert.deepStrictEqual(
+          waiting.map((fiber) => fiber.pollUnsafe()),
+          [undefined, undefined]
+        )
+        const exited = once(child, "exit")
+        child.kill("SIGKILL")
+        yield* Effect.promise(() => exited)
+        yield* TestClock.adjust(100)
+        for (const fiber of waiting) assert.deepStrictEqual(fiber.pollUnsafe(), Exit.void)
+        // Were it alive after all, it would have to join anew.
+        assert.isFalse(yield* store.renew(node))
+      })
+  )
+
+  it.effect(
+    "A directory asks its store once for all requests that wait for a node, twenty times a second while any waits",
+    () =>
+      Effect.gen(function* () {
+        const { store } = storeOf()
+        let looks = 0
+        const counted: DirectoryStore = {
+          ...store,
+          alive: (nodes) => Effect.suspend(() => (looks++, store.alive(nodes)))
+        }
+        const directory = yield* directoryAt("a", counted)
+        yield* TestClock.adjust(60)
+        yield* store.join("lives b")
+        const waiting = yield* Effect.forkScoped(
+          Effect.all(
+            Array.from({ length: 100 }, () => directory.gone("lives b")),
+            { concurrency: "unbounded" }
+          )
+        )
+        yield* TestClock.adjust(1499)
+        assert.isUndefined(waiting.pollUnsafe())
+        assert.isAtMost(looks, 40)
+        yield* TestClock.adjust(56)
+        assert.isDefined(waiting.pollUnsafe())
+        const before = looks
+        yield* TestClock.adjust(10_000)
+        assert.strictEqual(looks, before)
+      })
+  )
+
   it.effect("A directory reports no node gone that it did not ask the store about", () =>
     Effect.gen(function* () {
       const { store } = storeOf()
@@ -89,6 +155,7 @@ describe("directory", () => {
         store,
         times,
         address: "a",
+        endsWithProcess: true,
         relay: {
           named: (name) => Queue.offerUnsafe(names, name),
           asked: () => ["lives b", "dead c"],

@@ -18,6 +18,7 @@ const guardThatFails = Effect.fnUntraced(function* (failures: number) {
     store: new Network().store(times),
     times,
     address: "a",
+    endsWithProcess: true,
     relay: { named: () => {}, asked: () => [], cut: () => {} }
   })
   const away = Effect.fail(new NodesUnavailable({ message: "away for a moment" }))

@@ -74,6 +74,8 @@ export interface SessionDirectory {
    * `Unknown`, and stays where it is.
    */
   readonly locate: (id: string, seeker?: Seeker) => Effect.Effect<Located, NodesUnavailable>
+  /** Completes when the lease of a node has ended: its sessions may be taken over. Requests that wait for one node ask together. */
+  readonly gone: (node: string) => Effect.Effect<void>
   /** Keeps a newer record. Nothing happens where another node holds the session. */
   readonly save: (id: string, record: SessionRecord) => Effect.Effect<void, NodesUnavailable>
   /** Removes a session: no node finds it afterwards. Nothing happens where another node holds it. Tried again later where it fails. */

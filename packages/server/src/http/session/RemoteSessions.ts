@@ -47,8 +47,8 @@ type Answer = Effect.Effect<Response>
 
 /** How long a request waits until a node that holds its session is found, in milliseconds. */
 const patience = 2000
-/** The pause before the next look, in milliseconds. */
-const pause = 50
+/** The pauses before the next looks, in milliseconds: the first, and the longest. */
+const [pause, longestPause] = [50, 400]
 
 /** Ids of sessions are UUIDs: no other id is asked for. */
 const isSessionId = /^[0-9a-f-]{36}$/
@@ -78,6 +78,12 @@ const passedOn = <A>(headers: { readonly [name: string]: A }): { readonly [name:
 const soon = { "retry-after": "1" }
 const notFound = (ids: ReadonlyArray<JsonRpc.Id>): Response =>
   refuse(503, McpError.interrupted("No node that holds this session answers: send the request again"), ids[0], soon)
+
+/** How long a request has looked for its session. */
+interface Search {
+  readonly until: number
+  readonly pause: number
+}
 
 export interface Options {
   readonly nodes: Nodes["Service"]
@@ -154,19 +160,21 @@ export class RemoteSessions {
   answer(remote: RemoteRequest, here: () => Answer): Answer {
     const answer = this.options.guests?.answer(remote)
     if (answer !== undefined) return answer
-    return Effect.flatMap(Clock.currentTimeMillis, (began) => this.attempt(remote, here, began + patience))
+    return Effect.flatMap(Clock.currentTimeMillis, (began) =>
+      this.attempt(remote, here, { until: began + patience, pause })
+    )
   }
 
-  private attempt(remote: RemoteRequest, here: () => Answer, until: number): Answer {
+  private attempt(remote: RemoteRequest, here: () => Answer, search: Search): Answer {
     const id = remote.http.headers[sessionIdHeader] ?? ""
     if (this.holds(id)) return here()
     const beside = this.node.holder(this.options.server.name, id)
     if (beside !== undefined)
-      return this.passing(this.relay(remote, beside.answer), remote, () => this.again(remote, here, until))
+      return this.passing(this.relay(remote, beside.answer), remote, () => this.again(remote, here, search))
     const known = this.locations.get(id)
     // A location that was remembered may be old: the directory is asked at once.
     if (known !== undefined) {
-      const next = () => this.attempt(remote, here, until)
+      const next = () => this.attempt(remote, here, search)
       return this.passing(this.relayTo(known, id, remote), remote, next)
     }
     const caller = callerOf(remote.http)
@@ -178,24 +186,25 @@ export class RemoteSessions {
       this.unknown.counted(caller, located, ({ _tag }) => _tag === "Unknown"),
       {
         onFailure: () => Effect.succeed(notFound(remote.ids)),
-        onSuccess: (located) => this.located(located, id, remote, here, until)
+        onSuccess: (located) => this.located(located, id, remote, here, search)
       }
     )
   }
 
-  private located(located: Located, id: string, remote: RemoteRequest, here: () => Answer, until: number): Answer {
+  private located(located: Located, id: string, remote: RemoteRequest, here: () => Answer, search: Search): Answer {
     if (located._tag === "Unknown") {
       this.lost(id)
       return here()
     }
     if (located._tag === "There") {
-      this.locations.found(id, located.node)
-      return this.passing(this.relayTo(located.node, id, remote), remote, () => this.again(remote, here, until))
+      const { node } = located
+      this.locations.found(id, node)
+      return this.passing(this.relayTo(node, id, remote), remote, () => this.again(remote, here, search, node))
     }
     return Effect.flatMap(this.reopening.open(id, located, remote.http), (refused) => {
       if (refused !== undefined) return Effect.succeed(refused)
       // Another endpoint of this node may have it.
-      return this.node.holder(this.options.server.name, id) === undefined ? here() : this.attempt(remote, here, until)
+      return this.node.holder(this.options.server.name, id) === undefined ? here() : this.attempt(remote, here, search)
     })
   }
 
@@ -212,15 +221,19 @@ export class RemoteSessions {
     return nodes.directory.locate(id, { server: server.name, owner: ownerOf(http), takes })
   }
 
-  private again(remote: RemoteRequest, here: () => Answer, until: number): Answer {
-    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      now >= until
-        ? Effect.succeed(notFound(remote.ids))
-        : Effect.andThen(
-            Effect.sleep(pause),
-            Effect.suspend(() => this.attempt(remote, here, until))
-          )
-    )
+  /** Looks again after a pause, or at once when the node is gone that did not answer. */
+  private again(remote: RemoteRequest, here: () => Answer, { pause, until }: Search, node?: string): Answer {
+    const { directory } = this.options.nodes
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      if (now >= until) return Effect.succeed(notFound(remote.ids))
+      const paused = Effect.sleep(Math.min(pause, until - now))
+      const waited = node === undefined ? paused : Effect.raceFirst(directory.gone(node), paused)
+      const next = { until, pause: Math.min(2 * pause, longestPause) }
+      return Effect.andThen(
+        waited,
+        Effect.suspend(() => this.attempt(remote, here, next))
+      )
+    })
   }
 
   /**
