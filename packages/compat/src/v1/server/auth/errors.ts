@@ -3,8 +3,17 @@ import { OAuthError, OAuthErrorCode } from "../../../model/oauth.ts"
 
 export { OAuthError } from "../../../model/oauth.ts"
 
-/** An error of one code. */
-const ofCode = (code: OAuthErrorCode) =>
+interface CodeError extends OAuthError {
+  readonly errorCode: string
+}
+
+interface CodeErrorClass {
+  readonly errorCode: string
+  new (message: string, errorUri?: string): CodeError
+}
+
+/** An error of one code. The declaration of a class without a name would list what Effect adds to `Error`. */
+const ofCode = (code: OAuthErrorCode): CodeErrorClass =>
   class extends OAuthError {
     static readonly errorCode: string = code
 
