@@ -1,4 +1,5 @@
 /** Servers over standard input and output. */
+import type { Readable, Writable } from "node:stream"
 import * as Process from "./Process.ts"
 import type { Entry } from "./Servers.ts"
 import { type Limit, load, type Load, type Target } from "./Target.ts"
@@ -7,6 +8,92 @@ import * as Wire from "./Wire.ts"
 interface Waiting {
   readonly answered: (messages: ReadonlyArray<Wire.Message>) => void
   readonly failed: (error: Error) => void
+}
+
+/** The requests that wait for their answers, and what came before those. */
+class Pending {
+  private readonly waiting = new Map<number, Waiting>()
+  /** What came before the answer, by the number in its token. */
+  private readonly before = new Map<number, Array<Wire.Message>>()
+
+  add(id: number, entry: Waiting): void {
+    this.waiting.set(id, entry)
+  }
+
+  take(message: Wire.Message): void {
+    const { method, params } = message
+    if (method === "notifications/progress") {
+      const asked = Number(params?.progressToken?.slice(3))
+      const seen = this.before.get(asked)
+      if (seen === undefined) this.before.set(asked, [message])
+      else seen.push(message)
+      return
+    }
+    if (method !== undefined || typeof message.id !== "number") return
+    const entry = this.waiting.get(message.id)
+    const seen = this.before.get(message.id)
+    this.waiting.delete(message.id)
+    this.before.delete(message.id)
+    entry?.answered(seen === undefined ? [message] : [...seen, message])
+  }
+
+  fail(error: Error): void {
+    for (const { failed } of this.waiting.values()) failed(error)
+    this.waiting.clear()
+  }
+}
+
+/** Calls `take` with each message that arrives. */
+const receive = (stdout: Readable, take: (message: Wire.Message) => void): void => {
+  // Joined only when a newline is there, so that lines of a MiB stay linear.
+  let parts: Array<Buffer> = []
+  stdout.on("data", (data: Buffer) => {
+    if (!data.includes(10)) {
+      parts.push(data)
+      return
+    }
+    const whole = parts.length === 0 ? data : Buffer.concat([...parts, data])
+    const last = whole.lastIndexOf(10)
+    parts = last + 1 < whole.length ? [whole.subarray(last + 1)] : []
+    for (const line of whole.toString("utf8", 0, last).split("\n")) {
+      if (line !== "") for (const message of Wire.parse(line)) take(message)
+    }
+  })
+}
+
+/** Writes the lines of one turn together. */
+const writerOf = (stdin: Writable): ((line: string) => void) => {
+  stdin.on("error", () => {})
+  let out: Array<string> = []
+  return (line) => {
+    if (out.push(line) > 1) return
+    queueMicrotask(() => {
+      stdin.write(`${out.join("\n")}\n`)
+      out = []
+    })
+  }
+}
+
+type Send = (id: number, request: Wire.Request, entry: Waiting) => void
+
+/** Sends a request and all that come after its answer; the last answer counts, as that to the first. */
+const chaining = (send: Send, era: Wire.Era): ((kind: Wire.Kinds, id: number, entry: Waiting) => void) => {
+  /** Ids of the requests that come after another one's answer. */
+  let follower = 1_000_000_000
+  return (kind, id, entry) => {
+    const { build, next } = Wire.kinds[kind]
+    const step = (request: Wire.Request, own: number): void =>
+      send(own, request, {
+        ...entry,
+        answered: (messages) => {
+          const answer = messages.at(-1)
+          const following = answer === undefined ? undefined : next?.(answer, request)
+          if (following === undefined) entry.answered(own === id ? messages : [{ ...answer, id }])
+          else step(following, ++follower)
+        }
+      })
+    step(build(id, era), id)
+  }
 }
 
 /** Starts a server. Nothing is said to it before `ready`. */
@@ -24,78 +111,18 @@ export const target = (
   const { child, log } = Process.start(entry, options)
   const { pid, stdin, stdout } = child
   if (pid === undefined || stdin === null || stdout === null) throw new Error(`${entry.id} did not start`)
-  const waiting = new Map<number, Waiting>()
-  /** What came before the answer, by the number in its token. */
-  const before = new Map<number, Array<Wire.Message>>()
+  const pending = new Pending()
   let id = 1_000_000
-  /** Ids of the requests that come after another one's answer. */
-  let follower = 1_000_000_000
-
-  const take = (message: Wire.Message): void => {
-    const { method, params } = message
-    if (method === "notifications/progress") {
-      const asked = Number(params?.progressToken?.slice(3))
-      const seen = before.get(asked)
-      if (seen === undefined) before.set(asked, [message])
-      else seen.push(message)
-      return
-    }
-    if (method !== undefined || typeof message.id !== "number") return
-    const entry = waiting.get(message.id)
-    const seen = before.get(message.id)
-    waiting.delete(message.id)
-    before.delete(message.id)
-    entry?.answered(seen === undefined ? [message] : [...seen, message])
-  }
-  // Joined only when a newline is there, so that lines of a MiB stay linear.
-  let parts: Array<Buffer> = []
-  stdout.on("data", (data: Buffer) => {
-    if (!data.includes(10)) {
-      parts.push(data)
-      return
-    }
-    const whole = parts.length === 0 ? data : Buffer.concat([...parts, data])
-    const last = whole.lastIndexOf(10)
-    parts = last + 1 < whole.length ? [whole.subarray(last + 1)] : []
-    for (const line of whole.toString("utf8", 0, last).split("\n")) {
-      if (line !== "") for (const message of Wire.parse(line)) take(message)
-    }
-  })
-  stdin.on("error", () => {})
+  receive(stdout, (message) => pending.take(message))
   const exited = new Promise((resolve) => child.once("exit", resolve))
-  child.once("exit", (code) => {
-    for (const { failed } of waiting.values()) failed(new Error(`${entry.id}: exit ${code}: ${log()}`))
-    waiting.clear()
-  })
+  child.once("exit", (code) => pending.fail(new Error(`${entry.id}: exit ${code}: ${log()}`)))
 
-  let out: Array<string> = []
-  const write = (line: string): void => {
-    if (out.push(line) > 1) return
-    queueMicrotask(() => {
-      stdin.write(`${out.join("\n")}\n`)
-      out = []
-    })
-  }
-  const send = (id: number, request: Wire.Request, entry: Waiting): void => {
-    waiting.set(id, entry)
+  const write = writerOf(stdin)
+  const send: Send = (id, request, entry) => {
+    pending.add(id, entry)
     write(Wire.encode(id, request, era))
   }
-
-  /** Sends a request and all that come after its answer; the last answer counts, as that to the first. */
-  const chain = (kind: Wire.Kinds, id: number, entry: Waiting): void => {
-    const { build, next } = Wire.kinds[kind]
-    const step = (request: Wire.Request, own: number): void =>
-      send(own, request, {
-        ...entry,
-        answered: (messages) => {
-          const answer = messages.at(-1)
-          const following = answer === undefined ? undefined : next?.(answer, request)
-          if (following === undefined) entry.answered(own === id ? messages : [{ ...answer, id }])
-          else step(following, ++follower)
-        }
-      })
-    step(build(id, era), id)
-  }
+  const chain = chaining(send, era)
 
   return {
     pid,

@@ -29,7 +29,7 @@ import { top } from "./commands/Top.ts"
 import * as Endings from "./terminal/Exit.ts"
 import { Output } from "./terminal/Output.ts"
 import { indent, jsonLine, table } from "./render/Text.ts"
-import { Server, version } from "./session/Session.ts"
+import { SelectedServer, version } from "./session/Session.ts"
 import { root } from "./target/Settings.ts"
 import { safe } from "./terminal/Style.ts"
 import * as Target from "./target/Target.ts"
@@ -170,13 +170,13 @@ const report = Effect.fnUntraced(function* (
  */
 export const run = Effect.fnUntraced(function* (
   argv: ReadonlyArray<string>,
-  targetOf: (words: Target.Words) => Target.Target | undefined = Target.parse
+  targetOf: (words: Target.Words) => Target.CommandTarget | undefined = Target.parse
 ): Effect.fn.Return<Endings.Code, never, Environment> {
   const { own, server } = Target.split(argv)
   const output = yield* Output
   const ending = yield* Command.runWith(command, { version })(own).pipe(
     Effect.provide([
-      Layer.succeed(Server, { target: targetOf(server) }),
+      Layer.succeed(SelectedServer, { target: targetOf(server) }),
       CliConfig.layer({ builtIns }),
       CliOutput.layerPresenter(presenter(output))
     ]),

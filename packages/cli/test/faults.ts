@@ -12,8 +12,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a cancelled task is a failure of the connection",
     file: "packages/cli/src/terminal/Exit.ts",
-    from: "new Failure({ code: code.server, message: `The task was cancelled",
-    to: "new Failure({ code: code.connection, message: `The task was cancelled",
+    from: "new CommandFailure({ code: code.server, message: `The task was cancelled",
+    to: "new CommandFailure({ code: code.connection, message: `The task was cancelled",
     test: "packages/cli/test/commands/Tasks.test.ts"
   },
   {

@@ -2,12 +2,9 @@
 import type { RequestOptions } from "@effect-mcp/core/Peer"
 import type { RequestHeaders } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import type * as Method from "@effect-mcp/protocol/Method"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import * as Duration from "effect/Duration"
-
-export type Requests = Method.ClientRequests
 
 /**
  * Options of one request; each that is left out has the client's default (`Options`).

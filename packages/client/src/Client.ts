@@ -96,7 +96,7 @@ export interface Options {
    * What happens when the connection is lost. It is opened again when a request needs it; a child process is started again. Requests
    * that are safe to repeat are sent again, and subscriptions are renewed. `false`: none of this. Default: see `Policy`.
    */
-  readonly reconnect?: Backoff.Policy | false | undefined
+  readonly reconnect?: Backoff.RetryPolicy | false | undefined
   /**
    * Whether a tool's `readOnlyHint` and `idempotentHint` are trusted: then its calls are sent again when their answer is lost. Only for
    * servers that are trusted. Default false.
@@ -181,7 +181,7 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
   /** The same call as a stream of its progress, with the result last. Ending the stream early cancels the call. */
   readonly callToolByNameStream: (
     name: string,
-    args?: Calls.Arguments,
+    args?: Calls.CallArguments,
     options?: CallOptions
   ) => Stream.Stream<CallEvent<ToolModel.CallToolResult>, ClientError>
   /**

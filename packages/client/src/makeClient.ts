@@ -18,7 +18,7 @@ import * as Stream from "effect/Stream"
 import { type ClientError, Closed } from "./ClientError.ts"
 import { ClientMiddleware } from "./connection/ClientMiddleware.ts"
 import * as ClientObserver from "./connection/ClientObserver.ts"
-import type { Defaults, Requests } from "./CallOptions.ts"
+import type { Defaults } from "./CallOptions.ts"
 import { ForwardedRequests } from "./answering/ForwardedRequests.ts"
 import * as ClientExtension from "./extension/ClientExtension.ts"
 import * as Calls from "./features/Calls.ts"
@@ -26,7 +26,7 @@ import * as Extensions from "./features/Extensions.ts"
 import * as AnyRequest from "./features/AnyRequest.ts"
 import * as TaskCalls from "./features/TaskCalls.ts"
 import * as Changes from "./features/Changes.ts"
-import type { Policy } from "./connection/Backoff.ts"
+import type { RetryPolicy } from "./connection/Backoff.ts"
 import type * as Connection from "./connection/Connection.ts"
 import * as ServerRequests from "./answering/ServerRequests.ts"
 import * as ReconnectingConnection from "./reconnect/ReconnectingConnection.ts"
@@ -61,15 +61,15 @@ interface Hubs {
 /** What the parts of one client share. */
 interface Parts {
   readonly options: Options
-  readonly policy: Policy | undefined
+  readonly policy: RetryPolicy | undefined
   readonly defaults: Defaults
-  readonly limits: Lists.Limits
-  readonly services: ServerRequests.Services
+  readonly limits: Lists.ListLimits
+  readonly services: ServerRequests.HostServices
   readonly receiver: Receiver | undefined
   readonly urls: UrlElicitations
   readonly hubs: Hubs
   /** The extensions that have a layer. */
-  readonly extensions: ReadonlyArray<ClientExtension.Part>
+  readonly extensions: ReadonlyArray<ClientExtension.ExtensionPart>
   readonly dropped: Connection.Options["dropped"]
   readonly middleware: Connection.Options["middleware"]
   readonly observers: Connection.Options["observers"]
@@ -320,7 +320,7 @@ const listMembers = (
 ): Members<"listTools" | "listResources" | "listResourceTemplates" | "listPrompts"> => {
   const items = <M extends Lists.ListMethod, A extends Iconic>(
     method: M,
-    itemsOf: (page: Requests[M]["result"]) => ReadonlyArray<A>
+    itemsOf: (page: Method.ClientRequests[M]["result"]) => ReadonlyArray<A>
   ): Stream.Stream<A, ClientError> =>
     Stream.flatMap(Lists.pages(connection, method, limits), (page) =>
       Stream.fromIterable(itemsOf(page).map(withSafeIcons))

@@ -15,7 +15,7 @@ A project with an MCP server, a test of it in every revision of the protocol, an
 `
 
 /** Where the command writes, and the folder that it starts from. */
-export interface Surroundings {
+export interface Terminal {
   readonly cwd: () => string
   readonly stdout: { readonly write: (text: string) => unknown }
   readonly stderr: { readonly write: (text: string) => unknown }
@@ -68,7 +68,7 @@ const parse = (argv: ReadonlyArray<string>, cwd: string): Parsed => {
 }
 
 /** Writes the project, and gives the exit code: 0, or 2 where the command line is wrong or the folder is not empty. */
-export const run = (argv: ReadonlyArray<string>, { cwd, stderr, stdout }: Surroundings): number => {
+export const run = (argv: ReadonlyArray<string>, { cwd, stderr, stdout }: Terminal): number => {
   const parsed = parse(argv, cwd())
   if (parsed._tag === "Help") {
     stdout.write(help)

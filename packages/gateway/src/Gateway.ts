@@ -53,7 +53,7 @@ export interface Options<E, R> extends Pick<
    * Tasks that the gateway makes for its callers of those of the upstream server: how long they are kept, and how many. They are in the memory
    * of this process. Default: as `Tasks.layer`.
    */
-  readonly tasks?: (Tasks.Options & Partial<TaskStore.Limits>) | undefined
+  readonly tasks?: (Tasks.Options & Partial<TaskStore.StoreLimits>) | undefined
   /** How long a conversation is kept after the last request without a session. Default 1 minute. */
   readonly idle?: Duration.Input | undefined
   /** Conversations with the upstream server at most, of all clients together; one more is refused. Default 256. */

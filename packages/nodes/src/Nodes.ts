@@ -7,13 +7,13 @@ import type { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { Options, Services } from "./layerOf.ts"
+import type { Options, NodeServices } from "./layerOf.ts"
 import { layer as memoryLayer } from "./memory/layer.ts"
 import type { Network } from "./memory/Network.ts"
 import type { PostgresOptions } from "./postgres/layer.ts"
 import type { RedisOptions } from "./redis/layer.ts"
 
-export type { Options, Services } from "./layerOf.ts"
+export type { Options, NodeServices as Services } from "./layerOf.ts"
 export type { PostgresOptions } from "./postgres/layer.ts"
 export type { RedisOptions } from "./redis/layer.ts"
 export { Network } from "./memory/Network.ts"
@@ -34,7 +34,7 @@ export { Network } from "./memory/Network.ts"
  * export const nodes = [node(), node()]
  * ```
  */
-export const layerMemory = (network: Network, options: Options = {}): Layer.Layer<Services, NodesUnavailable> =>
+export const layerMemory = (network: Network, options: Options = {}): Layer.Layer<NodeServices, NodesUnavailable> =>
   Layer.suspend(() => memoryLayer(network, options))
 
 /**
@@ -56,7 +56,7 @@ export const layerMemory = (network: Network, options: Options = {}): Layer.Laye
  * )
  * ```
  */
-export const layerPostgres = (options: PostgresOptions = {}): Layer.Layer<Services, NodesUnavailable, PgClient> =>
+export const layerPostgres = (options: PostgresOptions = {}): Layer.Layer<NodeServices, NodesUnavailable, PgClient> =>
   Layer.unwrap(
     Effect.map(
       Effect.promise(() => import("./postgres/layer.ts")),
@@ -79,7 +79,7 @@ export const layerPostgres = (options: PostgresOptions = {}): Layer.Layer<Servic
  * )
  * ```
  */
-export const layerRedis = (options: RedisOptions): Layer.Layer<Services, NodesUnavailable> =>
+export const layerRedis = (options: RedisOptions): Layer.Layer<NodeServices, NodesUnavailable> =>
   Layer.unwrap(
     Effect.map(
       Effect.promise(() => import("./redis/layer.ts")),

@@ -44,7 +44,7 @@ export const timesOf = ({ keep = "30 minutes", lease = "1500 millis" }: Options)
 }
 
 /** What a kind of network has. */
-export interface Network {
+export interface NetworkOptions {
   readonly store: DirectoryStore
   readonly times: Times
   /** Where this node's relay is found. */
@@ -59,18 +59,18 @@ export interface Network {
   readonly key: Uint8Array
 }
 
-const sharedRates = (rates: Network["rates"]): Context.Context<never> => {
+const sharedRates = (rates: NetworkOptions["rates"]): Context.Context<never> => {
   if (rates === undefined) return Context.empty()
   const outage = new Outage("The store of rate limits")
   return Context.make(RateLimitStore, { settle: (uses) => outage.noted(rates.settle(uses)) })
 }
 
-export type Services = Nodes | ReplayGuard | StateSeal.StateSeal
+export type NodeServices = Nodes | ReplayGuard | StateSeal.StateSeal
 
 export const layerOf = <R>(
-  network: Effect.Effect<Network, NodesUnavailable, R>,
+  network: Effect.Effect<NetworkOptions, NodesUnavailable, R>,
   { calls }: Options
-): Layer.Layer<Services, NodesUnavailable, Exclude<R, Scope.Scope>> =>
+): Layer.Layer<NodeServices, NodesUnavailable, Exclude<R, Scope.Scope>> =>
   Layer.unwrap(
     Effect.map(network, ({ address, bus, events, key, rates, relay, replies, store, times }) => {
       const node = Effect.map(

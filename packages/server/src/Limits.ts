@@ -4,7 +4,7 @@
  * A session keeps the client's declaration and the URIs that it subscribes to; an open `subscriptions/listen` keeps its request. A
  * request beyond a limit fails with -31429; its `data` has the limit, the given value and the allowed one.
  */
-import type { Limits as ToolLimits } from "@effect-mcp/core/Tools"
+import type { CallLimits as ToolLimits } from "@effect-mcp/core/Tools"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
@@ -45,7 +45,7 @@ export interface Options {
 }
 
 /** An account of kept bytes: a session, or a request without one. */
-export interface Holder {
+export interface ByteAccount {
   readonly principal: Principal.Principal["Service"]
   /** Bytes that are kept now. */
   kept: number
@@ -85,7 +85,7 @@ export class Limits {
     this.totalBytes = options.totalBytes ?? 256 * 1024 * 1024
   }
 
-  private take(holder: Holder, bytes: number): McpError.McpError | undefined {
+  private take(holder: ByteAccount, bytes: number): McpError.McpError | undefined {
     const { callerBytes, callers, sessionBytes, totalBytes } = this
     const own = holder.kept + bytes
     if (own > sessionBytes) return refusal("Too many bytes to keep for one session", "sessionBytes", own, sessionBytes)
@@ -103,7 +103,7 @@ export class Limits {
   }
 
   /** Bounded by the account: a release of the holder may have returned the bytes before. */
-  private give(holder: Holder, size: number): void {
+  private give(holder: ByteAccount, size: number): void {
     const bytes = Math.min(size, holder.kept)
     holder.kept -= bytes
     this.total -= bytes
@@ -115,12 +115,12 @@ export class Limits {
   }
 
   /** Called when a session or a request is over. */
-  release(holder: Holder): void {
+  release(holder: ByteAccount): void {
     this.give(holder, holder.kept)
   }
 
   /** The part of `clientInfo` that is kept: all of it, else all but its icons, else an error. */
-  client(holder: Holder, clientInfo: Implementation, capabilities: object): Implementation | McpError.McpError {
+  client(holder: ByteAccount, clientInfo: Implementation, capabilities: object): Implementation | McpError.McpError {
     const whole = sizeOf([clientInfo, capabilities])
     if (whole <= this.clientBytes) return this.take(holder, whole) ?? clientInfo
     const { icons: _tooLarge, ...named } = clientInfo
@@ -138,7 +138,7 @@ export class Limits {
   }
 
   /** Called before a session that has `count` subscriptions gets one more. */
-  subscribe(holder: Holder, uri: string, count: number): McpError.McpError | undefined {
+  subscribe(holder: ByteAccount, uri: string, count: number): McpError.McpError | undefined {
     const { subscriptions } = this
     return count >= subscriptions
       ? refusal("Too many subscriptions of one session", "subscriptions", count + 1, subscriptions)
@@ -146,12 +146,12 @@ export class Limits {
   }
 
   /** Called when the subscription has ended. */
-  unsubscribe(holder: Holder, uri: string): void {
+  unsubscribe(holder: ByteAccount, uri: string): void {
     this.give(holder, perSubscription + bytesOf(uri).length)
   }
 
   /** Called before `subscriptions/listen` reads its URIs. The bytes it takes, which `unlisten` returns. */
-  listen(holder: Holder, params: unknown, uris: ReadonlyArray<string>): number | McpError.McpError {
+  listen(holder: ByteAccount, params: unknown, uris: ReadonlyArray<string>): number | McpError.McpError {
     for (const uri of uris) {
       const long = this.uri(uri)
       if (long !== undefined) return long
@@ -161,7 +161,7 @@ export class Limits {
   }
 
   /** Called when the `subscriptions/listen` has ended. */
-  unlisten(holder: Holder, bytes: number): void {
+  unlisten(holder: ByteAccount, bytes: number): void {
     this.give(holder, bytes)
   }
 }

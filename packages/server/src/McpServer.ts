@@ -28,7 +28,7 @@ export type { BuildOptions as NodeListenerOptions, Built as NodeListener } from 
 export type { Options as HttpOptions } from "./http/RouterEndpoint.ts"
 export type { Session } from "./session/Session.ts"
 export type { ContractOptions } from "./view/readContract.ts"
-export type { RequestRow, Requests } from "./view/Requests.ts"
+export type { RequestRow, RequestsView as Requests } from "./view/Requests.ts"
 export type { Options as StdioOptions } from "./stdio/Stdio.ts"
 
 /**

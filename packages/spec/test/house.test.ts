@@ -1,11 +1,16 @@
 /** Each rule of `scripts/house.ts` fires on a small fixture, and the list of allowed findings only shrinks. */
 import { assert, describe, it } from "@effect/vitest"
 import * as House from "../../../scripts/house.ts"
+import * as Language from "../../../scripts/house/language.ts"
+import * as Manifest from "../../../scripts/house/manifest.ts"
+import { type Finding, parse } from "../../../scripts/house/Module.ts"
+import * as Names from "../../../scripts/house/names.ts"
+import * as Patterns from "../../../scripts/house/patterns.ts"
+import * as Rooms from "../../../scripts/house/rooms.ts"
 
-const module = (file: string, text: string) => House.parse(`packages/a/src/${file}`, text)
-const lines = (findings: ReadonlyArray<House.Finding>) =>
-  findings.map(({ file, line, rule }) => `${rule} ${file}:${line}`)
-const finding = (file: string): House.Finding => ({ rule: "turns", file, line: 1, text: "" })
+const module = (file: string, text: string) => parse(`packages/a/src/${file}`, text)
+const lines = (findings: ReadonlyArray<Finding>) => findings.map(({ file, line, rule }) => `${rule} ${file}:${line}`)
+const finding = (file: string): Finding => ({ rule: "turns", file, line: 1, text: "" })
 
 describe("rules of the house", () => {
   it("The rules of the house report two rooms that import each other, also where only types cross", () => {
@@ -15,8 +20,8 @@ describe("rules of the house", () => {
       module("two/C.ts", `export * from "../one/D.ts"`),
       module("one/D.ts", `export const d = 1`)
     ]
-    assert.deepStrictEqual(lines(House.oneWay(modules)), ["rooms packages/a/src/one:1"])
-    assert.deepStrictEqual(House.oneWay(modules.slice(0, 2)), [])
+    assert.deepStrictEqual(lines(Rooms.oneWay(modules)), ["rooms packages/a/src/one:1"])
+    assert.deepStrictEqual(Rooms.oneWay(modules.slice(0, 2)), [])
   })
 
   it("The rules of the house report modules of one room that import each other, also by a dynamic import", () => {
@@ -24,7 +29,7 @@ describe("rules of the house", () => {
       module("one/A.ts", `import { b } from "./B.ts"\nexport const a = b`),
       module("one/B.ts", `export const b = () => import("./A.ts")`)
     ]
-    assert.deepStrictEqual(lines(House.oneWay(modules)), ["modules packages/a/src/one/A.ts:1"])
+    assert.deepStrictEqual(lines(Rooms.oneWay(modules)), ["modules packages/a/src/one/A.ts:1"])
   })
 
   it("The rules of the house treat modules at the package's root as rooms of their own", () => {
@@ -33,37 +38,49 @@ describe("rules of the house", () => {
       module("one/A.ts", `export * from "../Types.ts"`),
       module("Types.ts", `export type T = string`)
     ]
-    assert.deepStrictEqual(House.oneWay(modules), [])
+    assert.deepStrictEqual(Rooms.oneWay(modules), [])
   })
 
   it("The rules of the house report an exported name that is banned, not a local name", () => {
-    const found = House.names(module("A.ts", `const One = 1\nexport class Asked {}\nexport const asked = One`))
+    const found = Names.names(module("A.ts", `const One = 1\nexport class Asked {}\nexport const asked = One`))
     assert.deepStrictEqual(lines(found), ["names packages/a/src/A.ts:2"])
+  })
+
+  it("The rules report a name that two modules declare and no list allows, and a name of the list with one declaration", () => {
+    const named = (file: string, text: string) => parse(`packages/${file}`, text)
+    const modules = [
+      named("a/src/A.ts", `export interface Limits {}\nexport interface Options {}\nexport const limits = 1`),
+      named("a/src/B.ts", `export interface Options {}\nexport const limits = 2\nexport { Limits } from "./A.ts"`),
+      named("b/src/C.ts", `const a = 1\nexport class Limits {}\ninterface Only {}\nexport const Only = 1`),
+      named("promise/src/D.ts", `export interface Limits {}`)
+    ]
+    const found = Names.meanings(modules, { Options: "a convention", Only: "no reason any more" })
+    assert.deepStrictEqual(lines(found), ["homonyms packages/b/src/C.ts:2", "homonyms scripts/house/names.ts:1"])
   })
 
   it("The rules of the house report a person or a riddle in a comment, on its line", () => {
     const text = `/**\n * Called when a request ends.\n * For whoever asks.\n */\nexport const who = "nobody"\n`
-    assert.deepStrictEqual(lines(House.comments(module("A.ts", text))), ["comments packages/a/src/A.ts:3"])
+    assert.deepStrictEqual(lines(Language.comments(module("A.ts", text))), ["comments packages/a/src/A.ts:3"])
   })
 
   it("The rules of the house report a person in a document, outside of its code", () => {
     const text = ["For a client.", "```ts", "// who", "```", "`who` is a name.", "For anyone who asks."].join("\n")
     const found = [6, 6].map((line) => `documents README.md:${line}`)
-    assert.deepStrictEqual(lines(House.documents("README.md", text)), found)
+    assert.deepStrictEqual(lines(Language.documents("README.md", text)), found)
   })
 
   it.each([
     ["packages/a/README.md", 10, 60],
     ["ARCHITECTURE.md", 150, 250]
   ] as const)("The rules of the house report %s of fewer than %i or more than %i lines", (file, least, most) => {
-    const found = (count: number) => lines(House.lengths(file, "line\n".repeat(count)))
+    const found = (count: number) => lines(Language.lengths(file, "line\n".repeat(count)))
     for (const count of [least - 1, most + 1]) assert.deepStrictEqual(found(count), [`lengths ${file}:1`], `${count}`)
     for (const count of [least, most]) assert.deepStrictEqual(found(count), [], `${count}`)
   })
 
   it("The rules report a sentence of more than 25 words in a comment, and count code, lists and drawings as they read", () => {
     const words = (count: number) => Array.from({ length: count }, () => "word").join(" ")
-    const comment = (text: string) => lines(House.sentences(module("A.ts", `/**\n * ${text}\n */`)))
+    const comment = (text: string) => lines(Language.sentences(module("A.ts", `/**\n * ${text}\n */`)))
     assert.deepStrictEqual(comment(`${words(26)}.`), ["sentences packages/a/src/A.ts:1"])
     for (const text of [
       `${words(25)}. ${words(25)}: ${words(25)}; ${words(25)}`,
@@ -78,14 +95,14 @@ describe("rules of the house", () => {
 
   it("The rules of the house report more than five modules beside the index that lie in no room", () => {
     const root = ["A.ts", "B.ts", "C.ts", "D.ts", "E.ts", "index.ts", "room/F.ts"].map((file) => module(file, ""))
-    assert.deepStrictEqual(House.looseModules(root), [])
-    assert.deepStrictEqual(lines(House.looseModules([...root, module("G.ts", "")])), ["loose packages/a/src/A.ts:1"])
+    assert.deepStrictEqual(Rooms.looseModules(root), [])
+    assert.deepStrictEqual(lines(Rooms.looseModules([...root, module("G.ts", "")])), ["loose packages/a/src/A.ts:1"])
   })
 
   it("The rules of the house report a test that is named after a module and lies in another room", () => {
     const sources = ["room/A.ts", "other/A.ts", "B.ts"].map((file) => module(file, ""))
     const tests = ["room/A.test.ts", "A.model.test.ts", "perf/A.test.ts", "B.test.ts", "room/B.test.ts", "any.test.ts"]
-    const found = House.mirrored(
+    const found = Rooms.mirrored(
       sources,
       tests.map((file) => ({ file: `packages/a/test/${file}` }))
     )
@@ -110,24 +127,24 @@ describe("rules of the house", () => {
     ].join("\n")
     const modules = [module("A.ts", text), module("B.ts", "export const hidden = 1")]
     const manifest = { exports: { "./A": "./src/A.ts", "./internal/B": "./src/B.ts" } }
-    const found = House.docstrings("packages/a", manifest, modules)
+    const found = Manifest.docstrings("packages/a", manifest, modules)
     assert.deepStrictEqual(lines(found), ["docstrings packages/a/src/A.ts:5"])
-    assert.deepStrictEqual(House.docstrings("packages/a", { ...manifest, private: true }, modules), [])
+    assert.deepStrictEqual(Manifest.docstrings("packages/a", { ...manifest, private: true }, modules), [])
   })
 
   it("The rules of the house report time and memory in a test, unless it lies in the folder for those", () => {
     const clock = ["performance", "now"].join(".")
     const found = ["A.test.ts", "perf/A.test.ts", "support/clock.ts"].flatMap((file) =>
-      House.time(House.parse(`packages/a/test/${file}`, `const began = ${clock}()`))
+      Patterns.time(parse(`packages/a/test/${file}`, `const began = ${clock}()`))
     )
     assert.deepStrictEqual(lines(found), ["time packages/a/test/A.test.ts:1"])
   })
 
   it("The rules of the house report a list of methods outside of the table of methods", () => {
     const text = `const asking = new Set(["tools/call", "prompts/get"])\nconst one = ["tools/list", "name"]\n`
-    assert.deepStrictEqual(lines(House.methods(module("A.ts", text))), ["methods packages/a/src/A.ts:1"])
-    const table = House.parse("packages/protocol/src/model/MethodInfo.ts", text)
-    assert.deepStrictEqual(House.methods(table), [])
+    assert.deepStrictEqual(lines(Patterns.methods(module("A.ts", text))), ["methods packages/a/src/A.ts:1"])
+    const table = parse("packages/protocol/src/model/MethodInfo.ts", text)
+    assert.deepStrictEqual(Patterns.methods(table), [])
   })
 
   it("The rules of the house report a person in the title of every form of test", () => {
@@ -140,7 +157,7 @@ describe("rules of the house", () => {
       `call("${person}")`
     ].join("\n")
     const found = ["1", "2", "3"].map((line) => `titles packages/a/src/A.ts:${line}`)
-    assert.deepStrictEqual(lines(House.titles(module("A.ts", text))), found)
+    assert.deepStrictEqual(lines(Language.titles(module("A.ts", text))), found)
   })
 
   it("The rules of the house report the title of a test that begins in the middle of a sentence, and no group", () => {
@@ -151,21 +168,21 @@ describe("rules of the house", () => {
       "it(`${method} is refused`, () => {})",
       `describe("a server", () => {})`
     ].join("\n")
-    assert.deepStrictEqual(lines(House.titles(module("A.ts", text))), ["titles packages/a/src/A.ts:1"])
+    assert.deepStrictEqual(lines(Language.titles(module("A.ts", text))), ["titles packages/a/src/A.ts:1"])
   })
 
   it("The rules of the house report a fixed number of scheduler turns", () => {
     const turn = ["Effect", "yieldNow"].join(".")
     const text = `yield* ${turn}\nconst settle = Effect.repeat(${turn}, { times: 60 })\n${turn}.pipe(Effect.repeat({ times: 2 }))`
     const found = [2, 3].map((line) => `turns packages/a/src/A.ts:${line}`)
-    assert.deepStrictEqual(lines(House.turns(module("A.ts", text))), found)
+    assert.deepStrictEqual(lines(Patterns.turns(module("A.ts", text))), found)
   })
 
   it("The rules report exports of a published package that are patterns, that do not exist or that are not published", () => {
     const published = { "./A": "./dist/A.js", "./*": "./dist/*.js", "./B": "./dist/B.js" }
     const exports = { "./*": "./src/*.ts", "./A": "./src/A.ts", "./B": "./src/B.ts", "./C": "./src/A.ts" }
     const manifest = { exports, publishConfig: { exports: published } }
-    const found = House.exportsOf("packages/a/package.json", manifest, (path) => path === "packages/a/src/A.ts")
+    const found = Manifest.exportsOf("packages/a/package.json", manifest, (path) => path === "packages/a/src/A.ts")
     assert.deepStrictEqual(
       found.map(({ text }) => text),
       [
@@ -175,12 +192,12 @@ describe("rules of the house", () => {
       ]
     )
     assert.deepStrictEqual(
-      House.exportsOf("packages/a/package.json", { ...manifest, private: true }, () => false),
+      Manifest.exportsOf("packages/a/package.json", { ...manifest, private: true }, () => false),
       []
     )
     const program = { ...manifest, publishConfig: { exports: { "./package.json": "./package.json" } } }
     assert.deepStrictEqual(
-      House.exportsOf("packages/a/package.json", program, () => true).map(({ text }) => text),
+      Manifest.exportsOf("packages/a/package.json", program, () => true).map(({ text }) => text),
       [`exports "./*": a pattern makes modules public unseen; list each`]
     )
   })

@@ -173,7 +173,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a question is asked as a task of a client that does not run such tasks",
     file: "packages/core/src/request/ClientInput.ts",
-    from: "!revision.rules.tasks || !runsAsTask(capabilities, method)",
+    from: "!revision.rules.tasks || !MethodInfo.runsAsTask(method, capabilities.tasks)",
     to: "!revision.rules.tasks",
     test: askedTest,
     ids: ["tasks.capability.requestor-respects", "tasks.capability.undeclared-no-tasks"]
@@ -181,8 +181,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a question is asked as a task in a revision without tasks",
     file: "packages/core/src/request/ClientInput.ts",
-    from: "!revision.rules.tasks || !runsAsTask(capabilities, method)",
-    to: "!runsAsTask(capabilities, method)",
+    from: "!revision.rules.tasks || !MethodInfo.runsAsTask(method, capabilities.tasks)",
+    to: "!MethodInfo.runsAsTask(method, capabilities.tasks)",
     test: askedTest
   },
   {

@@ -30,7 +30,7 @@ export interface Harness {
     options?: McpTest.Options
   ) => Effect.Effect<
     McpClient["Service"],
-    E | McpTest.ConnectError,
+    E | McpTest.TestConnectError,
     Scope.Scope | Exclude<R, McpServer.Registries | RequestServices>
   >
 }

@@ -18,7 +18,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 
 /** Why a client could not connect. */
-export type ConnectError = McpClient.ConnectError
+export type TestConnectError = McpClient.ConnectError
 
 /** Options of both sides, and the wire between them. */
 export interface Options {
@@ -37,7 +37,7 @@ const versionOf = (revision: Revision.Revision | Revision.Version): Revision.Ver
 export const join = Effect.fnUntraced(function* (
   revision: Revision.Revision | Revision.Version,
   options: Pick<Options, "client" | "wire"> = {}
-): Effect.fn.Return<McpClient.Client, ConnectError, McpServer.McpServer | Scope.Scope> {
+): Effect.fn.Return<McpClient.Client, TestConnectError, McpServer.McpServer | Scope.Scope> {
   const server = yield* McpServer.McpServer
   const [clientEnd, serverEnd] = yield* options.wire ?? Memory.pair()
   yield* server.connect(serverEnd)
@@ -75,7 +75,7 @@ export const connect = Effect.fnUntraced(function* <E, R>(
   options: Options = {}
 ): Effect.fn.Return<
   McpClient.Client,
-  E | ConnectError,
+  E | TestConnectError,
   Scope.Scope | Exclude<R, McpServer.Registries | RequestServices>
 > {
   const server = yield* Layer.build(McpServer.layer({ name: "test", version: "0.0.0", ...options.server, features }))
@@ -112,7 +112,7 @@ export const layer = <E, R>(
   options?: Options
 ): Layer.Layer<
   McpClient.McpClient,
-  E | ConnectError,
+  E | TestConnectError,
   Exclude<Exclude<R, McpServer.Registries | RequestServices>, Scope.Scope>
 > => Layer.effect(McpClient.McpClient, connect(features, revision, options))
 
@@ -138,7 +138,7 @@ export const layer = <E, R>(
 export const replayed = (
   file: string,
   options?: McpClient.Options
-): Layer.Layer<McpClient.McpClient, Cassette.CassetteError | ConnectError, FileSystem.FileSystem> =>
+): Layer.Layer<McpClient.McpClient, Cassette.CassetteError | TestConnectError, FileSystem.FileSystem> =>
   Layer.effect(
     McpClient.McpClient,
     Effect.flatMap(Cassette.read(file), ({ open, revision }) =>

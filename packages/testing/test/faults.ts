@@ -117,8 +117,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "torture: the death of a node leaves no traces in the ledger",
     file: "packages/testing/src/torture/crashes.ts",
-    from: "entries, found: audit(entries) }",
-    to: "entries, found: audit([]) }",
+    from: "found: audit(entries)",
+    to: "found: audit([])",
     test: torture
   },
   {

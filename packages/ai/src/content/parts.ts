@@ -4,10 +4,10 @@ import * as Prompt from "effect/ai/Prompt"
 import * as Base64 from "effect/encoding/Base64"
 
 /** Text, or a file: what a message of a user or of an assistant may have. */
-export type Part = Prompt.FilePart | Prompt.TextPart
+export type MessagePart = Prompt.FilePart | Prompt.TextPart
 
 /** A content block for a model: media and binary resources are files, a link is its name and URI. */
-export const partOf = (block: ContentBlock): Part => {
+export const partOf = (block: ContentBlock): MessagePart => {
   switch (block.type) {
     case "text":
       return Prompt.textPart({ text: block.text })
@@ -28,7 +28,7 @@ export const partOf = (block: ContentBlock): Part => {
 const dataUrl = /^data:[^,]*;base64,/i
 
 /** A part as a content block: images and audio as such, other files as resources, a file at a URL as a link. */
-export const blockOf = (part: Part): ContentBlock => {
+export const blockOf = (part: MessagePart): ContentBlock => {
   if (part.type === "text") return { type: "text", text: part.text }
   const { data, fileName, mediaType: mimeType } = part
   if (data instanceof URL) return { type: "resource_link", uri: data.href, name: fileName ?? data.href, mimeType }

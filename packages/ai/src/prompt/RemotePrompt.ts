@@ -9,14 +9,14 @@ import type * as Contract from "@effect-mcp/core/Prompt"
 import type { GetPromptResult, PromptMessage } from "@effect-mcp/protocol/model/Prompt"
 import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
-import { type Part, partOf } from "../content/parts.ts"
+import { type MessagePart, partOf } from "../content/parts.ts"
 
-const messageOf = (role: PromptMessage["role"], content: ReadonlyArray<Part>): Prompt.Message =>
+const messageOf = (role: PromptMessage["role"], content: ReadonlyArray<MessagePart>): Prompt.Message =>
   role === "user" ? Prompt.userMessage({ content }) : Prompt.assistantMessage({ content })
 
 /** The messages in order; those of one role that follow each other are one message, since providers want the roles to alternate. */
 export const fromResult = ({ messages }: GetPromptResult): Prompt.Prompt => {
-  const turns: Array<{ readonly role: PromptMessage["role"]; readonly parts: Array<Part> }> = []
+  const turns: Array<{ readonly role: PromptMessage["role"]; readonly parts: Array<MessagePart> }> = []
   for (const { content, role } of messages) {
     const last = turns.at(-1)
     if (last?.role === role) last.parts.push(partOf(content))

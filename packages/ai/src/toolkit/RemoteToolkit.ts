@@ -17,8 +17,8 @@ import * as Stream from "effect/Stream"
 import { partOf } from "../content/parts.ts"
 
 /** Why a call of a server's tool gave no result; the model reads it. */
-export const Failure = Schema.Struct({ message: Schema.String })
-export type Failure = typeof Failure.Type
+export const CallFailure = Schema.Struct({ message: Schema.String })
+export type CallFailure = typeof CallFailure.Type
 
 /** A tool of a server. Its result is as the server gave it: `structuredContent` is data, `content` is for the model. */
 export type RemoteTool = AiTool.Tool<
@@ -26,7 +26,7 @@ export type RemoteTool = AiTool.Tool<
   {
     readonly parameters: typeof Schema.Unknown
     readonly success: typeof Model.CallToolResult
-    readonly failure: typeof Failure
+    readonly failure: typeof CallFailure
     readonly failureMode: "return"
   }
 >
@@ -68,7 +68,7 @@ const bind = (call: Call, tool: Model.Tool, name: string, options: Options): Bou
     description,
     parameters: { ...inputSchema },
     success: Model.CallToolResult,
-    failure: Failure,
+    failure: CallFailure,
     failureMode: "return",
     needsApproval: options.needsApproval?.(tool),
     toModelOutput: ({ content }: Model.CallToolResult) => content.map(partOf)

@@ -17,7 +17,7 @@ import type * as Scope from "effect/Scope"
 import type * as Metadata from "../shared/Metadata.ts"
 import * as MetadataDiscovery from "../shared/MetadataDiscovery.ts"
 import { OAuthError, listed, shown } from "../shared/OAuthError.ts"
-import type { Grant, Request } from "./Grant.ts"
+import type { Grant, GrantRequest } from "./Grant.ts"
 import * as KeyBinding from "./KeyBinding.ts"
 import { refresh } from "./Refresh.ts"
 import * as Scopes from "./Scopes.ts"
@@ -90,7 +90,7 @@ const metadataOf = Effect.fnUntraced(function* <R>(
 
 /** What one attempt has found out before it asks for tokens. */
 interface Found {
-  readonly resource: MetadataDiscovery.Resource
+  readonly resource: MetadataDiscovery.ProtectedServer
   readonly metadata: Metadata.AuthorizationServer
   readonly demand: Demand | undefined
   /** The scopes that were asked for at this issuer before. */
@@ -102,7 +102,7 @@ const requestFor = <R>(
   { metadata, resource }: Found,
   scopes: Scopes.Scopes | undefined,
   binding: TokenEndpoint.Binding | undefined
-): Request => ({ ...discovery, metadata, resource: resource.indicator, scopes, binding })
+): GrantRequest => ({ ...discovery, metadata, resource: resource.indicator, scopes, binding })
 
 /** Whether the stored tokens may be refreshed: they fit the resource, and cover the demand without stepping up. */
 const isRefreshable = <R>({ options }: State<R>, { demand, resource }: Found, stored: Stored.Tokens): boolean =>
@@ -156,7 +156,7 @@ class NotRefreshed extends Data.TaggedError("NotRefreshed") {}
 /** Tokens for a resource: those of another process, refreshed ones, or those of the grant if `mayGrant`. */
 const obtain = Effect.fnUntraced(function* <R>(
   state: State<R>,
-  resource: MetadataDiscovery.Resource,
+  resource: MetadataDiscovery.ProtectedServer,
   used: Current | undefined,
   demand: Demand | undefined,
   mayGrant: boolean
@@ -214,12 +214,17 @@ const attempt = Effect.fnUntraced(function* <R>(
   demand: Demand | undefined
 ): Effect.fn.Return<Current | undefined, OAuthError, R | TokenStore> {
   const { discovery } = state
-  const anew = (resource: MetadataDiscovery.Resource) =>
+  const anew = (resource: MetadataDiscovery.ProtectedServer) =>
     Effect.catchTag(obtain(state, resource, used, demand, true), "NotRefreshed", Effect.die)
   if (demand !== undefined || used === undefined)
     return yield* anew(yield* MetadataDiscovery.resource(discovery, demand?.resourceMetadata))
   const { issuer, metadataUrl, resource: indicator } = used.target
-  const known: MetadataDiscovery.Resource = { indicator, issuers: [issuer], scopes: undefined, metadata: undefined }
+  const known: MetadataDiscovery.ProtectedServer = {
+    indicator,
+    issuers: [issuer],
+    scopes: undefined,
+    metadata: undefined
+  }
   const find = indicator === undefined ? MetadataDiscovery.resource : MetadataDiscovery.find
   return yield* obtain(state, known, used, demand, false).pipe(
     Effect.catchTag("NotRefreshed", () => Effect.flatMap(find(discovery, metadataUrl), anew)),

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Jose from "jose"
 import { Authorizer } from "./Authorizer.ts"
 import * as TrustedUrl from "../shared/TrustedUrl.ts"
-import type { Grant, Request } from "./Grant.ts"
+import type { Grant, GrantRequest } from "./Grant.ts"
 import { random, sha256 } from "../shared/hash.ts"
 import { OAuthError, listed } from "../shared/OAuthError.ts"
 import * as Registration from "./Registration.ts"
@@ -70,13 +70,13 @@ const codeOf = (answer: URLSearchParams, expected: Expected): Effect.Effect<stri
 }
 
 /** The scopes of the request, with `offline_access` where it is asked for. */
-const withOffline = (options: Options, { metadata, scopes }: Request): string | undefined => {
+const withOffline = (options: Options, { metadata, scopes }: GrantRequest): string | undefined => {
   if (scopes === undefined) return undefined
   const offline = options.offlineAccess !== false && metadata.scopes_supported?.includes("offline_access") === true
   return [...new Set(offline ? [...scopes, "offline_access"] : scopes)].join(" ")
 }
 
-const obtain = Effect.fnUntraced(function* (options: Options, request: Request) {
+const obtain = Effect.fnUntraced(function* (options: Options, request: GrantRequest) {
   const { metadata, resource } = request
   const authorizer = yield* Authorizer
   if (metadata.code_challenge_methods_supported?.includes("S256") !== true)

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as ClientIdentity from "./ClientIdentity.ts"
 import * as TrustedUrl from "../shared/TrustedUrl.ts"
-import type { Grant, Request } from "./Grant.ts"
+import type { Grant, GrantRequest } from "./Grant.ts"
 import { issuerOnly } from "./issuerOnly.ts"
 import { parseUrl } from "../shared/url.ts"
 import { OAuthError, shown } from "../shared/OAuthError.ts"
@@ -42,7 +42,7 @@ export interface Options extends ClientIdentity.Credentials {
 /** Exchanges the identity assertion for an ID-JAG. */
 const exchange = Effect.fnUntraced(function* (
   { assertion, assertionType, client, issuer, tokenEndpoint }: IdentityProvider,
-  request: Request
+  request: GrantRequest
 ): Effect.fn.Return<string, OAuthError> {
   const url = parseUrl(tokenEndpoint)
   if (url === undefined || !TrustedUrl.isSecure(url))

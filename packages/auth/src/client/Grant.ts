@@ -12,7 +12,7 @@ import type { TokenStore } from "./TokenStore.ts"
 import type * as TokenEndpoint from "./TokenEndpoint.ts"
 
 /** The tokens to get: resource, scopes and authorization server. */
-export interface Request extends TokenEndpoint.Target {
+export interface GrantRequest extends TokenEndpoint.TokenTarget {
   /** The value of `resource`; undefined for a server of 2025-03-26. */
   readonly resource: string | undefined
   /** Undefined leaves the scopes to the authorization server. */
@@ -24,10 +24,10 @@ export interface Grant<R = never> {
   /** The client id, where the grant has only one: other clients that share the store do not use its tokens. */
   readonly clientId?: string | undefined
   /** Gets new tokens. */
-  readonly obtain: (request: Request) => Effect.Effect<Tokens, OAuthError, R | TokenStore>
+  readonly obtain: (request: GrantRequest) => Effect.Effect<Tokens, OAuthError, R | TokenStore>
   /** The credentials by which these tokens are refreshed and revoked; undefined if they are void. */
   readonly credentials: (
-    request: Request,
+    request: GrantRequest,
     tokens: Pick<Tokens, "clientId" | "registration">
   ) => Effect.Effect<ClientIdentity.Known | undefined, OAuthError, R | TokenStore>
   /** Forgets the registration at an issuer that does not know the client any more. */

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { OAuthError } from "../shared/OAuthError.ts"
-import type { Grant, Request } from "./Grant.ts"
+import type { Grant, GrantRequest } from "./Grant.ts"
 import type { Tokens } from "./Stored.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 import type { TokenStore } from "./TokenStore.ts"
@@ -10,7 +10,7 @@ import type { TokenStore } from "./TokenStore.ts"
 /** New tokens; undefined where there is no refresh token, or where the authorization server refuses it. */
 export const refresh = Effect.fnUntraced(function* <R>(
   grant: Grant<R>,
-  request: Request,
+  request: GrantRequest,
   stored: Tokens
 ): Effect.fn.Return<Tokens | undefined, OAuthError, R | TokenStore> {
   if (stored.refreshToken === undefined) return undefined

@@ -13,7 +13,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { Credentials, Known, PreRegistered, SigningKey } from "./ClientIdentity.ts"
 import * as TrustedUrl from "../shared/TrustedUrl.ts"
-import type { Request } from "./Grant.ts"
+import type { GrantRequest } from "./Grant.ts"
 import * as Fetch from "../shared/Fetch.ts"
 import { parseUrl } from "../shared/url.ts"
 import * as Metadata from "../shared/Metadata.ts"
@@ -106,7 +106,7 @@ const wantedMethod = (supported: ReadonlyArray<string> | undefined): Stored.Auth
 /** Registers the client (RFC 7591) for one redirect URI. */
 const register = Effect.fnUntraced(function* (
   options: Options,
-  request: Request,
+  request: GrantRequest,
   registrationEndpoint: string,
   redirectUri: string
 ): Effect.fn.Return<Stored.Registration, OAuthError> {
@@ -163,7 +163,7 @@ const register = Effect.fnUntraced(function* (
 const preRegistered = (options: Options, issuer: string): Credentials | undefined =>
   options.preRegistered?.find((credentials) => credentials.issuer === issuer)
 
-const documented = (options: Options, request: Request): Credentials | undefined =>
+const documented = (options: Options, request: GrantRequest): Credentials | undefined =>
   options.metadataUrl !== undefined && request.metadata.client_id_metadata_document_supported === true
     ? { clientId: options.metadataUrl, signingKey: options.signingKey, method: options.signingKey ? undefined : "none" }
     : undefined
@@ -171,7 +171,7 @@ const documented = (options: Options, request: Request): Credentials | undefined
 /** The client that tokens were issued to; undefined if it is not there any more. */
 export const known = Effect.fnUntraced(function* (
   options: Options,
-  request: Request,
+  request: GrantRequest,
   { clientId, registration }: Pick<Stored.Tokens, "clientId" | "registration">
 ): Effect.fn.Return<Known | undefined> {
   if (registration !== undefined) return (yield* isCurrent(registration)) ? fromStored(registration) : undefined
@@ -189,7 +189,7 @@ export const forget = (issuer: string): Effect.Effect<void, OAuthError, TokenSto
 /** The credentials at this issuer for a flow with `redirectUri`; registers the client where necessary. */
 export const credentials = Effect.fnUntraced(function* (
   options: Options,
-  request: Request,
+  request: GrantRequest,
   redirectUri: string
 ): Effect.fn.Return<Known, OAuthError, TokenStore> {
   const { issuer, registration_endpoint } = request.metadata

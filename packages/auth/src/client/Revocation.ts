@@ -4,7 +4,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Redacted from "effect/Redacted"
 import * as ClientIdentity from "./ClientIdentity.ts"
 import * as TrustedUrl from "../shared/TrustedUrl.ts"
-import type { Grant, Request } from "./Grant.ts"
+import type { Grant, GrantRequest } from "./Grant.ts"
 import * as Fetch from "../shared/Fetch.ts"
 import type { OAuthError } from "../shared/OAuthError.ts"
 import type { Tokens } from "./Stored.ts"
@@ -12,7 +12,7 @@ import type { TokenStore } from "./TokenStore.ts"
 
 /** Revokes the refresh token, and the access token that came with it; does nothing where the metadata name no `revocation_endpoint`. */
 export const revoke = Effect.fnUntraced(function* <R>(
-  request: Request,
+  request: GrantRequest,
   grant: Grant<R>,
   tokens: Tokens
 ): Effect.fn.Return<void, OAuthError, R | TokenStore> {

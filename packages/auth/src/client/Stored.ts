@@ -51,11 +51,11 @@ export const Tokens = Schema.Struct({
 export type Tokens = typeof Tokens.Type
 
 /** Tokens, and the lease of the process that gets new ones. */
-export const Account = Schema.Struct({
+export const StoredAccount = Schema.Struct({
   tokens: Schema.optionalKey(Tokens),
   lease: Schema.optionalKey(Schema.Struct({ owner: Schema.String, until: Millis }))
 })
-export type Account = typeof Account.Type
+export type StoredAccount = typeof StoredAccount.Type
 
 /** The authorization server and resource of a server's URL, by the last discovery. */
 export const AuthorizationTarget = Schema.Struct({
@@ -96,15 +96,17 @@ const slot =
   }
 
 /** Tokens for a resource, by issuer and resource. */
-export const account = slot("account", Account)
+export const account = slot("account", StoredAccount)
 /** The client's registration, by issuer. */
 export const registration = slot("registration", Registration)
 /** The authorization target of a server, by its URL. The key is that of existing stores: another one would cost each user a login. */
 export const target = slot("place", AuthorizationTarget)
 
 /** The account of a resource at its issuer. */
-export const accountOf = (store: TokenStore["Service"], { issuer, resource }: AuthorizationTarget): Slot<Account> =>
-  account(store, issuer, resource ?? "")
+export const accountOf = (
+  store: TokenStore["Service"],
+  { issuer, resource }: AuthorizationTarget
+): Slot<StoredAccount> => account(store, issuer, resource ?? "")
 
 /** Whether two secrets have the same value. */
 export const isSame = (one: Redacted.Redacted | undefined, other: Redacted.Redacted | undefined): boolean =>

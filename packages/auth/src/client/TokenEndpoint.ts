@@ -37,7 +37,7 @@ export interface Binding {
 }
 
 /** The authorization server, the MCP server that named it, and how requests are sent. */
-export interface Target extends TrustedUrl.Trust {
+export interface TokenTarget extends TrustedUrl.Trust {
   readonly http: HttpClient.HttpClient
   readonly metadata: Metadata.AuthorizationServer
   readonly binding?: Binding | undefined
@@ -80,12 +80,12 @@ export const refusal = (json: unknown, sent: Parameters = {}): { readonly code?:
 }
 
 const post = Effect.fnUntraced(function* (
-  target: Omit<Target, "metadata">,
+  target: Omit<TokenTarget, "metadata">,
   step: Step,
   url: URL,
   parameters: Parameters,
   headers: { readonly [name: string]: string }
-): Effect.fn.Return<Fetch.Answer, OAuthError> {
+): Effect.fn.Return<Fetch.FetchResponse, OAuthError> {
   const { binding } = target
   const request = HttpClientRequest.post(url, { headers }).pipe(
     HttpClientRequest.bodyUrlParams(
@@ -104,7 +104,7 @@ const post = Effect.fnUntraced(function* (
 
 /** Posts a form to a token endpoint and decodes its answer. Fails with the error of the answer. */
 export const ask = Effect.fnUntraced(function* (
-  target: Omit<Target, "metadata">,
+  target: Omit<TokenTarget, "metadata">,
   step: Step,
   url: URL,
   parameters: Parameters,
@@ -133,7 +133,7 @@ export const ask = Effect.fnUntraced(function* (
 })
 
 /** The URL of the token endpoint. */
-export const endpoint = (target: Target): Effect.Effect<URL, OAuthError> =>
+export const endpoint = (target: TokenTarget): Effect.Effect<URL, OAuthError> =>
   target.metadata.token_endpoint === undefined
     ? Effect.fail(
         new OAuthError({
@@ -147,7 +147,7 @@ export const endpoint = (target: Target): Effect.Effect<URL, OAuthError> =>
 
 /** Requests tokens; `requested` is stored as the scopes that were asked for. */
 export const tokens = Effect.fnUntraced(function* (
-  target: Target,
+  target: TokenTarget,
   credentials: ClientIdentity.Known,
   parameters: Parameters,
   requested: Scopes.Scopes

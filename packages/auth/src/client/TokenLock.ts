@@ -8,7 +8,7 @@ import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import type { OAuthError } from "../shared/OAuthError.ts"
-import type { Account, Slot, Tokens } from "./Stored.ts"
+import type { StoredAccount, Slot, Tokens } from "./Stored.ts"
 
 const leaseMillis = 15_000
 const renewEvery = "4 seconds"
@@ -18,7 +18,7 @@ const askEvery = "100 millis"
  * The tokens of the store if `good` accepts them, else those that `work` gets, which are then stored. `work` receives the stored ones.
  */
 export const obtain = Effect.fnUntraced(function* <E, R>(options: {
-  readonly slot: Slot<Account>
+  readonly slot: Slot<StoredAccount>
   readonly good: (tokens: Tokens) => boolean
   readonly work: (tokens: Tokens | undefined) => Effect.Effect<Tokens, E, R>
   /** Whether the stored tokens stay in the store after `work` failed. */

@@ -48,7 +48,7 @@ export {
 } from "./Caller.ts"
 export { Guard, middleware, type Options } from "./Guard.ts"
 export { requires, type RequiresOptions } from "./RequiredScopes.ts"
-export type { Options as TokensOptions, Owner, StaticToken } from "./StaticTokens.ts"
+export type { Options as TokensOptions, TokenOwner as Owner, StaticToken } from "./StaticTokens.ts"
 
 /** Provides `Auth` and the guard: callers are the subjects of tokens that the verifier accepts. Dies on contradictory options. */
 export const layer = (options: GuardModule.Options): Layer.Layer<Auth | GuardModule.Guard, never, TokenVerifier> =>

@@ -7,7 +7,7 @@ import type { Principal } from "@effect-mcp/core/Principal"
 import { type Claims, InvalidToken, shown } from "./TokenVerifier.ts"
 
 /** What the claims are checked against. */
-export interface Rules {
+export interface ExpectedClaims {
   readonly issuers: ReadonlyArray<string>
   /** The audience of a token must name one of them. */
   readonly audiences: ReadonlyArray<string>
@@ -38,7 +38,7 @@ export const scopesOf = ({ scope, scp }: Claims): ReadonlyArray<string> =>
   strings(scope ?? scp).flatMap((words) => words.split(" ").filter((word) => word !== ""))
 
 /** The principal that the claims name, or why they are refused. `now` is in seconds since 1970. */
-export const admit = (claims: Claims, rules: Rules, now: number): Principal["Service"] | InvalidToken => {
+export const admit = (claims: Claims, rules: ExpectedClaims, now: number): Principal["Service"] | InvalidToken => {
   const { aud, client_id, exp, iss, nbf, sub } = claims
   if (typeof iss !== "string" || !rules.issuers.includes(iss)) {
     return invalid("Checking the issuer", rules.issuers.join(" or "), iss)

@@ -7,7 +7,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Redacted from "effect/Redacted"
 
 /** No token, a malformed header, or one token. */
-export type Credentials =
+export type PresentedCredentials =
   | { readonly _tag: "None" }
   | { readonly _tag: "Malformed"; readonly problem: string }
   | {
@@ -18,8 +18,8 @@ export type Credentials =
       readonly proof: string | undefined
     }
 
-const none: Credentials = { _tag: "None" }
-const malformed = (problem: string): Credentials => ({ _tag: "Malformed", problem })
+const none: PresentedCredentials = { _tag: "None" }
+const malformed = (problem: string): PresentedCredentials => ({ _tag: "Malformed", problem })
 
 /** One scheme and one token of the alphabet `b64token`; two joined headers do not match. */
 const authorization = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+)(?: +(.*))?$/
@@ -36,7 +36,7 @@ export const problemOfQuery = ({ url }: Pick<HttpServerRequest, "url">): string 
   /[?&]access_token=/.test(url) ? "A token must not be in the query: use a header" : undefined
 
 /** Reads the header; refuses tokens in the query. */
-export const parse = ({ headers, url }: Pick<HttpServerRequest, "headers" | "url">): Credentials => {
+export const parse = ({ headers, url }: Pick<HttpServerRequest, "headers" | "url">): PresentedCredentials => {
   const problem = problemOfQuery({ url })
   if (problem !== undefined) return malformed(problem)
   const header = headers["authorization"]

@@ -106,9 +106,9 @@ const problemOf = ({
 }
 
 /** The options in the form in which every request is checked against them. */
-interface Policy extends Refusals.Policy {
+interface Policy extends Refusals.ChallengePolicy {
   readonly options: Options
-  readonly rules: ClaimRules.Rules
+  readonly rules: ClaimRules.ExpectedClaims
   readonly satisfies: Satisfies
   readonly verifier: TokenVerifier["Service"]
   readonly proofs: (typeof Dpop.ProofMemory)["Service"]
@@ -118,7 +118,7 @@ interface Policy extends Refusals.Policy {
 const possession = Effect.fnUntraced(function* (
   policy: Policy,
   request: HttpServerRequest,
-  { proof, scheme, token }: Extract<Credentials.Credentials, { readonly _tag: "Token" }>,
+  { proof, scheme, token }: Extract<Credentials.PresentedCredentials, { readonly _tag: "Token" }>,
   { cnf }: Claims
 ): Effect.fn.Return<unknown, HttpServerResponse.HttpServerResponse> {
   const { dpop, options, proofs } = policy
@@ -186,7 +186,7 @@ const admit = Effect.fnUntraced(function* (
 
 /** The response to an admitted request: bounded by its token, a challenge if a note says so, with the newest nonce. */
 export const respond = Effect.fnUntraced(function* (
-  policy: Refusals.Policy,
+  policy: Refusals.ChallengePolicy,
   { nonce, principal, scheme, until }: Admitted,
   response: HttpServerResponse.HttpServerResponse
 ): Effect.fn.Return<HttpServerResponse.HttpServerResponse> {

@@ -9,7 +9,7 @@ import * as Challenge from "./Challenge.ts"
 import type * as Dpop from "./Dpop.ts"
 
 /** What challenges say of the resource. */
-export interface Policy {
+export interface ChallengePolicy {
   readonly dpop: Dpop.Dpop | undefined
   /** Scopes that every request needs. */
   readonly scopes: ReadonlyArray<string>
@@ -32,7 +32,7 @@ const readable = {
 
 /** The value of `WWW-Authenticate`, with the scheme of the request or all that the resource takes. */
 export const challenges = (
-  { apiKeys = [], bearer = true, dpop, resourceMetadata }: Policy,
+  { apiKeys = [], bearer = true, dpop, resourceMetadata }: ChallengePolicy,
   details: Pick<Challenge.Challenge, "error" | "description">,
   needed: ReadonlyArray<string>,
   scheme?: Scheme
@@ -50,7 +50,7 @@ export const challenges = (
 
 /** Fails with the response; `scheme` is that of the refused request, if it had one. */
 export const refuse = Effect.fnUntraced(function* (
-  policy: Policy,
+  policy: ChallengePolicy,
   status: number,
   error: Challenge.ErrorCode | undefined,
   description: string,

@@ -31,7 +31,7 @@ export const path = (resource: string): `/${string}` => {
 export const url = (resource: string): string => `${new URL(resource).origin}${path(resource)}`
 
 /** The support of DPoP in the metadata. */
-export interface Dpop {
+interface Dpop {
   readonly algorithms: ReadonlyArray<string>
   readonly required: boolean
 }

@@ -16,7 +16,7 @@ import { type Admitted, anonymous, type Guard, isPreflight, respond } from "./Gu
 import * as Refusals from "./Refusals.ts"
 
 /** Whose a token is, and what it grants. */
-export interface Owner {
+export interface TokenOwner {
   /** The name of the caller: that of a user or a program. Two tokens of one subject are the same caller. */
   readonly subject: string
   /** Default none. */
@@ -26,7 +26,7 @@ export interface Owner {
 }
 
 /** A token, or the SHA-256 of one in hexadecimal digits, with its owner. */
-export type StaticToken = Owner &
+export type StaticToken = TokenOwner &
   (
     | { readonly token: Redacted.Redacted<string>; readonly sha256?: undefined }
     | { readonly sha256: string; readonly token?: undefined }
@@ -37,7 +37,7 @@ export interface Options {
    * The tokens, or a function that finds the owner of one by the SHA-256 of it, in lowercase hexadecimal digits: undefined for a token that
    * is not known. Where the function dies, the request is answered by 500.
    */
-  readonly tokens: ReadonlyArray<StaticToken> | ((hash: string) => Effect.Effect<Owner | undefined>)
+  readonly tokens: ReadonlyArray<StaticToken> | ((hash: string) => Effect.Effect<TokenOwner | undefined>)
   /**
    * Where a token may be, in lower case: `authorization` with the scheme Bearer, or headers that hold nothing but the token, such as
    * `x-api-key`. Handlers see none of them. Default `authorization`.
@@ -51,7 +51,7 @@ export interface Options {
   readonly anonymous?: boolean | undefined
 }
 
-type Find = (hash: string) => Effect.Effect<Owner | undefined>
+type Find = (hash: string) => Effect.Effect<TokenOwner | undefined>
 
 const hexHash = /^[0-9a-f]{64}$/
 const headerName = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
@@ -69,10 +69,10 @@ const isEqual = (a: string, b: string): boolean => {
 
 /** The owner of a token among all that are known; each is compared, whether or not one was found. */
 const among =
-  (known: ReadonlyArray<readonly [hash: string, owner: Owner]>): Find =>
+  (known: ReadonlyArray<readonly [hash: string, owner: TokenOwner]>): Find =>
   (hash) =>
     Effect.sync(() => {
-      let found: Owner | undefined
+      let found: TokenOwner | undefined
       for (const [other, owner] of known) if (isEqual(hash, other)) found = owner
       return found
     })
@@ -113,7 +113,7 @@ const knownHashes = (tokens: ReadonlyArray<StaticToken>) =>
   })
 
 type Read =
-  | Extract<Credentials.Credentials, { readonly _tag: "None" | "Malformed" }>
+  | Extract<Credentials.PresentedCredentials, { readonly _tag: "None" | "Malformed" }>
   | { readonly _tag: "Found"; readonly token: string }
 
 /** The one token of a request, whichever header holds it. */
@@ -137,7 +137,7 @@ const read = (request: HttpServerRequest, headers: ReadonlyArray<string>): Read 
     : { _tag: "Malformed", problem: "The scheme must be Bearer" }
 }
 
-interface Policy extends Refusals.Policy {
+interface Policy extends Refusals.ChallengePolicy {
   readonly find: Find
   readonly headers: ReadonlyArray<string>
   readonly satisfies: Satisfies

@@ -19,7 +19,7 @@ const limit = 256 * 1024
 const timeout = "20 seconds"
 const maxRedirects = 3
 
-export interface Answer {
+export interface FetchResponse {
   readonly status: number
   readonly headers: { readonly [name: string]: string | undefined }
   /** The body as JSON; undefined where it is none. */
@@ -31,7 +31,7 @@ export const send = (
   http: HttpClient.HttpClient,
   step: Step,
   request: HttpClientRequest.HttpClientRequest
-): Effect.Effect<Answer, OAuthError> => {
+): Effect.Effect<FetchResponse, OAuthError> => {
   const fail = (found: string, cause?: unknown) =>
     new OAuthError({
       step,
@@ -63,7 +63,7 @@ const follow = Effect.fnUntraced(function* (
   fail: Fail,
   request: HttpClientRequest.HttpClientRequest,
   hops: number
-): Effect.fn.Return<Answer, OAuthError> {
+): Effect.fn.Return<FetchResponse, OAuthError> {
   const unreachable = Effect.mapError((cause: Error) =>
     cause instanceof OAuthError ? cause : fail(cause.message, cause)
   )

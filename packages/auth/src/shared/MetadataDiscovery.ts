@@ -25,7 +25,7 @@ export interface Options extends TrustedUrl.Trust {
 }
 
 /** A protected server: its resource indicator, its authorization servers and its metadata. */
-export interface Resource {
+export interface ProtectedServer {
   /** The value of `resource` in token requests (RFC 8707); undefined for a server of 2025-03-26. */
   readonly indicator: string | undefined
   readonly issuers: readonly [string, ...ReadonlyArray<string>]
@@ -72,7 +72,7 @@ const readResource = Effect.fnUntraced(function* (
   options: Options,
   url: URL,
   json: unknown
-): Effect.fn.Return<Resource, OAuthError> {
+): Effect.fn.Return<ProtectedServer, OAuthError> {
   const decoded = Metadata.protectedResource(json)
   const fail = (problem: string, expected: string, found?: string) =>
     new OAuthError({
@@ -99,7 +99,7 @@ export class Absent extends Data.TaggedError("Absent")<{ readonly error: OAuthEr
 export const find = Effect.fnUntraced(function* (
   options: Options,
   challenged: string | undefined
-): Effect.fn.Return<Resource, OAuthError | Absent> {
+): Effect.fn.Return<ProtectedServer, OAuthError | Absent> {
   const step = "resource-metadata"
   if (challenged !== undefined) {
     const url = yield* TrustedUrl.check(step, "`resource_metadata` of the challenge", challenged, options)
@@ -125,10 +125,13 @@ export const find = Effect.fnUntraced(function* (
 })
 
 /** `find`; a server without metadata and without a URL of a challenge counts as one of 2025-03-26, unless the options refuse that. */
-export const resource = (options: Options, challenged: string | undefined): Effect.Effect<Resource, OAuthError> =>
+export const resource = (
+  options: Options,
+  challenged: string | undefined
+): Effect.Effect<ProtectedServer, OAuthError> =>
   Effect.catchTag(find(options, challenged), "Absent", ({ error }) =>
     challenged === undefined && options.fallback
-      ? Effect.succeed<Resource>({
+      ? Effect.succeed<ProtectedServer>({
           indicator: undefined,
           issuers: [options.server.origin],
           scopes: undefined,

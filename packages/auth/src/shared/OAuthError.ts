@@ -20,7 +20,7 @@ export type Step =
   | "storage"
 
 /** The content of an error; none of it is secret. */
-export interface Details {
+export interface OAuthErrorDetails {
   readonly step: Step
   /** The problem, as one clause. */
   readonly problem: string
@@ -49,7 +49,7 @@ const steps: { readonly [K in Step]: string } = {
 }
 
 /** Authorization failed; the message names the step, the reason and what to do. */
-export class OAuthError extends Data.TaggedError("OAuthError")<Details> {
+export class OAuthError extends Data.TaggedError("OAuthError")<OAuthErrorDetails> {
   override get message(): string {
     const parts = [`Authorization failed while ${steps[this.step]}: ${this.problem}`]
     if (this.url !== undefined) parts.push(`URL: ${this.url}`)

@@ -105,13 +105,13 @@ export const nameOf = ({ endpoint, group }: Reflected): string =>
   Arguments.toolName(group.topLevel ? endpoint.identifier : `${group.identifier}_${endpoint.identifier}`)
 
 /** The client's call of an endpoint. */
-export type Call = (request: Arguments.Placed) => Effect.Effect<unknown, unknown>
+export type EndpointCall = (request: Arguments.Placed) => Effect.Effect<unknown, unknown>
 
 /** Offers the endpoint as a tool. Throws for one that cannot be a tool. */
 export const layer = (
   reflected: Reflected,
   given: ServedCall.Description,
-  call: Call,
+  call: EndpointCall,
   offered: Tools.Options | undefined
 ): Layer.Layer<never, never, Tools.ToolRegistry> => {
   const { endpoint, errors, mergedAnnotations } = reflected

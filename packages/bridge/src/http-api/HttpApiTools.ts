@@ -122,11 +122,11 @@ const membersOf = (value: unknown): ReadonlyMap<string, unknown> =>
   new Map(Object.entries(typeof value === "object" && value !== null ? value : {}))
 
 /** The member of the client for an endpoint. */
-const callOf = (client: unknown, { endpoint, group }: Endpoint.Reflected): Endpoint.Call => {
+const callOf = (client: unknown, { endpoint, group }: Endpoint.Reflected): Endpoint.EndpointCall => {
   const members = membersOf(client)
   const own = group.topLevel ? members : membersOf(members.get(group.identifier))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `HttpApiClient` has a function for each endpoint
-  return own.get(endpoint.identifier) as Endpoint.Call
+  return own.get(endpoint.identifier) as Endpoint.EndpointCall
 }
 
 /**

@@ -11,7 +11,7 @@ import * as Data from "effect/Data"
 /** The document cannot be used, or an operation of it that the program chose. */
 export class InvalidDocument extends Data.TaggedError("InvalidDocument")<{ readonly message: string }> {}
 
-export interface Limits {
+export interface DocumentLimits {
   /** Operations that become tools at most. Default 200. */
   readonly operations?: number | undefined
   /** Values in the document at most, objects and lists included. Default 200 000. */
@@ -22,7 +22,7 @@ export interface Limits {
   readonly schemas?: number | undefined
 }
 
-export const defaultLimits: Required<{ readonly [name in keyof Limits]: number }> = {
+export const defaultLimits: Required<{ readonly [name in keyof DocumentLimits]: number }> = {
   operations: 200,
   values: 200_000,
   depth: 100,
@@ -54,7 +54,7 @@ const listOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value)
 export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 
 /** Throws where the document has more values or levels than allowed. */
-const measure = (document: unknown, limits: Limits): void => {
+const measure = (document: unknown, limits: DocumentLimits): void => {
   const { depth = defaultLimits.depth, values = defaultLimits.values } = limits
   let level: ReadonlyArray<unknown> = [document]
   let count = 0
@@ -127,7 +127,7 @@ const operationsOf = (document: JsonObject, path: string, item: JsonObject): Rea
   })
 
 /** All operations, in the order of the document. Throws `InvalidDocument`. */
-export const operations = (document: unknown, limits: Limits = {}): ReadonlyArray<Operation> => {
+export const operations = (document: unknown, limits: DocumentLimits = {}): ReadonlyArray<Operation> => {
   measure(document, limits)
   const version = isJsonObject(document) ? textOf(document["openapi"]) : undefined
   if (!isJsonObject(document) || version === undefined || !version.startsWith("3.1")) {

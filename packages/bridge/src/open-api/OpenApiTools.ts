@@ -20,7 +20,7 @@ import * as Answer from "./Answer.ts"
 import * as Document from "./Document.ts"
 import * as OperationRequest from "./OperationRequest.ts"
 
-export { InvalidDocument, type Limits, type Operation } from "./Document.ts"
+export { InvalidDocument, type DocumentLimits as Limits, type Operation } from "./Document.ts"
 
 export interface Options {
   /** Where the API is: every request lies below it. */
@@ -34,7 +34,7 @@ export interface Options {
   readonly headers?: { readonly [name: string]: string } | undefined
   /** The largest answer, in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
-  readonly limits?: Document.Limits | undefined
+  readonly limits?: Document.DocumentLimits | undefined
   /** How the tools are offered. */
   readonly tools?: Tools.Options | undefined
 }

@@ -44,7 +44,7 @@ const bodyOf = (document: JsonObject, requestBody: JsonObject | undefined): Body
 }
 
 /** The parameters of a place as one object. */
-const partOf = (place: Parameter.Place, parameters: ReadonlyArray<Parameter.Parameter>): Arguments.Part => {
+const partOf = (place: Parameter.ParameterPlace, parameters: ReadonlyArray<Parameter.Parameter>): Arguments.Part => {
   const definitions = parameters.flatMap(({ jsonSchema: { $defs } }) =>
     isJsonObject($defs) ? Object.entries($defs) : []
   )
@@ -91,7 +91,7 @@ const valuesOf = (placed: Arguments.Placed, place: string): JsonObject => {
 /** Throws for an operation that cannot be called. */
 export const make = (document: JsonObject, operation: Document.Operation, base: URL): OperationRequest => {
   const parameters = operation.parameters.flatMap((parameter) => Parameter.make(document, parameter) ?? [])
-  const inPlace = (place: Parameter.Place) => parameters.filter((parameter) => parameter.place === place)
+  const inPlace = (place: Parameter.ParameterPlace) => parameters.filter((parameter) => parameter.place === place)
   const body = bodyOf(document, operation.requestBody)
   const places = (["path", "query", "header"] as const).flatMap((place) => {
     const own = inPlace(place)
@@ -99,7 +99,7 @@ export const make = (document: JsonObject, operation: Document.Operation, base: 
   })
   // Refuses a path of the document that leads elsewhere, before any call.
   urlOf(base, operation.path.replaceAll(/\{[^}]*\}/g, "x"))
-  const written = (placed: Arguments.Placed, place: Parameter.Place) => {
+  const written = (placed: Arguments.Placed, place: Parameter.ParameterPlace) => {
     const values = valuesOf(placed, place)
     return inPlace(place).flatMap(({ name, write }) => (Object.hasOwn(values, name) ? write(values[name]) : []))
   }

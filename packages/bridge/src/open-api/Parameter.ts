@@ -4,10 +4,10 @@ import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Document from "./Document.ts"
 import * as Schemas from "./Schemas.ts"
 
-export type Place = "path" | "query" | "header"
+export type ParameterPlace = "path" | "query" | "header"
 
 export interface Parameter {
-  readonly place: Place
+  readonly place: ParameterPlace
   readonly name: string
   readonly jsonSchema: JsonObject
   readonly required: boolean
@@ -30,7 +30,7 @@ const separators: { readonly [style: string]: string } = {
   pipeDelimited: "|"
 }
 
-const writerOf = (parameter: JsonObject, name: string, place: Place): Parameter["write"] => {
+const writerOf = (parameter: JsonObject, name: string, place: ParameterPlace): Parameter["write"] => {
   if (isJsonObject(parameter["content"])) return (value) => [[name, JSON.stringify(value) ?? ""]]
   const style = Document.textOf(parameter["style"]) ?? (place === "query" ? "form" : "simple")
   const explode = typeof parameter["explode"] === "boolean" ? parameter["explode"] : style === "form"

@@ -64,8 +64,8 @@ export const layer = <I>(
   const output = success && Tool.codec(success)
   const options = { ...described, input, failure: failure && Tool.codec(failure) }
   if (output === undefined || output.jsonSchema["type"] === "string") {
-    const tool = Tool.fromCodecs<I, Tool.Output, unknown>(name, options)
-    const content = (value: unknown): Tool.Output => (typeof value === "string" ? value : [])
+    const tool = Tool.fromCodecs<I, Tool.ToolOutput, unknown>(name, options)
+    const content = (value: unknown): Tool.ToolOutput => (typeof value === "string" ? value : [])
     return Tools.layer(tool, (value) => Effect.map(run(value), content), offered)
   }
   return Tools.layer(Tool.fromCodecs<I, unknown, unknown>(name, { ...options, output }), run, offered)

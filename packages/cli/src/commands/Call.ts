@@ -17,7 +17,7 @@ import {
   unknownArgument
 } from "../terminal/Arguments.ts"
 import * as Calling from "../session/Calling.ts"
-import { code, Failure, usage } from "../terminal/Exit.ts"
+import { code, CommandFailure, usage } from "../terminal/Exit.ts"
 import * as Form from "../questions/Form.ts"
 import type { Output } from "../terminal/Output.ts"
 import * as Questions from "../questions/Questions.ts"
@@ -50,17 +50,17 @@ const argumentsOf = Effect.fnUntraced(function* (
 })
 
 /** The tool of that name, or what it may have been meant to be. */
-const toolOf = (listed: ReadonlyArray<Tool>, name: string): Effect.Effect<Tool, Failure> => {
+const toolOf = (listed: ReadonlyArray<Tool>, name: string): Effect.Effect<Tool, CommandFailure> => {
   const found = listed.find((tool) => tool.name === name)
   return found === undefined ? Effect.fail(usage(noSuchTool(listed, name))) : Effect.succeed(found)
 }
 
 /** A result that is not what the tool's output schema promises has been shown; it still is the server's fault. */
-const promised = (tool: Tool, result: CallToolResult): Effect.Effect<void, Failure> => {
+const promised = (tool: Tool, result: CallToolResult): Effect.Effect<void, CommandFailure> => {
   if (tool.outputSchema === undefined || result.isError === true) return Effect.void
   const fault = (message: string) =>
     Effect.fail(
-      new Failure({ code: code.connection, message: `The result breaks the tool's output schema: ${message}` })
+      new CommandFailure({ code: code.connection, message: `The result breaks the tool's output schema: ${message}` })
     )
   if (result.structuredContent === undefined) return fault("it has no structured content")
   const compiled = JsonSchemaValidator.compile(tool.outputSchema)
@@ -71,7 +71,7 @@ const promised = (tool: Tool, result: CallToolResult): Effect.Effect<void, Failu
 
 /** Prints the id of the task that the server makes of a call; gives the result of a call that it answers without one. */
 const begin = Effect.fnUntraced(function* (
-  session: Session.Session,
+  session: Session.CommandSession,
   shown: Calling.Shown,
   name: string,
   input: JsonObject

@@ -6,9 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import * as Stream from "effect/Stream"
-import { code, Failure, usage } from "../terminal/Exit.ts"
+import { code, CommandFailure, usage } from "../terminal/Exit.ts"
 import { Output } from "../terminal/Output.ts"
-import { chosen, Server, version } from "../session/Session.ts"
+import { chosen, SelectedServer, version } from "../session/Session.ts"
 import * as Settings from "../target/Settings.ts"
 import { safe } from "../terminal/Style.ts"
 import * as Target from "../target/Target.ts"
@@ -36,7 +36,7 @@ const started = Effect.fnUntraced(function* (file: Option.Option<string>, settin
     if (target.mayDemandLogin !== true) return { target, folder }
     return yield* usage(`dev starts a process: for the server at ${target.name} there is effect-mcp proxy`)
   }
-  const { target } = yield* Server
+  const { target } = yield* SelectedServer
   if (target !== undefined || settings.config !== undefined) {
     return yield* usage(`dev takes ${file.value}, or a command after --, or --config: one of them`)
   }
@@ -74,7 +74,7 @@ export const dev = Command.make(
     const watched = watch.length === 0 ? [project] : watch.map((given) => path.resolve(given))
     const changes = yield* Effect.mapError(
       ProjectFiles.changes(watched, project),
-      ({ message }) => new Failure({ code: code.usage, message })
+      ({ message }) => new CommandFailure({ code: code.usage, message })
     )
     const restartFor = (changed: ReadonlyArray<string>) => {
       const [first = "", ...others] = changed

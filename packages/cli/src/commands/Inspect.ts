@@ -7,7 +7,7 @@ import { type Inspection, inspection } from "../render/Listing.ts"
 import * as Session from "../session/Session.ts"
 import { all, ifThere, print } from "./Shared.ts"
 
-const collect = Effect.fnUntraced(function* (session: Session.Session) {
+const collect = Effect.fnUntraced(function* (session: Session.CommandSession) {
   const { client } = session
   const { prompts, resources, tools } = client.serverCapabilities
   const listed = <A>(declared: object | undefined, what: string, stream: Stream.Stream<A, ClientError>) =>

@@ -14,7 +14,7 @@ import type * as Installation from "../hosts/Installation.ts"
 import * as ServerEntry from "@effect-mcp/client/internal/ServerEntry"
 import { Output } from "../terminal/Output.ts"
 import { json, table } from "../render/Text.ts"
-import { noServer, Server } from "../session/Session.ts"
+import { noServer, SelectedServer } from "../session/Session.ts"
 import * as Settings from "../target/Settings.ts"
 import { safeLine } from "../terminal/Style.ts"
 
@@ -88,7 +88,7 @@ const entryOf = Effect.fnUntraced(function* (words: ReadonlyArray<string>, setti
   return { _tag: "Started", command, args, env: settings.env, cwd } as const
 })
 
-const said: { readonly [state in Installation.Change["state"]]: readonly [done: string, would: string] } = {
+const said: { readonly [state in Installation.InstallationChange["state"]]: readonly [done: string, would: string] } = {
   added: ["Added", "Would add"],
   replaced: ["Replaced", "Would replace"],
   removed: ["Removed", "Would remove"],
@@ -100,7 +100,7 @@ export const install = Command.make(
   "install",
   flags,
   Effect.fnUntraced(function* ({ client: host, dryRun, force, name: given, project, undo }) {
-    const words = (yield* Server).target?.words
+    const words = (yield* SelectedServer).target?.words
     if (words === undefined && (!undo || Option.isNone(given))) return yield* noServer
     const machine = yield* Host.Machine
     const file = Host.fileOf(host, machine, project)

@@ -12,7 +12,7 @@ import { fromOAuth, silent, code, usage } from "../terminal/Exit.ts"
 import type { Options } from "../target/Logins.ts"
 import { Output } from "../terminal/Output.ts"
 import { json, table } from "../render/Text.ts"
-import { Server } from "../session/Session.ts"
+import { SelectedServer } from "../session/Session.ts"
 import * as Settings from "../target/Settings.ts"
 import { safeLine } from "../terminal/Style.ts"
 
@@ -23,7 +23,7 @@ const url = Argument.String("url").pipe(
 
 /** The URL of this command line, wherever it stands. */
 const serverOf = Effect.fnUntraced(function* (given: Option.Option<string>) {
-  const { target } = yield* Server
+  const { target } = yield* SelectedServer
   const text = Option.getOrUndefined(given) ?? target?.name
   if (text === undefined) return yield* usage("No server: effect-mcp login https://example.com/mcp")
   if (!URL.canParse(text) || !/^https?:/i.test(text)) return yield* usage(`Not the URL of a server: ${text}`)

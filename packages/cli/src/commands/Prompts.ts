@@ -53,7 +53,7 @@ const referenceOf = (text: string): Reference => {
 }
 
 /** One suggestion per line; that there are more is for people, on stderr. */
-const suggest = ({ output, settings }: Session.Session, completion: CompleteResult["completion"]) => {
+const suggest = ({ output, settings }: Session.CommandSession, completion: CompleteResult["completion"]) => {
   const { hasMore, total, values } = completion
   if (settings.json) return output.line(json(completion))
   const more = hasMore === true || (total !== undefined && total > values.length)

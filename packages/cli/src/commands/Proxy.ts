@@ -43,7 +43,7 @@ export const endpointFlags = {
   )
 }
 
-export type Endpoint = Command.Command.Config.Infer<typeof endpointFlags>
+type Endpoint = Command.Command.Config.Infer<typeof endpointFlags>
 
 /** Ends with exit code 2 where the flags do not belong together. */
 export const checkEndpoint = ({ http, port }: Endpoint) =>

@@ -32,7 +32,7 @@ const textOf = ({ contents }: ReadResourceResult): string =>
   contents.flatMap((part) => ("text" in part ? [part.text] : [])).join("\n")
 
 /** Text exactly as it is; bytes only where they can go. */
-const printContents = Effect.fnUntraced(function* (session: Session.Session, result: ReadResourceResult) {
+const printContents = Effect.fnUntraced(function* (session: Session.CommandSession, result: ReadResourceResult) {
   const { output, settings } = session
   const { contents } = result
   const binary = contents.some((part) => binaryOfResource(part) !== undefined)

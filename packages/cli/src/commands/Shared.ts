@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { closest } from "../terminal/Arguments.ts"
 import { json, type View } from "../render/Text.ts"
-import type { Session } from "../session/Session.ts"
+import type { CommandSession } from "../session/Session.ts"
 
 export const name = (what: string) => Argument.String("name").pipe(Argument.withDescription(what))
 export const uri = Argument.String("uri").pipe(Argument.withDescription("The resource's URI"))
@@ -36,7 +36,7 @@ export const all = <A>(stream: Stream.Stream<A, ClientError>): Effect.Effect<Rea
 
 /** A list that the server declared but does not have (templates, often) is empty, with a note about it. */
 export const ifThere = <A>(
-  { output }: Session,
+  { output }: CommandSession,
   what: string,
   list: Effect.Effect<ReadonlyArray<A>, ClientError>
 ): Effect.Effect<ReadonlyArray<A>, ClientError> =>
@@ -47,7 +47,7 @@ export const ifThere = <A>(
   )
 
 /** One document: as JSON for scripts, rendered for people. */
-export const print = ({ output, settings }: Session, value: unknown, render: (view: View) => string) =>
+export const print = ({ output, settings }: CommandSession, value: unknown, render: (view: View) => string) =>
   output.line(settings.json ? json(value) : render(output))
 
 /** What to say of a tool that the server does not list. */

@@ -11,7 +11,7 @@ import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as Calling from "../session/Calling.ts"
-import { code, Failure } from "../terminal/Exit.ts"
+import { code, CommandFailure } from "../terminal/Exit.ts"
 import * as Render from "../render/Tasks.ts"
 import { json } from "../render/Text.ts"
 import * as Session from "../session/Session.ts"
@@ -20,8 +20,8 @@ import { all, outputFile, print, progressEvents } from "./Shared.ts"
 
 const id = Argument.String("id").pipe(Argument.withDescription("The task's id"))
 
-const noList = (version: string): Failure =>
-  new Failure({
+const noList = (version: string): CommandFailure =>
+  new CommandFailure({
     code: code.server,
     message: `Revision ${version} has no list of tasks: read one by the id that call --detach printed`
   })
@@ -59,7 +59,7 @@ const get = Command.make("get", { id }, ({ id }) =>
 
 /** The messages of a task, then its result. */
 const events = (
-  { client, patient }: Session.Session,
+  { client, patient }: Session.CommandSession,
   id: string
 ): Stream.Stream<CallEvent<CallToolResult>, ClientError> =>
   Stream.unwrap(

@@ -3,7 +3,7 @@ import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { code, Failure } from "../terminal/Exit.ts"
+import { code, CommandFailure } from "../terminal/Exit.ts"
 import * as Listing from "../render/Listing.ts"
 import * as Session from "../session/Session.ts"
 import { all, name, noSuchTool, print } from "./Shared.ts"
@@ -22,7 +22,7 @@ export const tools = Command.make(
         }
         const found = listed.find((tool) => tool.name === name.value)
         if (found === undefined) {
-          return yield* new Failure({ code: code.server, message: noSuchTool(listed, name.value) })
+          return yield* new CommandFailure({ code: code.server, message: noSuchTool(listed, name.value) })
         }
         return yield* print(session, found, (view) => Listing.toolInFull(view, found))
       })

@@ -5,7 +5,7 @@ import * as Flag from "effect/cli/Flag"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Failure, usage } from "../terminal/Exit.ts"
+import { type CommandFailure, usage } from "../terminal/Exit.ts"
 import { Output } from "../terminal/Output.ts"
 import { json, jsonLine } from "../render/Text.ts"
 import type { Style } from "../terminal/Style.ts"
@@ -97,10 +97,10 @@ interface Steering {
 
 /** Does what the flags ask for; undefined where they only look. */
 const steered = Effect.fnUntraced(function* (
-  endpoint: Endpoint.Endpoint,
+  endpoint: Endpoint.AdminEndpoint,
   { drain, interrupt, level, messages, node, reason, session }: Steering,
   style: Style
-): Effect.fn.Return<{ readonly json: object; readonly said: string } | undefined, Failure> {
+): Effect.fn.Return<{ readonly json: object; readonly said: string } | undefined, CommandFailure> {
   if (Option.isSome(interrupt)) {
     if (Option.isNone(reason) || reason.value.trim() === "") {
       return yield* usage("--interrupt needs --reason: the client is told")

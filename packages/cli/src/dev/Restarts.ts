@@ -18,12 +18,12 @@ import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as Endings from "../terminal/Exit.ts"
 import { indent } from "../render/Text.ts"
-import type { Target } from "../target/Target.ts"
+import type { CommandTarget } from "../target/Target.ts"
 import { offered } from "./offered.ts"
 
 export interface Options {
   /** Starts the server. `trial`: its stderr is only shown where it fails. */
-  readonly start: (trial: boolean) => ReturnType<Target["connect"]>
+  readonly start: (trial: boolean) => ReturnType<CommandTarget["connect"]>
   readonly client: McpClient.Options
   readonly note: (text: string) => Effect.Effect<void>
 }

@@ -10,7 +10,7 @@ import * as Installation from "./Installation.ts"
 import * as ServerEntry from "@effect-mcp/client/internal/ServerEntry"
 
 /** What the entry says goes before what the command line says. */
-const targetOf = (entry: ServerEntry.ServerEntry): Target.Target | undefined => {
+const targetOf = (entry: ServerEntry.ServerEntry): Target.CommandTarget | undefined => {
   const words = entry._tag === "Reached" ? [entry.url] : [entry.command, ...entry.args]
   const target = Target.parse(words)
   if (target === undefined || entry._tag === "Started") {

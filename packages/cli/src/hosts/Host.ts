@@ -8,12 +8,12 @@ import * as Context from "effect/Context"
 import * as Result from "effect/Result"
 import { homedir } from "node:os"
 import { join } from "node:path"
-import type { ServerEntry, Variables } from "@effect-mcp/client/internal/ServerEntry"
+import type { ServerEntry, EnvironmentVariables } from "@effect-mcp/client/internal/ServerEntry"
 
-export interface Place {
+interface Place {
   readonly platform: NodeJS.Platform
   readonly home: string
-  readonly env: Variables
+  readonly env: EnvironmentVariables
   readonly cwd: string
 }
 

@@ -14,7 +14,7 @@ import * as ConfigurationText from "./ConfigurationText.ts"
 import type { Host } from "./Host.ts"
 
 /** One server in one file of a host. */
-export interface Place {
+interface Place {
   readonly host: Host
   readonly file: string
   readonly name: string
@@ -74,7 +74,7 @@ const replace = Effect.fnUntraced(function* (file: string, before: string | unde
 const same = (one: unknown, other: unknown): boolean => Equal.equals(one, other)
 
 /** What an installation does, or did. */
-export interface Change {
+export interface InstallationChange {
   readonly state: "added" | "replaced" | "removed" | "restored" | "unchanged"
   /** Where the text before the change is; undefined where there was no file. */
   readonly backup: string | undefined
@@ -91,13 +91,13 @@ const put = Effect.fnUntraced(function* (
   place: Place,
   text: string | undefined,
   entry: JsonObject | undefined,
-  state: Change["state"],
+  state: InstallationChange["state"],
   dryRun: boolean
 ) {
   const { file, host, name } = place
   const after = yield* orRefuse(file, ConfigurationText.edit(host.format, text ?? "", host.section, name, entry))
   if (!dryRun) yield* replace(file, text, after)
-  const change: Change = { state, backup: text === undefined ? undefined : backupOf(file) }
+  const change: InstallationChange = { state, backup: text === undefined ? undefined : backupOf(file) }
   return change
 })
 
@@ -108,7 +108,7 @@ export const install = Effect.fnUntraced(function* (place: Place, entry: JsonObj
   const servers = yield* serversIn(place, text)
   const there = Object.hasOwn(servers, name) ? servers[name] : undefined
   if (there === undefined) return yield* put(place, text, entry, "added", dryRun)
-  const unchanged: Change = { state: "unchanged", backup: undefined }
+  const unchanged: InstallationChange = { state: "unchanged", backup: undefined }
   if (same(there, entry)) return unchanged
   if (!force) {
     return yield* usage(`${file} has another server named ${name}: give --name, or --force to replace it`)

@@ -12,7 +12,7 @@ import * as Stream from "effect/Stream"
 import type { Output } from "../terminal/Output.ts"
 import type { Settings } from "../target/Settings.ts"
 import { safe } from "../terminal/Style.ts"
-import type { Options as TargetOptions, Target } from "../target/Target.ts"
+import type { Options as TargetOptions, CommandTarget } from "../target/Target.ts"
 
 export type Served = Layer.Layer<McpServer.McpServer, never, Requirements>
 
@@ -37,7 +37,12 @@ export const clientOptions = ({ revision, timeout }: Settings) => ({
 })
 
 /** The target as a server. */
-export const gateway = (target: Target, settings: Settings, clients: number, note: Output["Service"]["note"]): Served =>
+export const gateway = (
+  target: CommandTarget,
+  settings: Settings,
+  clients: number,
+  note: Output["Service"]["note"]
+): Served =>
   Gateway.layer({
     connector: target.connect(connectOptions(settings, note)),
     capacity: clients,

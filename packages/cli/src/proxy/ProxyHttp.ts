@@ -6,7 +6,7 @@ import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Predicate from "effect/Predicate"
 import { createServer } from "node:http"
-import { code, Failure } from "../terminal/Exit.ts"
+import { code, CommandFailure } from "../terminal/Exit.ts"
 import type { Served } from "./Proxy.ts"
 
 export interface Options extends Pick<McpServer.HttpOptions, "allowedHosts" | "allowedOrigins"> {
@@ -23,8 +23,8 @@ const reasonOf = (cause: unknown): string => {
 }
 
 /** Why nothing is served at an address. */
-export const cannotServe = (cause: unknown, host: string, port: number): Failure =>
-  new Failure({
+export const cannotServe = (cause: unknown, host: string, port: number): CommandFailure =>
+  new CommandFailure({
     code: code.usage,
     message: `Cannot serve at ${host}, port ${port}: ${reasonOf(cause)}. Choose another --port, or 0 for any that is free`
   })

@@ -20,7 +20,7 @@ export interface Choice {
 }
 
 /** How a field is asked for. */
-export type Kind =
+type Kind =
   | { readonly _tag: "Text" }
   | { readonly _tag: "Boolean" }
   | { readonly _tag: "One"; readonly choices: ReadonlyArray<Choice> }

@@ -10,7 +10,7 @@ import * as ProgressLine from "../terminal/ProgressLine.ts"
 import { binaryOf, callResult } from "../render/Content.ts"
 import { bare, json, jsonLine } from "../render/Text.ts"
 import * as Save from "./Save.ts"
-import type { Session } from "./Session.ts"
+import type { CommandSession } from "./Session.ts"
 
 /** Where a call is shown. */
 export interface Shown {
@@ -22,7 +22,7 @@ export interface Shown {
 
 /** Progress as it comes; the result when it is there. */
 const show =
-  ({ output }: Session, { asEvents }: Shown) =>
+  ({ output }: CommandSession, { asEvents }: Shown) =>
   (event: CallEvent<CallToolResult>) => {
     if (event._tag === "Result") {
       return Effect.andThen(
@@ -38,7 +38,7 @@ const show =
 
 /** Shows the events of a call until it ends, then its result; gives the result. */
 export const follow = Effect.fnUntraced(function* (
-  session: Session,
+  session: CommandSession,
   shown: Shown,
   events: Stream.Stream<CallEvent<CallToolResult>, ClientError>
 ) {
@@ -56,7 +56,7 @@ export const follow = Effect.fnUntraced(function* (
 
 /** Prints a result, or writes it to the file. */
 export const print = Effect.fnUntraced(function* (
-  { output, settings }: Session,
+  { output, settings }: CommandSession,
   { asEvents, file }: Shown,
   result: CallToolResult
 ) {

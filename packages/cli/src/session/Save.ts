@@ -5,16 +5,16 @@ import * as Base64 from "effect/encoding/Base64"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
-import { code, Failure, usage } from "../terminal/Exit.ts"
+import { code, CommandFailure, usage } from "../terminal/Exit.ts"
 import { Output } from "../terminal/Output.ts"
 import type { Binary } from "../render/Content.ts"
 import { exact, size } from "../render/Text.ts"
 
 /** The bytes, or exit code 3: the server said base64 and sent another text. */
-const decode = ({ base64 }: Binary): Effect.Effect<Uint8Array, Failure> =>
+const decode = ({ base64 }: Binary): Effect.Effect<Uint8Array, CommandFailure> =>
   Effect.mapError(
     Effect.fromResult(Base64.decode(base64)),
-    () => new Failure({ code: code.connection, message: "The server sent bytes that are not base64" })
+    () => new CommandFailure({ code: code.connection, message: "The server sent bytes that are not base64" })
   )
 
 /** `out.png`, `out-2.png`, `out-3.png` ... */

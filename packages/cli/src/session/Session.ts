@@ -23,15 +23,15 @@ import { jsonLine } from "../render/Text.ts"
 import { type Settings, settings as readSettings } from "../target/Settings.ts"
 import type { Style } from "../terminal/Style.ts"
 import { safe, safeLine } from "../terminal/Style.ts"
-import type { Target } from "../target/Target.ts"
+import type { CommandTarget } from "../target/Target.ts"
 
 /** The server of this command line; none if it names none, which only matters to commands that need one. */
-export class Server extends Context.Service<Server, { readonly target: Target | undefined }>()(
+export class SelectedServer extends Context.Service<SelectedServer, { readonly target: CommandTarget | undefined }>()(
   "@effect-mcp/cli/Server"
 ) {}
 
 /** What a command works with. */
-export interface Session {
+export interface CommandSession {
   readonly client: McpClient.McpClient["Service"]
   readonly settings: Settings
   readonly output: Output["Service"]
@@ -48,7 +48,7 @@ export const noServer = usage(
 
 /** The server of this command line: after `--`, or by `--config`. */
 export const chosen = Effect.fnUntraced(function* ({ config, server }: Settings) {
-  const { target } = yield* Server
+  const { target } = yield* SelectedServer
   if (config === undefined) return target ?? (yield* noServer)
   if (target !== undefined) return yield* usage("--config names the server already: leave out what is after --")
   // Loaded when needed: most command lines name no file.
@@ -100,7 +100,7 @@ const offered = Effect.fnUntraced(function* (options: Questions.Options & { read
 
 /** Runs `body` with a connected client, which ends with it. `leavesTasks`: the questions of tasks are left to another command. */
 export const use = <A, E, R>(
-  body: (session: Session) => Effect.Effect<A, E, R>,
+  body: (session: CommandSession) => Effect.Effect<A, E, R>,
   { leavesTasks }: Pick<Questions.Options, "leavesTasks"> = {}
 ) =>
   Effect.scoped(

@@ -8,7 +8,7 @@ import * as ChildProcess from "effect/process/ChildProcess"
 import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import { Stdio } from "effect/Stdio"
 import * as Stream from "effect/Stream"
-import { code, Failure } from "../terminal/Exit.ts"
+import { code, CommandFailure } from "../terminal/Exit.ts"
 import type { Settings } from "../target/Settings.ts"
 import type { LineEar } from "./Ear.ts"
 
@@ -31,7 +31,7 @@ export const serve = Effect.fnUntraced(function* (
   })
   const handle = yield* Effect.mapError(
     spawner.spawn(child),
-    ({ message }) => new Failure({ code: code.connection, message: `Cannot start ${command}: ${message}` })
+    ({ message }) => new CommandFailure({ code: code.connection, message: `Cannot start ${command}: ${message}` })
   )
   const noInput = Latch.makeUnsafe(false)
   const heard = (hear: (chunk: Uint8Array) => void) =>

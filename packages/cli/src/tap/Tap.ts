@@ -3,11 +3,11 @@ import * as Effect from "effect/Effect"
 import { usage } from "../terminal/Exit.ts"
 import { Output } from "../terminal/Output.ts"
 import type { Settings } from "../target/Settings.ts"
-import type { Target } from "../target/Target.ts"
+import type { CommandTarget } from "../target/Target.ts"
 import type { Ears } from "./Ear.ts"
 
 /** Where a server at a URL is served again. */
-export interface Place {
+export interface TapAddress {
   readonly port: number | undefined
   readonly host: string | undefined
   /** Whether the server has a URL. */
@@ -18,8 +18,8 @@ const isUrl = (word: string | undefined): boolean => word !== undefined && /^htt
 
 /** Where the flags say that the server is served. Ends with exit code 2 where they do not fit it. */
 export const placeOf = Effect.fnUntraced(function* (
-  { words: [first, ...more] = [] }: Target,
-  { host, port }: Omit<Place, "isHttp">
+  { words: [first, ...more] = [] }: CommandTarget,
+  { host, port }: Omit<TapAddress, "isHttp">
 ) {
   const isHttp = isUrl(first)
   if (isHttp && more.length > 0) return yield* usage(`A URL takes no arguments: ${more.join(" ")}`)
@@ -27,12 +27,17 @@ export const placeOf = Effect.fnUntraced(function* (
   if (!isHttp && (port !== undefined || host !== undefined)) {
     return yield* usage("--port and --host are for a server at a URL: a command is served over stdin and stdout")
   }
-  const place: Place = { host, port, isHttp }
+  const place: TapAddress = { host, port, isHttp }
   return place
 })
 
 /** Until the server ends, or until it is interrupted. */
-export const serve = Effect.fnUntraced(function* (server: Target, settings: Settings, place: Place, ears: Ears) {
+export const serve = Effect.fnUntraced(function* (
+  server: CommandTarget,
+  settings: Settings,
+  place: TapAddress,
+  ears: Ears
+) {
   const [command, ...args] = server.words ?? []
   if (command === undefined) return yield* usage(`${server.name}: name its command or its URL after --`)
   if (!place.isHttp) {

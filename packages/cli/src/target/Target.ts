@@ -25,7 +25,7 @@ export interface Options {
 }
 
 /** A server that can be connected to. `name` is how people recognise it: their own words, not the server's. */
-export interface Target {
+export interface CommandTarget {
   readonly name: string
   /** What was given after `--`; undefined where the target came in another way. */
   readonly words?: ReadonlyArray<string> | undefined
@@ -44,13 +44,13 @@ export const split = (argv: ReadonlyArray<string>): { readonly own: ReadonlyArra
 }
 
 /** The server these words name, by its command or its URL; nothing if there are none. */
-export const parse = (words: Words): Target | undefined => {
+export const parse = (words: Words): CommandTarget | undefined => {
   const [command, ...args] = words ?? []
   if (command === undefined || command === "") return undefined
   return /^https?:\/\//i.test(command) ? remote(command, args) : process(command, args)
 }
 
-const remote = (url: string, more: ReadonlyArray<string>): Target => ({
+const remote = (url: string, more: ReadonlyArray<string>): CommandTarget => ({
   name: url,
   words: [url, ...more],
   mayDemandLogin: true,
@@ -64,7 +64,7 @@ const remote = (url: string, more: ReadonlyArray<string>): Target => ({
         )
 })
 
-const process = (command: string, args: ReadonlyArray<string>): Target => ({
+const process = (command: string, args: ReadonlyArray<string>): CommandTarget => ({
   name: [command, ...args].join(" "),
   words: [command, ...args],
   connect: Effect.fnUntraced(function* ({ cwd, env, words }) {

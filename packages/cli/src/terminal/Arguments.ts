@@ -7,7 +7,7 @@
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { type Failure, usage } from "./Exit.ts"
+import { type CommandFailure, usage } from "./Exit.ts"
 
 /** One argument, as typed. */
 export type Assignment =
@@ -195,7 +195,7 @@ export const assembleText = (
   })
 
 /** A complaint about arguments ends the command with exit code 2. */
-export const orUsage = <A>(result: Result.Result<A, string>): Effect.Effect<A, Failure> =>
+export const orUsage = <A>(result: Result.Result<A, string>): Effect.Effect<A, CommandFailure> =>
   Effect.mapError(Effect.fromResult(result), usage)
 
 /** The names of the properties that a schema requires. */

@@ -44,14 +44,14 @@ export const codeTable: ReadonlyArray<readonly [string, string]> = [
 ]
 
 /** The end of a command that did not go well. An empty `message` means that everything has been said already. */
-export class Failure extends Data.TaggedError("Failure")<{
+export class CommandFailure extends Data.TaggedError("CommandFailure")<{
   readonly code: Code
   readonly message: string
   /** Further lines, worth showing by default: a crashed server's last words, the data of an error. */
   readonly detail?: string | undefined
 }> {}
 
-export const usage = (message: string): Failure => new Failure({ code: code.usage, message })
+export const usage = (message: string): CommandFailure => new CommandFailure({ code: code.usage, message })
 /** For results that say that they are errors: they have been printed. */
 /** How the program ends where a signal ends a command that has its end by one: what it found decides. Default `code.interrupted`. */
 let ending: Code | undefined
@@ -60,7 +60,7 @@ export const endWith = (exitCode: Code): Effect.Effect<void> =>
     ending = exitCode
   })
 export const atSignal = (): Code => ending ?? code.interrupted
-export const silent = (exitCode: Code): Failure => new Failure({ code: exitCode, message: "" })
+export const silent = (exitCode: Code): CommandFailure => new CommandFailure({ code: exitCode, message: "" })
 
 /** The reader of the output has closed it: `effect-mcp ... | head`. Ends the command without a message. */
 export class OutputClosed extends Data.TaggedError("OutputClosed")<{}> {}
@@ -69,7 +69,7 @@ export class OutputClosed extends Data.TaggedError("OutputClosed")<{}> {}
 export type CommandError =
   | ClientError.ClientError
   | ClientError.UnsupportedRevision
-  | Failure
+  | CommandFailure
   | OutputClosed
   | TransportError
 
@@ -88,9 +88,9 @@ const codeNames: { readonly [code: number]: string } = {
   [McpError.UnsupportedProtocolVersion]: "unsupported protocol version"
 }
 
-const fromMcpError = ({ code: number, data, message }: McpError.McpError): Failure => {
+const fromMcpError = ({ code: number, data, message }: McpError.McpError): CommandFailure => {
   const name = codeNames[number]
-  return new Failure({
+  return new CommandFailure({
     code: code.server,
     message: `The server answered with an error: ${message} (${number}${name === undefined ? "" : `, ${name}`})`,
     detail: data === undefined ? undefined : JSON.stringify(data, undefined, 2)
@@ -98,8 +98,8 @@ const fromMcpError = ({ code: number, data, message }: McpError.McpError): Failu
 }
 
 /** A login that the user declined is their decision. */
-export const fromOAuth = (error: OAuthError): Failure =>
-  new Failure({ code: error.code === "access_denied" ? code.usage : code.connection, message: error.message })
+export const fromOAuth = (error: OAuthError): CommandFailure =>
+  new CommandFailure({ code: error.code === "access_denied" ? code.usage : code.connection, message: error.message })
 
 // By name: to load OAuth for its class would take its time.
 const isOAuth = (error: unknown): error is OAuthError => Predicate.isTagged(error, "OAuthError")
@@ -112,14 +112,14 @@ const findOAuth = (error: unknown, depth = 8): OAuthError | undefined => {
 }
 
 /** A crash is told with the server's last words on stderr, which usually say why. */
-const fromTransportError = ({ cause, message, reason, stderr }: TransportError): Failure => {
+const fromTransportError = ({ cause, message, reason, stderr }: TransportError): CommandFailure => {
   const login = findOAuth(cause)
   if (login !== undefined) return fromOAuth(login)
   const said = stderr === undefined || stderr.trim() === "" ? undefined : stderr.trimEnd()
   const detail = said === undefined ? undefined : `Its last words on stderr:\n${indent(said)}`
   const what = reason === "Open" ? "The server could not be started" : "The connection to the server broke"
   const why = notFound(cause) ?? message.split("\n", 1)[0]?.replace("; the end of its stderr:", "")
-  return new Failure({ code: code.connection, message: `${what}: ${why}`, detail })
+  return new CommandFailure({ code: code.connection, message: `${what}: ${why}`, detail })
 }
 
 /** Names the command that is not there, where that is why no process was started. */
@@ -132,9 +132,9 @@ const notFound = (cause: unknown): string | undefined => {
 
 const indent = (text: string): string => text.replace(/^/gm, "  ")
 
-const fromError = (error: CommandError): Failure => {
+const fromError = (error: CommandError): CommandFailure => {
   switch (error._tag) {
-    case "Failure":
+    case "CommandFailure":
       return error
     case "OutputClosed":
       return silent(code.ok)
@@ -144,28 +144,30 @@ const fromError = (error: CommandError): Failure => {
       return fromTransportError(error)
     case "Closed":
       return error.cause === undefined
-        ? new Failure({ code: code.connection, message: "The server ended the connection before it answered" })
+        ? new CommandFailure({ code: code.connection, message: "The server ended the connection before it answered" })
         : fromTransportError(error.cause)
     case "Forbidden":
     case "Unauthorized": {
       const login = findOAuth(error.cause)
-      return login === undefined ? new Failure({ code: code.connection, message: error.message }) : fromOAuth(login)
+      return login === undefined
+        ? new CommandFailure({ code: code.connection, message: error.message })
+        : fromOAuth(login)
     }
     case "Timeout":
-      return new Failure({ code: code.timeout, message: `The server did not answer ${error.method} in time` })
+      return new CommandFailure({ code: code.timeout, message: `The server did not answer ${error.method} in time` })
     case "CapabilityMissing":
-      return new Failure({ code: code.server, message: `The server does not offer this (${error.capability})` })
+      return new CommandFailure({ code: code.server, message: `The server does not offer this (${error.capability})` })
     case "TaskCancelled":
-      return new Failure({ code: code.server, message: `The task was cancelled: ${error.message}` })
+      return new CommandFailure({ code: code.server, message: `The task was cancelled: ${error.message}` })
     case "ConsentDenied":
-      return new Failure({ code: code.usage, message: "You did not allow this" })
+      return new CommandFailure({ code: code.usage, message: "You did not allow this" })
     default:
-      return new Failure({ code: code.connection, message: error.message })
+      return new CommandFailure({ code: code.connection, message: error.message })
   }
 }
 
 /** What a cause amounts to; the second part is for `--verbose`. Interruption counts only if nothing else happened. */
-export const fromCause = (cause: Cause.Cause<CommandError | CliError.CliError>): readonly [Failure, string] => {
+export const fromCause = (cause: Cause.Cause<CommandError | CliError.CliError>): readonly [CommandFailure, string] => {
   const failed = cause.reasons.find(Cause.isFailReason)
   if (failed !== undefined) {
     const { error } = failed
@@ -177,7 +179,7 @@ export const fromCause = (cause: Cause.Cause<CommandError | CliError.CliError>):
   const defect = Cause.squash(cause)
   const message = Predicate.isError(defect) ? defect.message : String(defect)
   return [
-    new Failure({
+    new CommandFailure({
       code: code.connection,
       message: `effect-mcp itself failed: ${message}`,
       detail: "This is a bug; --verbose shows where it happened."
@@ -190,7 +192,7 @@ const tags: ReadonlySet<string> = new Set<CommandError["_tag"]>([
   "CapabilityMissing",
   "Closed",
   "ConsentDenied",
-  "Failure",
+  "CommandFailure",
   "Forbidden",
   "InvalidResult",
   "McpError",

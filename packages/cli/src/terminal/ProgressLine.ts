@@ -4,7 +4,7 @@
 import { displayWidth } from "effect/cli/CliOutput"
 import { safeLine, type Style } from "./Style.ts"
 
-export interface Progress {
+interface Progress {
   readonly progress: number
   readonly total?: number | undefined
   readonly message?: string | undefined

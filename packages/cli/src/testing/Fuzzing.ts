@@ -17,7 +17,7 @@ import { Output } from "../terminal/Output.ts"
 import { json, jsonLine } from "../render/Text.ts"
 import type { Settings } from "../target/Settings.ts"
 import { safeLine } from "../terminal/Style.ts"
-import type { Target } from "../target/Target.ts"
+import type { CommandTarget } from "../target/Target.ts"
 
 /** The flags of every search. */
 export interface SearchFlags {
@@ -33,14 +33,14 @@ export interface SearchFlags {
   readonly time: number
 }
 
-export interface Flags extends SearchFlags {
+interface Flags extends SearchFlags {
   readonly allowDestructive: boolean
   readonly skipTool: ReadonlyArray<string>
 }
 
 const { Report } = Fuzz
 
-const open = Effect.fnUntraced(function* ({ name, words = [] }: Target, settings: Settings) {
+const open = Effect.fnUntraced(function* ({ name, words = [] }: CommandTarget, settings: Settings) {
   const [command, ...args] = words
   if (command === undefined)
     return yield* Endings.usage(`${name} cannot be fuzzed: name its command or its URL after --`)
@@ -84,7 +84,8 @@ const knownIn = (text: string): ReadonlySet<string> =>
       .filter((line) => line !== "")
   )
 
-const unreachable = ({ message }: Fuzz.TargetError) => new Endings.Failure({ code: Endings.code.connection, message })
+const unreachable = ({ message }: Fuzz.TargetError) =>
+  new Endings.CommandFailure({ code: Endings.code.connection, message })
 
 const revisionsOf = ({ revision }: Settings): ReadonlyArray<Revision.Revision> =>
   Revision.all.filter(({ version }) => revision === undefined || revision === version)
@@ -123,7 +124,7 @@ const conclude = Effect.fnUntraced(function* (
 })
 
 /** `effect-mcp fuzz`. */
-export const fuzz = Effect.fnUntraced(function* (server: Target, settings: Settings, flags: Flags) {
+export const fuzz = Effect.fnUntraced(function* (server: CommandTarget, settings: Settings, flags: Flags) {
   const output = yield* Output
   const target = yield* open(server, settings)
   const limits = yield* limitsOf(flags)
@@ -161,7 +162,9 @@ const save = Effect.fnUntraced(function* (folder: string, recordings: ReadonlyAr
   }
 })
 
-const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Union([Report.Recording, FuzzClient.Recording])))
+const decode = Schema.decodeUnknownEffect(
+  Schema.fromJsonString(Schema.Union([Report.Recording, FuzzClient.ClientRecording]))
+)
 
 /** How a client is started. */
 interface Convention {
@@ -172,11 +175,11 @@ interface Convention {
 
 /** A client that is a program, with a port of this machine for the servers that it is offered. */
 const withClient = <A>(
-  { name, words = [] }: Target,
+  { name, words = [] }: CommandTarget,
   settings: Settings,
   { scenario, stdio }: Convention,
   use: (target: FuzzClient.ClientTarget) => Effect.Effect<A, Fuzz.TargetError>
-): Effect.Effect<A, Endings.Failure, ChildProcessSpawner | FileSystem.FileSystem> =>
+): Effect.Effect<A, Endings.CommandFailure, ChildProcessSpawner | FileSystem.FileSystem> =>
   Effect.gen(function* () {
     const [command, ...args] = words
     if (command === undefined || /^https?:\/\//i.test(command))
@@ -196,7 +199,7 @@ const between = "---"
 
 /** `effect-mcp diff`. */
 export const diff = Effect.fnUntraced(function* (
-  servers: Target,
+  servers: CommandTarget,
   settings: Settings,
   flags: Flags & { readonly ignore: ReadonlyArray<string> }
 ) {
@@ -229,7 +232,7 @@ export const diff = Effect.fnUntraced(function* (
 
 /** `effect-mcp fuzz-client`. */
 export const fuzzClient = Effect.fnUntraced(function* (
-  client: Target,
+  client: CommandTarget,
   settings: Settings,
   flags: SearchFlags & { readonly scenario: string; readonly stdio: boolean }
 ) {
@@ -257,13 +260,13 @@ interface Replayed {
 }
 
 /** `effect-mcp replay`. */
-export const replay = Effect.fnUntraced(function* (server: Target, settings: Settings, file: string) {
+export const replay = Effect.fnUntraced(function* (server: CommandTarget, settings: Settings, file: string) {
   const output = yield* Output
   const recording = yield* Effect.mapError(decode(yield* readFile(file)), ({ message }) =>
     Endings.usage(`${file} is no recording of effect-mcp fuzz --save: ${message}`)
   )
   const options = { patience: patienceOf(settings) }
-  const played: Effect.Effect<Replayed, Endings.Failure, ChildProcessSpawner | FileSystem.FileSystem | Output> =
+  const played: Effect.Effect<Replayed, Endings.CommandFailure, ChildProcessSpawner | FileSystem.FileSystem | Output> =
     "server" in recording
       ? withClient(
           server,

@@ -9,15 +9,15 @@ import { json } from "../render/Text.ts"
 import type { Settings } from "../target/Settings.ts"
 import { safeLine } from "../terminal/Style.ts"
 import type { Ears } from "../tap/Ear.ts"
-import { type Place, serve } from "../tap/Tap.ts"
-import type { Target } from "../target/Target.ts"
+import { type TapAddress, serve } from "../tap/Tap.ts"
+import type { CommandTarget } from "../target/Target.ts"
 
-export type Flags = Pick<SearchFlags, "known" | "level" | "only" | "report">
+type Flags = Pick<SearchFlags, "known" | "level" | "only" | "report">
 
 const { Report } = Fuzz
 
 /** The ears of a judge; `end` says that nothing more passes. */
-const ears = (traffic: Traffic.Traffic): Ears & { readonly end: () => void } => {
+const ears = (traffic: Traffic.TrafficRules): Ears & { readonly end: () => void } => {
   const ends: Array<() => void> = []
   const lines = () => {
     const heard = traffic.lines()
@@ -33,7 +33,12 @@ const ears = (traffic: Traffic.Traffic): Ears & { readonly end: () => void } => 
 }
 
 /** `effect-mcp judge`: until the server ends, or a signal ends the command. Either way its reports are written. */
-export const judge = Effect.fnUntraced(function* (server: Target, settings: Settings, place: Place, flags: Flags) {
+export const judge = Effect.fnUntraced(function* (
+  server: CommandTarget,
+  settings: Settings,
+  place: TapAddress,
+  flags: Flags
+) {
   const output = yield* Output
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const { dim } = output.noteStyle

@@ -4,10 +4,12 @@ import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { createServer } from "node:http"
-import { code, Failure } from "../terminal/Exit.ts"
+import { code, CommandFailure } from "../terminal/Exit.ts"
 
 const cannot = ({ message }: { readonly message: string }) =>
-  Layer.effectContext(Effect.fail(new Failure({ code: code.usage, message: `Cannot listen on 127.0.0.1: ${message}` })))
+  Layer.effectContext(
+    Effect.fail(new CommandFailure({ code: code.usage, message: `Cannot listen on 127.0.0.1: ${message}` }))
+  )
 
 /** Listens on 127.0.0.1 only, as `layer` does, for connections of any protocol. */
 export const layerSocket = NodeSocketServer.layer({ port: 0, host: "127.0.0.1" }).pipe(Layer.catch(cannot))

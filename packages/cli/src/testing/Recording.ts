@@ -11,17 +11,22 @@ import * as Endings from "../terminal/Exit.ts"
 import { Output } from "../terminal/Output.ts"
 import type { Settings } from "../target/Settings.ts"
 import { safeLine } from "../terminal/Style.ts"
-import { type Place, serve } from "../tap/Tap.ts"
-import type { Target } from "../target/Target.ts"
+import { type TapAddress, serve } from "../tap/Tap.ts"
+import type { CommandTarget } from "../target/Target.ts"
 
-export interface Flags {
+interface Flags {
   readonly file: string
   /** Names of fields that are secrets. */
   readonly redact: ReadonlyArray<string>
 }
 
 /** `effect-mcp record`: until the server ends, or a signal ends the command. */
-export const record = Effect.fnUntraced(function* (server: Target, settings: Settings, place: Place, flags: Flags) {
+export const record = Effect.fnUntraced(function* (
+  server: CommandTarget,
+  settings: Settings,
+  place: TapAddress,
+  flags: Flags
+) {
   const { file, redact } = flags
   const output = yield* Output
   const fs = yield* FileSystem.FileSystem

@@ -2,28 +2,28 @@
 import type { Message, Snapshot } from "@effect-mcp/operate/Admin"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { code, Failure, usage } from "../terminal/Exit.ts"
+import { code, CommandFailure, usage } from "../terminal/Exit.ts"
 import * as Place from "./Place.ts"
 
-export interface Endpoint {
-  readonly snapshot: Effect.Effect<Snapshot, Failure>
+export interface AdminEndpoint {
+  readonly snapshot: Effect.Effect<Snapshot, CommandFailure>
   /** False where the request has ended meanwhile. */
-  readonly interrupt: (key: string, reason: string) => Effect.Effect<boolean, Failure>
+  readonly interrupt: (key: string, reason: string) => Effect.Effect<boolean, CommandFailure>
   /** Sets the least level of log messages that the client of a session is sent. */
-  readonly level: (session: string, level: string) => Effect.Effect<void, Failure>
+  readonly level: (session: string, level: string) => Effect.Effect<void, CommandFailure>
   /** Those of a session in the last minute, from the first look on. */
-  readonly messages: (session: string) => Effect.Effect<ReadonlyArray<Message>, Failure>
+  readonly messages: (session: string) => Effect.Effect<ReadonlyArray<Message>, CommandFailure>
   /** Of the node of that name, or of the one that is asked; false where it had begun already. */
-  readonly drain: (node: string | undefined) => Effect.Effect<boolean, Failure>
+  readonly drain: (node: string | undefined) => Effect.Effect<boolean, CommandFailure>
 }
 
 /** The environment variable of the token: an argument would be seen by every user of the machine. */
 export const tokenName = "EFFECT_MCP_ADMIN_TOKEN"
 
-const broken = (message: string) => new Failure({ code: code.connection, message })
+const broken = (message: string) => new CommandFailure({ code: code.connection, message })
 
 /** Texts of a status, beside the reason that the endpoint gives. */
-const refused = (status: number, reason: unknown): Failure => {
+const refused = (status: number, reason: unknown): CommandFailure => {
   const why = typeof reason === "string" ? `: ${reason}` : ""
   return status === 401 || status === 403
     ? usage(`The admin endpoint refuses this (${status})${why}. Set ${tokenName} to its token`)
@@ -38,7 +38,7 @@ const Done = Schema.Struct({})
 export const make = Effect.fnUntraced(function* (
   target: string,
   headers: Readonly<Record<string, string>>
-): Effect.fn.Return<Endpoint, Failure> {
+): Effect.fn.Return<AdminEndpoint, CommandFailure> {
   const place = yield* Place.of(target)
   const { Message, Snapshot } = yield* Effect.promise(() => import("@effect-mcp/operate/Admin"))
   const decoded = <A>(schema: Schema.Codec<A>, json: unknown) =>

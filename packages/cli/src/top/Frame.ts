@@ -3,7 +3,7 @@ import type { Message } from "@effect-mcp/operate/Admin"
 import { displayWidth } from "effect/cli/CliOutput"
 import { size } from "../render/Text.ts"
 import { safeLine, type Style } from "../terminal/Style.ts"
-import { drainWord, type Prompt, selectedLine, type State } from "./State.ts"
+import { drainWord, type ActionPrompt, selectedLine, type State } from "./State.ts"
 import { lines, summary } from "./Tree.ts"
 
 /** Cuts a line with colours at a width: an escape sequence takes no room. */
@@ -62,7 +62,7 @@ const treeOf = ({ filter, selected, snapshot }: State, room: number, style: Styl
 
 const keys = "up, down: select   i: interrupt   m: messages   l: log level   d: drain   q: leave"
 
-const promptOf = (state: State, { asks, text }: Prompt): string => {
+const promptOf = (state: State, { asks, text }: ActionPrompt): string => {
   const line = selectedLine(state)
   if (asks === "interrupt") return `Why is request ${line?.request?.key ?? ""} interrupted? ${text}`
   if (asks === "level") return `Log level of ${line?.session ?? ""} (debug, info, warning, error ...): ${text}`

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { lstatSync } from "node:fs"
 import { request as httpRequest } from "node:http"
 import { text } from "node:stream/consumers"
-import { type Failure, usage } from "../terminal/Exit.ts"
+import { type CommandFailure, usage } from "../terminal/Exit.ts"
 
 export interface AdminRequest {
   /** Below the routes of the endpoint. */
@@ -13,7 +13,7 @@ export interface AdminRequest {
   readonly body: string | undefined
 }
 
-export interface Place {
+export interface EndpointPlace {
   /** For messages. */
   readonly name: string
   /** Fails as `fetch` does. */
@@ -27,7 +27,7 @@ export interface Place {
 const isPrivate = ({ hostname, protocol }: URL): boolean =>
   protocol === "https:" || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
 
-const atUrl = (url: string): Place => {
+const atUrl = (url: string): EndpointPlace => {
   const base = url.replace(/\/$/, "")
   return {
     name: base,
@@ -38,7 +38,7 @@ const atUrl = (url: string): Place => {
   }
 }
 
-const atSocket = (socketPath: string, base: string): Place => ({
+const atSocket = (socketPath: string, base: string): EndpointPlace => ({
   name: socketPath,
   ask: ({ body, headers, method, path }, signal) =>
     new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ const atSocket = (socketPath: string, base: string): Place => ({
 const ofOthers = 0o077
 
 /** Why a socket is not asked: others could read what is sent there, or answer in place of the server. */
-const refusalOf = (path: string): Failure | undefined => {
+const refusalOf = (path: string): CommandFailure | undefined => {
   const file = lstatSync(path, { throwIfNoEntry: false })
   if (file?.isSocket() !== true) return usage(`Not a Unix socket: ${path}. Write the path that the server listens on`)
   const user = process.getuid?.()
@@ -80,7 +80,7 @@ const socketIn = (target: string): { readonly path: string; readonly base: strin
 }
 
 /** The place that the command line names. */
-export const of = (target: string): Effect.Effect<Place, Failure> =>
+export const of = (target: string): Effect.Effect<EndpointPlace, CommandFailure> =>
   Effect.suspend(() => {
     const socket = socketIn(target)
     if (socket !== undefined) {

@@ -8,11 +8,11 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Terminal from "effect/Terminal"
-import type { Failure } from "../terminal/Exit.ts"
+import type { CommandFailure } from "../terminal/Exit.ts"
 import type { Style } from "../terminal/Style.ts"
-import type { Endpoint } from "./Endpoint.ts"
+import type { AdminEndpoint } from "./Endpoint.ts"
 import { drawing, frame } from "./Frame.ts"
-import { type Action, initial, refreshed, type State, update } from "./State.ts"
+import { type KeyAction, initial, refreshed, type State, update } from "./State.ts"
 import type { Filter } from "./Tree.ts"
 
 type Event = { readonly snapshot: Snapshot } | { readonly key: Terminal.UserInput } | "end"
@@ -20,7 +20,7 @@ type Event = { readonly snapshot: Snapshot } | { readonly key: Terminal.UserInpu
 const done = (state: State, note: string): State => ({ ...state, note })
 
 /** The messages of the session that is looked into. */
-const looked = (endpoint: Endpoint, state: State): Effect.Effect<State> => {
+const looked = (endpoint: AdminEndpoint, state: State): Effect.Effect<State> => {
   const { looking } = state
   if (looking === undefined) return Effect.succeed(state)
   return Effect.match(endpoint.messages(looking.session), {
@@ -30,9 +30,13 @@ const looked = (endpoint: Endpoint, state: State): Effect.Effect<State> => {
 }
 
 /** Does what a key asked for. What the endpoint refuses is said, and ends nothing. */
-const acted = (endpoint: Endpoint, state: State, action: Exclude<Action, "quit" | undefined>): Effect.Effect<State> => {
+const acted = (
+  endpoint: AdminEndpoint,
+  state: State,
+  action: Exclude<KeyAction, "quit" | undefined>
+): Effect.Effect<State> => {
   if ("look" in action) return looked(endpoint, state)
-  const act = Effect.suspend((): Effect.Effect<string, Failure> => {
+  const act = Effect.suspend((): Effect.Effect<string, CommandFailure> => {
     if ("interrupt" in action) {
       const { interrupt, reason } = action
       return Effect.map(
@@ -54,15 +58,15 @@ const acted = (endpoint: Endpoint, state: State, action: Exclude<Action, "quit" 
 
 /** Shows what runs until the operator leaves. */
 export const show = Effect.fnUntraced(function* (
-  endpoint: Endpoint,
+  endpoint: AdminEndpoint,
   filter: Filter,
   every: Duration.Input,
   style: Style
-): Effect.fn.Return<void, Failure, Terminal.Terminal> {
+): Effect.fn.Return<void, CommandFailure, Terminal.Terminal> {
   const terminal = yield* Terminal.Terminal
   const draw = (text: string) => Effect.ignore(terminal.display(text))
   const snapshot = yield* endpoint.snapshot
-  const events = yield* Queue.unbounded<Event, Failure>()
+  const events = yield* Queue.unbounded<Event, CommandFailure>()
   const poll = Effect.forever(
     Effect.flatMap(Effect.delay(endpoint.snapshot, every), (snapshot) => Queue.offer(events, { snapshot }))
   )

@@ -3,10 +3,10 @@ import type { Message, Snapshot } from "@effect-mcp/operate/Admin"
 import * as Option from "effect/Option"
 import type * as Terminal from "effect/Terminal"
 import { plain } from "../terminal/Style.ts"
-import { type Filter, type Line, lines } from "./Tree.ts"
+import { type Filter, type TreeLine, lines } from "./Tree.ts"
 
 /** What is typed before an action. */
-export interface Prompt {
+export interface ActionPrompt {
   readonly asks: "interrupt" | "level" | "drain"
   readonly text: string
 }
@@ -16,7 +16,7 @@ export interface State {
   readonly filter: Filter
   /** The key of the selected line. */
   readonly selected: string | undefined
-  readonly prompt: Prompt | undefined
+  readonly prompt: ActionPrompt | undefined
   /** The session that is looked into, and its messages. */
   readonly looking: { readonly session: string; readonly messages: ReadonlyArray<Message> } | undefined
   /** What happened last. */
@@ -27,7 +27,7 @@ export const initial = (snapshot: Snapshot, filter: Filter): State =>
   refreshed({ snapshot, filter, selected: undefined, prompt: undefined, looking: undefined, note: "" }, snapshot)
 
 /** What a key asks for beside a new state. */
-export type Action =
+export type KeyAction =
   | { readonly interrupt: string; readonly reason: string }
   | { readonly level: string; readonly session: string }
   | { readonly drain: string | undefined }
@@ -35,16 +35,17 @@ export type Action =
   | "quit"
   | undefined
 
-type Step = readonly [State, Action]
+type Step = readonly [State, KeyAction]
 
 const longest = 200
 /** What is typed to drain: a key that was hit by mistake ends nothing. */
 export const drainWord = "drain"
 
-const linesOf = ({ filter, snapshot }: State): ReadonlyArray<Line> =>
+const linesOf = ({ filter, snapshot }: State): ReadonlyArray<TreeLine> =>
   lines(snapshot, filter, plain).filter(({ key }) => key !== undefined)
 
-export const selectedLine = (state: State): Line | undefined => linesOf(state).find(({ key }) => key === state.selected)
+export const selectedLine = (state: State): TreeLine | undefined =>
+  linesOf(state).find(({ key }) => key === state.selected)
 
 const move = (state: State, by: number): State => {
   const keys = linesOf(state).map(({ key }) => key)
@@ -62,7 +63,7 @@ export const refreshed = (state: State, snapshot: Snapshot): State => {
 }
 
 /** What was typed, once it is complete. */
-const confirmed = (state: State, { asks, text }: Prompt): Action => {
+const confirmed = (state: State, { asks, text }: ActionPrompt): KeyAction => {
   const line = selectedLine(state)
   const typed = text.trim()
   if (asks === "drain") return typed === drainWord ? { drain: line?.node } : undefined
@@ -72,7 +73,7 @@ const confirmed = (state: State, { asks, text }: Prompt): Action => {
 }
 
 /** A key while a text is typed. */
-const typed = (state: State, prompt: Prompt, { input, key }: Terminal.UserInput): Step => {
+const typed = (state: State, prompt: ActionPrompt, { input, key }: Terminal.UserInput): Step => {
   if (key.name === "escape") return [{ ...state, prompt: undefined }, undefined]
   if (key.name === "backspace") return [{ ...state, prompt: { ...prompt, text: prompt.text.slice(0, -1) } }, undefined]
   if (key.name === "return" || key.name === "enter") {
@@ -83,7 +84,7 @@ const typed = (state: State, prompt: Prompt, { input, key }: Terminal.UserInput)
   return [{ ...state, prompt: { ...prompt, text: `${prompt.text}${text}`.slice(0, longest) } }, undefined]
 }
 
-const asking = (state: State, asks: Prompt["asks"], isPossible: boolean, why: string): Step =>
+const asking = (state: State, asks: ActionPrompt["asks"], isPossible: boolean, why: string): Step =>
   isPossible ? [{ ...state, prompt: { asks, text: "" }, note: "" }, undefined] : [{ ...state, note: why }, undefined]
 
 const look = (state: State, session: string | undefined): Step =>

@@ -13,7 +13,7 @@ export interface Filter {
 }
 
 /** One line of the tree. */
-export interface Line {
+export interface TreeLine {
   readonly text: string
   /** Names what can be selected: the key of a request, or that of a session. */
   readonly key: string | undefined
@@ -102,7 +102,7 @@ const requestLine = (request: RequestRow, now: number, { cyan, dim, green, yello
 }
 
 /** The tree; sessions without requests that match are left out under a filter. */
-export const lines = (snapshot: Snapshot, filter: Filter, style: Style): ReadonlyArray<Line> => {
+export const lines = (snapshot: Snapshot, filter: Filter, style: Style): ReadonlyArray<TreeLine> => {
   const { sessions, time } = snapshot
   const shown = matching(snapshot, filter)
   const isFiltered = shown.length < snapshot.requests.length
@@ -110,12 +110,12 @@ export const lines = (snapshot: Snapshot, filter: Filter, style: Style): Readonl
   const children = Map.groupBy(shown, ({ relatedTo }) => relatedTo)
   const tops = shown.filter(({ relatedTo }) => relatedTo === undefined || !keys.has(relatedTo))
   const bySession = Map.groupBy(tops, ({ session }) => session)
-  const below = (request: RequestRow, indent: string): ReadonlyArray<Line> => {
+  const below = (request: RequestRow, indent: string): ReadonlyArray<TreeLine> => {
     const { key, node, session } = request
     const line = { text: indent + requestLine(request, time, style), key, request, session, node }
     return [line, ...(children.get(key) ?? []).flatMap((question) => below(question, `${indent}  `))]
   }
-  const of = (id: string | undefined): ReadonlyArray<Line> =>
+  const of = (id: string | undefined): ReadonlyArray<TreeLine> =>
     (bySession.get(id) ?? []).flatMap((request) => below(request, "  "))
   const withSessions = sessions.flatMap((session) => {
     const requests = of(session.id)

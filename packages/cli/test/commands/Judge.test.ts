@@ -86,7 +86,7 @@ describe("effect-mcp judge over stdio", () => {
 })
 
 /** A tap in front of the server at the URL; gives the URL of the tap. */
-const tapped = Effect.fnUntraced(function* (url: string, traffic: Traffic.Traffic) {
+const tapped = Effect.fnUntraced(function* (url: string, traffic: Traffic.TrafficRules) {
   const announced = yield* Deferred.make<string>()
   const http = traffic.http()
   yield* Effect.addFinalizer(() => Effect.sync(() => http.end()))

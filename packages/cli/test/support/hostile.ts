@@ -2,7 +2,7 @@
 import * as Memory from "@effect-mcp/core/Memory"
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import type { Target, Words } from "@effect-mcp/cli/Target"
+import type { CommandTarget, Words } from "@effect-mcp/cli/Target"
 import { Effect, Stream } from "effect"
 
 /** Every kind: C0, backspace, CR, NUL, OSC, CSI, colours, DEL, C1, bidirectional, zero width, separators, tags, fillers. */
@@ -134,7 +134,7 @@ const answers = (mode: Mode, message: JsonRpc.Message): ReadonlyArray<JsonRpc.Me
   return [...junk, result === undefined ? JsonRpc.failure(id, refusal) : JsonRpc.success(id, result)]
 }
 
-export const hostile = (mode: Mode): Target => ({
+export const hostile = (mode: Mode): CommandTarget => ({
   name: "hostile",
   connect: Effect.fnUntraced(function* ({ words }) {
     yield* words(Stream.make(text))
@@ -155,4 +155,4 @@ export const hostile = (mode: Mode): Target => ({
 })
 
 const modes: ReadonlyArray<Mode> = ["dead", "junk", "plain", "refuses"]
-export const targetOf = (words: Words): Target => hostile(modes.find((mode) => mode === words?.[0]) ?? "plain")
+export const targetOf = (words: Words): CommandTarget => hostile(modes.find((mode) => mode === words?.[0]) ?? "plain")

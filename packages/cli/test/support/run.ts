@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url"
 import { layer } from "@effect-mcp/everything/everything"
 import { run as runCli } from "@effect-mcp/cli/Cli"
 import * as Output from "@effect-mcp/cli/Output"
-import { parse, type Target, type Words } from "@effect-mcp/cli/Target"
+import { parse, type CommandTarget, type Words } from "@effect-mcp/cli/Target"
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 
@@ -45,7 +45,7 @@ export const capture = (isTTY = false, columns?: number) => {
 }
 
 /** The reference server, inside this process. */
-const inProcess: Target = {
+const inProcess: CommandTarget = {
   name: "everything",
   connect: Effect.fnUntraced(function* () {
     const [client, server] = yield* Memory.pair()
@@ -55,7 +55,7 @@ const inProcess: Target = {
   })
 }
 
-const targetOf = (words: Words): Target | undefined => (words?.[0] === "here" ? inProcess : parse(words))
+const targetOf = (words: Words): CommandTarget | undefined => (words?.[0] === "here" ? inProcess : parse(words))
 
 /** In this process; `here` instead of a server's command is the reference server, also in this process. */
 export const run = (argv: ReadonlyArray<string>, terminal = false): Effect.Effect<Ran> =>

@@ -17,12 +17,12 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { Requester } from "./Requester.ts"
-import type { Services } from "./ServerRequests.ts"
+import type { HostServices } from "./ServerRequests.ts"
 
 type Ask = ClientInput["Service"]["ask"]
 
 /** Where questions about a forwarded request go. */
-export interface Caller {
+interface Caller {
   readonly input: ClientInput["Service"]
   /** The connection of the request; undefined for a request without a session. */
   readonly connection: object | undefined
@@ -72,7 +72,7 @@ export class ForwardedRequests {
   }
 
   /** The services of a client. Each passes a question about a forwarded request to its caller, and answers any other itself. */
-  routed({ consent, elicitation, roots, sampling }: Services): Services {
+  routed({ consent, elicitation, roots, sampling }: HostServices): HostServices {
     return {
       consent,
       elicitation: elicitation && {

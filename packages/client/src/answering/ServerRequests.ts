@@ -29,7 +29,7 @@ import * as ElicitationChecks from "./ElicitationChecks.ts"
 import * as UrlElicitations from "./UrlElicitations.ts"
 
 /** The services of the host that answer servers. */
-export interface Services {
+export interface HostServices {
   readonly sampling: Sampling.Sampling["Service"] | undefined
   readonly elicitation: Elicitation["Service"] | undefined
   readonly roots: Roots["Service"] | undefined
@@ -37,7 +37,7 @@ export interface Services {
 }
 
 /** The services in the context. */
-export const services: Effect.Effect<Services> = Effect.gen(function* () {
+export const services: Effect.Effect<HostServices> = Effect.gen(function* () {
   const sampling = yield* Effect.serviceOption(Sampling.Sampling)
   const elicitation = yield* Effect.serviceOption(Elicitation)
   const roots = yield* Effect.serviceOption(Roots)
@@ -50,7 +50,7 @@ export const services: Effect.Effect<Services> = Effect.gen(function* () {
 })
 
 /** The capabilities of the services in the newest revision; codecs of older revisions leave out what those lack. */
-export const capabilities = ({ elicitation, roots, sampling }: Services): ClientCapabilities => ({
+export const capabilities = ({ elicitation, roots, sampling }: HostServices): ClientCapabilities => ({
   ...(sampling === undefined
     ? undefined
     : {
@@ -71,7 +71,7 @@ export const capabilities = ({ elicitation, roots, sampling }: Services): Client
 })
 
 /** The conversation in which a question is answered. */
-export interface Conversation {
+export interface QuestionContext {
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
   readonly server: Implementation
@@ -108,9 +108,9 @@ const toMcpError = (error: AskFailure): McpError.McpError | Refused => {
 const denied = (): McpError.McpError =>
   new McpError.McpError({ code: McpError.UserRejected, message: "The user rejected the request" })
 
-type Question<M extends ClientInput.Question> = (
+type Question<M extends ClientInput.QuestionMethod> = (
   params: Method.ServerRequests[M]["params"],
-  conversation: Conversation
+  conversation: QuestionContext
 ) => Effect.Effect<Method.ServerRequests[M]["result"], AskFailure>
 
 const sampling =
@@ -160,7 +160,7 @@ const withoutToken = (params: JsonRpc.Params | undefined) => {
 }
 
 const progressOf =
-  (progressToken: unknown, { hint, revision }: Conversation): RequesterInfo["progress"] =>
+  (progressToken: unknown, { hint, revision }: QuestionContext): RequesterInfo["progress"] =>
   ({ message, progress, total }) =>
     hint?.("notifications/progress", {
       progressToken,
@@ -170,11 +170,11 @@ const progressOf =
     })
 
 /** The task that a message belongs to, as its server wrote it (2025-11-25: tasks, related task metadata). */
-const taskOf = (params: JsonRpc.Params | undefined, { revision: { era } }: Conversation): unknown =>
+const taskOf = (params: JsonRpc.Params | undefined, { revision: { era } }: QuestionContext): unknown =>
   era === "stateful" && isJsonObject(params?._meta) ? params._meta[Meta.relatedTask] : undefined
 
 /** Which server asks by a request, and how to report progress to it. */
-export const requester = ({ id, params }: JsonRpc.Request, conversation: Conversation): RequesterInfo => {
+export const requester = ({ id, params }: JsonRpc.Request, conversation: QuestionContext): RequesterInfo => {
   const { token } = withoutToken(params)
   const task = taskOf(params, conversation)
   return {
@@ -192,7 +192,7 @@ export const requester = ({ id, params }: JsonRpc.Request, conversation: Convers
  */
 const failureInRound = (
   error: McpError.McpError,
-  { revision: { era } }: Conversation
+  { revision: { era } }: QuestionContext
 ): Effect.Effect<unknown, McpError.McpError> => {
   const { data } = error
   return era === "stateless" && isJsonObject(data) && Object.hasOwn(data, Extension.failureKey)
@@ -201,7 +201,7 @@ const failureInRound = (
 }
 
 /** Answers a question of an extension; the question of any other is refused. */
-const answerOwn = (request: JsonRpc.Request, conversation: Conversation) => {
+const answerOwn = (request: JsonRpc.Request, conversation: QuestionContext) => {
   const { method, params } = request
   const question = conversation.inUse?.question(method)
   if (question === undefined) return Effect.fail(refuse(McpError.methodNotFound(method)))
@@ -216,7 +216,7 @@ const answerOwn = (request: JsonRpc.Request, conversation: Conversation) => {
 /** The answer with the task that its question names (2025-11-25: tasks, related task metadata). */
 export const relating = <E>(
   { params }: JsonRpc.Request,
-  conversation: Conversation,
+  conversation: QuestionContext,
   answer: Effect.Effect<unknown, E>
 ): Effect.Effect<unknown, E> => {
   const task = taskOf(params, conversation)
@@ -229,18 +229,21 @@ export const relating = <E>(
 
 /** Answers one request of the server. Pings are answered by the peer. */
 export const make = (
-  offered: Services
-): ((request: JsonRpc.Request, conversation: Conversation) => Effect.Effect<unknown, McpError.McpError | Refused>) => {
-  const handlers: { readonly [M in ClientInput.Question]: Question<M> | undefined } = {
+  offered: HostServices
+): ((
+  request: JsonRpc.Request,
+  conversation: QuestionContext
+) => Effect.Effect<unknown, McpError.McpError | Refused>) => {
+  const handlers: { readonly [M in ClientInput.QuestionMethod]: Question<M> | undefined } = {
     "sampling/createMessage": offered.sampling && sampling(offered.sampling, offered.consent),
     "elicitation/create": offered.elicitation && elicitation(offered.elicitation),
     "roots/list": offered.roots && roots(offered.roots, offered.consent)
   }
-  const answer = <M extends ClientInput.Question>(
+  const answer = <M extends ClientInput.QuestionMethod>(
     method: M,
     handler: Question<M> | undefined,
     request: JsonRpc.Request,
-    conversation: Conversation
+    conversation: QuestionContext
   ) =>
     Effect.suspend(() => {
       const codec = conversation.revision.serverRequests[method]
@@ -263,7 +266,7 @@ export const make = (
         Effect.provideService(Requester, requester(request, conversation))
       )
     })
-  const dispatch = (request: JsonRpc.Request, conversation: Conversation) => {
+  const dispatch = (request: JsonRpc.Request, conversation: QuestionContext) => {
     const { method } = request
     switch (method) {
       case "sampling/createMessage":

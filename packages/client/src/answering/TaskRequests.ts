@@ -1,5 +1,6 @@
 /** Questions that the server asks as tasks, and its requests about them (2025-11-25): for the client's receiver, where it has one. */
 import type { TaskCapabilities } from "@effect-mcp/protocol/Capabilities"
+import { runsAsTask } from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import type { Receiver } from "../tasks/Receiver.ts"
@@ -8,16 +9,11 @@ import * as ServerRequests from "./ServerRequests.ts"
 /** What a client with these services accepts as tasks. */
 export const capabilities = (
   receiver: Receiver | undefined,
-  { elicitation, sampling }: ServerRequests.Services
+  { elicitation, sampling }: ServerRequests.HostServices
 ): { readonly tasks?: TaskCapabilities } =>
   receiver === undefined
     ? {}
     : { tasks: receiver.capabilities({ elicitation: elicitation !== undefined, sampling: sampling !== undefined }) }
-
-const accepts = ({ requests }: TaskCapabilities, method: string): boolean =>
-  method === "sampling/createMessage"
-    ? requests?.sampling?.createMessage !== undefined
-    : method === "elicitation/create" && requests?.elicitation?.create !== undefined
 
 type Answer = ReturnType<typeof ServerRequests.make>
 
@@ -31,7 +27,7 @@ export const receiving =
     const received = receiver.receive(request)
     if (received !== undefined) return received
     const { task, ...params } = request.params ?? {}
-    if (!isJsonObject(task) || !accepts(tasks, request.method)) return answer(request, conversation)
+    if (!isJsonObject(task) || !runsAsTask(request.method, tasks)) return answer(request, conversation)
     const answered = Effect.catchTag(answer({ ...request, params }, conversation), "Refused", ({ error }) =>
       Effect.fail(error)
     )

@@ -6,7 +6,11 @@
  */
 import type { Elicitation } from "@effect-mcp/core/Elicitation"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import { UrlElicitationRequired, type ElicitParams, type ElicitResult } from "@effect-mcp/protocol/model/Elicitation"
+import {
+  UrlElicitationRequiredData,
+  type ElicitParams,
+  type ElicitResult
+} from "@effect-mcp/protocol/model/Elicitation"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
@@ -22,7 +26,7 @@ type UrlParams = Extract<ElicitParams, { readonly mode: "url" }>
 
 /** Ids that are remembered at most: an elicitation may never be completed. */
 const maxOpen = 1024
-const decode = Schema.decodeUnknownEffect(UrlElicitationRequired)
+const decode = Schema.decodeUnknownEffect(UrlElicitationRequiredData)
 
 /** Whether the revision announces completions, and refuses requests until URLs are visited. */
 export const areTold = ({ serverNotifications }: Revision): boolean =>

@@ -13,7 +13,7 @@ import * as Answer from "../transport/http/Answer.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
 
 /** When a client tries again after a failure. */
-export interface Policy {
+export interface RetryPolicy {
   /** Tries in a row of one connection, request or subscription before it fails. Default 8. */
   readonly attempts?: number | undefined
   /** How often a request that is safe to repeat is sent again after the server may have seen it. Default 3. */
@@ -31,7 +31,7 @@ export const defaultResends = 3
 const stable = 5000
 
 /** The wait after so many failures in a row; there is none after the first. */
-export const wait = (failures: number, policy: Policy): Effect.Effect<void> => {
+export const wait = (failures: number, policy: RetryPolicy): Effect.Effect<void> => {
   if (failures <= 1) return Effect.void
   const first = Duration.toMillis(policy.delay ?? "200 millis")
   const longest = Duration.toMillis(policy.maxDelay ?? "30 seconds")
@@ -55,9 +55,9 @@ export class Backoff {
   private failures = 0
   private since: number | undefined
   private useful = false
-  private readonly policy: Policy
+  private readonly policy: RetryPolicy
 
-  constructor(policy: Policy) {
+  constructor(policy: RetryPolicy) {
     this.policy = policy
   }
 

@@ -21,7 +21,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Closed, sent } from "../ClientError.ts"
 import { Requester } from "../answering/Requester.ts"
-import { type Conversation, type Refused, requester } from "../answering/ServerRequests.ts"
+import { type QuestionContext, type Refused, requester } from "../answering/ServerRequests.ts"
 
 /** A request that is about to be sent. */
 export interface OutboundRequest {
@@ -33,7 +33,7 @@ export interface OutboundRequest {
 }
 
 /** What is sent in the place of a request. What is left out stays. */
-export interface Changes {
+export interface RequestChanges {
   readonly params?: JsonRpc.Params | undefined
   /** Entries added to the `_meta` of the params. */
   readonly meta?: { readonly [key: string]: unknown } | undefined
@@ -42,10 +42,10 @@ export interface Changes {
 }
 
 /** Sends the request, each time that its effect runs; gives the result on the wire. */
-export type Send<R = never> = (changes?: Changes) => Effect.Effect<unknown, RequestError, R>
+export type Send<R = never> = (changes?: RequestChanges) => Effect.Effect<unknown, RequestError, R>
 
 /** A question of the server, on the wire. */
-export interface Question {
+export interface ReceivedQuestion {
   readonly method: string
   readonly params: JsonRpc.Params | undefined
   readonly revision: Revision
@@ -64,7 +64,7 @@ export interface Middleware<R = never> {
   readonly request?: (request: OutboundRequest, next: Send) => Effect.Effect<unknown, RequestError, R>
   /** Around every question but `ping`, with `Requester` in its context. Its result is the answer on the wire. */
   readonly question?: (
-    question: Question,
+    question: ReceivedQuestion,
     next: Effect.Effect<unknown, McpError>
   ) => Effect.Effect<unknown, McpError, R>
 }
@@ -126,7 +126,7 @@ const inContext = <R>({ question, request }: Middleware<R>, context: HandlerCont
 })
 
 /** The request with the changes. */
-const changed = ({ headers, method, params }: OutboundRequest, changes: Changes = {}): OutboundRequest => {
+const changed = ({ headers, method, params }: OutboundRequest, changes: RequestChanges = {}): OutboundRequest => {
   const given = changes.params ?? params
   return {
     method,
@@ -191,7 +191,7 @@ export const aroundPeer = (peer: Peer, all: ReadonlyArray<Middleware>): Peer => 
   }
 }
 
-type Answer = (request: JsonRpc.Request, conversation: Conversation) => Effect.Effect<unknown, McpError | Refused>
+type Answer = (request: JsonRpc.Request, conversation: QuestionContext) => Effect.Effect<unknown, McpError | Refused>
 
 /** The answers to questions, with the middleware around them. */
 export const aroundAnswers = (answer: Answer, all: ReadonlyArray<Middleware>): Answer => {

@@ -21,24 +21,24 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { Policy } from "./Backoff.ts"
+import type { RetryPolicy } from "./Backoff.ts"
 import type { Defaults } from "../CallOptions.ts"
 import { denied } from "../ClientError.ts"
 import * as ClientObserver from "./ClientObserver.ts"
 import * as ClientMiddleware from "./ClientMiddleware.ts"
 import * as Discovery from "./Discovery.ts"
-import type { Era } from "./Era.ts"
+import type { EraRequests } from "./Era.ts"
 import * as ServerMessages from "./ServerMessages.ts"
 import * as Stateful from "./StatefulEra.ts"
 import * as Stateless from "./StatelessEra.ts"
-import type { Part } from "../extension/ClientExtension.ts"
+import type { ExtensionPart } from "../extension/ClientExtension.ts"
 import * as InUse from "../extension/InUse.ts"
 import * as TaskRequests from "../answering/TaskRequests.ts"
 import type { Receiver } from "../tasks/Receiver.ts"
 import * as ServerRequests from "../answering/ServerRequests.ts"
 import * as Negotiation from "./Negotiation.ts"
 
-export interface Connection extends Negotiation.Negotiated, Era {
+export interface Connection extends Negotiation.Negotiated, EraRequests {
   readonly peer: Peer
   /** Whether arguments of calls travel in headers, too. */
   readonly headers: boolean
@@ -49,7 +49,7 @@ export interface Connection extends Negotiation.Negotiated, Era {
 
 export interface Options extends Omit<Negotiation.Options, "capabilities" | "timeout">, ServerMessages.Options {
   readonly defaults: Defaults
-  readonly services: ServerRequests.Services
+  readonly services: ServerRequests.HostServices
   /** Runs the questions that the server asks as tasks. */
   readonly receiver: Receiver | undefined
   readonly experimental: Negotiation.Options["capabilities"]["experimental"]
@@ -59,7 +59,7 @@ export interface Options extends Omit<Negotiation.Options, "capabilities" | "tim
     | ((revision: Revision.Revision) => Pick<ClientCapabilities, "experimental" | "extensions">)
     | undefined
   /** The extensions that have a layer. */
-  readonly parts: ReadonlyArray<Part>
+  readonly parts: ReadonlyArray<ExtensionPart>
   /** How long a server may take to answer the probe before the older handshake is tried, too. */
   readonly probeTimeout: Duration.Input
   /** Rounds of questions that one request may take (2026-07-28). */
@@ -71,7 +71,7 @@ export interface Options extends Omit<Negotiation.Options, "capabilities" | "tim
   readonly middleware: ReadonlyArray<ClientMiddleware.Middleware>
   readonly observers: ReadonlyArray<ClientObserver.ClientObserver>
   /** When a message that did not reach the server is sent again. */
-  readonly policy: Policy | undefined
+  readonly policy: RetryPolicy | undefined
   /** Called when a notification may have been lost. */
   readonly missed: () => void
 }
@@ -260,7 +260,7 @@ const makeEra = Effect.fnUntraced(function* (
   negotiated: Negotiation.Negotiated,
   options: Options,
   opening: Opening
-): Effect.fn.Return<Era, Negotiation.NegotiationError, Scope.Scope> {
+): Effect.fn.Return<EraRequests, Negotiation.NegotiationError, Scope.Scope> {
   const { cacheBytes, cacheSize, clientInfo, defaults, maxRounds, policy } = options
   const { capabilities, declared, inUse } = opening
   const { revision, serverInfo: server } = negotiated

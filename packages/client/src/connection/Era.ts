@@ -2,10 +2,11 @@
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { ClientError, Closed } from "../ClientError.ts"
-import type { CallOptions, Requests } from "../CallOptions.ts"
+import type { CallOptions } from "../CallOptions.ts"
 import type { OtherResult } from "../extension/OtherResult.ts"
 
 /** Options of a request of a method that is in no table. */
@@ -22,18 +23,18 @@ export interface Listened {
   readonly ended: Effect.Effect<Closed>
 }
 
-export interface Era {
+export interface EraRequests {
   /** A result of another kind is handed to its handler; see `decode`. */
-  readonly request: <M extends keyof Requests>(
+  readonly request: <M extends keyof ClientRequests>(
     method: M,
-    params: Requests[M]["params"],
+    params: ClientRequests[M]["params"],
     options?: CallOptions
-  ) => Effect.Effect<Requests[M]["result"] | OtherResult, ClientError>
+  ) => Effect.Effect<ClientRequests[M]["result"] | OtherResult, ClientError>
   /** The final result that a handler of results gave. */
-  readonly decode: <M extends keyof Requests>(
+  readonly decode: <M extends keyof ClientRequests>(
     method: M,
     wire: unknown
-  ) => Effect.Effect<Requests[M]["result"], ClientError>
+  ) => Effect.Effect<ClientRequests[M]["result"], ClientError>
   /** Sends a request of a method that is in no table; params and result are those of the wire. */
   readonly send: (method: string, params: JsonObject, options: SendOptions) => Effect.Effect<unknown, ClientError>
   /** Sends a notification of a method that is in no table, when the transport has room. */

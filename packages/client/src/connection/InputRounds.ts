@@ -13,7 +13,7 @@ import * as ResultType from "@effect-mcp/protocol/ResultType"
 import { inputRequired } from "@effect-mcp/protocol/internal/v2026_07_28"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { defaultAttempts, isPermanent, type Policy, wait } from "./Backoff.ts"
+import { defaultAttempts, isPermanent, type RetryPolicy, wait } from "./Backoff.ts"
 import { Closed, InvalidResult, sent, Timeout } from "../ClientError.ts"
 import type { Refused } from "../answering/ServerRequests.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
@@ -24,14 +24,14 @@ export const defaultMaxRounds = 10
 const coder = Codecs.coder(inputRequired)
 
 /** How the client answers. */
-export interface Answers {
+export interface QuestionAnswers {
   /** Answers one question; params and result are those of the revision. */
   readonly answer: (question: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError | Refused>
   /** Whether a question is of an extension of the client; the revision knows the others. */
   readonly isOwn: (method: string) => boolean
 }
 
-export interface Options<E> extends Answers {
+export interface Options<E> extends QuestionAnswers {
   /** Whether the method may ask. */
   readonly mayAsk: boolean
   readonly maxRounds: number
@@ -89,7 +89,7 @@ const answered = Effect.fnUntraced(function* <E>(
 const answersTo = Effect.fnUntraced(function* (
   method: string,
   wire: unknown,
-  { answer, isOwn }: Answers
+  { answer, isOwn }: QuestionAnswers
 ): Effect.fn.Return<JsonObject, Failure<never>> {
   const invalid = (message: string) => new InvalidResult({ method, message, result: wire })
   const { own, rest } = withoutOwn(wire, isOwn)
@@ -121,7 +121,7 @@ interface Asked {
 /** The questions of extensions, which the revision cannot decode, and the result without them. */
 const withoutOwn = (
   wire: unknown,
-  isOwn: Answers["isOwn"]
+  isOwn: QuestionAnswers["isOwn"]
 ): { readonly own: ReadonlyArray<readonly [key: string, question: Asked]>; readonly rest: unknown } => {
   const questions = isJsonObject(wire) ? wire["inputRequests"] : undefined
   if (!isJsonObject(wire) || !isJsonObject(questions)) return { own: [], rest: wire }
@@ -139,7 +139,7 @@ const withoutOwn = (
 export const answers = (
   method: string,
   inputRequests: JsonObject,
-  how: Answers
+  how: QuestionAnswers
 ): Effect.Effect<JsonObject, InvalidResult | McpError.McpError> =>
   Effect.map(answersTo(method, { resultType: "input_required", inputRequests }, how), ({ inputResponses }) =>
     isJsonObject(inputResponses) ? inputResponses : {}
@@ -152,7 +152,7 @@ export const answers = (
 export const retryRound = <A, E>(
   round: Effect.Effect<A, E | Closed>,
   ended: Effect.Effect<unknown, unknown>,
-  policy: Policy | undefined
+  policy: RetryPolicy | undefined
 ): Effect.Effect<A, E | Closed> => {
   const over = Effect.as(Effect.exit(ended), true)
   const from = (tried: number): Effect.Effect<A, E | Closed> =>

@@ -19,7 +19,7 @@ import { type ClientError, Closed, InvalidResult, Timeout } from "../ClientError
 
 const coder = Codecs.coder<AcknowledgedParams>(verbatim(AcknowledgedParams))
 
-export interface Subscription {
+export interface ListenSubscription {
   /** The notifications that the server has agreed to send. */
   readonly granted: SubscriptionFilter & JsonObject
   /** Completes when the server or the connection ends the subscription. */
@@ -52,7 +52,7 @@ export class Listening {
   listen(
     filter: SubscriptionFilter & JsonObject,
     told?: (notification: JsonRpc.Notification) => void
-  ): Effect.Effect<Subscription, ClientError, Scope.Scope> {
+  ): Effect.Effect<ListenSubscription, ClientError, Scope.Scope> {
     return Effect.suspend(() => {
       const entry: Open = { told, acknowledged: Deferred.makeUnsafe(), ended: Deferred.makeUnsafe() }
       let id: JsonRpc.Id | undefined

@@ -1,15 +1,16 @@
 /** Requests of a session (2024-11-05 to 2025-11-25): the server remembers the revision, subscriptions and the log level. */
 import type { Peer, RequestOptions } from "@effect-mcp/core/Peer"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { type CallOptions, type Defaults, type Requests, requestOptions } from "../CallOptions.ts"
+import { type CallOptions, type Defaults, requestOptions } from "../CallOptions.ts"
 import { CapabilityMissing, type InvalidResult } from "../ClientError.ts"
 import type { InUse } from "../extension/InUse.ts"
 import { OtherResult } from "../extension/OtherResult.ts"
 import * as InputRounds from "./InputRounds.ts"
 import type { Negotiated } from "./Negotiation.ts"
-import type { Era } from "./Era.ts"
+import type { EraRequests } from "./Era.ts"
 import { decode, encodeFailed, notify, ordinary, prepare } from "./prepare.ts"
 
 export interface Options {
@@ -19,14 +20,22 @@ export interface Options {
   /** The extensions that both sides declared. */
   readonly inUse: InUse | undefined
   /** Answers a question that a result of another kind carries. */
-  readonly answer: InputRounds.Answers["answer"]
+  readonly answer: InputRounds.QuestionAnswers["answer"]
   readonly scope: Scope.Scope
 }
 
-export const make = ({ answer, defaults, inUse, negotiated, peer, scope }: Options): Era => {
-  const withMeta = <P extends { readonly _meta?: JsonObject }>(params: P | undefined, { meta }: CallOptions) =>
-    meta === undefined ? params : { ...params, _meta: { ...params?._meta, ...meta } }
+const withMeta = <P extends { readonly _meta?: JsonObject }>(params: P | undefined, { meta }: CallOptions) =>
+  meta === undefined ? params : { ...params, _meta: { ...params?._meta, ...meta } }
 
+const noSubscriptions = ({ revision }: Negotiated) =>
+  Effect.fail(
+    new CapabilityMissing({
+      capability: "subscriptions/listen",
+      message: `${revision.version} has no subscriptions of extensions: the server sends notifications by itself`
+    })
+  )
+
+export const make = ({ answer, defaults, inUse, negotiated, peer, scope }: Options): EraRequests => {
   /** A result of another kind comes as `OtherResult`, to which the progress of the request still belongs. */
   const send = (method: string, params: JsonObject | undefined, options: CallOptions, followed = true) => {
     const sent = (params: JsonObject | undefined, outlives?: RequestOptions["outlives"]) =>
@@ -51,7 +60,11 @@ export const make = ({ answer, defaults, inUse, negotiated, peer, scope }: Optio
     })
   }
 
-  const request = <M extends keyof Requests>(method: M, params: Requests[M]["params"], options: CallOptions = {}) =>
+  const request = <M extends keyof ClientRequests>(
+    method: M,
+    params: ClientRequests[M]["params"],
+    options: CallOptions = {}
+  ) =>
     // Steps are saved where the declaration and the encoded params are known at once.
     Effect.flatMapEager(prepare(negotiated, method), ({ coders, malformed }) =>
       Effect.flatMapEager(
@@ -60,7 +73,7 @@ export const make = ({ answer, defaults, inUse, negotiated, peer, scope }: Optio
           const wire = isJsonObject(encoded) ? encoded : undefined
           return Effect.flatMap(
             send(method, wire, options),
-            (result): Effect.Effect<Requests[M]["result"] | OtherResult, InvalidResult> =>
+            (result): Effect.Effect<ClientRequests[M]["result"] | OtherResult, InvalidResult> =>
               result instanceof OtherResult
                 ? Effect.succeed(result)
                 : Effect.mapErrorEager(coders.result.decode(result), (message) => malformed(message, result))
@@ -68,8 +81,11 @@ export const make = ({ answer, defaults, inUse, negotiated, peer, scope }: Optio
         }
       )
     )
-  const ordinarily = <M extends keyof Requests>(method: M, params: Requests[M]["params"], options?: CallOptions) =>
-    ordinary(method)(request(method, params, options))
+  const ordinarily = <M extends keyof ClientRequests>(
+    method: M,
+    params: ClientRequests[M]["params"],
+    options?: CallOptions
+  ) => ordinary(method)(request(method, params, options))
 
   return {
     request,
@@ -81,13 +97,7 @@ export const make = ({ answer, defaults, inUse, negotiated, peer, scope }: Optio
         answer,
         isOwn: (question) => inUse?.question(question) !== undefined
       }),
-    listen: () =>
-      Effect.fail(
-        new CapabilityMissing({
-          capability: "subscriptions/listen",
-          message: `${negotiated.revision.version} has no subscriptions of extensions: the server sends notifications by itself`
-        })
-      ),
+    listen: () => noSubscriptions(negotiated),
     subscribeResource: (uri) =>
       Effect.as(
         Effect.acquireRelease(

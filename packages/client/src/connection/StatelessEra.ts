@@ -5,6 +5,7 @@
  */
 import type { Peer, RequestOptions } from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
@@ -15,9 +16,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as RcRef from "effect/RcRef"
 import type * as Scope from "effect/Scope"
-import type { Policy } from "./Backoff.ts"
+import type { RetryPolicy } from "./Backoff.ts"
 import { CapabilityMissing, type ClientError, Closed, type InvalidResult } from "../ClientError.ts"
-import { type CallOptions, type Defaults, type Requests, requestOptions } from "../CallOptions.ts"
+import { type CallOptions, type Defaults, requestOptions } from "../CallOptions.ts"
 import type { InUse } from "../extension/InUse.ts"
 import type { OtherResult } from "../extension/OtherResult.ts"
 import * as Declaration from "./Declaration.ts"
@@ -25,8 +26,8 @@ import type { Refused } from "../answering/ServerRequests.ts"
 import * as InputRounds from "./InputRounds.ts"
 import type { Negotiated } from "./Negotiation.ts"
 import { ResponseCache } from "./ResponseCache.ts"
-import type { Era } from "./Era.ts"
-import { Listening, type Subscription } from "./Listening.ts"
+import type { EraRequests } from "./Era.ts"
+import { Listening, type ListenSubscription } from "./Listening.ts"
 import { decode, encodeFailed, missingFor, notify, prepare } from "./prepare.ts"
 
 export interface Options {
@@ -43,10 +44,10 @@ export interface Options {
   /** The extensions that both sides declared. */
   readonly inUse: InUse | undefined
   /** When a round that did not reach the server is sent again; without a policy it is not. */
-  readonly policy: Policy | undefined
+  readonly policy: RetryPolicy | undefined
 }
 
-export interface Stateless extends Era {
+export interface Stateless extends EraRequests {
   /** Handles a notification before any other part of the client; `true` for one that no other part needs. */
   readonly received: (notification: JsonRpc.Notification) => boolean
 }
@@ -145,10 +146,10 @@ interface Received<A> {
   readonly retried: boolean
 }
 
-const request = <M extends keyof Requests>(
+const request = <M extends keyof ClientRequests>(
   state: State,
   method: M,
-  params: Requests[M]["params"],
+  params: ClientRequests[M]["params"],
   callOptions: CallOptions = {}
 ) =>
   // Steps are saved where the declaration and the encoded params are known at once.
@@ -159,7 +160,7 @@ const request = <M extends keyof Requests>(
       const final = send(state, method, sent, callOptions, MethodInfo.ofRequest(method)?.mayAsk === true)
       return Effect.flatMap(
         final,
-        ({ retried, wire }): Effect.Effect<Received<Requests[M]["result"] | OtherResult>, InvalidResult> => {
+        ({ retried, wire }): Effect.Effect<Received<ClientRequests[M]["result"] | OtherResult>, InvalidResult> => {
           const other = state.inUse?.otherResult(wire, method, sent, callOptions)
           if (other !== undefined) return Effect.succeed({ result: other, retried: true })
           return Effect.mapBothEager(coders.result.decode(wire), {
@@ -172,12 +173,12 @@ const request = <M extends keyof Requests>(
   )
 
 /** The request, or its cached result while that is fresh. A result with a caller's own `_meta` is not cached: it may depend on it. */
-const cached = <M extends keyof Requests>(
+const cached = <M extends keyof ClientRequests>(
   state: State,
   method: M,
-  params: Requests[M]["params"],
+  params: ClientRequests[M]["params"],
   callOptions?: CallOptions
-): Effect.Effect<Requests[M]["result"] | OtherResult, ClientError> => {
+): Effect.Effect<ClientRequests[M]["result"] | OtherResult, ClientError> => {
   const { cache } = state
   if (MethodInfo.ofRequest(method)?.cacheable !== true || callOptions?.meta !== undefined) {
     return Effect.map(request(state, method, params, callOptions), ({ result }) => result)
@@ -186,7 +187,7 @@ const cached = <M extends keyof Requests>(
   return Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const known = cache.get(method, params, now)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only a result of this method was kept under this key
-    if (known !== undefined && callOptions?.fresh !== true) return Effect.succeed(known as Requests[M]["result"])
+    if (known !== undefined && callOptions?.fresh !== true) return Effect.succeed(known as ClientRequests[M]["result"])
     const generation = cache.generation(method)
     return Effect.flatMap(Effect.tapError(sending, discard(cache, method, params)), ({ result, retried }) =>
       Effect.map(Clock.currentTimeMillis, (received) => {
@@ -205,7 +206,7 @@ const discard = (cache: ResponseCache, method: string, params: unknown) => (erro
   })
 
 /** Fails, as every request does, where the server did not declare what the method needs. */
-const checkDeclared = ({ negotiated }: State, method: keyof Requests): Effect.Effect<void, CapabilityMissing> => {
+const checkDeclared = ({ negotiated }: State, method: keyof ClientRequests): Effect.Effect<void, CapabilityMissing> => {
   const capability = missingFor(method, negotiated)
   return capability === undefined
     ? Effect.void
@@ -238,14 +239,14 @@ const updates =
 const listSubscription = Effect.fnUntraced(function* ({
   listening,
   negotiated: { serverCapabilities }
-}: State): Effect.fn.Return<Era["subscribeLists"], never, Scope.Scope> {
+}: State): Effect.fn.Return<EraRequests["subscribeLists"], never, Scope.Scope> {
   const lists = {
     ...(serverCapabilities.tools?.listChanged === true ? { toolsListChanged: true } : undefined),
     ...(serverCapabilities.prompts?.listChanged === true ? { promptsListChanged: true } : undefined),
     ...(serverCapabilities.resources?.listChanged === true ? { resourcesListChanged: true } : undefined)
   }
   if (Object.keys(lists).length === 0) return Effect.succeed(Effect.never)
-  const shared: RcRef.RcRef<Subscription, ClientError> = yield* RcRef.make({
+  const shared: RcRef.RcRef<ListenSubscription, ClientError> = yield* RcRef.make({
     acquire: Effect.tap(listening.listen(lists), ({ ended }) =>
       // A listener that comes after the end gets another subscription, though earlier ones still hold this one.
       Effect.forkScoped(

@@ -2,25 +2,25 @@
 import type { Peer } from "@effect-mcp/core/Peer"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import { CapabilityMissing, Closed, InvalidResult } from "../ClientError.ts"
-import type { Requests } from "../CallOptions.ts"
 import { OtherResult } from "../extension/OtherResult.ts"
 import type { Negotiated } from "./Negotiation.ts"
 
-export interface Prepared<P, R> {
+interface Prepared<P, R> {
   readonly coders: Codecs.Coders<P, R>
   /** The error for an answer that does not decode. */
   readonly malformed: (message: string, result: unknown) => InvalidResult
 }
 
-const codersOf = <M extends keyof Requests>(
+const codersOf = <M extends keyof ClientRequests>(
   revision: Revision,
   method: M
-): Codecs.Coders<Requests[M]["params"], Requests[M]["result"]> | undefined => {
+): Codecs.Coders<ClientRequests[M]["params"], ClientRequests[M]["result"]> | undefined => {
   const codec = revision.clientRequests[method]
   return codec === undefined ? undefined : Codecs.coders(codec)
 }
@@ -32,10 +32,10 @@ export const missingFor = (method: string, { revision, serverCapabilities }: Neg
 }
 
 /** Fails, and nothing is sent, where the server did not declare the capability or its revision lacks the method. */
-export const prepare = <M extends keyof Requests>(
+export const prepare = <M extends keyof ClientRequests>(
   negotiated: Negotiated,
   method: M
-): Effect.Effect<Prepared<Requests[M]["params"], Requests[M]["result"]>, CapabilityMissing> => {
+): Effect.Effect<Prepared<ClientRequests[M]["params"], ClientRequests[M]["result"]>, CapabilityMissing> => {
   const missing = missingFor(method, negotiated)
   const coders = codersOf(negotiated.revision, method)
   if (missing !== undefined || coders === undefined) {
@@ -54,11 +54,11 @@ export const encodeFailed = (message: string): McpError.McpError =>
   McpError.invalidParams(`The params cannot be encoded for this server: ${message}`)
 
 /** The final result of a request, after a handler of results gave it. */
-export const decode = <M extends keyof Requests>(
+export const decode = <M extends keyof ClientRequests>(
   negotiated: Negotiated,
   method: M,
   wire: unknown
-): Effect.Effect<Requests[M]["result"], CapabilityMissing | InvalidResult> =>
+): Effect.Effect<ClientRequests[M]["result"], CapabilityMissing | InvalidResult> =>
   Effect.flatMap(prepare(negotiated, method), ({ coders, malformed }) =>
     Effect.mapError(coders.result.decode(wire), (message) => malformed(message, wire))
   )

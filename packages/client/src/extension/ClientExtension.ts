@@ -54,7 +54,7 @@ import type { ClientError } from "../ClientError.ts"
 import type { ExtensionCalls } from "./ExtensionCalls.ts"
 
 /** What a handler of results may do before it gives the final one. */
-export interface Exchange extends ExtensionCalls {
+export interface ResultExchange extends ExtensionCalls {
   /** The request whose result is of another kind; `params` are those of the wire, without the client's declaration. */
   readonly method: string
   readonly params: JsonObject
@@ -75,7 +75,7 @@ export interface ResultHandler<R = never> {
    * Gives the final result on the wire, which is decoded as that of the request. Timeouts of the request do not bound it; interruption of
    * the caller interrupts it. Its requests go over another connection where the first was lost.
    */
-  readonly follow: (result: JsonObject, exchange: Exchange) => Effect.Effect<unknown, ClientError, R>
+  readonly follow: (result: JsonObject, exchange: ResultExchange) => Effect.Effect<unknown, ClientError, R>
   /**
    * The request that undoes a result which comes when its request was cancelled (2026-07-28, where a transport still reads it). Default: the
    * result is dropped.
@@ -86,14 +86,17 @@ export interface ResultHandler<R = never> {
 }
 
 /** What an outgoing request is sent to. */
-export interface Outgoing {
+export interface OutgoingRequest {
   readonly revision: Revision
   /** What the server declared with the extension. */
   readonly serverSettings: JsonObject
 }
 
 /** Gives the params to send, from those that would be sent: adds params, or keys of `_meta`. */
-export type Outbound<R = never> = (params: JsonObject, outgoing: Outgoing) => Effect.Effect<JsonObject, never, R>
+export type OutboundParams<R = never> = (
+  params: JsonObject,
+  outgoing: OutgoingRequest
+) => Effect.Effect<JsonObject, never, R>
 
 type Settings<E> = E extends { readonly clientSettings: ValueCodec<infer CS> } ? CS : never
 type QuestionHandler<Q> =
@@ -104,7 +107,7 @@ type NotificationHandler<N> =
   N extends Extension.Notification<infer P, "server"> ? (params: P) => Effect.Effect<void, never, unknown> : never
 
 /** The handlers of an extension; all are optional, but those of questions come together. */
-export type Handlers<E extends Extension.Any> = {
+export type ClientHandlers<E extends Extension.Any> = {
   /** Answers the server's questions. A failure that the question declares reaches a server with the same value. */
   readonly questions?: { readonly [K in keyof E["questions"]]: QuestionHandler<E["questions"][K]> }
   /**
@@ -114,7 +117,7 @@ export type Handlers<E extends Extension.Any> = {
   readonly notifications?: { readonly [K in keyof E["notifications"]]?: NotificationHandler<E["notifications"][K]> }
   readonly results?: ResultHandler<unknown>
   /** By method: changes a request that the client sends to a server that declared the extension. */
-  readonly outgoing?: { readonly [method: string]: Outbound<unknown> }
+  readonly outgoing?: { readonly [method: string]: OutboundParams<unknown> }
 } & ({} extends Settings<E> ? { readonly settings?: Settings<E> } : { readonly settings: Settings<E> })
 
 type ServicesOfAll<T> = {
@@ -134,29 +137,29 @@ export type Services<H> =
 type SettingsError<H> = H extends { readonly settings: unknown } ? InvalidValue : never
 
 /** A question and its handler, with the handler's services. */
-export interface Question {
+export interface BoundQuestion {
   readonly request: Extension.Request<unknown, unknown, unknown, "server">
   readonly answer: (params: unknown) => Effect.Effect<unknown, McpError.McpError>
 }
 
 /** An extension as a client has it: what it declares, and its handlers with their services. */
-export interface Part {
+export interface ExtensionPart {
   readonly extension: Extension.Any
   /** What the client declares with it; undefined for one that only servers declare. */
   readonly settings: JsonObject | undefined
-  readonly questions: ReadonlyArray<Question>
+  readonly questions: ReadonlyArray<BoundQuestion>
   /** By method. */
   readonly notifications: ReadonlyMap<string, (params: unknown) => Effect.Effect<void, InvalidValue>>
   readonly results: ResultHandler | undefined
-  readonly outgoing: ReadonlyMap<string, Outbound>
+  readonly outgoing: ReadonlyMap<string, OutboundParams>
 }
 
 const prefix = "@effect-mcp/client/ClientExtension/"
 
 /** The extensions of the context. */
-export const parts: Effect.Effect<ReadonlyArray<Part>> = Effect.map(Effect.context<never>(), ({ mapUnsafe }) =>
+export const parts: Effect.Effect<ReadonlyArray<ExtensionPart>> = Effect.map(Effect.context<never>(), ({ mapUnsafe }) =>
   // Only `layer` makes services with this prefix.
-  [...mapUnsafe].flatMap(([key, part]): ReadonlyArray<Part> => (key.startsWith(prefix) ? [part] : []))
+  [...mapUnsafe].flatMap(([key, part]): ReadonlyArray<ExtensionPart> => (key.startsWith(prefix) ? [part] : []))
 )
 
 /** The context without extensions: for clients that act for another one, such as those of a gateway. */
@@ -173,17 +176,17 @@ export function layer<E extends Extension.Any>(
  *
  * Fails with `InvalidValue` where the settings do not fit their schema. Throws for a handler of a name that the extension does not have.
  */
-export function layer<E extends Extension.Any, const H extends Handlers<E>>(
+export function layer<E extends Extension.Any, const H extends ClientHandlers<E>>(
   extension: E,
   handlers: H
 ): Layer.Layer<never, SettingsError<H>, Services<H>>
 export function layer(
   extension: Extension.Any,
-  handlers: Handlers<Extension.Any> = {}
+  handlers: ClientHandlers<Extension.Any> = {}
 ): Layer.Layer<never, InvalidValue, unknown> {
   check(extension, handlers)
   // An extension that is a capability of its own in some revisions is another value there, of the same id.
-  const tag = Context.Service<Part>(`${prefix}${extension.id} ${extension.capability ?? ""}`)
+  const tag = Context.Service<ExtensionPart>(`${prefix}${extension.id} ${extension.capability ?? ""}`)
   const { settings = {} } = handlers
   const encoded = extension.clientSettings.encode(settings)
   return Layer.effect(
@@ -196,7 +199,7 @@ export function layer(
   )
 }
 
-const check = ({ id, notifications, questions }: Extension.Any, handlers: Handlers<Extension.Any>): void => {
+const check = ({ id, notifications, questions }: Extension.Any, handlers: ClientHandlers<Extension.Any>): void => {
   const named = [
     ["question", questions, handlers.questions],
     ["notification", notifications, handlers.notifications]
@@ -214,16 +217,16 @@ const check = ({ id, notifications, questions }: Extension.Any, handlers: Handle
 const part = (
   extension: Extension.Any,
   settings: JsonObject,
-  { notifications = {}, outgoing = {}, questions = {}, results }: Handlers<Extension.Any>,
+  { notifications = {}, outgoing = {}, questions = {}, results }: ClientHandlers<Extension.Any>,
   services: Context.Context<unknown>
-): Part => {
+): ExtensionPart => {
   const provided = <A, E>(effect: Effect.Effect<A, E, unknown>): Effect.Effect<A, E> =>
     Effect.provideContext(effect, services)
   return {
     extension,
     settings,
     questions: Object.entries(questions).map(([name, handler]) => {
-      const request: Question["request"] = extension.questions[name]
+      const request: BoundQuestion["request"] = extension.questions[name]
       return { request, answer: answering(request, (params) => provided(handler(params))) }
     }),
     notifications: new Map(
@@ -249,9 +252,9 @@ const part = (
 /** The handler of a question on the wire: its result is encoded, and a failure that the question declares becomes its error. */
 const answering =
   (
-    { failure, failureCode, method, result }: Question["request"],
+    { failure, failureCode, method, result }: BoundQuestion["request"],
     handler: (params: unknown) => Effect.Effect<unknown, unknown>
-  ): Question["answer"] =>
+  ): BoundQuestion["answer"] =>
   (params) =>
     Effect.matchEffect(handler(params), {
       onFailure: (error) => {

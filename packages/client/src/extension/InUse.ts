@@ -11,7 +11,7 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import { CapabilityMissing } from "../ClientError.ts"
 import type { CallOptions } from "../CallOptions.ts"
-import type { Outgoing, Part, Question, ResultHandler } from "./ClientExtension.ts"
+import type { OutgoingRequest, ExtensionPart, BoundQuestion, ResultHandler } from "./ClientExtension.ts"
 import { OtherResult } from "./OtherResult.ts"
 
 /** What was agreed with the server, as far as extensions need it. */
@@ -21,7 +21,7 @@ export interface Agreed {
 }
 
 /** Fails where two extensions of one revision have a method in common: its messages belong to one. */
-export const check = (parts: ReadonlyArray<Part>): Effect.Effect<void> => {
+export const check = (parts: ReadonlyArray<ExtensionPart>): Effect.Effect<void> => {
   const owners = new Map<string, Array<Extension.Identity>>()
   for (const { extension } of parts) {
     const { id, notifications, questions, requests } = extension
@@ -48,7 +48,7 @@ const methodsOf = (members: {
  */
 export const declare = (
   capabilities: ClientCapabilities,
-  parts: ReadonlyArray<Part>,
+  parts: ReadonlyArray<ExtensionPart>,
   revision: Revision.Revision
 ): ClientCapabilities => {
   const possible = revision.era === "stateful" ? Revision.stateful : [revision]
@@ -99,12 +99,12 @@ export const checkDeclared = (
 
 /** The extensions that both sides declared. */
 export class InUse {
-  private readonly parts: ReadonlyArray<Part>
+  private readonly parts: ReadonlyArray<ExtensionPart>
   private readonly agreed: Agreed
-  private readonly byQuestion: ReadonlyMap<string, Question>
-  private readonly byNotification: ReadonlyMap<string, Part>
+  private readonly byQuestion: ReadonlyMap<string, BoundQuestion>
+  private readonly byNotification: ReadonlyMap<string, ExtensionPart>
 
-  constructor(parts: ReadonlyArray<Part>, agreed: Agreed) {
+  constructor(parts: ReadonlyArray<ExtensionPart>, agreed: Agreed) {
     this.agreed = agreed
     this.parts = parts.filter(({ extension }) => this.settings(extension) !== undefined)
     this.byQuestion = new Map(
@@ -128,13 +128,13 @@ export class InUse {
   }
 
   /** The question of that method, where the client answers it. */
-  question(method: string): Question | undefined {
+  question(method: string): BoundQuestion | undefined {
     const found = this.byQuestion.get(method)
     return found?.request.revisions?.includes(this.agreed.revision.version) === false ? undefined : found
   }
 
   /** The extension that a notification of the server belongs to. */
-  ownerOf(method: string): Part | undefined {
+  ownerOf(method: string): ExtensionPart | undefined {
     return this.byNotification.get(method)
   }
 
@@ -157,7 +157,7 @@ export class InUse {
   changed(method: string, params: JsonObject): Effect.Effect<JsonObject> | undefined {
     const changes = this.parts.flatMap(({ extension, outgoing }) => {
       const change = outgoing.get(method)
-      const info: Outgoing = { revision: this.agreed.revision, serverSettings: this.settings(extension) ?? {} }
+      const info: OutgoingRequest = { revision: this.agreed.revision, serverSettings: this.settings(extension) ?? {} }
       return change === undefined ? [] : [(params: JsonObject) => change(params, info)]
     })
     return changes.length === 0
@@ -167,7 +167,7 @@ export class InUse {
 }
 
 /** Undefined where none is in use, as for most clients. */
-export const make = (parts: ReadonlyArray<Part>, agreed: Agreed): InUse | undefined => {
+export const make = (parts: ReadonlyArray<ExtensionPart>, agreed: Agreed): InUse | undefined => {
   const inUse = parts.length === 0 ? undefined : new InUse(parts, agreed)
   return inUse?.isEmpty === false ? inUse : undefined
 }

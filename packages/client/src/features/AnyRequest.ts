@@ -1,25 +1,26 @@
 /** The member of a client for any request: methods of the revision by name, those of extensions by value. */
 import type * as Extension from "@effect-mcp/core/Extension"
+import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import type * as Effect from "effect/Effect"
-import type { CallOptions, Requests } from "../CallOptions.ts"
+import type { CallOptions } from "../CallOptions.ts"
 import type { ClientError } from "../ClientError.ts"
 import type { ExtensionCalls } from "../extension/ExtensionCalls.ts"
 import type * as ToolHeaders from "./ToolHeaders.ts"
 
 export const make = (byName: ToolHeaders.ToolHeaders["request"], byValue: ExtensionCalls["request"]) => {
-  function request<M extends keyof Requests>(
+  function request<M extends keyof ClientRequests>(
     method: M,
-    params: Requests[M]["params"],
+    params: ClientRequests[M]["params"],
     options?: CallOptions
-  ): Effect.Effect<Requests[M]["result"], ClientError>
+  ): Effect.Effect<ClientRequests[M]["result"], ClientError>
   function request<P, A, F>(
     request: Extension.Request<P, A, F, "client">,
     params: P,
     options?: CallOptions
   ): Effect.Effect<A, F | ClientError>
-  function request<M extends keyof Requests>(
-    method: M | Extension.Request<Requests[M]["params"], unknown, unknown, "client">,
-    params: Requests[M]["params"],
+  function request<M extends keyof ClientRequests>(
+    method: M | Extension.Request<ClientRequests[M]["params"], unknown, unknown, "client">,
+    params: ClientRequests[M]["params"],
     options?: CallOptions
   ): Effect.Effect<unknown, unknown> {
     return typeof method === "string" ? byName(method, params, options) : byValue(method, params, options)

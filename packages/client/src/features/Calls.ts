@@ -21,7 +21,7 @@ import * as TaskParts from "../tasks/TaskParts.ts"
 import * as ToolCatalog from "./ToolCatalog.ts"
 import type { ToolHeaders } from "./ToolHeaders.ts"
 
-export type Arguments = { readonly [name: string]: unknown }
+export type CallArguments = { readonly [name: string]: unknown }
 
 /** The events of a call: its progress, and `Result` as the last. */
 export type CallEvent<A> =
@@ -79,7 +79,7 @@ const structured = (result: CallToolResult, mirrored: boolean): Effect.Effect<un
 export interface Calls {
   readonly callToolByName: (
     name: string,
-    args?: Arguments,
+    args?: CallArguments,
     options?: CallOptions
   ) => Effect.Effect<CallToolResult, ClientError>
   readonly callTool: <I, O, F, H>(
@@ -117,7 +117,7 @@ export const make = ({ catalog, connection, consent, headers, retrying, tasks, v
   const mayAsk = (): boolean => tasks && TaskParts.mayAsk(connection)
 
   /** Called when the request is to be sent: steps are saved where the checks are known at once. */
-  const send = (name: string, args: Arguments, options: CallOptions | undefined, known: Known = {}) =>
+  const send = (name: string, args: CallArguments, options: CallOptions | undefined, known: Known = {}) =>
     Effect.flatMapEager(catalog.checkCallable(name), () =>
       Consent.guard(
         consent,

@@ -7,7 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
-import { Backoff, type Policy } from "../connection/Backoff.ts"
+import { Backoff, type RetryPolicy } from "../connection/Backoff.ts"
 import type { ClientError } from "../ClientError.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import type { Hub } from "../internal/Hub.ts"
@@ -17,7 +17,7 @@ export interface Options {
   readonly conversation: Pick<ReconnectingConnection, "subscribeLists" | "reconnect">
   /** The notifications of the server. */
   readonly hub: Hub<void>
-  readonly policy: Policy | undefined
+  readonly policy: RetryPolicy | undefined
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
 }
 

@@ -16,8 +16,8 @@ import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { CapabilityMissing, type ClientError, InvalidResult } from "../ClientError.ts"
-import { Backoff, type Policy } from "../connection/Backoff.ts"
-import type { Part } from "../extension/ClientExtension.ts"
+import { Backoff, type RetryPolicy } from "../connection/Backoff.ts"
+import type { ExtensionPart } from "../extension/ClientExtension.ts"
 import type { ListenEvent, RawListenEvent, RawNotification } from "../extension/ExtensionCalls.ts"
 import type { InUse } from "../extension/InUse.ts"
 import { Hub } from "../internal/Hub.ts"
@@ -28,13 +28,13 @@ import * as Resubscribe from "../reconnect/Resubscribe.ts"
 const capacity = 256
 
 export interface Options {
-  readonly parts: ReadonlyArray<Part>
+  readonly parts: ReadonlyArray<ExtensionPart>
   readonly connection: () => Pick<ReconnectingConnection, "listen">
-  readonly policy: Policy | undefined
+  readonly policy: RetryPolicy | undefined
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
 }
 
-export interface Inbox {
+export interface NotificationInbox {
   /** Takes a notification that the revision does not know; called in the reader. False where nothing wants it. */
   readonly received: (
     notification: JsonRpc.Notification,
@@ -53,8 +53,8 @@ type Dropped = Options["dropped"]
 export const make = Effect.fnUntraced(function* ({
   dropped,
   parts
-}: Options): Effect.fn.Return<Inbox, never, Scope.Scope> {
-  const handling = new Map<Part, Queue.Queue<JsonRpc.Notification>>()
+}: Options): Effect.fn.Return<NotificationInbox, never, Scope.Scope> {
+  const handling = new Map<ExtensionPart, Queue.Queue<JsonRpc.Notification>>()
   for (const part of parts) if (part.notifications.size > 0) handling.set(part, yield* handler(part, dropped))
   // By method, so that many of one method displace none of another.
   const hubs = new Map<string, Hub<JsonObject>>()
@@ -93,7 +93,7 @@ export const make = Effect.fnUntraced(function* ({
 
 /** The fiber that handles the notifications of an extension one by one, and the queue that it reads. */
 const handler = Effect.fnUntraced(function* (
-  { notifications }: Part,
+  { notifications }: ExtensionPart,
   dropped: Dropped
 ): Effect.fn.Return<Queue.Queue<JsonRpc.Notification>, never, Scope.Scope> {
   const queue = yield* Queue.sliding<JsonRpc.Notification>(capacity)

@@ -17,8 +17,8 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { CallOptions } from "../CallOptions.ts"
 import { type CapabilityMissing, type ClientError, InvalidResult } from "../ClientError.ts"
-import type { Policy } from "../connection/Backoff.ts"
-import type { Exchange, Part } from "../extension/ClientExtension.ts"
+import type { RetryPolicy } from "../connection/Backoff.ts"
+import type { ResultExchange, ExtensionPart } from "../extension/ClientExtension.ts"
 import type { ExtensionCalls } from "../extension/ExtensionCalls.ts"
 import * as InUse from "../extension/InUse.ts"
 import type { OtherResult } from "../extension/OtherResult.ts"
@@ -26,22 +26,22 @@ import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection
 import * as Notifications from "./ExtensionNotifications.ts"
 
 export interface Options {
-  readonly parts: ReadonlyArray<Part>
+  readonly parts: ReadonlyArray<ExtensionPart>
   /** Whether the client declares an extension, with a layer or without. */
   readonly declares: (id: string) => boolean
   readonly connection: () => ReconnectingConnection
-  readonly policy: Policy | undefined
+  readonly policy: RetryPolicy | undefined
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
 }
 
 export interface Extensions {
   readonly calls: ExtensionCalls
   /** Takes a notification that the revision does not know; called in the reader. */
-  readonly received: Notifications.Inbox["received"]
+  readonly received: Notifications.NotificationInbox["received"]
   /** Gives the final result where a result is of another kind. */
   readonly follow: (other: OtherResult) => Effect.Effect<unknown, ClientError>
   /** What follows a request of this method may do. */
-  readonly exchange: (method: string, params: JsonObject, options: CallOptions) => Exchange
+  readonly exchange: (method: string, params: JsonObject, options: CallOptions) => ResultExchange
   /** Ends every stream of notifications. */
   readonly close: () => void
 }

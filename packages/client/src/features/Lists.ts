@@ -5,11 +5,12 @@
  * bytes. Keeps no page.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { type ClientError, InvalidResult } from "../ClientError.ts"
-import type { CallOptions, Requests } from "../CallOptions.ts"
+import type { CallOptions } from "../CallOptions.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import { sizeOf } from "../internal/sizeOf.ts"
 
@@ -20,7 +21,7 @@ export const defaultMaxPages = 1000
 /** Bytes that one listing reads at most, over all of its pages, unless the client says otherwise. */
 export const defaultMaxBytes = 64 * 1024 * 1024
 
-export interface Limits {
+export interface ListLimits {
   readonly maxPages: number
   readonly maxBytes: number
 }
@@ -29,15 +30,15 @@ export interface Limits {
 export const pages = <M extends ListMethod>(
   connection: ReconnectingConnection,
   method: M,
-  limits: Limits,
+  limits: ListLimits,
   options?: CallOptions
-): Stream.Stream<Requests[M]["result"], ClientError> =>
+): Stream.Stream<ClientRequests[M]["result"], ClientError> =>
   pagesOf(method, limits, (cursor) => connection.request(method, cursor === undefined ? {} : { cursor }, options))
 
 /** The pages that `read` gives, one after the other. */
 export const pagesOf = <P extends { readonly nextCursor?: string }>(
   method: string,
-  { maxBytes, maxPages }: Limits,
+  { maxBytes, maxPages }: ListLimits,
   read: (cursor: string | undefined) => Effect.Effect<P, ClientError>
 ): Stream.Stream<P, ClientError> =>
   Stream.suspend(() => {

@@ -10,7 +10,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { CallOptions } from "../CallOptions.ts"
 import { type ClientError, Closed } from "../ClientError.ts"
-import type { Exchange } from "../extension/ClientExtension.ts"
+import type { ResultExchange } from "../extension/ClientExtension.ts"
 import { Hub } from "../internal/Hub.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import { type Created, CurrentAttendance, notFollowed } from "../tasks/Attendance.ts"
@@ -22,8 +22,8 @@ import * as Lists from "./Lists.ts"
 export interface Options {
   readonly calls: Calls
   readonly connection: ReconnectingConnection
-  readonly exchange: (method: string, params: {}, options: CallOptions) => Exchange
-  readonly limits: Lists.Limits
+  readonly exchange: (method: string, params: {}, options: CallOptions) => ResultExchange
+  readonly limits: Lists.ListLimits
   /** The scope of the client. */
   readonly scope: Scope.Scope
 }

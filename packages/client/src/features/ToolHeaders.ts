@@ -38,7 +38,7 @@ export interface Options {
   readonly connection: ReconnectingConnection
   readonly catalog: ToolCatalog
   /** The limits of a listing. */
-  readonly limits: Lists.Limits
+  readonly limits: Lists.ListLimits
   /** Whether tools are listed before the first call of one that is not known. */
   readonly lists: boolean
 }

@@ -10,9 +10,9 @@ import * as Exit from "effect/Exit"
 import * as RcMap from "effect/RcMap"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { Backoff, type Policy } from "../connection/Backoff.ts"
+import { Backoff, type RetryPolicy } from "../connection/Backoff.ts"
 import type { ClientError, Closed } from "../ClientError.ts"
-import type { Era } from "../connection/Era.ts"
+import type { EraRequests } from "../connection/Era.ts"
 import { Hub } from "../internal/Hub.ts"
 import * as Resubscribe from "../reconnect/Resubscribe.ts"
 
@@ -50,8 +50,8 @@ const updated = ({ backoff, hub }: Watched, uri: string): void => {
 
 /** Without a policy a watch ends with its subscription. */
 export const make = Effect.fnUntraced(function* (
-  conversation: () => Pick<Era, "subscribeResource">,
-  policy: Policy | undefined
+  conversation: () => Pick<EraRequests, "subscribeResource">,
+  policy: RetryPolicy | undefined
 ): Effect.fn.Return<Watch, never, Scope.Scope> {
   const all = new Map<string, Watched>()
   const forget = (uri: string, watched: Watched): void => {

@@ -12,7 +12,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import { Backoff, defaultAttempts, isPermanent, type Policy } from "../connection/Backoff.ts"
+import { Backoff, defaultAttempts, isPermanent, type RetryPolicy } from "../connection/Backoff.ts"
 import { Closed, Forbidden, Unauthorized, unsent } from "../ClientError.ts"
 import type { Connection } from "../connection/Connection.ts"
 
@@ -24,7 +24,7 @@ export interface Options<E, R> {
   /** Runs on every connection after the first, before any request uses it. */
   readonly restore: (connection: Connection) => Effect.Effect<void, Closed>
   /** When to try again. Without one a lost connection is not replaced. */
-  readonly policy: Policy | undefined
+  readonly policy: RetryPolicy | undefined
 }
 
 export interface Reconnect {

@@ -7,15 +7,16 @@
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Policy } from "../connection/Backoff.ts"
-import { type CallOptions, type Defaults, isWatched, type Requests } from "../CallOptions.ts"
+import type { RetryPolicy } from "../connection/Backoff.ts"
+import { type CallOptions, type Defaults, isWatched } from "../CallOptions.ts"
 import type { ClientError } from "../ClientError.ts"
 import type { Connection } from "../connection/Connection.ts"
-import type { Era, SendOptions as EraSendOptions } from "../connection/Era.ts"
+import type { EraRequests, SendOptions as EraSendOptions } from "../connection/Era.ts"
 import { OtherResult } from "../extension/OtherResult.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
 import type { Negotiated } from "../connection/Negotiation.ts"
@@ -27,7 +28,7 @@ export interface Options<E, R> {
   /** Whether `open` can be run more than once. */
   readonly reopens: boolean
   /** Without a policy nothing is tried again. */
-  readonly policy: Policy | undefined
+  readonly policy: RetryPolicy | undefined
   readonly defaults: Defaults
   /** Whether a request is safe to repeat, beside those of methods that only read. */
   readonly isSafe: (method: string, params: unknown) => boolean
@@ -39,17 +40,17 @@ export interface Options<E, R> {
 }
 
 /** Options of a request of a method that is in no table. */
-export interface SendOptions extends EraSendOptions {
+interface SendOptions extends EraSendOptions {
   /** Whether it only reads. */
   readonly readOnly: boolean
 }
 
-export interface ReconnectingConnection extends Negotiated, Omit<Era, "send"> {
-  readonly request: <M extends keyof Requests>(
+export interface ReconnectingConnection extends Negotiated, Omit<EraRequests, "send"> {
+  readonly request: <M extends keyof ClientRequests>(
     method: M,
-    params: Requests[M]["params"],
+    params: ClientRequests[M]["params"],
     options?: CallOptions
-  ) => Effect.Effect<Requests[M]["result"], ClientError>
+  ) => Effect.Effect<ClientRequests[M]["result"], ClientError>
   readonly send: (method: string, params: JsonObject, options: SendOptions) => Effect.Effect<unknown, ClientError>
   /** Whether arguments of calls travel in headers, too. */
   readonly headers: boolean
@@ -79,7 +80,9 @@ export const make = Effect.fnUntraced(function* <E, R>(
   const send = RequestRetry.make({ reconnect, policy })
   const latest = reconnect.latest
 
-  const subscription = (subscribe: (connection: Connection) => Era["subscribeLists"]): Era["subscribeLists"] =>
+  const subscription = (
+    subscribe: (connection: Connection) => EraRequests["subscribeLists"]
+  ): EraRequests["subscribeLists"] =>
     Effect.suspend(() =>
       send({
         attempt: (connection) =>

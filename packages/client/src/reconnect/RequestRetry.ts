@@ -6,7 +6,7 @@
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { defaultAttempts, defaultResends, isPermanent, type Policy, wait } from "../connection/Backoff.ts"
+import { defaultAttempts, defaultResends, isPermanent, type RetryPolicy, wait } from "../connection/Backoff.ts"
 import { type ClientError, Closed, denied, sent, Timeout } from "../ClientError.ts"
 import type { Connection } from "../connection/Connection.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
@@ -15,7 +15,7 @@ import type { Reconnect } from "./Reconnect.ts"
 export interface Options {
   readonly reconnect: Reconnect
   /** When a request is sent again; without a policy never. */
-  readonly policy: Policy | undefined
+  readonly policy: RetryPolicy | undefined
 }
 
 /** A request, or a subscription, that may be tried on one connection after another. */

@@ -24,11 +24,11 @@ export class InvalidConfiguration extends Data.TaggedError("InvalidConfiguration
 export const sections: ReadonlyArray<string> = ["mcpServers", "servers", "mcp_servers"]
 
 /** Servers of a file: processes, and URLs. */
-export type Configured = Server.Server<ConnectError, Http.Requirements | Stdio.Requirements>
+export type Configured = Server.TableServer<ConnectError, Http.Requirements | Stdio.Requirements>
 
 export interface Options {
   /** What `${NAME}` stands for. Default: the environment of this process. */
-  readonly variables?: ServerEntry.Variables | undefined
+  readonly variables?: ServerEntry.EnvironmentVariables | undefined
   /** Options of all clients. */
   readonly client?: ClientOptions | undefined
   /** Reads the text of a file. Default `JSON.parse`; files with comments need a parser that knows them. */

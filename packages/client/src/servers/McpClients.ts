@@ -24,27 +24,27 @@ import * as Configuration from "./Configuration.ts"
 import * as MergedList from "./MergedList.ts"
 import * as Mounted from "./Mounted.ts"
 import type * as Names from "./Names.ts"
-import type { Server } from "./Server.ts"
+import type { TableServer } from "./Server.ts"
 import * as ServerClient from "./ServerClient.ts"
 import { type ServerState, Unavailable } from "./ServerState.ts"
 import * as Supervisor from "./Supervisor.ts"
 
-export { type Common, http, server, type Server, stdio } from "./Server.ts"
+export { type Common, http, server, type TableServer as Server, stdio } from "./Server.ts"
 export { type Configured, InvalidConfiguration, read, table } from "./Configuration.ts"
-export { NameClash, type Names } from "./Names.ts"
-export type { RequestError, ServerClient } from "./ServerClient.ts"
+export { NameClash, type Naming as Names } from "./Names.ts"
+export type { ServerRequestError as RequestError, ServerClient } from "./ServerClient.ts"
 export { type ServerState, Unavailable } from "./ServerState.ts"
 
 export interface Options extends Supervisor.Options {
   /** The names of tools and prompts in the merged lists. Default `prefix`: the server's name, `_`, and its own name for the tool. */
-  readonly names?: Names.Names | undefined
+  readonly names?: Names.Naming | undefined
 }
 
 /** Servers by name. */
-export type Table<R = unknown> = { readonly [name: string]: Server<unknown, R> }
+export type Table<R = unknown> = { readonly [name: string]: TableServer<unknown, R> }
 
 /** What the servers of a table require. */
-export type Requirements<T extends Table> = T[keyof T] extends Server<unknown, infer R> ? R : never
+export type Requirements<T extends Table> = T[keyof T] extends TableServer<unknown, infer R> ? R : never
 
 /** A tool, prompt, resource or template of one of the servers. */
 export interface Listed<A> {
@@ -58,7 +58,7 @@ export interface Named<A> extends Listed<A> {
   readonly name: string
 }
 
-type MergedError = Names.NameClash | ServerClient.RequestError
+type MergedError = Names.NameClash | ServerClient.ServerRequestError
 
 /** What the clients of several servers give together. */
 export interface MergedClients {

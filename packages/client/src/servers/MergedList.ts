@@ -17,7 +17,7 @@ import * as Names from "./Names.ts"
 import type { Supervised } from "./Supervisor.ts"
 
 /** An item of a list, with the server that listed it. */
-export interface Listed<A> {
+interface Listed<A> {
   readonly server: string
   /** Its name in the list of all servers. */
   readonly name: string
@@ -34,7 +34,7 @@ export interface Feature<A> {
 
 export interface Options {
   readonly servers: ReadonlyArray<Supervised>
-  readonly names: Names.Names
+  readonly names: Names.Naming
   readonly patience: Duration.Input
 }
 

@@ -8,7 +8,7 @@ export type Kind = "tool" | "prompt"
  * left out: no server can pass its tools off as those of another. `refuse`: its own name; two equal ones fail the list. A
  * function: what it gives; of two equal names the one of the earlier server counts, and the other is left out.
  */
-export type Names = "prefix" | "refuse" | ((name: string, server: string, kind: Kind) => string)
+export type Naming = "prefix" | "refuse" | ((name: string, server: string, kind: Kind) => string)
 
 /** Two servers have a tool or prompt of one name, and the program refuses that. */
 export class NameClash extends Data.TaggedError("NameClash")<{
@@ -18,13 +18,13 @@ export class NameClash extends Data.TaggedError("NameClash")<{
 }> {}
 
 /** The name in the list of all servers. */
-export const nameOf = (names: Names, server: string, kind: Kind, name: string): string => {
+export const nameOf = (names: Naming, server: string, kind: Kind, name: string): string => {
   if (names === "refuse") return name
   return names === "prefix" ? `${server}_${name}` : names(name, server, kind)
 }
 
 /** Whether the name in the list of all servers names a server of the table other than that which listed it. */
-export const isOfAnother = (names: Names, name: string, server: string, all: Iterable<string>): boolean => {
+export const isOfAnother = (names: Naming, name: string, server: string, all: Iterable<string>): boolean => {
   if (names !== "prefix") return false
   for (const other of all) if (other.length > server.length && name.startsWith(`${other}_`)) return true
   return false

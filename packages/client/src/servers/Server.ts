@@ -16,10 +16,10 @@ import * as Stdio from "../transport/Stdio.ts"
 import * as Answers from "./Answers.ts"
 
 /** What a server's client tells: that a connection is open, and that it has ended. */
-export type Observer = Required<Pick<ClientObserver.ClientObserver, "opened" | "closed">>
+type Observer = Required<Pick<ClientObserver.ClientObserver, "opened" | "closed">>
 
 /** A server of a table. Made by `stdio`, `http` or `server`. */
-export interface Server<out E, out R> {
+export interface TableServer<out E, out R> {
   /** Makes the client of the server, for as long as the scope. */
   readonly open: (name: string, observer: Observer) => Effect.Effect<Client, E, R | Scope.Scope>
 }
@@ -51,7 +51,7 @@ const reconnect = { attempts: 2 }
  */
 export const server = <E, R, A = never, E2 = never, R2 = never>(
   options: Common<A, E2, R2> & { readonly connector: Effect.Effect<Transport, E, R> }
-): Server<NoInfer<E | E2> | ConnectError, Exclude<R, A | Scope.Scope> | NoInfer<R2>> => {
+): TableServer<NoInfer<E | E2> | ConnectError, Exclude<R, A | Scope.Scope> | NoInfer<R2>> => {
   const services: Layer.Layer<A, E2, R2> | Layer.Layer<never> = options.services ?? Layer.empty
   const clientOptions = { reconnect, ...options.client }
   return {
@@ -70,13 +70,13 @@ export const server = <E, R, A = never, E2 = never, R2 = never>(
 /** A server that is started as a child process, and again when it has ended. */
 export const stdio = <A = never, E = never, R = never>(
   options: Stdio.Options & Common<A, E, R>
-): Server<NoInfer<E> | ConnectError, Exclude<Stdio.Requirements | Scope.Scope, A | Scope.Scope> | NoInfer<R>> =>
+): TableServer<NoInfer<E> | ConnectError, Exclude<Stdio.Requirements | Scope.Scope, A | Scope.Scope> | NoInfer<R>> =>
   server({ ...common(options), connector: Stdio.open(options) })
 
 /** A server at a URL. */
 export const http = <A = never, E = never, R = never>(
   options: Http.Options & Common<A, E, R>
-): Server<NoInfer<E> | ConnectError, Exclude<Http.Requirements | Scope.Scope, A | Scope.Scope> | NoInfer<R>> =>
+): TableServer<NoInfer<E> | ConnectError, Exclude<Http.Requirements | Scope.Scope, A | Scope.Scope> | NoInfer<R>> =>
   server({
     ...common(options),
     // Loaded when needed: a program that starts processes does not load HTTP.

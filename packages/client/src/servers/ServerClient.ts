@@ -17,7 +17,7 @@ import type { Unavailable } from "./ServerState.ts"
 import type { Supervised } from "./Supervisor.ts"
 
 /** How a request to one server of several fails. */
-export type RequestError = ClientError | Unavailable
+export type ServerRequestError = ClientError | Unavailable
 
 /** A member of `Client` that fails with `Unavailable`, too. */
 type OrUnavailable<M> =
@@ -56,19 +56,19 @@ export interface ServerClient extends Derived {
     tool: Tool<I, O, F, H>,
     input: NoInfer<I>,
     options?: CallOptions
-  ) => Effect.Effect<O, F | ToolFailure | RequestError>
+  ) => Effect.Effect<O, F | ToolFailure | ServerRequestError>
   /** As `Client.callToolStream`. */
   readonly callToolStream: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     input: NoInfer<I>,
     options?: CallOptions
-  ) => Stream.Stream<CallEvent<O>, F | ToolFailure | RequestError>
+  ) => Stream.Stream<CallEvent<O>, F | ToolFailure | ServerRequestError>
   /** As `Client.getPrompt`. */
   readonly getPrompt: <A>(
     prompt: Prompt<A>,
     args: A,
     options?: CallOptions
-  ) => Effect.Effect<GetPromptResult, RequestError>
+  ) => Effect.Effect<GetPromptResult, ServerRequestError>
 }
 
 /** Whether a server that is gone fails its requests so. */

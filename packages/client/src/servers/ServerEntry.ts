@@ -16,7 +16,7 @@ export interface Started {
   readonly cwd: string | undefined
 }
 
-export interface Reached {
+interface Reached {
   readonly _tag: "Reached"
   readonly url: string
   readonly headers: Texts
@@ -26,12 +26,12 @@ export interface Reached {
 export type ServerEntry = Started | Reached
 
 /** Variables of the environment. */
-export type Variables = { readonly [name: string]: string | undefined }
+export type EnvironmentVariables = { readonly [name: string]: string | undefined }
 
 const variable = /\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g
 
 /** A text with `${NAME}`, `${env:NAME}` and `${NAME:-default}` filled in. */
-const expand = (text: string, variables: Variables): Result.Result<string, string> => {
+const expand = (text: string, variables: EnvironmentVariables): Result.Result<string, string> => {
   let missing: string | undefined
   const expanded = text.replaceAll(variable, (_, name: string, otherwise: string | undefined) => {
     const value = variables[name] ?? otherwise
@@ -83,7 +83,7 @@ export const parse = (entry: unknown): Result.Result<ServerEntry, string> => {
   return Result.succeed({ _tag: "Started", command, args, env: textsOf(entry["env"]), cwd: firstText(entry, "cwd") })
 }
 
-const expandAll = (texts: Texts, variables: Variables): Result.Result<Texts, string> =>
+const expandAll = (texts: Texts, variables: EnvironmentVariables): Result.Result<Texts, string> =>
   Result.map(
     Result.all(
       Object.entries(texts).map(([name, text]) => Result.map(expand(text, variables), (value) => [name, value]))
@@ -92,7 +92,7 @@ const expandAll = (texts: Texts, variables: Variables): Result.Result<Texts, str
   )
 
 /** The entry with the variables of the environment filled in. */
-export const resolve = (entry: ServerEntry, variables: Variables): Result.Result<ServerEntry, string> =>
+export const resolve = (entry: ServerEntry, variables: EnvironmentVariables): Result.Result<ServerEntry, string> =>
   Result.gen(function* () {
     if (entry._tag === "Reached") {
       const url = yield* expand(entry.url, variables)

@@ -15,14 +15,14 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Client } from "../Client.ts"
 import { Closed, denied, Forbidden, Unauthorized } from "../ClientError.ts"
-import { type Policy, wait } from "../connection/Backoff.ts"
+import { type RetryPolicy, wait } from "../connection/Backoff.ts"
 import { Hub } from "../internal/Hub.ts"
-import type { Server } from "./Server.ts"
+import type { TableServer } from "./Server.ts"
 import { type ServerState, Unavailable } from "./ServerState.ts"
 
 export interface Options {
   /** The waits between tries to reach a server that is down. Default: 1 second, then longer, at most 30 seconds. */
-  readonly retry?: Pick<Policy, "delay" | "maxDelay"> | undefined
+  readonly retry?: Pick<RetryPolicy, "delay" | "maxDelay"> | undefined
   /** How often a server that seems well is pinged. Default 30 seconds; `Duration.infinity` for never. */
   readonly check?: Duration.Input | undefined
   /** How long a request waits for a server that is being connected to, and a ping or a list for its answer. Default 10 seconds. */
@@ -183,7 +183,7 @@ class Supervisor implements Supervised {
 /** Supervises a server for as long as the scope; returns at once. */
 export const make = Effect.fnUntraced(function* <E, R>(
   name: string,
-  server: Server<E, R>,
+  server: TableServer<E, R>,
   options: Options
 ): Effect.fn.Return<Supervised, never, R | Scope.Scope> {
   const supervisor = new Supervisor(name, options, yield* Queue.sliding<void>(1))

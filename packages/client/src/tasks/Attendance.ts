@@ -19,7 +19,7 @@ export interface Created {
 }
 
 /** Makes an effect as interruptible as the caller is. */
-export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+export type RestoreInterruption = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 export interface Attendance {
   /** Whether the call asks for a task (2025-11-25). */
@@ -35,7 +35,7 @@ export interface Attendance {
   /** False: the task is left to the server as soon as it is known. Default: true. */
   readonly follows?: boolean | undefined
   /** Makes what follows the task interruptible, where the request was not. */
-  readonly restore?: Restore | undefined
+  readonly restore?: RestoreInterruption | undefined
   readonly created?: ((task: Created) => void) | undefined
   /** Called with each state, the first included. */
   readonly observed?: ((state: TaskState) => void) | undefined
@@ -55,7 +55,7 @@ const patience = "5 seconds"
  * Runs a call that asks for a task in a fiber of its own, in which the request is uninterruptible: no notification may cancel a task, and its
  * id is known by the answer alone (2025-11-25: cancellation). The fiber ends with the connection at the latest.
  */
-const inBackground = <A, E>(call: (restore: Restore) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+const inBackground = <A, E>(call: (restore: RestoreInterruption) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(Effect.forkDetach(Effect.uninterruptibleMask(call), { startImmediately: true }), (fiber) =>
       Effect.onInterrupt(restore(Fiber.join(fiber)), () => Effect.timeoutOption(Fiber.interrupt(fiber), patience))
@@ -83,7 +83,7 @@ export const attend = <A, E>(
   }
   return Effect.flatMap(CurrentAttendance, (attendance) => {
     const asks = support === "required" || (support === "optional" && attendance.prefers === true)
-    const attended = (restore?: Restore) =>
+    const attended = (restore?: RestoreInterruption) =>
       Effect.provideService(call(watching ?? options), CurrentAttendance, {
         ...attendance,
         asks,

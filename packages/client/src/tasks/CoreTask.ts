@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { CallOptions } from "../CallOptions.ts"
 import { CapabilityMissing, type ClientError } from "../ClientError.ts"
-import type { Exchange } from "../extension/ClientExtension.ts"
+import type { ResultExchange } from "../extension/ClientExtension.ts"
 import { cancelled, type Generation, ofTask, type Seen } from "./Generation.ts"
 import { type CoreTask, CoreTasks, stateOf } from "./Wire.ts"
 
@@ -18,7 +18,7 @@ const grace = "10 seconds"
 /** The key of the only thing that a task asks its client for: that it fetches the result, on whose stream the questions come. */
 const key = "tasks/result"
 
-export const make = (taskId: string, exchange: Exchange, options: CallOptions): Effect.Effect<Generation> => {
+export const make = (taskId: string, exchange: ResultExchange, options: CallOptions): Effect.Effect<Generation> => {
   const own = (task: CoreTask) => ofTask(taskId, seen(task))
   const get = Effect.flatMap(exchange.request(CoreTasks.requests.get, { taskId }, options), own)
   const fetched = (bounds: CallOptions) =>

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { CallOptions } from "../CallOptions.ts"
 import type { ClientError } from "../ClientError.ts"
-import type { Exchange } from "../extension/ClientExtension.ts"
+import type { ResultExchange } from "../extension/ClientExtension.ts"
 import { cancelled, type Generation, invalid, ofTask, type Seen } from "./Generation.ts"
 import { type DetailedTask, stateOf, Tasks } from "./Wire.ts"
 
@@ -37,9 +37,9 @@ const outcome = ({ state, wire }: Seen): Effect.Effect<unknown, ClientError> => 
  */
 const maxSubscriptions = 4
 /** How many are open, by client: `listen` is the same function for all calls of one. */
-const open = new WeakMap<Exchange["listen"], number>()
+const open = new WeakMap<ResultExchange["listen"], number>()
 
-const changes = (taskId: string, { listen }: Exchange): Generation["news"] =>
+const changes = (taskId: string, { listen }: ResultExchange): Generation["news"] =>
   Stream.unwrap(
     Effect.gen(function* () {
       const count = open.get(listen) ?? 0
@@ -53,7 +53,7 @@ const changes = (taskId: string, { listen }: Exchange): Generation["news"] =>
     })
   )
 
-export const make = (taskId: string, exchange: Exchange, options: CallOptions): Generation => {
+export const make = (taskId: string, exchange: ResultExchange, options: CallOptions): Generation => {
   const update = (inputResponses: JsonObject) =>
     Effect.retry(exchange.request(Tasks.requests.update, { taskId, inputResponses }, options), {
       while: ({ _tag }) => _tag === "Closed" || _tag === "Timeout",

@@ -16,8 +16,8 @@ import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import type { ClientError } from "../ClientError.ts"
-import type { Exchange } from "../extension/ClientExtension.ts"
-import { type Attendance, CurrentAttendance, notFollowed, type Restore } from "./Attendance.ts"
+import type { ResultExchange } from "../extension/ClientExtension.ts"
+import { type Attendance, CurrentAttendance, notFollowed, type RestoreInterruption } from "./Attendance.ts"
 import { type Generation, invalid, type Seen } from "./Generation.ts"
 import { isTerminal, type TaskState } from "./TaskState.ts"
 
@@ -36,7 +36,7 @@ const maxAsked = 16
 const cancelTimeout = "5 seconds"
 
 /** Tells the caller what the task does: its progress so far, with the new message. */
-const teller = ({ options: { onProgress } }: Exchange, { observed, progress }: Attendance) => {
+const teller = ({ options: { onProgress } }: ResultExchange, { observed, progress }: Attendance) => {
   let told: string | undefined
   return (state: TaskState): void => {
     observed?.(state)
@@ -184,8 +184,8 @@ class Follower {
 export const follow = (
   first: Seen,
   generation: Generation,
-  exchange: Exchange,
-  restore: Restore
+  exchange: ResultExchange,
+  restore: RestoreInterruption
 ): Effect.Effect<unknown, ClientError> =>
   Effect.gen(function* () {
     const attendance = yield* CurrentAttendance

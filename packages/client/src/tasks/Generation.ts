@@ -13,7 +13,7 @@ export interface Seen {
 }
 
 /** What a state asks the client for; its effect gives the result of the call where that has come meanwhile. */
-export interface Need {
+interface Need {
   readonly key: string
   readonly answer: Effect.Effect<{ readonly final: unknown } | undefined, ClientError>
 }

@@ -8,14 +8,18 @@ import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
 /** The answer to a question, in the words of the revision. */
-export type Answer = Effect.Effect<unknown, McpError.McpError>
+export type EncodedAnswer = Effect.Effect<unknown, McpError.McpError>
 
 /** The tasks of one client. */
 export interface Receiver {
   /** What the client declares, of the questions that it answers. */
   readonly capabilities: (answers: { readonly sampling: boolean; readonly elicitation: boolean }) => TaskCapabilities
   /** Answers a question by a task; `params` are those of the task. */
-  readonly create: (method: string, params: JsonObject, answer: Answer) => Effect.Effect<JsonObject, McpError.McpError>
+  readonly create: (
+    method: string,
+    params: JsonObject,
+    answer: EncodedAnswer
+  ) => Effect.Effect<JsonObject, McpError.McpError>
   /** Answers a request about a task; undefined for a method of another kind. */
   readonly receive: (request: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError> | undefined
 }

@@ -7,7 +7,7 @@ import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
-import type { Part, ResultHandler } from "../extension/ClientExtension.ts"
+import type { ExtensionPart, ResultHandler } from "../extension/ClientExtension.ts"
 import { type Attendance, CurrentAttendance } from "./Attendance.ts"
 import type * as Tasks from "./Tasks.ts"
 import { id } from "./TaskState.ts"
@@ -37,7 +37,7 @@ const lazily =
 
 const none = { questions: [], notifications: new Map<never, never>() }
 
-const own: ReadonlyArray<Part> = [
+const own: ReadonlyArray<ExtensionPart> = [
   {
     ...none,
     extension,
@@ -65,7 +65,7 @@ const own: ReadonlyArray<Part> = [
 ]
 
 /** The extensions with those of tasks; a program's own layer of them stays in their place. */
-export const beside = (parts: ReadonlyArray<Part>): ReadonlyArray<Part> => [
+export const beside = (parts: ReadonlyArray<ExtensionPart>): ReadonlyArray<ExtensionPart> => [
   ...parts,
   ...own.filter(
     ({ extension: { capability } }) =>

@@ -19,7 +19,7 @@ import * as Cause from "effect/Cause"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import { type Answer, type Receiver, TaskReceiver } from "./Receiver.ts"
+import { type EncodedAnswer, type Receiver, TaskReceiver } from "./Receiver.ts"
 import { isTerminal, type TaskStatus } from "./TaskState.ts"
 
 export { type Receiver, TaskReceiver } from "./Receiver.ts"
@@ -102,7 +102,7 @@ class Memory implements Receiver {
     })
   }
 
-  private run(entry: Entry, answer: Answer): Effect.Effect<void> {
+  private run(entry: Entry, answer: EncodedAnswer): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const ended = Effect.exit(Deferred.await(entry.outcome))
       const exit = yield* Effect.raceFirst(Effect.exit(answer), ended).pipe(
@@ -120,7 +120,7 @@ class Memory implements Receiver {
     })
   }
 
-  create(method: string, { ttl }: JsonObject, answer: Answer): Effect.Effect<JsonObject, McpError.McpError> {
+  create(method: string, { ttl }: JsonObject, answer: EncodedAnswer): Effect.Effect<JsonObject, McpError.McpError> {
     return Effect.gen({ self: this }, function* () {
       const { maxKept = 1024, maxOpen = 64, maxTtl = "1 day", ttl: usual = "1 hour" } = this.options
       const open = [...this.entries.values()].filter((entry) => !isTerminal(entry)).length

@@ -6,8 +6,8 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { CallOptions } from "../CallOptions.ts"
 import { CapabilityMissing, type ClientError } from "../ClientError.ts"
-import type { Exchange, ResultHandler } from "../extension/ClientExtension.ts"
-import { CurrentAttendance, type Restore } from "./Attendance.ts"
+import type { ResultExchange, ResultHandler } from "../extension/ClientExtension.ts"
+import { CurrentAttendance, type RestoreInterruption } from "./Attendance.ts"
 import * as CoreTask from "./CoreTask.ts"
 import * as ExtensionTask from "./ExtensionTask.ts"
 import { follow } from "./Following.ts"
@@ -25,7 +25,7 @@ const optionsOf = ({ headers = {}, meta, reconnectTimeout, timeout }: CallOption
   )
 })
 
-const generationOf = (id: string, exchange: Exchange): Effect.Effect<Generation> => {
+const generationOf = (id: string, exchange: ResultExchange): Effect.Effect<Generation> => {
   const options = optionsOf(exchange.options)
   return exchange.revision.era === "stateless"
     ? Effect.succeed(ExtensionTask.make(id, exchange, options))
@@ -40,7 +40,7 @@ const seed = (schema: Schema.Codec<Wire.DetailedTask | Wire.CoreTask, unknown>, 
 
 /** As a handler of results; it is called uninterruptibly. */
 export type Follow = (
-  ...given: [...Parameters<ResultHandler["follow"]>, restore: Restore]
+  ...given: [...Parameters<ResultHandler["follow"]>, restore: RestoreInterruption]
 ) => ReturnType<ResultHandler["follow"]>
 
 /** The extension (2026-07-28 on): the server decides which call becomes a task. */
@@ -68,7 +68,7 @@ export const followCore: Follow = (result, exchange, restore) =>
 
 /** Reads a page of the caller's tasks (2025-11-25). */
 export const list =
-  (exchange: Exchange) =>
+  (exchange: ResultExchange) =>
   (
     cursor: string | undefined
   ): Effect.Effect<{ readonly tasks: ReadonlyArray<TaskState>; readonly nextCursor?: string }, ClientError> =>
@@ -84,7 +84,7 @@ export const list =
     )
 
 /** Follows a task that another call, connection or program has made; `exchange` is one of `tools/call`. */
-export const resume = (id: string, exchange: Exchange): Effect.Effect<unknown, ClientError> =>
+export const resume = (id: string, exchange: ResultExchange): Effect.Effect<unknown, ClientError> =>
   Effect.gen(function* () {
     const generation = yield* generationOf(id, exchange)
     return yield* follow(yield* generation.get, generation, exchange, (effect) => effect)

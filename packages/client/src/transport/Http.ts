@@ -9,7 +9,7 @@ import type * as Headers from "effect/http/Headers"
 import * as HttpClient from "effect/http/HttpClient"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import { Endpoint } from "./http/Endpoint.ts"
+import { RemoteEndpoint } from "./http/Endpoint.ts"
 import * as ServerEraCache from "./http/ServerEraCache.ts"
 import * as Streamable from "./http/Streamable.ts"
 import * as Sse from "./Sse.ts"
@@ -70,7 +70,7 @@ export const open = Effect.fnUntraced(function* (
   }
   const streamable = yield* Streamable.make(
     {
-      endpoint: new Endpoint(http, url, headers, yield* HttpClient.TracerPropagationEnabled),
+      endpoint: new RemoteEndpoint(http, url, headers, yield* HttpClient.TracerPropagationEnabled),
       fallback: transport === "auto" ? older : undefined,
       learned: (what) => ServerEraCache.remember(servers, url, what)
     },

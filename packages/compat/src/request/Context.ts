@@ -3,7 +3,7 @@
  *
  * Made for each request of the promise package's `Request`, which runs its questions in the request.
  */
-import { ClientInput, type Question } from "@effect-mcp/core/ClientInput"
+import { ClientInput, type QuestionMethod } from "@effect-mcp/core/ClientInput"
 import type { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { Request as Running } from "@effect-mcp/promise/internal/Request"
@@ -25,7 +25,7 @@ export interface Round {
 
 export type RequestInfo = RequestContext["Service"]
 
-const isQuestion = (method: string): method is Question =>
+const isQuestion = (method: string): method is QuestionMethod =>
   method !== "ping" && Object.hasOwn(MethodInfo.serverRequests, method)
 
 /** Fails once a signal aborts, with the error that the SDK has for that. */

@@ -3,7 +3,7 @@
  *
  * Owns the definition that its actor reads, and what a program may send outside of a request.
  */
-import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import * as Effect from "effect/Effect"
 import { SdkError, SdkErrorCode } from "../model/errors.ts"
@@ -61,7 +61,7 @@ export interface CustomMethod<P extends StandardSchemaV1> {
 export interface Shared {
   readonly actor: Announcer
   /** Where the server lasts as long as a connection. */
-  readonly connection?: Connection | undefined
+  readonly connection?: RequestConnection | undefined
   readonly client?: KnownClient | undefined
 }
 
@@ -248,7 +248,7 @@ export class Server implements Definition {
     this.#shared = shared
   }
 
-  get #connection(): Connection | undefined {
+  get #connection(): RequestConnection | undefined {
     return this.#connected?.connection() ?? this.#shared?.connection
   }
 

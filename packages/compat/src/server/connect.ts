@@ -1,5 +1,5 @@
 /** Connects a definition to a transport: a transport of this package says itself how it is served, any other carries messages. */
-import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type * as McpServer from "@effect-mcp/server/McpServer"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -37,7 +37,7 @@ export interface Connected {
   readonly ready: Promise<void>
   readonly close: () => Promise<void>
   /** The connection of the client, once there is one. */
-  readonly connection: () => Connection | undefined
+  readonly connection: () => RequestConnection | undefined
   readonly client: () => KnownClient | undefined
 }
 

@@ -2,7 +2,7 @@
 import type { Ended, Figures, Message, Snapshot } from "@effect-mcp/operate/Admin"
 
 /** The endpoint has refused: `status` 0 where it could not be reached. */
-export class Refused extends Error {
+export class RequestRefused extends Error {
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -47,9 +47,9 @@ export class Api {
         cache: "no-store"
       })
     } catch (error) {
-      throw new Refused(0, error instanceof Error ? error.message : "The endpoint cannot be reached")
+      throw new RequestRefused(0, error instanceof Error ? error.message : "The endpoint cannot be reached")
     }
-    if (!response.ok) throw new Refused(response.status, await errorOf(response))
+    if (!response.ok) throw new RequestRefused(response.status, await errorOf(response))
     return response
   }
 

@@ -3,7 +3,7 @@ import type { Ended, RequestRow, SessionRow, Snapshot } from "@effect-mcp/operat
 import { h } from "./dom.ts"
 import { age, type Bar, barsOf, bytes, clock, duration, requestTitle, titleOf } from "./model.ts"
 import { legend, timeline } from "./timeline.ts"
-import type { Messages } from "./messages.ts"
+import type { MessagesPanel } from "./messages.ts"
 import type { Selection } from "./tree.ts"
 
 const rowsAtMost = 30
@@ -13,7 +13,7 @@ const spans: ReadonlyArray<readonly [milliseconds: number, name: string]> = [
   [1_800_000, "30 min"]
 ]
 
-export interface Given {
+interface Given {
   readonly snapshot: Snapshot
   readonly selection: Selection
   /** What has ended in the session; undefined where the server keeps none. */
@@ -93,16 +93,16 @@ const tableOf = (bars: ReadonlyArray<Bar>, now: number): HTMLElement => {
   )
 }
 
-export class Details {
+export class DetailsPanel {
   private readonly interrupt: (key: string) => void
   private readonly span = h("select", { "aria-label": "Span of the timeline" })
   private readonly head = h("div", { class: "bar" })
   private readonly body = h("div")
   private readonly button = h("button", { type: "button", class: "danger" }, "Interrupt")
-  private readonly messages: Messages
+  private readonly messages: MessagesPanel
   private shown: Given | undefined = undefined
 
-  constructor(element: HTMLElement, interrupt: (key: string) => void, messages: Messages) {
+  constructor(element: HTMLElement, interrupt: (key: string) => void, messages: MessagesPanel) {
     this.interrupt = interrupt
     this.messages = messages
     this.span.append(...spans.map(([value, name]) => h("option", { value }, name)))

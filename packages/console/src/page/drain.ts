@@ -1,10 +1,10 @@
 /** The dialog that drains a server, or one of its nodes. */
 import type { Snapshot } from "@effect-mcp/operate/Admin"
-import { type Api, Refused } from "./api.ts"
+import { type Api, RequestRefused } from "./api.ts"
 import { byId, h, setText } from "./dom.ts"
 import { drainOf } from "./model.ts"
 
-export class Drain {
+export class DrainDialog {
   private readonly dialog = byId("drain-dialog", HTMLDialogElement)
   private readonly open = byId("drain", HTMLButtonElement)
   private readonly node = byId("drain-node", HTMLSelectElement)
@@ -43,7 +43,7 @@ export class Drain {
       this.dialog.close()
       this.said(began ? "The drain has begun" : "It drains already")
     } catch (error) {
-      setText(this.error, error instanceof Refused ? error.message : "It failed")
+      setText(this.error, error instanceof RequestRefused ? error.message : "It failed")
     }
   }
 }

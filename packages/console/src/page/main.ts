@@ -1,13 +1,13 @@
 /** The page: connects, follows what runs, and asks for an interrupt. */
 import type { Ended, Figures, Snapshot } from "@effect-mcp/operate/Admin"
-import { Api, Refused, token } from "./api.ts"
-import { Details } from "./details.ts"
+import { Api, RequestRefused, token } from "./api.ts"
+import { DetailsPanel } from "./details.ts"
 import { byId, setText } from "./dom.ts"
-import { Drain } from "./drain.ts"
-import { Messages } from "./messages.ts"
+import { DrainDialog } from "./drain.ts"
+import { MessagesPanel } from "./messages.ts"
 import { groupsOf, requestTitle } from "./model.ts"
 import { Plots } from "./plots.ts"
-import { type Selection, Tree } from "./tree.ts"
+import { type Selection, TreePanel } from "./tree.ts"
 
 const api = new Api(`${document.body.dataset["base"] ?? ""}/api`)
 const login = byId("login", HTMLFormElement)
@@ -54,13 +54,13 @@ const select = (chosen: Selection): void => {
   // One below the other, the details would be out of sight.
   if (matchMedia("(max-width: 860px)").matches) byId("details", HTMLElement).scrollIntoView({ block: "nearest" })
 }
-const tree = new Tree(byId("tree", HTMLElement), { select, interrupt: ask })
+const tree = new TreePanel(byId("tree", HTMLElement), { select, interrupt: ask })
 const say = (text: string): void => {
   said.textContent = text
 }
-const messages = new Messages(api, say)
-const details = new Details(byId("details", HTMLElement), ask, messages)
-const drain = new Drain(api, say)
+const messages = new MessagesPanel(api, say)
+const details = new DetailsPanel(byId("details", HTMLElement), ask, messages)
+const drain = new DrainDialog(api, say)
 
 const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
 
@@ -134,7 +134,7 @@ const leave = (why: string): void => {
 
 /** Whether it was a refusal of the token, after which the page asks for another. */
 const isRefused = (error: unknown): boolean => {
-  if (!(error instanceof Refused) || (error.status !== 401 && error.status !== 403)) return false
+  if (!(error instanceof RequestRefused) || (error.status !== 401 && error.status !== 403)) return false
   leave(error.message)
   return true
 }
@@ -174,7 +174,7 @@ const follow = async ({ signal }: AbortController): Promise<void> => {
       }, signal)
     } catch (error) {
       if (signal.aborted || isRefused(error)) return
-      state("lost", error instanceof Refused && error.status !== 0 ? error.message : "Lost: trying again")
+      state("lost", error instanceof RequestRefused && error.status !== 0 ? error.message : "Lost: trying again")
     }
     await new Promise((resolve) => setTimeout(resolve, pauses[Math.min(Math.max(tries, 0), pauses.length - 1)]))
   }

@@ -1,6 +1,6 @@
 /** The messages of one session in the last minute, while its operator looks, and the log level of its client. */
 import type { Message, SessionRow } from "@effect-mcp/operate/Admin"
-import { type Api, Refused } from "./api.ts"
+import { type Api, RequestRefused } from "./api.ts"
 import { h, setText } from "./dom.ts"
 import { bytes, clock } from "./model.ts"
 
@@ -22,7 +22,7 @@ const messageRow = ({ body, code, direction, id, kind, method, size, target, tim
     h("td", { class: "number" }, bytes(size))
   )
 
-export class Messages {
+export class MessagesPanel {
   readonly element = h("div", { class: "messages" })
   private readonly api: Api
   private readonly said: (text: string) => void
@@ -68,7 +68,7 @@ export class Messages {
     if (!this.isLooking || session === undefined || !this.element.isConnected) return
     const text = await this.api.messages(session).then(
       (messages) => this.draw(session, messages),
-      (error: unknown) => (error instanceof Refused ? error.message : "The messages cannot be read")
+      (error: unknown) => (error instanceof RequestRefused ? error.message : "The messages cannot be read")
     )
     if (text !== undefined) this.list.replaceChildren(h("p", { class: "quiet" }, text))
   }
@@ -98,7 +98,7 @@ export class Messages {
     if (session === undefined || value === "") return
     await this.api.level(session, value).then(
       () => this.said(`Its client is sent log messages from ${value} on`),
-      (error: unknown) => this.said(error instanceof Refused ? error.message : "The level was not set")
+      (error: unknown) => this.said(error instanceof RequestRefused ? error.message : "The level was not set")
     )
     this.level.blur()
   }

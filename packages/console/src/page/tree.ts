@@ -120,7 +120,7 @@ export interface Actions {
   readonly interrupt: (key: string) => void
 }
 
-export class Tree {
+export class TreePanel {
   private readonly element: HTMLElement
   private readonly actions: Actions
   private readonly rows = new Map<string, Row>()

@@ -13,7 +13,7 @@ import * as SchemaAST from "effect/SchemaAST"
 import { InvalidValue } from "./ValueCodec.ts"
 
 /** The fields of a prompt's arguments. */
-export type Arguments = { readonly [name: string]: Schema.Codec<any, string | undefined> }
+export type ArgumentFields = { readonly [name: string]: Schema.Codec<any, string | undefined> }
 
 /** A prompt whose arguments are `A`: the server's handler and the client's call are typed by it. */
 export interface Prompt<A> {
@@ -52,11 +52,11 @@ export interface Options {
  * console.log(Review.descriptor.arguments?.map(({ name, required }) => `${name} ${required}`).join(", ")) // => commit true, depth false
  * ```
  */
-export const make = <const A extends Schema.Struct.Fields & Arguments = {}>(
+export const make = <const A extends Schema.Struct.Fields & ArgumentFields = {}>(
   name: string,
   options: Options & { readonly arguments?: A } = {}
 ): Prompt<Schema.Struct.Type<A>> => {
-  const fields: Arguments = options.arguments ?? {}
+  const fields: ArgumentFields = options.arguments ?? {}
   const schema: Schema.Codec<any, any> = Schema.Struct(fields)
   const decode = Schema.decodeUnknownEffect(schema, { errors: "all" })
   const encode = Schema.encodeEffect(schema)

@@ -16,7 +16,7 @@ import { rawCodec } from "./rawCodec.ts"
 export { type Fields, InvalidValue, type ValueCodec } from "./ValueCodec.ts"
 
 /** What a handler of a tool without an output schema returns: the result's content, or the whole result. */
-export type Output = string | ContentBlock | ReadonlyArray<ContentBlock> | Model.CallToolResult
+export type ToolOutput = string | ContentBlock | ReadonlyArray<ContentBlock> | Model.CallToolResult
 
 /** A tool: its input `I`, the output `O` of a call, its declared failure `F`, and what a handler returns, `H` (`O` with an output schema). */
 export interface Tool<I, O, F, H = O> {
@@ -95,7 +95,7 @@ export const make = <
   TypeOf<I>,
   undefined extends O ? Model.CallToolResult : TypeOf<O>,
   F["Type"],
-  undefined extends O ? Output : TypeOf<O>
+  undefined extends O ? ToolOutput : TypeOf<O>
 > => {
   const side = (which: string): string => `The ${which} of the tool ${JSON.stringify(name)}`
   const input = schemaOf(side("input"), options.input ?? {}, otherwise)
@@ -150,7 +150,7 @@ export const raw = <O extends JsonSchema.JsonObject | undefined = undefined>(
   JsonSchema.JsonObject,
   undefined extends O ? Model.CallToolResult : JsonSchema.JsonObject,
   never,
-  undefined extends O ? Output : JsonSchema.JsonObject
+  undefined extends O ? ToolOutput : JsonSchema.JsonObject
 > =>
   build(
     name,
@@ -181,7 +181,7 @@ export const raw = <O extends JsonSchema.JsonObject | undefined = undefined>(
  * console.log(Tool.fromCodecs("echo", { description: "Gives its text back", input: text }).name) // => echo
  * ```
  */
-export const fromCodecs = <I, H = Output, F = never>(
+export const fromCodecs = <I, H = ToolOutput, F = never>(
   name: string,
   options: Options & {
     readonly input: ValueCodec<I>

@@ -8,7 +8,7 @@ import type { AskError } from "../request/ClientInput.ts"
 import type { Principal } from "../transport/Principal.ts"
 
 /** The caller that an extension is declared to. */
-export interface Caller {
+export interface ExtensionCaller {
   /** As the transport knows it; middleware has no part in what is declared. */
   readonly principal: Principal["Service"]
   readonly revision: Revision
@@ -20,7 +20,7 @@ export interface Caller {
 export type HandlerError<F> = F | AskError | McpError.McpError
 
 /** A notification of an extension with its params, for a stream of a subscription: see `Extensions.message`. */
-export interface Message {
+export interface SubscriptionMessage {
   readonly notification: Notification<any, "server">
   readonly params: unknown
 }
@@ -30,7 +30,7 @@ export interface Granted<P, R> {
   /** The part of the filter that is honoured, which the acknowledgement lists. */
   readonly granted: P
   /** Notifications of the extension; pulled as fast as the client reads. Its end does not end the subscription. */
-  readonly messages: Stream.Stream<Message, never, R>
+  readonly messages: Stream.Stream<SubscriptionMessage, never, R>
 }
 
 type RequestHandler<Q> =
@@ -53,7 +53,7 @@ type SubscriptionHandlers<Subs> = { readonly [K in keyof Subs]: SubscriptionHand
 type Member<Name extends string, Handlers> = keyof Handlers extends never
   ? { readonly [K in Name]?: Handlers }
   : { readonly [K in Name]: Handlers }
-type Settings<SS> = SS | ((caller: Caller) => SS | undefined)
+type Settings<SS> = SS | ((caller: ExtensionCaller) => SS | undefined)
 type SettingsMember<SS> = {} extends SS ? { readonly settings?: Settings<SS> } : { readonly settings: Settings<SS> }
 
 /** The handlers of an extension: one for each of its requests, notifications of clients and subscriptions, and its settings. */

@@ -27,11 +27,24 @@ import { type AskError, CapabilityMissing, Declined } from "../request/ClientInp
 import { objectOf } from "../request/OwnMessages.ts"
 import type { RequestContext, RequestServices } from "../request/RequestContext.ts"
 import { Closed, Timeout } from "../peer/Peer.ts"
-import type { Caller, Granted, Handlers, Message, NoOthers, ServicesOf } from "./ExtensionHandlers.ts"
+import type {
+  ExtensionCaller,
+  Granted,
+  Handlers,
+  SubscriptionMessage,
+  NoOthers,
+  ServicesOf
+} from "./ExtensionHandlers.ts"
 import { HandlerContext, type HandlerRunner } from "./HandlerContext.ts"
 import { registrationLayer } from "./registration.ts"
 
-export type { Caller, Granted, HandlerError, Handlers, Message } from "./ExtensionHandlers.ts"
+export type {
+  ExtensionCaller as Caller,
+  Granted,
+  HandlerError,
+  Handlers,
+  SubscriptionMessage as Message
+} from "./ExtensionHandlers.ts"
 export { ask, declared, notify, type NotifyOptions } from "../request/OwnMessages.ts"
 
 /** A method of an extension, as a server's registry holds it. */
@@ -63,11 +76,11 @@ export interface SubscriptionEntry {
 export interface ExtensionEntry extends Identity {
   readonly contract: Any
   /** Whether it is offered to a caller. */
-  readonly offered: (caller: Caller) => boolean
+  readonly offered: (caller: ExtensionCaller) => boolean
   /** Whether all callers are offered the same. */
   readonly isSameForAll: boolean
   /** What is declared to a caller; undefined where it is not offered. */
-  readonly settings: (caller: Caller) => Effect.Effect<JsonObject | undefined>
+  readonly settings: (caller: ExtensionCaller) => Effect.Effect<JsonObject | undefined>
   /** Requests per second and caller of each of its methods; undefined: not limited. The server may say otherwise. */
   readonly rateLimit?: number | undefined
   readonly methods: ReadonlyArray<MethodEntry>
@@ -82,7 +95,7 @@ export class ExtensionRegistry extends Context.Service<
 >()("@effect-mcp/core/ExtensionRegistry") {}
 
 /** One notification of a subscription's stream. */
-export const message = <P>(notification: Notification<P, "server">, params: NoInfer<P>): Message => ({
+export const message = <P>(notification: Notification<P, "server">, params: NoInfer<P>): SubscriptionMessage => ({
   notification,
   params
 })
@@ -160,7 +173,8 @@ const fromClient = (all: PartsByName<Notification<any>>): PartsByName<Notificati
 const entryOf = <R>(extension: Any, parts: Parts, context: HandlerContext<R>): ExtensionEntry => {
   const { capability, id, revisions, serverSettings, undeclared } = extension
   const { settings = {} } = parts
-  const settingsOf = (caller: Caller): unknown => (typeof settings === "function" ? settings(caller) : settings)
+  const settingsOf = (caller: ExtensionCaller): unknown =>
+    typeof settings === "function" ? settings(caller) : settings
   return {
     id,
     revisions,

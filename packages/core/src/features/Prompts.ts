@@ -60,7 +60,7 @@ export class PromptRegistry extends Context.Service<
 >()("@effect-mcp/core/PromptRegistry") {}
 
 /** What a handler returns: the text of one user message, one message, several, or the whole result. */
-export type Output = string | Model.PromptMessage | ReadonlyArray<Model.PromptMessage> | Model.GetPromptResult
+export type PromptOutput = string | Model.PromptMessage | ReadonlyArray<Model.PromptMessage> | Model.GetPromptResult
 
 /** A message of the user. */
 export const user = (content: ContentBlock | string): Model.PromptMessage => ({ role: "user", content: block(content) })
@@ -73,14 +73,14 @@ const block = (content: ContentBlock | string): ContentBlock =>
   typeof content === "string" ? { type: "text", text: content } : content
 
 /** The result of a handler. */
-export const resultOf = (output: Output, description: string | undefined): Model.GetPromptResult => {
+export const resultOf = (output: PromptOutput, description: string | undefined): Model.GetPromptResult => {
   if (isResult(output)) return output
   const messages = typeof output === "string" ? [user(output)] : isMessages(output) ? output : [output]
   return description === undefined ? { messages } : { description, messages }
 }
-const isMessages = (output: Exclude<Output, string>): output is ReadonlyArray<Model.PromptMessage> =>
+const isMessages = (output: Exclude<PromptOutput, string>): output is ReadonlyArray<Model.PromptMessage> =>
   Array.isArray(output)
-const isResult = (output: Output): output is Model.GetPromptResult =>
+const isResult = (output: PromptOutput): output is Model.GetPromptResult =>
   typeof output === "object" && !isMessages(output) && "messages" in output
 
 type Completers<R> = { readonly [argument: string]: Completer<R> }
@@ -114,7 +114,7 @@ type ServicesOf<C> = { readonly [K in keyof C]: C[K] extends Completer<infer R> 
  */
 export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<unknown> } = {}>(
   prompt: Prompt<A>,
-  handler: (args: A) => Effect.Effect<Output, AskError | McpError.McpError, R>,
+  handler: (args: A) => Effect.Effect<PromptOutput, AskError | McpError.McpError, R>,
   options: {
     /** Completers by argument; their services stay in the layer's requirements. A name that is no argument of the prompt is a defect. */
     readonly complete?: (C & Completers<unknown>) | undefined

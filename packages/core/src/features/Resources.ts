@@ -43,7 +43,7 @@ export class ResourceNotFound extends Data.TaggedError("ResourceNotFound")<{ rea
 }
 
 /** What a `read` returns: text, bytes, or contents with URIs and types of their own. */
-export type Output = string | Uint8Array | ReadonlyArray<ResourceContents> | Model.ReadResourceResult
+export type ResourceOutput = string | Uint8Array | ReadonlyArray<ResourceContents> | Model.ReadResourceResult
 /** The failures of a `read`. */
 export type ReadError = ResourceNotFound | AskError | McpError.McpError
 
@@ -74,7 +74,7 @@ export class Resources extends Context.Service<Resources, ResourceSource>()("@ef
 export type Visible = (principal: Principal["Service"], uri?: string) => boolean
 
 /** Updates that all subscribers share: a type error names the request services in `R`, since no request runs the stream. */
-export type Changes<R> = Stream.Stream<unknown, never, R> & Shared<R>
+export type ResourceChanges<R> = Stream.Stream<unknown, never, R> & Shared<R>
 type Shared<R> = [Extract<R, RequestServices>] extends [never]
   ? unknown
   : { readonly "`changes` runs once for all subscribers and has no services of a request": Extract<R, RequestServices> }
@@ -183,7 +183,7 @@ const describe = (options: Described) => {
 }
 
 /** The result of a `read` of `uri`. */
-export const resultOf = (output: Output, uri: string, mimeType: string | undefined): Model.ReadResourceResult => {
+export const resultOf = (output: ResourceOutput, uri: string, mimeType?: string): Model.ReadResourceResult => {
   const type = (fallback: string) => mimeType ?? fallback
   if (typeof output === "string") return { contents: [{ uri, mimeType: type("text/plain"), text: output }] }
   if (output instanceof Uint8Array) {
@@ -191,7 +191,7 @@ export const resultOf = (output: Output, uri: string, mimeType: string | undefin
   }
   return isContents(output) ? { contents: output } : output
 }
-const isContents = (output: Exclude<Output, string | Uint8Array>): output is ReadonlyArray<ResourceContents> =>
+const isContents = (output: Exclude<ResourceOutput, string | Uint8Array>): output is ReadonlyArray<ResourceContents> =>
   Array.isArray(output)
 
 /** A handler's failures as errors of the revision. */
@@ -244,8 +244,8 @@ export const isUri = (uri: string): boolean =>
  */
 export const layer = <E extends ReadError, R, RW = never>(
   options: Options,
-  read: Effect.Effect<Output, E, R>,
-  changes?: Changes<RW>
+  read: Effect.Effect<ResourceOutput, E, R>,
+  changes?: ResourceChanges<RW>
 ): Layer.Layer<never, never, ResourceRegistry | Exclude<R, RequestServices> | RW> =>
   registrationLayer(ResourceRegistry, (registry, services: Context.Context<Exclude<R, RequestServices> | RW>) => {
     const contents = new HandlerContext<R>(services).provided(() => read)
@@ -285,8 +285,8 @@ export const layer = <E extends ReadError, R, RW = never>(
  */
 export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC = never>(
   options: TemplateOptions<RL, RC>,
-  read: (variables: Variables, uri: string) => Effect.Effect<Output, E, R>,
-  changes?: (variables: Variables, uri: string) => Changes<RW>
+  read: (variables: Variables, uri: string) => Effect.Effect<ResourceOutput, E, R>,
+  changes?: (variables: Variables, uri: string) => ResourceChanges<RW>
 ): Layer.Layer<never, never, ResourceRegistry | Exclude<R, RequestServices> | Exclude<RL | RC, QueryServices> | RW> =>
   registrationLayer(
     ResourceRegistry,

@@ -21,7 +21,7 @@ import { deferred, HandlerContext, type HandlerRunner } from "./HandlerContext.t
 import { Closed, Timeout } from "../peer/Peer.ts"
 import type { Principal } from "../transport/Principal.ts"
 import { type QueryServices, RequestContext, type RequestServices } from "../request/RequestContext.ts"
-import type { InvalidValue, Output, Tool, ValueCodec } from "../contract/Tool.ts"
+import type { InvalidValue, ToolOutput, Tool, ValueCodec } from "../contract/Tool.ts"
 import { ToolFailure } from "../contract/ToolFailure.ts"
 
 export { ToolFailure } from "../contract/ToolFailure.ts"
@@ -54,7 +54,7 @@ export interface ToolSource {
 export class Tools extends Context.Service<Tools, ToolSource>()("@effect-mcp/core/Tools") {}
 
 /** Limits of one call. Beyond them its result has `isError` and names the tool and the limit. */
-export interface Limits {
+export interface CallLimits {
   /** How long a call may run, including its waits for answers of the client; then it is interrupted. Default 1 hour. */
   readonly time?: Duration.Input | undefined
   /** The largest result, in bytes of UTF-8: text, encoded media and structured content. Default 3 MiB. */
@@ -75,7 +75,7 @@ export interface ToolEntry {
   /** Whether a caller sees the tool and may call it; otherwise it does not exist. Default true. */
   readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
   /** Default: the limits of the server. */
-  readonly limits?: Limits | undefined
+  readonly limits?: CallLimits | undefined
   /** Whether a call becomes a task where its handler says so; see `Options`. Default false. */
   readonly beginsTask?: boolean | undefined
   /** How long a call may take before it is answered by its task; see `Options`. */
@@ -118,13 +118,13 @@ const failed = (message: string, failure?: unknown): Model.CallToolResult =>
     : { content: text(message), isError: true, _meta: { [failureKey]: failure } }
 
 /** The result of a handler without an output schema. */
-export const resultOf = (output: Output): Model.CallToolResult => {
+export const resultOf = (output: ToolOutput): Model.CallToolResult => {
   if (typeof output === "string") return { content: text(output) }
   if (isBlocks(output)) return { content: output }
   return isResult(output) ? output : { content: [output] }
 }
-const isBlocks = (output: Output): output is ReadonlyArray<ContentBlock> => Array.isArray(output)
-const isResult = (output: Exclude<Output, string | ReadonlyArray<ContentBlock>>): output is Model.CallToolResult =>
+const isBlocks = (output: ToolOutput): output is ReadonlyArray<ContentBlock> => Array.isArray(output)
+const isResult = (output: Exclude<ToolOutput, string | ReadonlyArray<ContentBlock>>): output is Model.CallToolResult =>
   "content" in output && Array.isArray(output.content)
 
 type HandlerError<F> = F | ToolFailure | AskError | McpError.McpError
@@ -183,7 +183,7 @@ export interface Options {
   /** Whether a caller sees the tool and may call it; otherwise it does not exist. Default true. */
   readonly visible?: (principal: Principal["Service"]) => boolean
   /** Default: the limits of the server. */
-  readonly limits?: Limits
+  readonly limits?: CallLimits
   /**
    * For a tool with `task`: whether the handler says when the call becomes a task (`Tasks.begin` of the package tasks), and is an ordinary
    * request until then. Default false: the call is a task from its start, where the client can have one.
@@ -263,7 +263,7 @@ const caller = <I, O, F, H>(
   // Without an output schema `H` is `Output`: the types of Tool.make and Tool.raw say so, this signature cannot.
   const encode = (value: H): Effect.Effect<Model.CallToolResult> =>
     output === undefined
-      ? Effect.succeed(resultOf(value as Output))
+      ? Effect.succeed(resultOf(value as ToolOutput))
       : Effect.mapEager(Effect.catchEager(output.encode(value as O & H), unfit), (structuredContent) => ({
           content: text(JSON.stringify(structuredContent)),
           structuredContent

@@ -19,7 +19,7 @@ import * as Names from "./Names.ts"
 import type * as Tree from "./Tree.ts"
 
 /** A file or a folder has changed. */
-export interface Change {
+export interface FolderChange {
   /** Relative to the folder, with "/" between the names. */
   readonly path: string
   /** Whether it was added or removed, so that the list of files is different. */
@@ -27,11 +27,11 @@ export interface Change {
 }
 
 /** A watched folder. */
-export interface Changes {
+export interface WatchedFolder {
   /** Starts to watch, once; returns when every folder is watched. */
   readonly start: Effect.Effect<void>
   /** Changes from now on. None before `start`. */
-  readonly changes: Stream.Stream<Change>
+  readonly changes: Stream.Stream<FolderChange>
 }
 
 /** Events of one path this close to each other are one change. */
@@ -40,11 +40,11 @@ const quiet = "30 millis"
 /** Watches from the first `start` until the scope closes. */
 export const make = Effect.fnUntraced(function* (
   tree: Tree.Tree
-): Effect.fn.Return<Changes, never, FileSystem.FileSystem | Path.Path | Scope.Scope> {
+): Effect.fn.Return<WatchedFolder, never, FileSystem.FileSystem | Path.Path | Scope.Scope> {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const hub = new Broadcast<Change>(4096)
-  const raw = yield* Queue.sliding<Change>(4096)
+  const hub = new Broadcast<FolderChange>(4096)
+  const raw = yield* Queue.sliding<FolderChange>(4096)
   const folders = yield* FiberMap.make<string>()
 
   yield* Effect.forkScoped(
@@ -113,8 +113,8 @@ export const make = Effect.fnUntraced(function* (
 })
 
 /** One change per path, in the order of the first of each. */
-const merge = (changes: ReadonlyArray<Change>): ReadonlyArray<Change> => {
-  const byPath = new Map<string, Change>()
+const merge = (changes: ReadonlyArray<FolderChange>): ReadonlyArray<FolderChange> => {
+  const byPath = new Map<string, FolderChange>()
   for (const { path, listed } of changes) {
     byPath.set(path, { path, listed: listed || byPath.get(path)?.listed === true })
   }

@@ -8,7 +8,7 @@
 export type Names = ReadonlyArray<string>
 
 /** Whether one segment is admitted: `isName`, and the rules of the folder's owner. */
-export type Policy = (name: string) => boolean
+export type NamePolicy = (name: string) => boolean
 
 /** The longest accepted path, in UTF-16 units. */
 export const maxLength = 4096
@@ -19,7 +19,7 @@ export const maxLength = 4096
 const reserved = /[/\\:<>"|?*\u0000-\u001f\u007f]/
 
 /** Whether a segment names the same entry of a folder on every platform. */
-export const isName: Policy = (name) =>
+export const isName: NamePolicy = (name) =>
   name !== "" &&
   // Windows drops trailing dots and spaces: ".git." would be another name of ".git". This covers "." and ".." too.
   !/[. ]$/.test(name) &&
@@ -27,14 +27,14 @@ export const isName: Policy = (name) =>
   name.isWellFormed()
 
 /** Admits names; those that begin with a dot only with `hidden`, and no `ignored` one, without regard to case. */
-export const policy = (options: { readonly hidden: boolean; readonly ignored: ReadonlyArray<string> }): Policy => {
+export const policy = (options: { readonly hidden: boolean; readonly ignored: ReadonlyArray<string> }): NamePolicy => {
   // Some file systems ignore case.
   const ignored = new Set(options.ignored.map((name) => name.toLowerCase()))
   return (name) => isName(name) && (options.hidden || !name.startsWith(".")) && !ignored.has(name.toLowerCase())
 }
 
 /** The segments of a client's path; undefined for an absolute, climbing or ambiguous path, and for names that are not admitted. */
-export const parse = (path: string, admits: Policy): Names | undefined => {
+export const parse = (path: string, admits: NamePolicy): Names | undefined => {
   if (path.length > maxLength) return undefined
   const names = path.split("/")
   return names.every(admits) ? names : undefined

@@ -17,19 +17,19 @@ export { isSame, Missing, type OpenFile } from "./Places.ts"
 export class TooLarge extends Data.TaggedError("TooLarge")<{ readonly maxBytes: number }> {}
 
 /** What lies directly in a folder. */
-export interface Entries {
+export interface TreeEntries {
   readonly files: ReadonlyArray<Names.Names>
   readonly folders: ReadonlyArray<Names.Names>
 }
 
 /** A folder on disk. */
 export interface Tree extends Omit<Places.Places, "descriptors"> {
-  readonly admits: Names.Policy
+  readonly admits: Names.NamePolicy
   /** The bytes of a file. Fails when it has more than `maxBytes`, also when it grows while it is read. */
   readonly read: (names: Names.Names, maxBytes: number) => Effect.Effect<Uint8Array, Places.Missing | TooLarge>
   readonly isFolder: (names: Names.Names) => Effect.Effect<boolean>
   /** The admitted files and folders that lie directly in a folder; none when it is gone. */
-  readonly entries: (names: Names.Names) => Effect.Effect<Entries>
+  readonly entries: (names: Names.Names) => Effect.Effect<TreeEntries>
   /** The paths of the first `limit` files below, sorted. */
   readonly files: (limit: number) => Effect.Effect<ReadonlyArray<string>>
 }
@@ -37,7 +37,7 @@ export interface Tree extends Omit<Places.Places, "descriptors"> {
 /** Fails when `folder` does not exist. */
 export const make = Effect.fnUntraced(function* (
   folder: string,
-  admits: Names.Policy
+  admits: Names.NamePolicy
 ): Effect.fn.Return<Tree, PlatformError, FileSystem.FileSystem | Path.Path> {
   const fs = yield* FileSystem.FileSystem
   const { descriptors, locate, openFile, openFolder, root } = yield* Places.make(folder)

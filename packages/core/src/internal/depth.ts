@@ -47,7 +47,7 @@ export const isDeeper = (text: string, limit: number): boolean => {
 }
 
 /** An object or array of one level of a text: its text, and its depth (1 where it holds no other). */
-export interface Part {
+export interface NestedText {
   readonly text: string
   readonly depth: number
 }
@@ -56,8 +56,8 @@ export interface Part {
 export const outline = (
   text: string,
   level: number
-): { readonly text: string; readonly parts: ReadonlyArray<Part> } => {
-  const parts: Array<Part> = []
+): { readonly text: string; readonly parts: ReadonlyArray<NestedText> } => {
+  const parts: Array<NestedText> = []
   let kept = ""
   let from = 0
   let start = 0

@@ -17,8 +17,8 @@ import { attempt, exitOf } from "../internal/eager.ts"
 import type { Envelope, Sink } from "../transport/Transport.ts"
 import { answer, response } from "./answer.ts"
 import * as CancelReason from "./CancelReason.ts"
-import { InboundRequest, type Registry } from "./InboundRequest.ts"
-import type { Handlers, Options, Peer } from "./types.ts"
+import { InboundRequest, type InFlightRegistry } from "./InboundRequest.ts"
+import type { PeerHandlers, Options, Peer } from "./types.ts"
 
 /** Stays empty. */
 const none = new BusyMap<JsonRpc.Id, InboundRequest>()
@@ -36,9 +36,9 @@ interface Waiter {
   readonly latch: Deferred.Deferred<void>
 }
 
-export class InboundRequests implements Registry {
+export class InboundRequests implements InFlightRegistry {
   private readonly peer: Peer
-  private readonly handlers: Handlers
+  private readonly handlers: PeerHandlers
   private readonly options: Options
   private readonly clock: Clock.Clock
   private readonly runFork: RunFork
@@ -49,7 +49,7 @@ export class InboundRequests implements Registry {
   private starting = false
   private subscriptions = 0
 
-  constructor(peer: Peer, handlers: Handlers, options: Options, clock: Clock.Clock, runFork: RunFork) {
+  constructor(peer: Peer, handlers: PeerHandlers, options: Options, clock: Clock.Clock, runFork: RunFork) {
     this.peer = peer
     this.handlers = handlers
     this.options = options

@@ -7,7 +7,7 @@ import type { Envelope, Sink } from "../transport/Transport.ts"
 import type { Exchange, InFlightState, OpenRequest, Peer } from "./types.ts"
 
 /** Where the requests in flight are counted. */
-export interface Registry {
+export interface InFlightRegistry {
   /** Counts the request among those that run. Does nothing when it is there already. */
   readonly register: (request: InboundRequest) => void
 }
@@ -31,14 +31,14 @@ export class InboundRequest implements Exchange, OpenRequest {
   ended: "cancelled" | { readonly reason: string } | undefined = undefined
   progress: ProgressParams | undefined = undefined
   asked = 0
-  private readonly registry: Registry
+  private readonly registry: InFlightRegistry
 
   constructor(
     request: JsonRpc.Request,
     envelope: Envelope,
     sink: Sink,
     peer: Peer,
-    registry: Registry,
+    registry: InFlightRegistry,
     isSubscription: boolean
   ) {
     this.request = request

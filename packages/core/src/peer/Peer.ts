@@ -18,7 +18,7 @@ import type { Envelope, Inbound, Single, Sink, Transport, TransportError } from 
 import { collectBatch, refuseBatch } from "./batch.ts"
 import { InboundRequests, nameOf, type RunFork } from "./Inbound.ts"
 import { Closed, OutboundRequests, type RequestError, type RequestOptions, type SentRequest } from "./Outbound.ts"
-import type { Handlers, InFlight, OpenRequest, Options, Peer, Watcher } from "./types.ts"
+import type { PeerHandlers, InFlight, OpenRequest, Options, Peer, Watcher } from "./types.ts"
 import { WatchedSink } from "./WatchedSink.ts"
 
 export { answer, response } from "./answer.ts"
@@ -26,10 +26,10 @@ export { Closed, type RequestError, type RequestOptions, type SentRequest, Timeo
 export type {
   ReceivedRequest,
   Exchange,
-  Handlers,
+  PeerHandlers as Handlers,
   InFlight,
   InFlightState,
-  Observer,
+  PeerObserver as Observer,
   OpenRequest,
   Options,
   Peer,
@@ -48,7 +48,7 @@ class Router implements PeerWithoutTransport {
   sink: Sink
   private readonly unwatched: Sink
   private watcher: Watcher | undefined = undefined
-  private readonly handlers: Handlers
+  private readonly handlers: PeerHandlers
   private readonly options: Options
   private readonly clock: Clock.Clock
   private readonly runFork: RunFork
@@ -59,7 +59,7 @@ class Router implements PeerWithoutTransport {
   /** Ends the reader, where there is one. */
   stopReading: ((end: Effect.Effect<never, TransportError>) => void) | undefined = undefined
 
-  constructor(sink: Sink, handlers: Handlers, options: Options, clock: Clock.Clock, runFork: RunFork) {
+  constructor(sink: Sink, handlers: PeerHandlers, options: Options, clock: Clock.Clock, runFork: RunFork) {
     this.sink = sink
     this.unwatched = sink
     this.handlers = handlers
@@ -254,7 +254,7 @@ class Router implements PeerWithoutTransport {
  */
 export const make = Effect.fnUntraced(function* (
   transport: Transport,
-  handlers: Handlers,
+  handlers: PeerHandlers,
   options: Options = {}
 ): Effect.fn.Return<Peer, never, Scope.Scope> {
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
@@ -275,7 +275,7 @@ export const make = Effect.fnUntraced(function* (
 /** A peer without a reader and without a fiber of its own: its owner calls `receive` and closes it. Handlers run by `runFork`. */
 export const makeWithoutTransport = (
   sink: Sink,
-  handlers: Handlers,
+  handlers: PeerHandlers,
   options: Options,
   clock: Clock.Clock,
   runFork: RunFork

@@ -39,7 +39,7 @@ export const RecordedArguments = Context.Reference<(tool: string, args: unknown)
 )
 
 type Message = Pick<JsonRpc.Request, "method" | "params"> & { readonly id?: JsonRpc.Id | undefined }
-export type Attributes = Readonly<Record<string, string>>
+type Attributes = Readonly<Record<string, string>>
 
 const longest = 256
 const cut = (text: unknown): string | undefined => (typeof text === "string" ? text.slice(0, longest) : undefined)

@@ -72,7 +72,7 @@ export interface SentEnd {
  * Called with every request of both sides when it ends. The calls are in the path of the messages: they must neither block nor throw, and
  * must not keep what they are given. An exit of interruption alone is a request that was cancelled or interrupted.
  */
-export interface Observer {
+export interface PeerObserver {
   /** Milliseconds; only differences count. */
   readonly now: () => number
   /** Called after the answer has left. */
@@ -84,7 +84,7 @@ export interface Observer {
 export type Watcher = (direction: "received" | "sent", message: JsonRpc.Message) => void
 
 /** What the two roles, server and client, plug in. The effects have no requirements: a role captures its own context. */
-export interface Handlers {
+export interface PeerHandlers {
   /**
    * Answers a request, in a fiber of its own unless the effect is complete already. Its success is the result on the wire; a defect is
    * answered by -32603 without details.
@@ -107,7 +107,7 @@ export interface Handlers {
   /** Called when a request begins to run or to wait, is sent, or ends. */
   readonly changed?: (() => void) | undefined
   /** Default: nothing observes the peer, and nothing is measured. */
-  readonly observer?: Observer | undefined
+  readonly observer?: PeerObserver | undefined
   /** Called with the reason when a message is dropped: a duplicate id, an answer to no request, an invalid response. */
   readonly dropped?: ((reason: string) => void) | undefined
 }

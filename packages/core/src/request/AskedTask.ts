@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { Peer, RequestError, RequestOptions } from "../peer/Peer.ts"
 
-export interface Question {
+interface Question {
   readonly peer: Peer
   readonly method: string
   readonly params: JsonRpc.Params | undefined

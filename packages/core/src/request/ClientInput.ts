@@ -9,6 +9,7 @@ import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
@@ -24,7 +25,7 @@ import { canonicalJson, digest } from "../internal/digest.ts"
 import { type Closed, type Peer, type ReceivedRequest, Timeout } from "../peer/Peer.ts"
 
 /** The methods of MCP by which a server asks its client. */
-export type Question = "elicitation/create" | "roots/list" | "sampling/createMessage"
+export type QuestionMethod = Exclude<keyof Method.ServerRequests, "ping">
 
 /** The client did not declare what the question needs, or its revision has no such question. Nothing was sent. */
 export class CapabilityMissing extends Data.TaggedError("CapabilityMissing")<{
@@ -127,7 +128,7 @@ export class ClientInput extends Context.Service<
   ClientInput,
   {
     /** Params and answer are canonical; the interpreter encodes them for the client's revision. */
-    readonly ask: <M extends Question>(
+    readonly ask: <M extends QuestionMethod>(
       method: M,
       params: Method.ServerRequests[M]["params"],
       options?: AskOptions
@@ -172,7 +173,7 @@ export const samplingCapabilities = ({ revision, capabilities: { sampling } }: C
 })
 
 /** The declaration that a question needs and the client lacks, dotted; undefined when the client can be asked. */
-export const missingCapability = <M extends Question>(
+export const missingCapability = <M extends QuestionMethod>(
   method: M,
   params: Method.ServerRequests[M]["params"],
   asked: ClientDeclaration
@@ -212,7 +213,7 @@ export interface RemoteOptions extends ClientDeclaration {
 /** Asks over the open connection and waits; the question leaves on the stream of its request. */
 export const remote = (options: RemoteOptions): ClientInput["Service"] => ({
   once: (_name, _schema, effect) => effect,
-  ask: <M extends Question>(method: M, params: Method.ServerRequests[M]["params"], asking?: AskOptions) =>
+  ask: <M extends QuestionMethod>(method: M, params: Method.ServerRequests[M]["params"], asking?: AskOptions) =>
     Effect.suspend(() => {
       const missing = missingCapability(method, params, options)
       const codec = options.revision.serverRequests[method]
@@ -254,7 +255,7 @@ const sent = (
         onProgress: asking?.onProgress
       }
       const { task } = asking ?? {}
-      return task === undefined || !revision.rules.tasks || !runsAsTask(capabilities, method)
+      return task === undefined || !revision.rules.tasks || !MethodInfo.runsAsTask(method, capabilities.tasks)
         ? peer.request(method, params, options)
         : Effect.flatMap(
             Effect.promise(() => import("./AskedTask.ts")),
@@ -264,12 +265,6 @@ const sent = (
     // A refusal is a failure that handlers expect, not a protocol error.
     Effect.catchIf(isRejection, ({ message }) => Effect.fail(new Declined({ action: "decline", message })))
   )
-
-/** Whether the client runs the question as a task. */
-const runsAsTask = ({ tasks }: ClientCapabilities, method: string): boolean =>
-  method === "sampling/createMessage"
-    ? tasks?.requests?.sampling?.createMessage !== undefined
-    : method === "elicitation/create" && tasks?.requests?.elicitation?.create !== undefined
 
 const isRejection = (error: unknown): error is McpError.McpError =>
   error instanceof McpError.McpError && error.code === McpError.UserRejected

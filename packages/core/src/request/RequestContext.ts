@@ -22,7 +22,7 @@ import type { Sampling } from "./Sampling.ts"
 import type { Envelope } from "../transport/Transport.ts"
 
 /** What outlives a request: its session, or its duplex transport. For code that relays messages (a gateway). */
-export interface Connection {
+export interface RequestConnection {
   /** Closes with the connection. */
   readonly scope: Scope.Scope
   /** Sends a notification that relates to no request, unchanged. */
@@ -54,11 +54,11 @@ export interface Outbound {
   /** Completes when the server is about to end: subscriptions are answered then. */
   readonly closing: Effect.Effect<void>
   /** Undefined for a POST without a session. */
-  readonly connection: Connection | undefined
+  readonly connection: RequestConnection | undefined
 }
 
 /** The HTTP request that brought a request. All of it is text that the client chose, unless a proxy or middleware has checked it. */
-export interface HttpRequest {
+export interface HttpRequestInfo {
   /** In upper case. */
   readonly method: string
   /** By names in lower case; values of several headers of one name are joined. */
@@ -70,7 +70,7 @@ export interface HttpRequest {
 }
 
 /** The HTTP request of an envelope; undefined for one that came otherwise. */
-export const httpOf = ({ address, headers = {}, method, originalUrl }: Envelope): HttpRequest | undefined => {
+export const httpOf = ({ address, headers = {}, method, originalUrl }: Envelope): HttpRequestInfo | undefined => {
   if (method === undefined || originalUrl === undefined) return undefined
   // Without a prototype: a header that is absent must not be found there.
   const own: { [name: string]: string | undefined } = Object.create(null)
@@ -108,7 +108,7 @@ export class RequestContext extends Context.Service<
     readonly meta: { readonly [key: string]: unknown }
     readonly envelope: Envelope
     /** The HTTP request that brought this one; undefined over stdio, sockets and in memory. */
-    readonly http: HttpRequest | undefined
+    readonly http: HttpRequestInfo | undefined
     readonly outbound: Outbound
     /**
      * Closes the SSE stream of the answer where the client can resume it (Streamable HTTP, 2025-11-25: polling), after it was told to wait

@@ -5,7 +5,7 @@
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import { isDeeper, outline, type Part } from "../internal/depth.ts"
+import { isDeeper, outline, type NestedText } from "../internal/depth.ts"
 import { edgeBytes, tooLong } from "./overlong.ts"
 import type { Decoded, Envelope, InvalidMessage, Single } from "./Transport.ts"
 
@@ -70,7 +70,7 @@ const decodeDeep = (text: string, envelope: Envelope, maxDepth: number): Decoded
 }
 
 /** `json` is the outline of the message, which has its id: its own members that are neither objects nor arrays. */
-const tooDeep = (json: unknown, { depth, text }: Part, envelope: Envelope, maxDepth: number): Single => {
+const tooDeep = (json: unknown, { depth, text }: NestedText, envelope: Envelope, maxDepth: number): Single => {
   const message = JsonRpc.classify(json)
   // A cancel takes effect whatever its reason is: the other members of it are flat.
   if ("method" in message && message.method === "notifications/cancelled") {

@@ -1,6 +1,6 @@
 /** Rows of the tables, and the tasks and entries that they stand for. */
 import { Expired } from "@effect-mcp/tasks/Task"
-import type { Answer, NewTask, Outcome, Question, Task } from "@effect-mcp/tasks/Task"
+import type { Answer, NewTask, TaskOutcome, Question, Task } from "@effect-mcp/tasks/Task"
 import { type Entry, Lost } from "@effect-mcp/tasks/Journal"
 
 export interface TaskRow {
@@ -34,7 +34,7 @@ export interface EntryRow {
   readonly epoch: number
 }
 
-export const outcomeOf = ({ outcome }: TaskRow): Outcome | undefined =>
+export const outcomeOf = ({ outcome }: TaskRow): TaskOutcome | undefined =>
   outcome === null ? undefined : JSON.parse(outcome)
 
 export const taskOf = (row: TaskRow, questions: ReadonlyArray<EntryRow>): Task => ({

@@ -12,7 +12,7 @@ import {
   type RecordInTransaction,
   type Wake
 } from "@effect-mcp/tasks/Journal"
-import type { Answer, Outcome } from "@effect-mcp/tasks/Task"
+import type { Answer, TaskOutcome } from "@effect-mcp/tasks/Task"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -237,7 +237,7 @@ class SqlJournal {
     return this.written({ epoch, task }, this.tables.statements.message, [message, task, epoch])
   }
 
-  settle(lease: Lease, outcome: Outcome, message: string | undefined): Effect.Effect<void, Lost | SqlError> {
+  settle(lease: Lease, outcome: TaskOutcome, message: string | undefined): Effect.Effect<void, Lost | SqlError> {
     this.sizes.delete(lease.task)
     const { epoch, task } = lease
     return this.written(lease, this.tables.statements.settle, [jsonOf(outcome), message ?? null, task, epoch])

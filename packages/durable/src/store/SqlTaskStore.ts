@@ -2,7 +2,7 @@
 import type { Lease } from "@effect-mcp/tasks/Journal"
 import { bytesOf, newId } from "@effect-mcp/tasks/internal/Row"
 import type { NewTask, Task } from "@effect-mcp/tasks/Task"
-import { type Answers, LimitReached, type Page, type TaskStore, UnknownCursor } from "@effect-mcp/tasks/TaskStore"
+import { type Answers, LimitReached, type TaskPage, type TaskStore, UnknownCursor } from "@effect-mcp/tasks/TaskStore"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { SqlError } from "effect/sql/SqlError"
@@ -52,7 +52,7 @@ const list = (tables: Tables, owner: string, cursor: string | undefined, size: n
     const last = tasks.at(-1)
     return { tasks, next: rows.length > size && last !== undefined ? cursorOf(last) : undefined }
   })
-  return tables.patient<Page, UnknownCursor>(page)
+  return tables.patient<TaskPage, UnknownCursor>(page)
 }
 
 /** Records the answers to the open questions among them. The row is locked: a question is answered once. */

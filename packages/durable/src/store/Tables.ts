@@ -4,8 +4,8 @@
  * A failure that may pass (a busy file, a connection that was cut, a database that starts) is tried again for a while; what fails then is a
  * defect. Every write may be tried again: one that took effect though its answer was lost changes nothing the second time.
  */
-import { expiredAfter, type Outcome, type Task } from "@effect-mcp/tasks/Task"
-import { defaultLimits, type Limits } from "@effect-mcp/tasks/TaskStore"
+import { expiredAfter, type TaskOutcome, type Task } from "@effect-mcp/tasks/Task"
+import { defaultLimits, type StoreLimits } from "@effect-mcp/tasks/TaskStore"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
@@ -14,7 +14,7 @@ import type { Dialect } from "./Dialect.ts"
 import { type EntryRow, type TaskRow, taskOf } from "./Rows.ts"
 import * as Statements from "./Statements.ts"
 
-export interface Options extends Partial<Limits> {
+export interface Options extends Partial<StoreLimits> {
   /** How long a lease is valid without a renewal, in milliseconds. Default 10 seconds. */
   readonly lease?: number | undefined
   /**
@@ -55,7 +55,7 @@ export class Tables {
   readonly dialect: Dialect
   readonly changes: Changes
   readonly statements: Statements.Statements
-  readonly limits: Limits
+  readonly limits: StoreLimits
   readonly lease: number
   readonly kept: number
   readonly keptBytes: number
@@ -124,7 +124,7 @@ export class Tables {
   }
 
   /** Ends a task that has not ended; true where this did it. */
-  end(id: string, outcome: Outcome, message: string | undefined): Effect.Effect<boolean, SqlError> {
+  end(id: string, outcome: TaskOutcome, message: string | undefined): Effect.Effect<boolean, SqlError> {
     return Effect.map(
       this.query<{ readonly id: string }>(this.statements.end, [jsonOf(outcome), message ?? null, id]),
       (ended) => {

@@ -13,7 +13,7 @@ import {
   type RunAndRecord
 } from "@effect-mcp/tasks/Journal"
 import type { Answer } from "@effect-mcp/tasks/Task"
-import type { Limits, TaskStore } from "@effect-mcp/tasks/TaskStore"
+import type { StoreLimits, TaskStore } from "@effect-mcp/tasks/TaskStore"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -22,14 +22,14 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Activity from "effect/workflow/Activity"
 import type { Run, Runs } from "./Runs.ts"
-import { answerOf, type Engine, nameOf, within } from "./TaskWorkflow.ts"
+import { answerOf, type EngineService, nameOf, within } from "./TaskWorkflow.ts"
 
-export type JournalLimits = Pick<Limits, "entryBytes" | "journalBytes" | "entries">
+export type JournalLimits = Pick<StoreLimits, "entryBytes" | "journalBytes" | "entries">
 
 export interface Options {
   readonly journal: Journal["Service"]
   readonly store: TaskStore["Service"]
-  readonly engine: Engine
+  readonly engine: EngineService
   readonly runs: Runs
   readonly limits: JournalLimits
 }

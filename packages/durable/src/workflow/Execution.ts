@@ -4,7 +4,7 @@
  * A run that only waits is parked as on any other store, and the execution suspends: an answer or a clock of the engine resumes it, on any
  * runner.
  */
-import type { Claimed, Server, Wake } from "@effect-mcp/tasks/Journal"
+import type { Claimed, EngineServer, Wake } from "@effect-mcp/tasks/Journal"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import * as Workflow from "effect/workflow/Workflow"
 import { WorkflowInstance } from "effect/workflow/WorkflowEngine"
 import type { Options } from "./EngineJournal.ts"
 import type { Run } from "./Runs.ts"
-import { answerOf, clockUntil, type Engine, type Instance, type TaskWorkflow, within } from "./TaskWorkflow.ts"
+import { answerOf, clockUntil, type EngineService, type Instance, type TaskWorkflow, within } from "./TaskWorkflow.ts"
 
 /** How long an execution waits after its store failed, in milliseconds. */
 const pause = 1000
@@ -22,7 +22,7 @@ const moment = 50
 /** How often an execution looks for the tool of its task on a runner that does not have it, in milliseconds. */
 const look = 1000
 
-export interface Serving extends Server {
+export interface Serving extends EngineServer {
   /** Completes when the server stops. */
   readonly stopping: Effect.Effect<void>
   readonly isStopping: () => boolean
@@ -32,7 +32,7 @@ export interface Serving extends Server {
 type Next = "over" | "again" | Wake
 
 /** A runner of another release may not have the tool; the execution moves to one that has when this one stops. */
-const toolIsThere = (server: Server, claimed: Claimed): Effect.Effect<void> =>
+const toolIsThere = (server: EngineServer, claimed: Claimed): Effect.Effect<void> =>
   Effect.suspend(() =>
     server.tools().includes(claimed.input.tool)
       ? Effect.void
@@ -102,7 +102,7 @@ const ran = Effect.fnUntraced(function* (
 
 /** Suspends the execution until it may go on; returns where that is now. */
 const suspended = Effect.fnUntraced(function* (
-  engine: Engine,
+  engine: EngineService,
   workflow: TaskWorkflow,
   instance: Instance,
   { answers, at }: Wake

@@ -10,7 +10,7 @@ import * as Workflow from "effect/workflow/Workflow"
 import { WorkflowEngine, WorkflowInstance } from "effect/workflow/WorkflowEngine"
 
 export type Instance = WorkflowInstance["Service"]
-export type Engine = WorkflowEngine["Service"]
+export type EngineService = WorkflowEngine["Service"]
 
 /** Its executions are named by their tasks. */
 export const make = (name: string) =>
@@ -32,5 +32,5 @@ export const clockUntil = (at: number, now: number) =>
   })
 
 /** An effect of a workflow, in an execution. */
-export const within = <A, E, R>(engine: Engine, instance: Instance, effect: Effect.Effect<A, E, R>) =>
+export const within = <A, E, R>(engine: EngineService, instance: Instance, effect: Effect.Effect<A, E, R>) =>
   Effect.provideContext(effect, Context.make(WorkflowEngine, engine).pipe(Context.add(WorkflowInstance, instance)))

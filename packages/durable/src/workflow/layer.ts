@@ -5,7 +5,7 @@
  * The engine lists nothing and knows no callers: the tasks that they read lie in a store beside it.
  */
 import * as Memory from "@effect-mcp/tasks/internal/memory"
-import { type Engine, Journal, type Server } from "@effect-mcp/tasks/Journal"
+import { type Engine, Journal, type EngineServer } from "@effect-mcp/tasks/Journal"
 import { defaultLimits, TaskStore } from "@effect-mcp/tasks/TaskStore"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -34,7 +34,7 @@ const maxStarted = 20
 /** Starts tasks whose node died after it had created them, and before the engine stored that they run. */
 const startingMissed = (
   { lease, unstarted }: Journal["Service"],
-  server: Server,
+  server: EngineServer,
   start: Engine["start"]
 ): Effect.Effect<never> => {
   const look = Effect.flatMap(

@@ -1,5 +1,5 @@
 /** What changes in the workspace, watched once for all sessions and files. */
-import { type Change, type Changes, make } from "@effect-mcp/core/folder/Changes"
+import { type FolderChange, type WatchedFolder, make } from "@effect-mcp/core/folder/Changes"
 import * as Tree from "@effect-mcp/core/folder/Tree"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,15 +11,15 @@ import type * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
 import * as Paths from "./Paths.ts"
 
-export type { Change }
+export type { FolderChange as Change }
 
-export class Watcher extends Context.Service<Watcher, Changes>()("@effect-mcp/examples/workspace/Watcher") {
+export class Watcher extends Context.Service<Watcher, WatchedFolder>()("@effect-mcp/examples/workspace/Watcher") {
   static readonly layer = (folder: string): Layer.Layer<Watcher, PlatformError, FileSystem.FileSystem | Path.Path> =>
     Layer.effect(Watcher, Effect.flatMap(Tree.make(folder, Paths.admits), make))
 
   /** For tests: changes are what is published, and a test may count `start`. */
   static readonly layerTest = (
-    hub: PubSub.PubSub<Change>,
+    hub: PubSub.PubSub<FolderChange>,
     start: Effect.Effect<void> = Effect.void
   ): Layer.Layer<Watcher> => Layer.succeed(Watcher, { start, changes: Stream.fromPubSub(hub) })
 }

@@ -4,7 +4,7 @@
  */
 import type * as ClientMiddleware from "@effect-mcp/client/ClientMiddleware"
 import type { AskError } from "@effect-mcp/core/ClientInput"
-import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
@@ -41,7 +41,7 @@ const toMcpError = (method: string, error: AskError | McpError.McpError): McpErr
 /** Passes a notification of the upstream server on: with the call that it belongs to, else to the client's session. */
 export const announce = (
   call: UpstreamCall<unknown> | undefined,
-  session: Connection | undefined,
+  session: RequestConnection | undefined,
   { method, params }: Pick<JsonRpc.Notification, "method" | "params">
 ): void => {
   // A subscription passes on what arrives on its stream.

@@ -55,7 +55,7 @@ interface PendingQuestion {
 export class CallEnded extends Data.TaggedError("CallEnded")<{}> {}
 
 /** The services of the downstream request that is attached to a call. */
-export interface RequestServices {
+interface RequestServices {
   readonly input: Input
   readonly progress: Progress["Service"]
   readonly log: Log["Service"]

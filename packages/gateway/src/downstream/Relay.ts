@@ -62,20 +62,16 @@ export interface Options {
   readonly changingLists: boolean
 }
 
-interface Relay extends Options {
-  /** The level of log messages that each conversation has asked its server for. */
-  readonly logLevels: WeakMap<Upstream, LoggingLevel>
-}
-
 /** Answers every request but `initialize` and `ping`, which no middleware sees. */
-export const make = (options: Options): Middleware.Middleware => {
-  const relay: Relay = { ...options, logLevels: new WeakMap() }
-  return (request, next) => Effect.flatMap(answer(relay, request, next), (result) => signed(relay, result))
-}
+export const make =
+  (relay: Options): Middleware.Middleware =>
+  (request, next) =>
+    Effect.flatMap(answer(relay, request, next), (result) => signed(relay, result))
 
-const acquire = ({ upstreams }: Relay) => Effect.flatMap(downstreamClient, (client) => upstreams.acquire(client, false))
+const acquire = ({ upstreams }: Options) =>
+  Effect.flatMap(downstreamClient, (client) => upstreams.acquire(client, false))
 
-const answer = (relay: Relay, request: Request, next: Middleware.Next): Answer => {
+const answer = (relay: Options, request: Request, next: Middleware.Next): Answer => {
   if (Middleware.isOwn(request)) return own(relay, request, next)
   switch (request.method) {
     case "tools/call":
@@ -134,7 +130,7 @@ const lacksList = ({ revision, serverCapabilities }: McpClient.McpClient["Servic
 
 /** A request that has an answer and nothing else. */
 const query = (
-  relay: Relay,
+  relay: Options,
   { method, params }: Exclude<Request, Middleware.OwnRequest>,
   next: Middleware.Next
 ): Answer =>
@@ -154,7 +150,7 @@ const query = (
   })
 
 const subscription = (
-  relay: Relay,
+  relay: Options,
   { method, params: { uri } }: RequestOf<"resources/subscribe" | "resources/unsubscribe">
 ): Answer =>
   Effect.gen(function* () {
@@ -168,13 +164,13 @@ const subscription = (
   })
 
 /** A request of a method of an extension: those of tasks are the gateway's own. */
-const own = (relay: Relay, request: Middleware.OwnRequest, next: Middleware.Next): Answer =>
+const own = (relay: Options, request: Middleware.OwnRequest, next: Middleware.Next): Answer =>
   Effect.flatMap(RequestContext, ({ revision }) =>
     isTaskMethod(request.method, revision) && relay.upstreams.tasks() !== "none" ? next : unknown(relay, request)
   )
 
 /** A request of a method that the gateway does not know: params and result are those of the wire. */
-const unknown = (relay: Relay, { method, params }: Middleware.OwnRequest): Answer =>
+const unknown = (relay: Options, { method, params }: Middleware.OwnRequest): Answer =>
   Effect.gen(function* () {
     const { calls, upstreams } = relay
     const { meta, revision } = yield* RequestContext
@@ -201,7 +197,7 @@ const unknown = (relay: Relay, { method, params }: Middleware.OwnRequest): Answe
  * The header `Mcp-Name` of an unknown method. Where the gateway does not know which param it mirrors, the caller's header is passed on: an
  * upstream server over HTTP compares it.
  */
-const nameHeader = ({ nameParams }: Relay, method: string, params: JsonObject) =>
+const nameHeader = ({ nameParams }: Options, method: string, params: JsonObject) =>
   Effect.gen(function* () {
     const { envelope, id, revision } = yield* RequestContext
     const nameParam = nameParams.get(method)
@@ -217,7 +213,7 @@ const nameHeader = ({ nameParams }: Relay, method: string, params: JsonObject) =
 
 /** The options of a request whose downstream client decides how long it waits. */
 const callOptions = (
-  { reconnectTimeout }: Pick<Relay, "reconnectTimeout">,
+  { reconnectTimeout }: Pick<Options, "reconnectTimeout">,
   call: UpstreamCall<Middleware.Result>,
   progress: boolean
 ): McpClient.CallOptions => ({
@@ -231,7 +227,7 @@ const callOptions = (
 })
 
 /** A call of a tool: it may become a task. */
-const callTool = (relay: Relay, request: RequestOf<"tools/call">): Answer =>
+const callTool = (relay: Options, request: RequestOf<"tools/call">): Answer =>
   Effect.gen(function* () {
     const { params } = request
     const { tasks, upstreams } = relay
@@ -251,12 +247,12 @@ const callTool = (relay: Relay, request: RequestOf<"tools/call">): Answer =>
   })
 
 /** The result of a call that has become a task, which is kept. */
-const stored = (relay: Relay, result: Answer): Answer => Effect.flatMap(result, (result) => signed(relay, result))
+const stored = (relay: Options, result: Answer): Answer => Effect.flatMap(result, (result) => signed(relay, result))
 
 type OnTask = UpstreamCalls.Start<Middleware.Result, RequestServices>["onTask"]
 
 /** A request that may ask, report and log, for its caller; it may run when its request has been answered. */
-const calling = (relay: Relay, request: Calling) =>
+const calling = (relay: Options, request: Calling) =>
   Effect.gen(function* () {
     const { calls, reconnectTimeout, upstreams } = relay
     const context = yield* RequestContext
@@ -276,7 +272,7 @@ const calling = (relay: Relay, request: Calling) =>
             call.headerParams = yield* Effect.mapError(upstream.tools.headers(agree.tool), toMcpError)
             yield* agree.check(call)
           }
-          yield* requestLogs(relay, upstream, level)
+          yield* requestLogs(upstream, level)
           const progress = fate !== "request" || isId(context.meta.progressToken)
           const visiting = !areTold(context.revision) && elicitationModes(client).url
           const byName = fate === "task" || !Extension.isIn(CoreTasks, context.revision)
@@ -308,16 +304,16 @@ const logLevelOf = ({ meta, revision }: RequestContext["Service"]): LoggingLevel
   revision.era === "stateless" ? (meta[Meta.logLevel] as LoggingLevel | undefined) : undefined
 
 /** Asks the upstream server for the lowest level that any request of the conversation has asked for. */
-const requestLogs = ({ logLevels }: Relay, upstream: Upstream, level: LoggingLevel | undefined): Effect.Effect<void> =>
+const requestLogs = (upstream: Upstream, level: LoggingLevel | undefined): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const known = logLevels.get(upstream)
+    const known = upstream.logLevel
     if (level === undefined || (known !== undefined && isAtLeast(level, known))) return Effect.void
-    logLevels.set(upstream, level)
+    upstream.logLevel = level
     return Effect.ignore(upstream.client.setLogLevel(level))
   })
 
 /** Names the upstream server in the result where the downstream revision has that (2026-07-28), and nowhere else. */
-const signed = (relay: Relay, result: Middleware.Result): Answer =>
+const signed = (relay: Options, result: Middleware.Result): Answer =>
   Effect.gen(function* () {
     if (isEncodedResult(result)) {
       const { resultType, wire } = result
@@ -326,7 +322,7 @@ const signed = (relay: Relay, result: Middleware.Result): Answer =>
     return yield* signedWire(relay, result)
   })
 
-const signedWire = <A extends object>(relay: Relay, result: A & { readonly _meta?: unknown }) =>
+const signedWire = <A extends object>(relay: Options, result: A & { readonly _meta?: unknown }) =>
   Effect.gen(function* () {
     const { revision } = yield* RequestContext
     const { [Meta.serverInfo]: signature, ...meta } = isJsonObject(result._meta) ? result._meta : noMeta

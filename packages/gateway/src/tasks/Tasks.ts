@@ -26,9 +26,9 @@ export type Support = NonNullable<ToolExecution["taskSupport"]>
 type Client = Pick<McpClient["Service"], "revision" | "serverCapabilities">
 
 /** How a server makes tasks of calls: as the core of 2025-11-25, by the extension, or not at all. */
-export type Generation = "core" | "extension" | "none"
+export type TaskGeneration = "core" | "extension" | "none"
 
-export const generationOf = ({ revision, serverCapabilities }: Client): Generation => {
+export const generationOf = ({ revision, serverCapabilities }: Client): TaskGeneration => {
   if (Extension.settingsIn(TasksExtension, revision, serverCapabilities) !== undefined) return "extension"
   const requests = Extension.settingsIn(CoreTasks, revision, serverCapabilities)?.["requests"]
   return isJsonObject(requests) && isJsonObject(requests.tools) && isJsonObject(requests.tools.call) ? "core" : "none"
@@ -66,7 +66,7 @@ export type Fate = "request" | "task" | "either"
 
 /** The upstream server, as far as the fate of a call needs it. */
 interface Upstream {
-  readonly generation: Generation
+  readonly generation: TaskGeneration
   readonly taskSupport: (tool: string) => Effect.Effect<Support, McpError.McpError, Scope.Scope>
 }
 
@@ -96,7 +96,7 @@ export const fateOf = (
 /** The methods of tasks; they do not exist once the upstream server is known to have none. */
 export const methods = (
   maker: TaskMaker.TaskMaker,
-  generation: () => Generation | undefined
+  generation: () => TaskGeneration | undefined
 ): Layer.Layer<never, never, ExtensionRegistry> => {
   const known = Layer.effect(
     ExtensionRegistry,

@@ -5,7 +5,7 @@
  */
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import type { Client } from "@effect-mcp/client/McpClient"
-import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -21,7 +21,7 @@ interface Watched {
 }
 
 /** Sends a notification to a client's session once there is room for it. */
-export const notify = (connection: Connection, method: string, params?: { readonly [key: string]: unknown }) =>
+export const notify = (connection: RequestConnection, method: string, params?: { readonly [key: string]: unknown }) =>
   Effect.andThen(
     connection.ready,
     Effect.sync(() => connection.notify(method, params))
@@ -39,7 +39,7 @@ export class ResourceUpdates {
   }
 
   /** Notifies the session of every update of the resource, once this has returned. */
-  subscribe(connection: Connection, uri: string): Effect.Effect<void, ClientError> {
+  subscribe(connection: RequestConnection, uri: string): Effect.Effect<void, ClientError> {
     return Effect.suspend(() => {
       this.unsubscribed.delete(uri)
       if (this.watched.has(uri)) return Effect.void
@@ -74,7 +74,7 @@ export class ResourceUpdates {
 
   /** Runs for as long as the subscription; `established` completes with its first event. */
   private relay(
-    connection: Connection,
+    connection: RequestConnection,
     uri: string,
     established: Deferred.Deferred<void, ClientError>
   ): Effect.Effect<void, ClientError> {

@@ -9,7 +9,7 @@ import { ClientMiddleware } from "@effect-mcp/client/ClientMiddleware"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
-import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import { Roots } from "@effect-mcp/core/Roots"
 import { Sampling } from "@effect-mcp/core/Sampling"
 import type { Transport } from "@effect-mcp/core/Transport"
@@ -17,6 +17,7 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -35,7 +36,7 @@ import { CurrentCall, type Put, type PutRelated, type UpstreamCall } from "../ca
 /** The client on whose behalf the conversation is held. */
 export interface Downstream extends ClientInput.ClientDeclaration {
   readonly clientInfo: Implementation | undefined
-  readonly connection: Connection | undefined
+  readonly connection: RequestConnection | undefined
 }
 
 export interface Options<E> {
@@ -54,13 +55,15 @@ export interface Upstream {
   readonly calls: Set<UpstreamCall<unknown>>
   readonly taskQuestions: TaskQuestions
   readonly updates: ResourceUpdates
+  /** The least level of log messages that its server was asked for; undefined before the first request for them. */
+  logLevel: LoggingLevel | undefined
 }
 
 type Version = Revision.Version
 
 const unrelated = McpError.invalidRequest("There is no request in flight that this question could belong to")
 
-type Ask = <M extends ClientInput.Question>(
+type Ask = <M extends ClientInput.QuestionMethod>(
   method: M,
   params: Method.ServerRequests[M]["params"]
 ) => Effect.Effect<Method.ServerRequests[M]["result"], ClientInput.AskError | McpError.McpError>
@@ -74,7 +77,7 @@ type Route = <A>(
 ) => Effect.Effect<A, ClientInput.AskError | McpError.McpError>
 
 const routing =
-  (calls: ReadonlySet<UpstreamCall<unknown>>, connection: Connection | undefined): Route =>
+  (calls: ReadonlySet<UpstreamCall<unknown>>, connection: RequestConnection | undefined): Route =>
   (relatedTo, method, put, options) =>
     Effect.flatMap(CurrentCall, (current) => {
       const call = current ?? callOf(calls, relatedTo)
@@ -224,13 +227,13 @@ export const open = Effect.fnUntraced(function* <E>(
   )
   if (session !== undefined) yield* relayListChanges(client, session)
   const updates = new ResourceUpdates(client, scope)
-  return { client, tools: new ListedTools(client, scope), calls, taskQuestions, updates }
+  return { client, tools: new ListedTools(client, scope), calls, taskQuestions, updates, logLevel: undefined }
 })
 
 /** Notifies a session of changed lists, even where the upstream server has not declared that it announces them. */
 const relayListChanges = Effect.fnUntraced(function* (
   client: McpClient.McpClient["Service"],
-  connection: Connection
+  connection: RequestConnection
 ): Effect.fn.Return<void, never, Scope.Scope> {
   const each = (changes: Stream.Stream<void>, method: string) =>
     Effect.forkScoped(

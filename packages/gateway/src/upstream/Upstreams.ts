@@ -51,7 +51,7 @@ export interface Upstreams {
   /** The era of the upstream server; undefined before the first conversation. */
   readonly era: () => Era | undefined
   /** How the upstream server makes tasks of calls; undefined before the first conversation. */
-  readonly tasks: () => Tasks.Generation | undefined
+  readonly tasks: () => Tasks.TaskGeneration | undefined
   /** How many conversations are open. */
   readonly size: () => number
   /** How many sessions and wires of clients have a conversation, or had one. */
@@ -68,7 +68,7 @@ interface State<E> extends Options {
   /** Conversations of wires that have ended. */
   readonly orphans: Set<Entry>
   era: Era | undefined
-  tasks: Tasks.Generation | undefined
+  tasks: Tasks.TaskGeneration | undefined
 }
 
 /** Requests with equal keys may share a conversation. */

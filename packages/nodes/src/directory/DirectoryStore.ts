@@ -7,7 +7,7 @@ import type * as Effect from "effect/Effect"
 import type { NodeId } from "../relay/NodeId.ts"
 
 /** A row of the directory. */
-export interface Entry {
+export interface DirectoryEntry {
   readonly node: NodeId
   readonly epoch: number
   /** The record, as JSON. */
@@ -29,7 +29,11 @@ export interface DirectoryStore {
   readonly inherit: (from: NodeId, to: NodeId, ids: ReadonlyArray<string>) => Stored<ReadonlyArray<string>>
   readonly open: (node: NodeId, id: string, record: string) => Stored<void>
   /** The entry of a session. It is that of this node from now on where the lease of its node has ended and its record may be taken. */
-  readonly claim: (node: NodeId, id: string, mayTake?: (record: string) => boolean) => Stored<Entry | undefined>
+  readonly claim: (
+    node: NodeId,
+    id: string,
+    mayTake?: (record: string) => boolean
+  ) => Stored<DirectoryEntry | undefined>
   /** Replaces the record, where the session is that of this node. */
   readonly save: (node: NodeId, id: string, record: string) => Stored<void>
   /** Removes those of the sessions that are this node's. */

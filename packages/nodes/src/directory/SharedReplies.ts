@@ -17,7 +17,7 @@ import type { NodeId } from "../relay/NodeId.ts"
 import { Outage } from "./Outage.ts"
 
 /** What the use of a state is. */
-export type Use =
+export type StateUse =
   | { readonly _tag: "First" }
   /** The first use was at `node`; `reply` is undefined while its handler runs. */
   | { readonly _tag: "Later"; readonly node: NodeId; readonly reply: string | undefined }
@@ -27,7 +27,7 @@ export type Use =
 /** Where replies are kept, each until its state expires. */
 export interface ReplyStore {
   /** Notes the first use of a state, which lasts until `expires` (milliseconds since the epoch). One step, of which one use is the first. */
-  readonly begin: (jti: string, node: NodeId, expires: number) => Effect.Effect<Use, NodesUnavailable>
+  readonly begin: (jti: string, node: NodeId, expires: number) => Effect.Effect<StateUse, NodesUnavailable>
   readonly end: (jti: string, reply: string) => Effect.Effect<void, NodesUnavailable>
   /** Makes the next use the first one. */
   readonly drop: (jti: string) => Effect.Effect<void, NodesUnavailable>

@@ -6,7 +6,7 @@ import { makeMemory as makeRates, type RateLimitStore } from "@effect-mcp/server
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import type { DirectoryStore, Entry, Times } from "../directory/DirectoryStore.ts"
+import type { DirectoryStore, DirectoryEntry, Times } from "../directory/DirectoryStore.ts"
 import { addressOf, type NodeId } from "../relay/NodeId.ts"
 
 interface Reply {
@@ -33,13 +33,13 @@ export class Network {
   readonly key: Uint8Array = crypto.getRandomValues(new Uint8Array(32))
   private joined = 0
   private readonly leases = new Map<NodeId, number>()
-  private readonly sessions = new Map<string, Entry>()
+  private readonly sessions = new Map<string, DirectoryEntry>()
 
   /** The directory; its operations are steps of one process. */
   store({ grace, kept, lease }: Times): DirectoryStore {
     const { leases, sessions } = this
     const at = <A>(step: (now: number) => A): Effect.Effect<A> => Effect.map(Clock.currentTimeMillis, step)
-    const own = (node: NodeId, id: string, step: (entry: Entry) => void): Effect.Effect<void> =>
+    const own = (node: NodeId, id: string, step: (entry: DirectoryEntry) => void): Effect.Effect<void> =>
       Effect.sync(() => {
         const entry = sessions.get(id)
         if (entry?.node === node) step(entry)

@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { DirectoryStore } from "../directory/DirectoryStore.ts"
 import type { NodeId } from "../relay/NodeId.ts"
-import type { ReplyStore, Use } from "../directory/SharedReplies.ts"
-import { layerOf, type Network as Parts, type Options, timesOf } from "../layerOf.ts"
+import type { ReplyStore, StateUse } from "../directory/SharedReplies.ts"
+import { layerOf, type NetworkOptions as Parts, type Options, timesOf } from "../layerOf.ts"
 import { askedOf, type NodeRelay } from "../relay/NodeRelay.ts"
 import type { Member, Network } from "./Network.ts"
 
@@ -91,7 +91,7 @@ const busOf = (network: Network, own: Member): Parts["bus"] => ({
 /** Replies to states, by the clock of the process. */
 export const repliesOf = ({ replies }: Pick<Network, "replies">): ReplyStore => ({
   begin: (jti, node, expires) =>
-    Effect.map(Clock.currentTimeMillis, (now): Use => {
+    Effect.map(Clock.currentTimeMillis, (now): StateUse => {
       for (const [old, reply] of replies) if (reply.expires <= now) replies.delete(old)
       if (expires <= now) return { _tag: "Expired" }
       const first = replies.get(jti)

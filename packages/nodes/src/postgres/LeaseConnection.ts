@@ -8,7 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
 import { within } from "./patience.ts"
-import { type Run, storable, unavailable } from "./stores.ts"
+import { type RunStatement, storable, unavailable } from "./stores.ts"
 
 interface Line {
   readonly scope: Scope.Closeable
@@ -34,7 +34,7 @@ export class LeaseConnection {
     )
 
   /** Runs a statement. After one that failed, or got no answer in time, the next has another connection. */
-  readonly run: Run = <A extends object>(
+  readonly run: RunStatement = <A extends object>(
     statement: string,
     params: ReadonlyArray<unknown>
   ): Effect.Effect<ReadonlyArray<A>, NodesUnavailable> =>

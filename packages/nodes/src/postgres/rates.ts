@@ -3,7 +3,7 @@ import type { RateLimitStore } from "@effect-mcp/server/RateLimitStore"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { bucketKey } from "../events/bucketKey.ts"
-import type { Run } from "./stores.ts"
+import type { RunStatement } from "./stores.ts"
 
 /** How often buckets that are full again are removed, in milliseconds. */
 const swept = 60_000
@@ -22,7 +22,7 @@ const settled = `INSERT INTO mcp_rate (bucket, tokens, rate, at)
   RETURNING bucket, tokens`
 
 /** Sweeps until the scope closes. */
-export const ratesIn = (run: Run): Effect.Effect<RateLimitStore["Service"], never, Scope.Scope> => {
+export const ratesIn = (run: RunStatement): Effect.Effect<RateLimitStore["Service"], never, Scope.Scope> => {
   const sweep = run(`DELETE FROM mcp_rate WHERE tokens + rate * ${elapsed} >= 2 * rate`, [])
   const store: RateLimitStore["Service"] = {
     settle: (uses) => {

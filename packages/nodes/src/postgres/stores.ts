@@ -3,8 +3,8 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import { type Event, EventsGone, type EventStore } from "@effect-mcp/server/EventStore"
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import * as Effect from "effect/Effect"
-import type { DirectoryStore, Entry, Times } from "../directory/DirectoryStore.ts"
-import type { ReplyStore, Use } from "../directory/SharedReplies.ts"
+import type { DirectoryStore, DirectoryEntry, Times } from "../directory/DirectoryStore.ts"
+import type { ReplyStore, StateUse } from "../directory/SharedReplies.ts"
 import { Sizes } from "../events/Sizes.ts"
 import { within } from "./patience.ts"
 
@@ -12,7 +12,7 @@ import { within } from "./patience.ts"
 const patience = 2000
 
 /** Runs a statement, which may have rows. */
-export type Run = <A extends object>(
+export type RunStatement = <A extends object>(
   statement: string,
   params: ReadonlyArray<unknown>
 ) => Effect.Effect<ReadonlyArray<A>, NodesUnavailable>
@@ -25,7 +25,7 @@ export const unavailable = (cause: unknown) => new NodesUnavailable({ message: "
 
 /** Runs statements in the program's own pool. */
 export const query =
-  (sql: PgClient): Run =>
+  (sql: PgClient): RunStatement =>
   <A extends object>(statement: string, params: ReadonlyArray<unknown>) =>
     within(patience)(Effect.mapError(sql.unsafe<A>(statement, params.map(storable)), unavailable))
 
@@ -33,7 +33,11 @@ const now = "clock_timestamp()"
 const milliseconds = (ms: number): string => `interval '${Math.round(ms)} milliseconds'`
 
 /** `ofLease` runs what the lease of this node, and the sight of others, depend on. */
-export const directoryOf = (run: Run, ofLease: Run, { grace, kept, lease }: Times): DirectoryStore => {
+export const directoryOf = (
+  run: RunStatement,
+  ofLease: RunStatement,
+  { grace, kept, lease }: Times
+): DirectoryStore => {
   const until = `${now} + ${milliseconds(lease)}`
   const isAlive = (node: string) =>
     `EXISTS (SELECT 1 FROM mcp_node WHERE mcp_node.id = ${node} AND until > ${now} - ${milliseconds(grace)})`
@@ -65,8 +69,8 @@ export const directoryOf = (run: Run, ofLease: Run, { grace, kept, lease }: Time
         run("INSERT INTO mcp_session (id, node, epoch, record) VALUES ($1, $2, 1, $3)", [id, node, record])
       ),
     claim: (node, id, mayTake) => {
-      const find = run<Entry>("SELECT node, epoch, record FROM mcp_session WHERE id = $1", [id])
-      const take = run<Entry>(
+      const find = run<DirectoryEntry>("SELECT node, epoch, record FROM mcp_session WHERE id = $1", [id])
+      const take = run<DirectoryEntry>(
         `UPDATE mcp_session SET node = $1, epoch = epoch + 1 WHERE id = $2 AND node <> $1 AND NOT ${isAlive("node")}
          RETURNING node, epoch, record`,
         [node, id]
@@ -187,13 +191,13 @@ export const repliesIn = (sql: PgClient): ReplyStore => {
         `SELECT ${until} > ${now} AS valid, node, reply FROM (SELECT 1) AS one LEFT JOIN mcp_reply ON jti = $1`,
         [jti, expires]
       )
-      const use: Effect.Effect<Use, NodesUnavailable> = Effect.flatMap(made, (rows) => {
-        if (rows.length > 0) return Effect.succeed<Use>({ _tag: "First" })
+      const use: Effect.Effect<StateUse, NodesUnavailable> = Effect.flatMap(made, (rows) => {
+        if (rows.length > 0) return Effect.succeed<StateUse>({ _tag: "First" })
         return Effect.flatMap(found, ([row]) => {
-          if (row?.valid !== true) return Effect.succeed<Use>({ _tag: "Expired" })
+          if (row?.valid !== true) return Effect.succeed<StateUse>({ _tag: "Expired" })
           // The first use was dropped between the two statements: this may be the first.
           if (row.node === null) return use
-          return Effect.succeed<Use>({ _tag: "Later", node: row.node, reply: row.reply ?? undefined })
+          return Effect.succeed<StateUse>({ _tag: "Later", node: row.node, reply: row.reply ?? undefined })
         })
       })
       return use

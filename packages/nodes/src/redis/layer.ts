@@ -6,7 +6,7 @@ import { Topics } from "../events/Topics.ts"
 import { layerOf, type Options, timesOf } from "../layerOf.ts"
 import * as TcpRelay from "../relay/TcpRelay.ts"
 import { ratesIn } from "./rates.ts"
-import { type Client, command, directoryOf, eventsIn, repliesIn } from "./stores.ts"
+import { type RedisClient, command, directoryOf, eventsIn, repliesIn } from "./stores.ts"
 
 export interface RedisOptions extends Options, TcpRelay.Options {
   /** Where the Redis is, with its password: `redis://` or `rediss://`. One Redis, no cluster. */
@@ -30,7 +30,7 @@ const connected = (url: string) =>
   Effect.acquireRelease(
     Effect.tryPromise({
       try: async () => {
-        const client: Client = createClient({
+        const client: RedisClient = createClient({
           url,
           disableOfflineQueue: true,
           socket: { connectTimeout: 2000, reconnectStrategy: (tries) => Math.min(20 * 2 ** tries, 1000) }
@@ -57,7 +57,7 @@ const connected = (url: string) =>
 const hex = (bytes: number): string => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex")
 
 /** A secret that the nodes share: made by the first of them. */
-const secret = (redis: Client, key: string) =>
+const secret = (redis: RedisClient, key: string) =>
   command(async () => {
     await redis.set(key, hex(32), { NX: true })
     return String(await redis.get(key))

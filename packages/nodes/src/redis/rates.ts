@@ -3,9 +3,9 @@ import type { RateLimitStore } from "@effect-mcp/server/RateLimitStore"
 import * as Effect from "effect/Effect"
 import { bucketKey } from "../events/bucketKey.ts"
 import { settle } from "./scripts.ts"
-import { type Client, command } from "./stores.ts"
+import { type RedisClient, command } from "./stores.ts"
 
-export const ratesIn = (redis: Client, prefix: string): RateLimitStore["Service"] => ({
+export const ratesIn = (redis: RedisClient, prefix: string): RateLimitStore["Service"] => ({
   settle: (uses) => {
     const keys = uses.map(({ bucket }) => `${prefix}rate:${bucketKey(bucket)}`)
     const args = uses.flatMap(({ perSecond, used }) => [`${perSecond}`, `${used}`])

@@ -3,13 +3,13 @@ import { type Event, EventsGone, type EventStore } from "@effect-mcp/server/Even
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import * as Effect from "effect/Effect"
 import type { createClient } from "redis"
-import type { DirectoryStore, Entry, Times } from "../directory/DirectoryStore.ts"
-import type { ReplyStore, Use } from "../directory/SharedReplies.ts"
+import type { DirectoryStore, DirectoryEntry, Times } from "../directory/DirectoryStore.ts"
+import type { ReplyStore, StateUse } from "../directory/SharedReplies.ts"
 import { Sizes } from "../events/Sizes.ts"
 import * as Scripts from "./scripts.ts"
 
 /** The client of the package `redis`. */
-export type Client = ReturnType<typeof createClient>
+export type RedisClient = ReturnType<typeof createClient>
 
 /** How long a command may take at most, in milliseconds. */
 const longest = 2000
@@ -25,13 +25,13 @@ export const command = <A>(run: () => Promise<A>, patience = longest): Effect.Ef
     })
   )
 
-const entryOf = (reply: unknown): Entry | undefined => {
+const entryOf = (reply: unknown): DirectoryEntry | undefined => {
   if (!Array.isArray(reply)) return undefined
   const [node, epoch, record]: ReadonlyArray<unknown> = reply
   return { node: String(node), epoch: Number(epoch), record: String(record) }
 }
 
-export const directoryOf = (redis: Client, prefix: string, { grace, kept, lease }: Times): DirectoryStore => {
+export const directoryOf = (redis: RedisClient, prefix: string, { grace, kept, lease }: Times): DirectoryStore => {
   const nodes = `${prefix}node:`
   const sessionOf = (id: string): string => `${prefix}session:${id}`
   const whole = Math.round(lease + grace)
@@ -99,7 +99,7 @@ const eventsOf = (json: string): ReadonlyArray<Event> => {
   return ends.map((end, at) => ({ seq: first + at, text: text.slice(ends[at - 1] ?? 0, end) }))
 }
 
-export const eventsIn = (redis: Client, prefix: string, { kept }: Times): EventStore["Service"] => {
+export const eventsIn = (redis: RedisClient, prefix: string, { kept }: Times): EventStore["Service"] => {
   const sizes = new Sizes()
   const streamOf = (session: string, stream: string): string => `${prefix}events:${session}:${stream}`
   const namesOf = (session: string): string => `${prefix}streams:${session}`
@@ -136,7 +136,7 @@ export const eventsIn = (redis: Client, prefix: string, { kept }: Times): EventS
   }
 }
 
-const useOf = (text: string): Use => {
+const useOf = (text: string): StateUse => {
   if (text === "first") return { _tag: "First" }
   if (text === "expired") return { _tag: "Expired" }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a node wrote it by `begin` or `end`
@@ -144,7 +144,7 @@ const useOf = (text: string): Use => {
   return { _tag: "Later", node, reply }
 }
 
-export const repliesIn = (redis: Client, prefix: string): ReplyStore => {
+export const repliesIn = (redis: RedisClient, prefix: string): ReplyStore => {
   const keyOf = (jti: string): string => `${prefix}reply:${jti}`
   return {
     begin: (jti, node, expires) => {

@@ -18,23 +18,23 @@ export const Interrupt = Schema.Struct({
 })
 
 /** What `POST {path}/level` is sent. */
-export const Level = Schema.Struct({ session: Id, level: LoggingLevel })
+export const LevelRequest = Schema.Struct({ session: Id, level: LoggingLevel })
 
 /** What `POST {path}/drain` is sent: the node as a `Snapshot` names it, where there are several. Default: the node that is asked. */
-export const Drain = Schema.Struct({ node: Schema.optional(Schema.String.check(Schema.isMaxLength(300))) })
+export const DrainRequest = Schema.Struct({ node: Schema.optional(Schema.String.check(Schema.isMaxLength(300))) })
 
-export const Action = Schema.Union([
+export const AdminAction = Schema.Union([
   Schema.TaggedStruct("Snapshot", {}),
   Schema.TaggedStruct("Interrupt", Interrupt.fields),
-  Schema.TaggedStruct("Level", Level.fields),
+  Schema.TaggedStruct("Level", LevelRequest.fields),
   Schema.TaggedStruct("Messages", { session: Id }),
   Schema.TaggedStruct("History", { session: Schema.optional(Id) }),
   Schema.TaggedStruct("Drain", {})
 ])
-export type Action = typeof Action.Type
+export type AdminAction = typeof AdminAction.Type
 
 /** A status of HTTP, and JSON. */
-export interface Answer {
+export interface ActionResponse {
   readonly status: number
   readonly body: object
 }
@@ -42,8 +42,8 @@ export interface Answer {
 /** How many of the last events of a session are sent. */
 const longest = 1000
 
-const ok = (body: object): Answer => ({ status: 200, body })
-const failed = (status: number, error: string): Answer => ({ status, body: { error } })
+const ok = (body: object): ActionResponse => ({ status: 200, body })
+const failed = (status: number, error: string): ActionResponse => ({ status, body: { error } })
 const noSession = failed(404, "No session of that id is open")
 
 export interface Parts {
@@ -56,22 +56,22 @@ export interface Parts {
 const found = (id: string): Effect.Effect<Session | undefined, never, McpServer> =>
   Effect.flatMap(McpServer, ({ sessions }) => Effect.map(sessions, (all) => all.find((one) => idOf(one) === id)))
 
-const setLevel = (session: Session, level: LoggingLevel): Effect.Effect<Answer> =>
+const setLevel = (session: Session, level: LoggingLevel): Effect.Effect<ActionResponse> =>
   Effect.match(session.setLogLevel(level), {
     onSuccess: () => ok({ level }),
     onFailure: ({ message }) => failed(409, `This session has no log level: ${message}`)
   })
 
-const messagesOf = (session: Session, { messages }: Parts): Effect.Effect<Answer> =>
+const messagesOf = (session: Session, { messages }: Parts): Effect.Effect<ActionResponse> =>
   Effect.map(messages.of(session), (found) =>
     found === undefined ? failed(429, "Operators look at too many sessions: wait a minute") : ok(found)
   )
 
-const ofSession = (id: string, use: (session: Session) => Effect.Effect<Answer>) =>
+const ofSession = (id: string, use: (session: Session) => Effect.Effect<ActionResponse>) =>
   Effect.flatMap(found(id), (session) => (session === undefined ? Effect.succeed(noSession) : use(session)))
 
 /** Does it at this node. */
-export const perform = (action: Action, parts: Parts): Effect.Effect<Answer, never, McpServer> => {
+export const perform = (action: AdminAction, parts: Parts): Effect.Effect<ActionResponse, never, McpServer> => {
   switch (action._tag) {
     case "Snapshot":
       return Effect.map(take, ok)

@@ -25,7 +25,7 @@ import type { Scope } from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Audit } from "../audit/Audit.ts"
 import * as Access from "./Access.ts"
-import { type Answer, Drain, Interrupt, Level, perform } from "./Action.ts"
+import { type ActionResponse, DrainRequest, Interrupt, LevelRequest, perform } from "./Action.ts"
 import { changes } from "./changes.ts"
 import * as Cluster from "./Cluster.ts"
 import * as Figures from "./Figures.ts"
@@ -36,8 +36,8 @@ export { type AccessOptions, isLoopback, type Right, type ScopeOptions, type Tok
 export { Figures } from "./Figures.ts"
 export { Ended, History, layer as layerHistory, type Options as HistoryOptions } from "./History.ts"
 export { Interrupt } from "./Action.ts"
-export { layer as layerMessages, Message, Messages, type Options as MessageOptions } from "./Messages.ts"
-export { type NodeRow, type RequestRow, type SessionRow, Snapshot, take } from "./Snapshot.ts"
+export { layer as layerMessages, MessageRow as Message, Messages, type Options as MessageOptions } from "./Messages.ts"
+export { type NodeRow, type SnapshotRow as RequestRow, type SessionRow, Snapshot, take } from "./Snapshot.ts"
 
 export type Options = Access.AccessOptions & SocketOptions
 
@@ -90,7 +90,7 @@ const noted = Effect.fnUntraced(function* (
 })
 
 const quoted = (text: string): string => JSON.stringify(text)
-const respondWith = ({ body, status }: Answer) => respond(status, body)
+const respondWith = ({ body, status }: ActionResponse) => respond(status, body)
 
 /** Reads a body of JSON that a page of another site cannot send without being asked first (CORS). */
 const posted = <A, E, R>(
@@ -153,7 +153,7 @@ const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"
     })
   ),
   level: posted(
-    Level,
+    LevelRequest,
     "{ session, level }: a session of the view, and debug, info, notice, warning, error, critical, alert or emergency",
     ({ level, session }) =>
       Effect.gen(function* () {
@@ -169,7 +169,7 @@ const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"
         return respondWith(answer)
       })
   ),
-  drain: posted(Drain, "{} or { node }: the name of a node of the view", ({ node }) =>
+  drain: posted(DrainRequest, "{} or { node }: the name of a node of the view", ({ node }) =>
     Effect.gen(function* () {
       const answer = yield* cluster.drain(node)
       const says = node === undefined ? "drains the server" : `drains the node ${quoted(node)}`

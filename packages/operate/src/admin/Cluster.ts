@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { Action, type Answer } from "./Action.ts"
+import { AdminAction, type ActionResponse } from "./Action.ts"
 import * as SharedRead from "./SharedRead.ts"
 import { type NodeRow, Snapshot } from "./Snapshot.ts"
 
@@ -29,11 +29,11 @@ export interface Cluster {
   /** Read once for all that ask at a time: of a store, and of other nodes, a read may take a while. */
   readonly snapshot: Effect.Effect<Snapshot>
   /** Does it at the node that its key or its session names. */
-  readonly perform: (action: Action) => Effect.Effect<Answer>
-  readonly drain: (node: string | undefined) => Effect.Effect<Answer>
+  readonly perform: (action: AdminAction) => Effect.Effect<ActionResponse>
+  readonly drain: (node: string | undefined) => Effect.Effect<ActionResponse>
 }
 
-type Perform = (action: Action) => Effect.Effect<Answer, never, McpServer>
+type Perform = (action: AdminAction) => Effect.Effect<ActionResponse, never, McpServer>
 
 /** A name of a node for views, and in keys. */
 const nameOf = (node: string): string => node.slice(node.lastIndexOf(" ") + 1)
@@ -50,14 +50,14 @@ const Hint = Schema.fromJsonString(
   Schema.Struct({ node: Schema.String.check(Schema.isMaxLength(300)), asks: Schema.Boolean })
 )
 const decodeHint = Schema.decodeUnknownOption(Hint)
-const decodeAction = Schema.decodeUnknownEffect(Schema.fromJsonString(Action))
+const decodeAction = Schema.decodeUnknownEffect(Schema.fromJsonString(AdminAction))
 const Answered = Schema.fromJsonString(
   Schema.Struct({ status: Schema.Int, body: Schema.Record(Schema.String, Schema.Unknown) })
 )
 const decodeAnswer = Schema.decodeUnknownEffect(Answered)
 const decodeSnapshot = Schema.decodeUnknownEffect(Snapshot)
 
-const noNode = (name: string): Answer => ({
+const noNode = (name: string): ActionResponse => ({
   status: 404,
   body: { error: `No node ${JSON.stringify(name)} answers. It may have ended: look again` }
 })
@@ -153,11 +153,11 @@ class Members implements Cluster {
     })
   }
 
-  readonly here = (action: Action): Effect.Effect<Answer> =>
+  readonly here = (action: AdminAction): Effect.Effect<ActionResponse> =>
     Effect.provideService(this.own(action), McpServer, this.server)
 
   /** Undefined where the node does not answer. */
-  private there(node: string, action: Action): Effect.Effect<Answer | undefined> {
+  private there(node: string, action: AdminAction): Effect.Effect<ActionResponse | undefined> {
     const body = new TextEncoder().encode(JSON.stringify(action))
     const request = { server: this.topic, session: "", method: "POST", url: "/", headers: {}, body }
     return Effect.gen({ self: this }, function* () {
@@ -174,7 +174,7 @@ class Members implements Cluster {
     )
   }
 
-  private at(name: string, action: Action): Effect.Effect<Answer> {
+  private at(name: string, action: AdminAction): Effect.Effect<ActionResponse> {
     if (name === this.self) return this.here(action)
     const other = this.others.get(name)
     if (other === undefined) return Effect.succeed(noNode(name))
@@ -182,7 +182,7 @@ class Members implements Cluster {
   }
 
   get snapshot(): Effect.Effect<Snapshot> {
-    const ask = (name: string, answer: Effect.Effect<Answer | undefined>) =>
+    const ask = (name: string, answer: Effect.Effect<ActionResponse | undefined>) =>
       Effect.map(Effect.option(Effect.flatMap(answer, (answered) => decodeSnapshot(answered?.body))), (snapshot) => ({
         name,
         snapshot: snapshot._tag === "Some" ? snapshot.value : undefined
@@ -208,7 +208,7 @@ class Members implements Cluster {
     })
   }
 
-  readonly perform = (action: Action): Effect.Effect<Answer> => {
+  readonly perform = (action: AdminAction): Effect.Effect<ActionResponse> => {
     if (action._tag === "Interrupt") {
       const [key, node] = parted(action.key)
       return this.at(node ?? this.self, { ...action, key })
@@ -218,7 +218,8 @@ class Members implements Cluster {
     return this.at(node ?? this.self, { ...action, session })
   }
 
-  readonly drain = (node: string | undefined): Effect.Effect<Answer> => this.at(node ?? this.self, { _tag: "Drain" })
+  readonly drain = (node: string | undefined): Effect.Effect<ActionResponse> =>
+    this.at(node ?? this.self, { _tag: "Drain" })
 }
 
 /** What the other nodes ask of this one. */
@@ -230,7 +231,7 @@ const serve = (members: Members, { relay }: Nodes["Service"]) =>
         Effect.flatMap(members.here),
         // A node of another version may ask for what this one does not know.
         Effect.catch(() =>
-          Effect.succeed<Answer>({ status: 400, body: { error: "This node does not know the action" } })
+          Effect.succeed<ActionResponse>({ status: 400, body: { error: "This node does not know the action" } })
         ),
         Effect.map((answer) => ({
           status: 200,
@@ -247,7 +248,7 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Cluster, never, Scope.Scope> {
   const { nodes } = server
   if (nodes === undefined) {
-    const perform = (action: Action) => Effect.provideService(own(action), McpServer, server)
+    const perform = (action: AdminAction) => Effect.provideService(own(action), McpServer, server)
     const taken = Effect.flatMap(perform({ _tag: "Snapshot" }), ({ body }) => Effect.orDie(decodeSnapshot(body)))
     return {
       isShared: false,

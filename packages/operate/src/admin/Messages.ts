@@ -19,7 +19,7 @@ import type * as Scope from "effect/Scope"
 import { targetOf } from "../audit/entries.ts"
 import { Ring } from "./Ring.ts"
 
-export const Message = Schema.Struct({
+export const MessageRow = Schema.Struct({
   /** Milliseconds since the epoch. */
   time: Schema.Finite,
   /** As the server sees it. */
@@ -37,7 +37,7 @@ export const Message = Schema.Struct({
   /** Its params, result or error as JSON, where `bodies` asks for them. */
   body: Schema.optional(Schema.String)
 })
-export type Message = typeof Message.Type
+export type MessageRow = typeof MessageRow.Type
 
 export interface Options {
   /** Shows params, results and errors, cut at 2000 characters, without the values of members of these names, also in texts that are JSON. Default: none is shown. */
@@ -60,17 +60,17 @@ export class Messages extends Context.Service<
     /** Those of the last minute, the oldest first; `began`: the session was not watched before. Undefined where too many sessions are. */
     readonly of: (
       session: Session
-    ) => Effect.Effect<{ readonly messages: ReadonlyArray<Message>; readonly began: boolean } | undefined>
+    ) => Effect.Effect<{ readonly messages: ReadonlyArray<MessageRow>; readonly began: boolean } | undefined>
   }
 >()("@effect-mcp/operate/Admin/Messages") {}
 
 interface Watch {
-  readonly ring: Ring<Message>
+  readonly ring: Ring<MessageRow>
   /** When it ends unless an operator looks again. */
   until: number
 }
 
-const kindOf = (message: JsonRpc.Message): Message["kind"] => {
+const kindOf = (message: JsonRpc.Message): MessageRow["kind"] => {
   if (JsonRpc.isResponse(message)) return "error" in message ? "error" : "result"
   return JsonRpc.isRequest(message) ? "request" : "notification"
 }
@@ -107,7 +107,7 @@ const textOf = (value: unknown, redact: ReadonlyArray<string>): string | undefin
 }
 
 /** The request that a message answers. */
-const askedBy = (ring: Ring<Message>, direction: Message["direction"], id: string): Message | undefined =>
+const askedBy = (ring: Ring<MessageRow>, direction: MessageRow["direction"], id: string): MessageRow | undefined =>
   ring.all().findLast((one) => one.kind === "request" && one.id === id && one.direction !== direction)
 
 /** Only of methods of the specification: elsewhere `name` may be an argument. */
@@ -117,12 +117,12 @@ const namedIn = ({ method, params = {} }: JsonRpc.Request | JsonRpc.Notification
     : targetOf(params)
 
 const seen = (
-  direction: Message["direction"],
+  direction: MessageRow["direction"],
   message: JsonRpc.Message,
   { bodies }: Options,
-  ring: Ring<Message>,
+  ring: Ring<MessageRow>,
   time: number
-): Message => {
+): MessageRow => {
   const kind = kindOf(message)
   const id = "id" in message && message.id !== undefined ? beginning(String(message.id)) : undefined
   const asked = JsonRpc.isResponse(message) ? (id === undefined ? undefined : askedBy(ring, direction, id)) : undefined
@@ -144,7 +144,7 @@ const seen = (
 const makeWatches = (options: Options, clock: Clock.Clock) => {
   const watches = new Map<Session, Watch>()
   const watch = (session: Session, until: number): Watch => {
-    const made = { ring: new Ring<Message>(options.capacity ?? 200), until }
+    const made = { ring: new Ring<MessageRow>(options.capacity ?? 200), until }
     watches.set(session, made)
     session.peer.watch((direction, message) =>
       made.ring.push(seen(direction, message, options, made.ring, clock.currentTimeMillisUnsafe()))

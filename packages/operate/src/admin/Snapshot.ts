@@ -82,7 +82,7 @@ export const Snapshot = Schema.Struct({
 })
 export type Snapshot = typeof Snapshot.Type
 export type SessionRow = typeof Session.Type
-export type RequestRow = typeof Request.Type
+export type SnapshotRow = typeof Request.Type
 export type NodeRow = typeof Node.Type
 
 /** Of a session as views show it: over HTTP the id itself admits its holder. */
@@ -106,7 +106,7 @@ const sessionRow = (session: McpServer.Session): SessionRow => {
 }
 
 /** The id of a request on the wire is the client's own, and left out. */
-const requestRow = (row: McpServer.RequestRow, session: string | undefined): RequestRow => {
+const requestRow = (row: McpServer.RequestRow, session: string | undefined): SnapshotRow => {
   const { asking, client, id, key, kind, method, principal, progress, relatedTo, revision, since, state, target } = row
   const { transport, wakesAt } = row
   return {

@@ -9,21 +9,26 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as clientEntries from "./clientEntries.ts"
 import * as entries from "./entries.ts"
-import type { Entry } from "./Record.ts"
-import type { Sink, SinkError } from "./Sink.ts"
+import type { AuditEntry } from "./Record.ts"
+import type { AuditSink, SinkError } from "./Sink.ts"
 import * as Trail from "./Trail.ts"
 
-export type { Actor, Entry, Outcome, Record } from "./Record.ts"
-export { type Ending, layerArray, layerFile, layerStream, Sink, SinkError } from "./Sink.ts"
+export type { Actor, AuditEntry as Entry, AuditOutcome as Outcome, Record } from "./Record.ts"
+export { type SinkEnding as Ending, layerArray, layerFile, layerStream, AuditSink as Sink, SinkError } from "./Sink.ts"
 export type { Tail } from "./chain.ts"
-export { type Options as VerifyOptions, type Problem, type Report, verify } from "./verify.ts"
+export {
+  type Options as VerifyOptions,
+  type TrailProblem as Problem,
+  type TrailReport as Report,
+  verify
+} from "./verify.ts"
 
 export interface Options extends Trail.Options {
   /**
    * Whether entries have the arguments of calls, without the values of members of these names. Beyond 16 KiB they are left out. Default:
    * no entry has arguments.
    */
-  readonly arguments?: entries.Arguments | undefined
+  readonly arguments?: entries.AuditedArguments | undefined
 }
 
 /** Adds entries of one's own: logins, consents. */
@@ -31,7 +36,7 @@ export class Audit extends Context.Service<
   Audit,
   {
     /** Waits for room where the trail blocks. The name of an event of one's own has a dot in it. */
-    readonly record: (entry: Entry) => Effect.Effect<void>
+    readonly record: (entry: AuditEntry) => Effect.Effect<void>
   }
 >()("@effect-mcp/operate/Audit") {}
 
@@ -55,13 +60,13 @@ export class Audit extends Context.Service<
  * )
  * ```
  */
-export const layer = (options: Options = {}): Layer.Layer<Audit | Observers, SinkError, Sink> =>
+export const layer = (options: Options = {}): Layer.Layer<Audit | Observers, SinkError, AuditSink> =>
   Layer.effectContext(
     Effect.gen(function* () {
       const trail = yield* Trail.make(options)
       const observer = entries.observer((entry) => trail.note(entry), trail.admit, options.arguments)
       // Others that have waited may have taken the room.
-      const record = (entry: Entry): Effect.Effect<void> =>
+      const record = (entry: AuditEntry): Effect.Effect<void> =>
         Effect.suspend(() => {
           const full = trail.admit()
           if (full !== undefined) return Effect.andThen(full, record(entry))
@@ -96,7 +101,7 @@ export const layer = (options: Options = {}): Layer.Layer<Audit | Observers, Sin
  */
 export const layerClient = (
   options: Omit<Options, "whenFull"> = {}
-): Layer.Layer<ClientObserver.ClientObservers, SinkError, Sink> =>
+): Layer.Layer<ClientObserver.ClientObservers, SinkError, AuditSink> =>
   ClientObserver.layer(
     Effect.map(Trail.make({ ...options, whenFull: "drop" }), (trail) =>
       clientEntries.observer((entry) => trail.note(entry), options.arguments)

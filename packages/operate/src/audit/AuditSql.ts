@@ -11,7 +11,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import * as chain from "./chain.ts"
-import { Sink, SinkError } from "./Sink.ts"
+import { AuditSink, SinkError } from "./Sink.ts"
 
 export interface Options {
   /** The name of the table, which is made where it is not there. Default `mcp_audit`. */
@@ -49,9 +49,9 @@ const rowsOf = (lines: ReadonlyArray<string>): ReadonlyArray<Row> =>
  * export const audit = Audit.layer().pipe(Layer.provide(AuditSql.layer({ table: "orders_audit" })))
  * ```
  */
-export const layer = ({ table = defaultTable }: Options = {}): Layer.Layer<Sink, SinkError, SqlClient.SqlClient> =>
+export const layer = ({ table = defaultTable }: Options = {}): Layer.Layer<AuditSink, SinkError, SqlClient.SqlClient> =>
   Layer.effect(
-    Sink,
+    AuditSink,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const name = sql(table)

@@ -16,10 +16,10 @@ export interface Actor {
  * How an event ended. `asked`: a round that ended with questions to the client (2026-07-28). `refused`: the request was not let in: by its
  * status over HTTP, its code (-31401, -31403, -31429) elsewhere.
  */
-export type Outcome = "answered" | "asked" | "tool_failed" | "failed" | "refused" | "cancelled" | "received"
+export type AuditOutcome = "answered" | "asked" | "tool_failed" | "failed" | "refused" | "cancelled" | "received"
 
 /** One event. Fields beside these are left out: a record has its own. */
-export interface Entry {
+export interface AuditEntry {
   /**
    * Of a server: `request`, `notification`, `question`, `refusal` (an HTTP request that was not let in), `session.opened`,
    * `session.closed`. Of a client: `client.request`, `client.question`, `client.opened`, `client.closed`, `client.reconnected`. Of the
@@ -31,7 +31,7 @@ export interface Entry {
   /** The tool, prompt, or resource without its query. */
   readonly target?: string | undefined
   readonly id?: string | undefined
-  readonly outcome?: Outcome | undefined
+  readonly outcome?: AuditOutcome | undefined
   /** The code of JSON-RPC, or the status of HTTP. */
   readonly code?: number | undefined
   /** How long it took, in milliseconds. */
@@ -41,7 +41,7 @@ export interface Entry {
 }
 
 /** An entry in the chain. */
-export interface Record extends Entry {
+export interface Record extends AuditEntry {
   /** From 1, without a gap. */
   readonly seq: number
   /** When the event was noted, in ISO 8601. */

@@ -19,17 +19,17 @@ import * as chain from "./chain.ts"
 export class SinkError extends Data.TaggedError("SinkError")<{ readonly message: string; readonly cause?: unknown }> {}
 
 /** Where a sink ends. `torn`: after a line that was not written to its end. */
-export interface Ending {
+export interface SinkEnding {
   readonly tail: chain.Tail
   readonly torn: boolean
 }
 
 /** What holds the lines. */
-export class Sink extends Context.Service<
-  Sink,
+export class AuditSink extends Context.Service<
+  AuditSink,
   {
     /** Where the lines end that it holds already; undefined where there are none, or where it does not know. */
-    readonly ending: Effect.Effect<Ending | undefined, SinkError>
+    readonly ending: Effect.Effect<SinkEnding | undefined, SinkError>
     /** Appends lines, which have no newlines, in this order. Where it fails it is given the same lines again, and has each of them once. */
     readonly append: (lines: ReadonlyArray<string>) => Effect.Effect<void, SinkError>
   }
@@ -48,9 +48,9 @@ const failed = (path: string) => (cause: PlatformError) =>
 export const layerFile = (
   path: string,
   { sync = true }: { readonly sync?: boolean | undefined } = {}
-): Layer.Layer<Sink, SinkError, FileSystem.FileSystem> =>
+): Layer.Layer<AuditSink, SinkError, FileSystem.FileSystem> =>
   Layer.effect(
-    Sink,
+    AuditSink,
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
       const file = yield* Effect.mapError(files.open(path, { flag: "a", mode: 0o600 }), failed(path))
@@ -83,7 +83,7 @@ export const layerFile = (
   )
 
 /** Where the chain in the last part of a file ends. */
-const endingOf = (path: string, text: string): Effect.Effect<Ending, SinkError> => {
+const endingOf = (path: string, text: string): Effect.Effect<SinkEnding, SinkError> => {
   const torn = !text.endsWith("\n")
   for (const line of text.split("\n").toReversed()) {
     const linked = chain.read(line)
@@ -106,9 +106,9 @@ const endingOf = (path: string, text: string): Effect.Effect<Ending, SinkError> 
  */
 export const layerStream = <E, R>(
   consume: (lines: Stream.Stream<string>) => Effect.Effect<void, E, R>
-): Layer.Layer<Sink, never, R> =>
+): Layer.Layer<AuditSink, never, R> =>
   Layer.effect(
-    Sink,
+    AuditSink,
     Effect.gen(function* () {
       const queue = yield* Queue.bounded<string>(1)
       const fiber = yield* Effect.forkScoped(consume(Stream.fromQueue(queue)))
@@ -123,8 +123,8 @@ export const layerStream = <E, R>(
   )
 
 /** Pushes each line to the array, for tests. */
-export const layerArray = (lines: Array<string>): Layer.Layer<Sink> =>
-  Layer.succeed(Sink, {
+export const layerArray = (lines: Array<string>): Layer.Layer<AuditSink> =>
+  Layer.succeed(AuditSink, {
     ending: Effect.sync(() => {
       const last = chain.read(lines.at(-1) ?? "")
       return last && { tail: { seq: last.seq, hash: last.hash }, torn: false }

@@ -12,8 +12,8 @@ import type * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as chain from "./chain.ts"
-import type { Entry } from "./Record.ts"
-import { Sink, type SinkError } from "./Sink.ts"
+import type { AuditEntry } from "./Record.ts"
+import { AuditSink, type SinkError } from "./Sink.ts"
 
 export interface Options {
   /** How many entries may wait for the sink. Default 1024. */
@@ -35,7 +35,7 @@ const batch = 256
 const retries = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("10 seconds")])
 
 /** The fields of an entry alone: a program may add others to one of its own, such as the `seq` and `time` of a record. */
-const fieldsOf = ({ actor, code, details, event, id, method, ms, outcome, target }: Entry): Entry => ({
+const fieldsOf = ({ actor, code, details, event, id, method, ms, outcome, target }: AuditEntry): AuditEntry => ({
   event,
   actor,
   method,
@@ -48,7 +48,7 @@ const fieldsOf = ({ actor, code, details, event, id, method, ms, outcome, target
 })
 
 export class Trail {
-  private readonly waiting: Array<{ readonly entry: Entry; readonly at: number }> = []
+  private readonly waiting: Array<{ readonly entry: AuditEntry; readonly at: number }> = []
   private readonly some = Latch.makeUnsafe(false)
   private readonly room = Latch.makeUnsafe(true)
   private readonly capacity: number
@@ -64,7 +64,7 @@ export class Trail {
   }
 
   /** Notes an entry; false where it is dropped. */
-  note(entry: Entry): boolean {
+  note(entry: AuditEntry): boolean {
     // Requests were let in while there was room: where they wait for it, none is lost.
     const isAdmitted = this.blocks && entry.event === "request"
     const isLast = entry.event === "audit.closed"
@@ -104,7 +104,7 @@ export class Trail {
   }
 
   /** Writes until the end. */
-  write(sink: Sink["Service"], hash: chain.Hasher, from: chain.Tail): Effect.Effect<void> {
+  write(sink: AuditSink["Service"], hash: chain.Hasher, from: chain.Tail): Effect.Effect<void> {
     let tail = from
     const append = (lines: ReadonlyArray<string>) =>
       sink.append(lines).pipe(
@@ -131,8 +131,8 @@ export class Trail {
 /** Starts the writer in the scope, whose end writes what waits. */
 export const make = Effect.fnUntraced(function* (
   options: Options
-): Effect.fn.Return<Trail, SinkError, Sink | Scope.Scope> {
-  const sink = yield* Sink
+): Effect.fn.Return<Trail, SinkError, AuditSink | Scope.Scope> {
+  const sink = yield* AuditSink
   const trail = new Trail(options, yield* Clock.Clock)
   const hash = yield* chain.hasherOf(options.key)
   const ending = yield* sink.ending

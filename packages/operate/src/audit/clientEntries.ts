@@ -3,8 +3,8 @@ import type { ClientObserver, ObservedConnection } from "@effect-mcp/client/Clie
 import { beginning, withoutSecrets } from "@effect-mcp/protocol/Excerpt"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type * as Exit from "effect/Exit"
-import { type Arguments, outcomeOf, redacted, rounded, targetOf } from "./entries.ts"
-import type { Entry } from "./Record.ts"
+import { type AuditedArguments, outcomeOf, redacted, rounded, targetOf } from "./entries.ts"
+import type { AuditEntry } from "./Record.ts"
 
 /** A command line may have secrets among its arguments: its first word is kept. */
 const addressOf = (address: string): string =>
@@ -17,7 +17,10 @@ const factsOf = ({ address, revision, server }: ObservedConnection): JsonObject 
 })
 
 /** Notes every event of a client. */
-export const observer = (note: (entry: Entry) => unknown, recorded: Arguments | undefined): ClientObserver => {
+export const observer = (
+  note: (entry: AuditEntry) => unknown,
+  recorded: AuditedArguments | undefined
+): ClientObserver => {
   const exchange = (
     event: string,
     connection: ObservedConnection,

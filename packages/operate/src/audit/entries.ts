@@ -12,10 +12,10 @@ import { shownId } from "@effect-mcp/server/internal/TaskSource"
 import type { Observer, QuestionEnd, RequestEnd } from "@effect-mcp/server/Observer"
 import type { Session } from "@effect-mcp/server/McpServer"
 import * as Exit from "effect/Exit"
-import type { Actor, Entry, Outcome } from "./Record.ts"
+import type { Actor, AuditEntry, AuditOutcome } from "./Record.ts"
 
 /** Whether entries have the arguments of calls; those of these names, at any depth, without their values. */
-export interface Arguments {
+export interface AuditedArguments {
   readonly redact: ReadonlyArray<string>
 }
 
@@ -55,7 +55,7 @@ export const targetOf = ({ name, uri }: JsonObject): string | undefined =>
 
 const largest = 16 * 1024
 
-export const redacted = (value: unknown, { redact }: Arguments): JsonObject => {
+export const redacted = (value: unknown, { redact }: AuditedArguments): JsonObject => {
   const text = JSON.stringify(value, (key, inner: unknown) => (redact.includes(key) ? "[redacted]" : inner))
   if (text === undefined) return {}
   return { arguments: text.length > largest ? "[too large]" : JSON.parse(text) }
@@ -63,7 +63,9 @@ export const redacted = (value: unknown, { redact }: Arguments): JsonObject => {
 
 const refusals = new Set([McpError.Unauthorized, McpError.Forbidden, McpError.LimitExceeded].map(String))
 
-export const outcomeOf = (exit: Exit.Exit<unknown, unknown>): { readonly outcome: Outcome; readonly code?: number } => {
+export const outcomeOf = (
+  exit: Exit.Exit<unknown, unknown>
+): { readonly outcome: AuditOutcome; readonly code?: number } => {
   const error = errorTypeOf(exit)
   if (error === undefined) {
     return { outcome: Exit.isSuccess(exit) && ResultType.isInputRequired(exit.value) ? "asked" : "answered" }
@@ -79,8 +81,8 @@ export const rounded = (milliseconds: number): number => Math.round(milliseconds
 const requestEntry = (
   { duration, envelope, principal, request, session, transport }: RequestEnd,
   exit: Exit.Exit<unknown, unknown>,
-  recorded: Arguments | undefined
-): Entry => {
+  recorded: AuditedArguments | undefined
+): AuditEntry => {
   const { id, method, params = {} } = request
   return {
     event: "request",
@@ -94,7 +96,7 @@ const requestEntry = (
   }
 }
 
-const questionEntry = ({ duration, method, session }: QuestionEnd, exit: Exit.Exit<unknown, unknown>): Entry => ({
+const questionEntry = ({ duration, method, session }: QuestionEnd, exit: Exit.Exit<unknown, unknown>): AuditEntry => ({
   event: "question",
   actor: actorOf(session.principal, session, {}),
   method: beginning(method),
@@ -102,7 +104,11 @@ const questionEntry = ({ duration, method, session }: QuestionEnd, exit: Exit.Ex
   ms: rounded(duration)
 })
 
-const notificationEntry = ({ method }: JsonRpc.Notification, session: Session, address: string | undefined): Entry => ({
+const notificationEntry = (
+  { method }: JsonRpc.Notification,
+  session: Session,
+  address: string | undefined
+): AuditEntry => ({
   event: "notification",
   actor: actorOf(session.principal, session, { address }),
   method: beginning(method),
@@ -111,9 +117,9 @@ const notificationEntry = ({ method }: JsonRpc.Notification, session: Session, a
 
 /** Notes every event of a server. */
 export const observer = (
-  note: (entry: Entry) => unknown,
+  note: (entry: AuditEntry) => unknown,
   admit: Observer["admit"],
-  recorded: Arguments | undefined
+  recorded: AuditedArguments | undefined
 ): Observer => ({
   admit,
   request: (end, exit) => void note(requestEntry(end, exit, recorded)),

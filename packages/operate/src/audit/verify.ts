@@ -5,14 +5,14 @@ import * as Stream from "effect/Stream"
 import * as chain from "./chain.ts"
 
 /** What is wrong with a line, which counts from 1. */
-export interface Problem {
+export interface TrailProblem {
   readonly line: number
   readonly reason: string
 }
 
-export interface Report {
+export interface TrailReport {
   readonly records: number
-  readonly problems: ReadonlyArray<Problem>
+  readonly problems: ReadonlyArray<TrailProblem>
   /** Whether the last record is `audit.closed`. A trail that is written to is open; so is one whose end was cut off. */
   readonly closed: boolean
   /** The hash of the last record: kept elsewhere, it shows later whether an end was cut off. */
@@ -36,10 +36,10 @@ const most = 100
 export const verify = <E, R>(
   lines: Stream.Stream<string, E, R>,
   { head, key }: Options = {}
-): Effect.Effect<Report, E, R> =>
+): Effect.Effect<TrailReport, E, R> =>
   Effect.gen(function* () {
     const hash = yield* chain.hasherOf(key)
-    const problems: Array<Problem> = []
+    const problems: Array<TrailProblem> = []
     let tail = chain.start
     let line = 0
     let records = 0

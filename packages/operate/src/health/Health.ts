@@ -29,13 +29,13 @@ export interface CheckReport {
  * `starting`: no server is built yet. `draining`: the servers are about to stop. `failing`: a critical check failed. `degraded`: another
  * check failed; requests are still answered.
  */
-export interface Report {
+export interface HealthReport {
   readonly status: "ready" | "degraded" | "starting" | "draining" | "failing"
   readonly checks: ReadonlyArray<CheckReport>
 }
 
 /** Whether requests are to be sent here. */
-export const isReady = ({ status }: Report): boolean => status === "ready" || status === "degraded"
+export const isReady = ({ status }: HealthReport): boolean => status === "ready" || status === "degraded"
 
 interface Check {
   readonly name: string
@@ -48,7 +48,7 @@ export class Health extends Context.Service<
   Health,
   {
     /** Runs the checks, unless they ran a moment ago. */
-    readonly report: Effect.Effect<Report>
+    readonly report: Effect.Effect<HealthReport>
     /** Says from now on that the servers are not ready. HTTP served by `McpServer.serveHttp` does so at its shutdown. */
     readonly drain: Effect.Effect<void>
     /** Adds a check, for as long as the scope. See `layerCheck`. */
@@ -94,7 +94,7 @@ const make = Effect.fnUntraced(function* ({ cache = "1 second", timeout = "5 sec
   let servers = 0
   let draining = false
   const checks = new Set<Check>()
-  const statusOf = (reports: ReadonlyArray<CheckReport>): Report["status"] => {
+  const statusOf = (reports: ReadonlyArray<CheckReport>): HealthReport["status"] => {
     if (draining) return "draining"
     if (servers === 0) return "starting"
     if (reports.some(({ critical, status }) => critical && status === "failed")) return "failing"
@@ -148,7 +148,7 @@ export interface RouteOptions {
   readonly ready?: HttpRouter.PathInput | undefined
 }
 
-const respond = (status: number, body: Report | { readonly status: "ok" }) =>
+const respond = (status: number, body: HealthReport | { readonly status: "ok" }) =>
   HttpServerResponse.jsonUnsafe(body, { status, headers: { "cache-control": "no-store" } })
 
 /**

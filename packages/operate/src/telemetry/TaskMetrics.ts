@@ -1,6 +1,6 @@
 /** The metrics of tasks: of those that run in this process, and of those of its store that no process runs. */
 import { errorTypeOf } from "@effect-mcp/core/internal/Spans"
-import type { ParkedCounts } from "@effect-mcp/server/internal/TaskSource"
+import type { ParkedByState } from "@effect-mcp/server/internal/TaskSource"
 import type { Observed, Observer } from "@effect-mcp/server/Observer"
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -22,7 +22,7 @@ const fresh = 5000
  * later is that of the read before.
  */
 class ParkedTasks {
-  private counts: ParkedCounts = { asking: 0, sleeping: 0, pending: 0 }
+  private counts: ParkedByState = { asking: 0, sleeping: 0, pending: 0 }
   private looked = -Infinity
   private looking = false
   private readonly servers: ReadonlySet<Observed>
@@ -35,7 +35,7 @@ class ParkedTasks {
     this.fork = fork
   }
 
-  count(state: keyof ParkedCounts): number {
+  count(state: keyof ParkedByState): number {
     const now = this.clock.currentTimeMillisUnsafe()
     if (!this.looking && now - this.looked >= fresh) {
       this.looking = true
@@ -50,7 +50,7 @@ class ParkedTasks {
     const sources = Array.from(this.servers, ({ tasks }) => [...tasks.all]).flat()
     return Effect.forEach(sources, ({ parked }) => parked).pipe(
       Effect.map((all) => {
-        const sum = (state: keyof ParkedCounts) => all.reduce((sum, counts) => sum + counts[state], 0)
+        const sum = (state: keyof ParkedByState) => all.reduce((sum, counts) => sum + counts[state], 0)
         this.counts = { asking: sum("asking"), sleeping: sum("sleeping"), pending: sum("pending") }
       }),
       Effect.ignoreCause,

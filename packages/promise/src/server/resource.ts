@@ -24,7 +24,7 @@ const runnerOf = (rules: Rules, name: string) => ({
 const read = (rules: Rules, name: string, uri: string, call: (context: HandlerContext) => Read) =>
   Effect.flatMap(
     run(runnerOf(rules, name), call),
-    (output): Effect.Effect<Resources.Output, Resources.ResourceNotFound> =>
+    (output): Effect.Effect<Resources.ResourceOutput, Resources.ResourceNotFound> =>
       output === undefined ? Effect.fail(new Resources.ResourceNotFound({ uri })) : Effect.succeed(output)
   )
 

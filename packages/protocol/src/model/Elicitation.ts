@@ -144,7 +144,7 @@ export const ElicitationCompleteParams = struct("ElicitationCompleteParams", {
 export type ElicitationCompleteParams = typeof ElicitationCompleteParams.Type
 
 /** `data` of error -32042, 2025-11-25 only. */
-export const UrlElicitationRequired = struct("UrlElicitationRequired", {
+export const UrlElicitationRequiredData = struct("UrlElicitationRequired", {
   elicitations: Schema.Array(ElicitUrlParams)
 })
-export type UrlElicitationRequired = typeof UrlElicitationRequired.Type
+export type UrlElicitationRequiredData = typeof UrlElicitationRequiredData.Type

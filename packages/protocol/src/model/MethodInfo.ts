@@ -4,7 +4,7 @@
  * Owns every fact of a method that is not the shape of its params or result. Both sides derive from it; no other module lists names of
  * methods. Which revisions have a method is in their tables of codecs, and how a server answers it in `dispatch/methods.ts` of the server.
  */
-import type { ServerCapabilities } from "./Capabilities.ts"
+import type { ServerCapabilities, TaskCapabilities } from "./Capabilities.ts"
 import type * as Method from "./Method.ts"
 
 /** A capability that a server declares, dotted where it is a part of one. */
@@ -54,6 +54,8 @@ export interface ServerRequestInfo {
   readonly capability?: ClientCapability
   /** It has no params, so two of them are the same question. */
   readonly sameForAll?: true
+  /** Whether a client that declares these kinds of tasks runs it as a task (2025-11-25: basic/utilities/tasks). */
+  readonly isTask?: (requests: NonNullable<TaskCapabilities["requests"]>) => boolean
 }
 
 /** A notification of a client. */
@@ -115,8 +117,11 @@ export const clientRequests: { readonly [M in keyof Method.ClientRequests]: Clie
 export const serverRequests: { readonly [M in keyof Method.ServerRequests]: ServerRequestInfo } = {
   ping: {},
   "roots/list": { capability: "roots", sameForAll: true },
-  "sampling/createMessage": { capability: "sampling" },
-  "elicitation/create": { capability: "elicitation" }
+  "sampling/createMessage": {
+    capability: "sampling",
+    isTask: ({ sampling }) => sampling?.createMessage !== undefined
+  },
+  "elicitation/create": { capability: "elicitation", isTask: ({ elicitation }) => elicitation?.create !== undefined }
 }
 
 /** The notifications of clients, by method. */
@@ -144,6 +149,7 @@ export const serverNotifications: { readonly [M in keyof Method.ServerNotificati
 }
 
 const requestsByName: ReadonlyMap<string, ClientRequestInfo> = new Map(Object.entries(clientRequests))
+const questionsByName: ReadonlyMap<string, ServerRequestInfo> = new Map(Object.entries(serverRequests))
 const newsByName: ReadonlyMap<string, ServerNotificationInfo> = new Map(Object.entries(serverNotifications))
 
 /** The row of a client's request; undefined for a name that is no method. */
@@ -151,6 +157,10 @@ export const ofRequest = (method: string): ClientRequestInfo | undefined => requ
 
 /** The row of a server's notification; undefined for a name that is no method. */
 export const ofServerNotification = (method: string): ServerNotificationInfo | undefined => newsByName.get(method)
+
+/** Whether a client that declares `tasks` runs this request of the server as a task. */
+export const runsAsTask = (method: string, tasks: TaskCapabilities | undefined): boolean =>
+  tasks?.requests !== undefined && questionsByName.get(method)?.isTask?.(tasks.requests) === true
 
 /** Whether a client's notification is about one of its requests, or one of the server's. */
 export const isOfRequest = (method: string): boolean =>

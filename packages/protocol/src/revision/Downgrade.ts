@@ -18,7 +18,7 @@ import * as Root from "../model/Root.ts"
 import * as Sampling from "../model/Sampling.ts"
 import { isJsonObject, type JsonObject } from "../model/Shape.ts"
 import * as Tool from "../model/Tool.ts"
-import { type Row, rowsOf } from "./Rewrite.ts"
+import { type RewriteRow, rowsOf } from "./Rewrite.ts"
 
 const bytes = (base64: string): number => Math.floor((base64.replace(/=+$/, "").length * 3) / 4)
 
@@ -29,7 +29,7 @@ const client = rowsOf(Capabilities.ClientCapabilities)
 const server = rowsOf(Capabilities.ServerCapabilities)
 const implementation = rowsOf(Implementation)
 
-const lifecycle: ReadonlyArray<Row> = [
+const lifecycle: ReadonlyArray<RewriteRow> = [
   ...client.drop("2025-06-18", "elicitation"),
   ...client.drop("2025-11-25", "tasks"),
   // `{}` means forms: a client that only opens pages must not declare it to an older server.
@@ -58,7 +58,7 @@ const lifecycle: ReadonlyArray<Row> = [
 const audio = rowsOf(Content.AudioContent)
 const link = rowsOf(Content.ResourceLink)
 
-const content: ReadonlyArray<Row> = [
+const content: ReadonlyArray<RewriteRow> = [
   audio.change("2025-03-26", "text", undefined, (value) =>
     asText(`[audio: ${value.mimeType}, ${bytes(value.data)} bytes]`, value)
   ),
@@ -79,7 +79,7 @@ const resource = rowsOf(Resource.Resource)
 const template = rowsOf(Resource.ResourceTemplate)
 const prompt = rowsOf(Prompt.Prompt)
 
-const lists: ReadonlyArray<Row> = [
+const lists: ReadonlyArray<RewriteRow> = [
   ...rowsOf(Resource.ListResourcesResult).drop("2026-07-28", "ttlMs", "cacheScope"),
   ...rowsOf(Resource.ListResourceTemplatesResult).drop("2026-07-28", "ttlMs", "cacheScope"),
   ...rowsOf(Resource.ReadResourceResult).drop("2026-07-28", "ttlMs", "cacheScope"),
@@ -124,7 +124,7 @@ const objectProperties = <S extends JsonObject>(schema: S): S => {
 const tool = rowsOf(Tool.Tool)
 const result = rowsOf(Tool.CallToolResult)
 
-const tools: ReadonlyArray<Row> = [
+const tools: ReadonlyArray<RewriteRow> = [
   ...tool.drop("2025-03-26", "annotations"),
   ...tool.drop("2025-06-18", "title", "outputSchema", "_meta"),
   ...tool.drop("2025-11-25", "icons", "execution"),
@@ -155,7 +155,7 @@ const message = rowsOf(Sampling.SamplingMessage)
 const answer = rowsOf(Sampling.CreateMessageResult)
 const toolResult = rowsOf(Content.ToolResultContent)
 
-const sampling: ReadonlyArray<Row> = [
+const sampling: ReadonlyArray<RewriteRow> = [
   ask.change("2025-11-25", "error", "tools", (value, refuse) => {
     if (value.tools !== undefined) refuse("sampling with tools")
     return value
@@ -196,7 +196,7 @@ const sampling: ReadonlyArray<Row> = [
 
 const page = rowsOf(Elicitation.ElicitUrlParams)
 
-const elicitation: ReadonlyArray<Row> = [
+const elicitation: ReadonlyArray<RewriteRow> = [
   ...rowsOf(Elicitation.ElicitFormParams).drop("2025-11-25", "mode"),
   ...rowsOf(Elicitation.RequestedSchema).drop("2025-11-25", "$schema"),
   ...rowsOf(Elicitation.StringSchema).drop("2025-11-25", "default"),
@@ -228,4 +228,11 @@ const elicitation: ReadonlyArray<Row> = [
 ]
 
 /** Every row; rows about one type apply in this order. */
-export const table: ReadonlyArray<Row> = [...lifecycle, ...content, ...lists, ...tools, ...sampling, ...elicitation]
+export const table: ReadonlyArray<RewriteRow> = [
+  ...lifecycle,
+  ...content,
+  ...lists,
+  ...tools,
+  ...sampling,
+  ...elicitation
+]

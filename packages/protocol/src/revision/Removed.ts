@@ -7,12 +7,12 @@ import * as Capabilities from "../model/Capabilities.ts"
 import * as Elicitation from "../model/Elicitation.ts"
 import * as Progress from "../model/Progress.ts"
 import * as Tool from "../model/Tool.ts"
-import { type Row, rowsOf } from "./Rewrite.ts"
+import { type RewriteRow, rowsOf } from "./Rewrite.ts"
 
 const client = rowsOf(Capabilities.ClientCapabilities)
 
 /** Every row; rows about one type apply in this order. */
-export const removed: ReadonlyArray<Row> = [
+export const removed: ReadonlyArray<RewriteRow> = [
   // Tasks became an extension, which is declared among the extensions.
   ...client.drop("2026-07-28", "tasks"),
   ...rowsOf(Capabilities.ServerCapabilities).drop("2026-07-28", "tasks"),

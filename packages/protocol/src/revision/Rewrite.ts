@@ -17,7 +17,7 @@ export type Refuse = (what: string) => void
  * How a value is written in revisions that lack it: left out, as text, in another form, or refused. `since` is the first revision that
  * has it; in `Removed`, the first that no longer has it. `field` is the field of the type that the row is about, or absent for the whole.
  */
-export interface Row {
+export interface RewriteRow {
   readonly type: string
   readonly field: string | undefined
   readonly since: Version
@@ -37,7 +37,7 @@ export const rowsOf = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>)
   type Value = Schema.Struct<F>["Type"]
   return {
     /** Rows that leave the fields out. */
-    drop: (since: Version, ...fields: ReadonlyArray<keyof F & string>): ReadonlyArray<Row> =>
+    drop: (since: Version, ...fields: ReadonlyArray<keyof F & string>): ReadonlyArray<RewriteRow> =>
       fields.map((field) => ({
         type,
         field,
@@ -48,10 +48,10 @@ export const rowsOf = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>)
     /** A row that writes what `f` gives. */
     change: (
       since: Version,
-      how: Row["how"],
+      how: RewriteRow["how"],
       field: (keyof F & string) | undefined,
       f: (value: Value, refuse: Refuse) => unknown
-    ): Row => ({
+    ): RewriteRow => ({
       type,
       field,
       since,
@@ -67,15 +67,15 @@ export type Rewrite = (value: unknown, refuse: Refuse) => unknown
 /** A rewrite, and the rows that it applies. */
 export interface Compiled {
   readonly rewrite: Rewrite
-  readonly rows: ReadonlySet<Row>
+  readonly rows: ReadonlySet<RewriteRow>
 }
 
 const isCompiled = (u: Compiled | undefined): u is Compiled => u !== undefined
-const rowsIn = (parts: ReadonlyArray<Compiled>, own: ReadonlyArray<Row> = []): ReadonlySet<Row> =>
+const rowsIn = (parts: ReadonlyArray<Compiled>, own: ReadonlyArray<RewriteRow> = []): ReadonlySet<RewriteRow> =>
   new Set([...own, ...parts.flatMap((part) => [...part.rows])])
 
 /** The rewrite of all values of a schema by the rows given; `undefined` where none of them applies. */
-export const compile = (ast: SchemaAST.AST, rows: ReadonlyArray<Row>): Compiled | undefined => {
+export const compile = (ast: SchemaAST.AST, rows: ReadonlyArray<RewriteRow>): Compiled | undefined => {
   switch (ast._tag) {
     case "Objects":
       return compileObject(ast, rows)
@@ -98,7 +98,7 @@ export const compile = (ast: SchemaAST.AST, rows: ReadonlyArray<Row>): Compiled 
   }
 }
 
-const compileObject = (ast: SchemaAST.Objects, rows: ReadonlyArray<Row>): Compiled | undefined => {
+const compileObject = (ast: SchemaAST.Objects, rows: ReadonlyArray<RewriteRow>): Compiled | undefined => {
   const name = SchemaAST.resolveIdentifier(ast)
   const own = rows.filter((row) => row.type === name)
   const fields = ast.propertySignatures.flatMap((property) => {

@@ -14,11 +14,11 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { excerpt } from "../Excerpt.ts"
 import { isJsonObject, type JsonObject } from "../internal/JsonObject.ts"
-import { isVendorKey, representation, wireSchema, withoutJson, type Wire } from "./WireSchema.ts"
+import { isVendorKey, representation, wireSchema, withoutJson, type WireCodec } from "./WireSchema.ts"
 import * as Elicitation from "../model/Elicitation.ts"
 
 export { later } from "./PlainSchema.ts"
-export type { Wire } from "./WireSchema.ts"
+export type { WireCodec as Wire } from "./WireSchema.ts"
 export type { JsonObject } from "../internal/JsonObject.ts"
 /** A document whose root has `type: "object"`, as MCP requires of tool input. */
 export type ObjectSchema = JsonObject & { readonly type: "object" }
@@ -59,7 +59,7 @@ export class InvalidElicitationSchema extends Schema.TaggedError<InvalidElicitat
  * // => 2026
  * ```
  */
-export const codec: <S extends Schema.Constraint>(schema: S) => Wire<S> = wireSchema
+export const codec: <S extends Schema.Constraint>(schema: S) => WireCodec<S> = wireSchema
 
 /**
  * The JSON Schema (2020-12, without `$schema`) of a schema's JSON form; recursion and named schemas go to `$defs`.

@@ -21,12 +21,12 @@ import { defaults, escape, prepare, UnsupportedSchema, type Prepared } from "./P
 export { UnsupportedSchema } from "./PreparedSchema.ts"
 
 /** One violation of the schema; `path` is a JSON Pointer into the value, empty for the value itself. */
-export interface Violation {
+export interface SchemaViolation {
   readonly path: string
   readonly message: string
 }
 /** The violations of a value, at most 10; none if it is valid. Never throws. */
-export type Validator = (value: unknown) => ReadonlyArray<Violation>
+export type Validator = (value: unknown) => ReadonlyArray<SchemaViolation>
 
 export interface Options {
   /** Deepest nesting of a value, of a schema, and of a chain of references; default 64. */
@@ -85,7 +85,7 @@ const makeValidator = ({ draft, lookup, root, unique }: Prepared, maxDepth: numb
 }
 
 /** The number of values inside a value, or why it is not even looked at. */
-const measure = (value: unknown, depth: number, unique: boolean): number | Violation => {
+const measure = (value: unknown, depth: number, unique: boolean): number | SchemaViolation => {
   if (value === null || typeof value === "string" || typeof value === "boolean") return 1
   if (typeof value === "number" && Number.isFinite(value)) return 1
   if (typeof value !== "object") return { path: "", message: "Is not JSON." }
@@ -115,7 +115,7 @@ const wrappers = ["$ref", "allOf", "if", "properties", "patternProperties", "add
   "dependencies"
 ])
 
-const report = (units: ReadonlyArray<OutputUnit>): ReadonlyArray<Violation> => {
+const report = (units: ReadonlyArray<OutputUnit>): ReadonlyArray<SchemaViolation> => {
   const told: Array<OutputUnit> = []
   let summary = "none"
   for (const [index, unit] of units.entries()) {

@@ -17,7 +17,7 @@ import * as SchemaTransformation from "effect/SchemaTransformation"
 import { isJsonObject } from "../internal/JsonObject.ts"
 
 /** A codec between a schema's values and plain JSON. */
-export type Wire<S extends Schema.Constraint> = Schema.Codec<
+export type WireCodec<S extends Schema.Constraint> = Schema.Codec<
   S["Type"],
   Schema.Json,
   S["DecodingServices"],
@@ -25,8 +25,8 @@ export type Wire<S extends Schema.Constraint> = Schema.Codec<
 >
 
 /** The codec of a schema's JSON form; throws for schemas with symbol keys, which have none. */
-export const wireSchema = <S extends Schema.Constraint>(schema: S): Wire<S> =>
-  Schema.make<Wire<S>>(rewrite(Schema.toCodecJson(schema).ast))
+export const wireSchema = <S extends Schema.Constraint>(schema: S): WireCodec<S> =>
+  Schema.make<WireCodec<S>>(rewrite(Schema.toCodecJson(schema).ast))
 
 type AST = SchemaAST.AST
 

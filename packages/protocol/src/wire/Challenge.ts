@@ -5,7 +5,7 @@
  */
 
 /** One challenge of the header. */
-export interface Challenge {
+export interface ParsedChallenge {
   /** In lower case. */
   readonly scheme: string
   /** Names in lower case; the first of equal names counts. */
@@ -19,7 +19,7 @@ const token68 = /[A-Za-z0-9\-._~+/]+=*(?=[ \t]*(?:,|$))/y
 const parameter = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[\s\S])*)"|([^\s,"=][^\s,"]*))/y
 
 /** All challenges of a header value, in order. */
-export const parse = (header: string): ReadonlyArray<Challenge> => {
+export const parse = (header: string): ReadonlyArray<ParsedChallenge> => {
   const challenges: Array<{ readonly scheme: string; readonly parameters: Map<string, string> }> = []
   let at = 0
   const read = (pattern: RegExp): RegExpExecArray | undefined => {

@@ -16,7 +16,7 @@ import type { RateLimit } from "../features/RateLimit.ts"
 import type { DecodedRequest, DecodedResult } from "../request/DecodedRequest.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
 import { codecOf } from "./Codec.ts"
-import type { Handle, Operation } from "./Operation.ts"
+import type { Handle, MethodOperation } from "./Operation.ts"
 import * as OwnMethods from "./OwnMethods.ts"
 import type { ServerInfo } from "./ServerInfo.ts"
 import type { Methods } from "./methods.ts"
@@ -35,16 +35,16 @@ export interface Options {
 
 export class Dispatcher {
   private readonly options: Options
-  private readonly operations = new Map<Revision, Map<string, Operation>>()
+  private readonly operations = new Map<Revision, Map<string, MethodOperation>>()
   /** Their methods come and go with the layers of extensions. */
-  private readonly ownOperations = new WeakMap<OwnMethod, Operation>()
+  private readonly ownOperations = new WeakMap<OwnMethod, MethodOperation>()
 
   constructor(options: Options) {
     this.options = options
   }
 
   /** Undefined for a method that the revision lacks or the server does not offer. MCP's are made once: their declaration does not change. */
-  operation(revision: Revision, method: string): Operation | undefined {
+  operation(revision: Revision, method: string): MethodOperation | undefined {
     let known = this.operations.get(revision)
     if (known === undefined) this.operations.set(revision, (known = new Map()))
     const found = known.get(method)
@@ -57,14 +57,14 @@ export class Dispatcher {
   }
 
   /** The operation where there is no session; undefined for one that needs a session, unless middleware answers it. */
-  withoutSession(operation: Operation): Operation | undefined {
+  withoutSession(operation: MethodOperation): MethodOperation | undefined {
     if (!operation.needsSession) return operation
     if (this.options.info.sessionMethods === "refused") return undefined
     return { ...operation, handle: () => Effect.fail(McpError.sessionRequired(operation.method)) }
   }
 
   /** The method of an extension. */
-  private own(revision: Revision, method: string): Operation | undefined {
+  private own(revision: Revision, method: string): MethodOperation | undefined {
     const { features, rateLimit } = this.options
     const own = features.extensions.method(method, revision)
     if (own === undefined) return this.unknown(method)
@@ -76,13 +76,13 @@ export class Dispatcher {
     return made
   }
 
-  private unknown(method: string): Operation | undefined {
+  private unknown(method: string): MethodOperation | undefined {
     const { answersUnknown, rateLimit } = this.options
     const isAnswered = answersUnknown && MethodInfo.ofRequest(method) === undefined
     return isAnswered ? OwnMethods.unknownOperation(method, rateLimit.ruleOf(method)) : undefined
   }
 
-  private make(revision: Revision, method: string): Operation | undefined {
+  private make(revision: Revision, method: string): MethodOperation | undefined {
     const { caching, info: server, methods, rateLimit } = this.options
     const info = MethodInfo.ofRequest(method)
     const codec = codecOf(revision, method)
@@ -106,7 +106,7 @@ export class Dispatcher {
 
   /** The effect that answers a request, with the middleware around it. Called when that effect is about to run. */
   answer(
-    operation: Operation,
+    operation: MethodOperation,
     params: unknown,
     request: ServerRequest
   ): Effect.Effect<DecodedResult, McpError.McpError, RequestServices> {

@@ -6,12 +6,12 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { InitializeResult } from "@effect-mcp/protocol/model/Lifecycle"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import type { Principal } from "@effect-mcp/core/Principal"
-import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { withoutSession } from "../features/Features.ts"
 import type { Limits } from "../Limits.ts"
-import type { Negotiated, Session } from "../session/Session.ts"
+import type { NegotiatedSession, Session } from "../session/Session.ts"
 import type { ServerInfo } from "./ServerInfo.ts"
 
 /** The requested revision if it is served, else the newest that is. */
@@ -27,9 +27,9 @@ const sessionless = (answer: InitializeResult): InitializeResult => ({
 })
 
 /** The caller and connection of an `initialize`. */
-export interface InitializeCaller extends Negotiated {
+export interface InitializeCaller extends NegotiatedSession {
   readonly principal: Principal["Service"]
-  readonly connection: Connection
+  readonly connection: RequestConnection
 }
 
 /** Changes the result of `initialize` by its caller. A failure is the answer, and the session is not initialized. */
@@ -45,7 +45,7 @@ export const initialize = (
   params: unknown,
   principal: Principal["Service"],
   limits: Limits,
-  onInitialize: ((answer: InitializeResult, negotiated: Negotiated) => ReturnType<OnInitialize>) | undefined
+  onInitialize: ((answer: InitializeResult, negotiated: NegotiatedSession) => ReturnType<OnInitialize>) | undefined
 ): Effect.Effect<unknown, McpError.McpError> =>
   Effect.suspend(() => {
     if (session.negotiated !== undefined || session.opening)
@@ -76,7 +76,7 @@ export const initialize = (
             ...(instructions === undefined ? undefined : { instructions })
           })
         )
-        const negotiated: Negotiated = { revision, clientInfo: kept, clientCapabilities: capabilities }
+        const negotiated: NegotiatedSession = { revision, clientInfo: kept, clientCapabilities: capabilities }
         session.opening = true
         const isBare = session.sessionless && info.sessionMethods === "refused"
         const changed =

@@ -11,7 +11,7 @@ import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { TokenBucket } from "../internal/TokenBucket.ts"
+import { type LogBudget, TokenBucket } from "../internal/TokenBucket.ts"
 
 export interface Options {
   /** The least level that passes until the client sets one. Default `info`. */
@@ -22,13 +22,19 @@ export interface Options {
   readonly redact?: ((data: unknown, level: LoggingLevel) => unknown) | undefined
 }
 
+/** A session, or the origin of a request without one. */
+export interface LogPayer {
+  /** Written by the logging alone. */
+  logBudget: LogBudget | undefined
+}
+
 export interface Logging {
   /**
    * The log of one request, whose messages travel in the request's own stream. `level` gives the least level that passes; undefined
-   * lets no message pass. `payer` is the object whose budget is used.
+   * lets no message pass. The messages are charged to the budget of `payer`.
    */
   readonly forRequest: (
-    payer: object,
+    payer: LogPayer,
     received: ReceivedRequest,
     level: () => LoggingLevel | undefined
   ) => Log["Service"]
@@ -54,20 +60,13 @@ const jsonOf = (data: unknown): unknown => {
   }
 }
 
-interface Budget {
-  readonly bucket: TokenBucket
-  dropped: number
-}
-
 /** The budgets and levels of log messages, by the clock. */
 export const make = (options: Options, clock: Clock.Clock): Logging => {
   const { level: fallback = "info", perSecond = 100, redact } = options
-  const budgets = new WeakMap<object, Budget>()
 
-  const spend = (payer: object, sink: Sink): Budget | undefined => {
+  const spend = (payer: LogPayer, sink: Sink): LogBudget | undefined => {
     const now = clock.currentTimeMillisUnsafe()
-    const budget = budgets.get(payer) ?? { bucket: new TokenBucket(perSecond, now), dropped: 0 }
-    budgets.set(payer, budget)
+    const budget = (payer.logBudget ??= { bucket: new TokenBucket(perSecond, now), dropped: 0 })
     if (sink.writable() && budget.bucket.take(now)) return budget
     budget.dropped++
     return undefined

@@ -4,7 +4,7 @@ import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Effect from "effect/Effect"
 import type { OwnMethod } from "../features/ExtensionRegistry.ts"
-import type { Rule } from "../features/RateLimit.ts"
+import type { MethodLimit } from "../features/RateLimit.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
 import type { Codec } from "./Codec.ts"
@@ -15,7 +15,7 @@ export type Handle = (
 ) => Effect.Effect<DecodedResult, McpError.McpError, RequestServices>
 
 /** A method of one revision, as this server answers it. */
-export interface Operation extends Codec {
+export interface MethodOperation extends Codec {
   readonly method: string
   readonly handle: Handle
   readonly needsSession: boolean
@@ -24,7 +24,7 @@ export interface Operation extends Codec {
   readonly hint: CacheHint | undefined
   /** Whether the result depends on the caller, and is private whatever the hint says. */
   readonly variesByCaller: () => boolean
-  readonly rateLimit: Rule | undefined
+  readonly rateLimit: MethodLimit | undefined
   /** The method of an extension; undefined for those of MCP. */
   readonly own: OwnMethod | undefined
   /** Whether the server has the method; otherwise middleware answers it, and decides by -32601 that it does not exist. */

@@ -15,7 +15,7 @@ import * as Effect from "effect/Effect"
 import type { ExtensionSet, OwnMethod } from "../features/ExtensionRegistry.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
-import type { Operation } from "./Operation.ts"
+import type { MethodOperation } from "./Operation.ts"
 
 /** The members of params that belong to MCP. */
 const askingParams = verbatim(struct("AskingParams", { ...requestFields, ...inputFields }))
@@ -35,8 +35,8 @@ export const operationOf = (
   extensions: ExtensionSet,
   own: OwnMethod,
   revision: Revision,
-  rateLimit: Operation["rateLimit"]
-): Operation => {
+  rateLimit: MethodOperation["rateLimit"]
+): MethodOperation => {
   const { mayAsk = true, method } = own.part.request
   return {
     ...unknownOperation(method, rateLimit, mayAsk),
@@ -50,7 +50,11 @@ export const operationOf = (
 }
 
 /** The operation of a method that no extension of the server has: middleware may answer it. */
-export const unknownOperation = (method: string, rateLimit: Operation["rateLimit"], mayAsk = true): Operation => {
+export const unknownOperation = (
+  method: string,
+  rateLimit: MethodOperation["rateLimit"],
+  mayAsk = true
+): MethodOperation => {
   const coder: Codecs.Coder<object> = Codecs.coder(mayAsk ? askingParams : ownParams)
   const failed = (message: string) => McpError.invalidParams(`Invalid params for ${method}: ${message}`)
   return {

@@ -12,16 +12,16 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { ExtensionSet } from "../features/ExtensionRegistry.ts"
-import { InOrder } from "../internal/InOrder.ts"
+import { Mailbox } from "../internal/Mailbox.ts"
 import * as Detached from "../request/Detached.ts"
-import { type Sender, sizeOf } from "../session/Sender.ts"
-import type { Negotiated } from "../session/Session.ts"
+import { type NotificationSender, sizeOf } from "../session/Sender.ts"
+import type { NegotiatedSession } from "../session/Session.ts"
 import { undeclared } from "./OwnMethods.ts"
 
 export interface Options {
   readonly extensions: ExtensionSet
   /** What the client said of itself: in its session, or in the notification. Undefined where it did neither. */
-  readonly clientOf: (sender: Sender, notification: JsonRpc.Notification) => Negotiated | undefined
+  readonly clientOf: (sender: NotificationSender, notification: JsonRpc.Notification) => NegotiatedSession | undefined
 }
 
 const noParams: JsonObject = {}
@@ -29,7 +29,6 @@ const unasked = ClientInput.unavailable("A notification of this revision cannot 
 
 export class OwnNotifications {
   private readonly options: Options
-  private readonly mailboxes = new WeakMap<object, InOrder>()
 
   constructor(options: Options) {
     this.options = options
@@ -40,7 +39,7 @@ export class OwnNotifications {
   }
 
   /** Why it is dropped; undefined where a handler gets it, or no extension has it. */
-  receive(sender: Sender, notification: JsonRpc.Notification): string | undefined {
+  receive(sender: NotificationSender, notification: JsonRpc.Notification): string | undefined {
     const { clientOf, extensions } = this.options
     const { method } = notification
     const owned = extensions.notification(method)
@@ -49,14 +48,13 @@ export class OwnNotifications {
     if (client === undefined) return `${excerpt(method)} came before initialize, or without a declaration of the client`
     const { clientCapabilities: capabilities, revision } = client
     const { extension } = owned
-    const { identity, principal, session, waiting } = sender
+    const { mailboxes, principal, session, waiting } = sender
     const duplex = session?.duplex === true
     const isOffered = Extension.isIn(extension, revision) && extension.offered({ principal, revision, duplex })
     if (!isOffered || undeclared(extension, method, { capabilities, revision }) !== undefined) {
       return `${excerpt(method)} belongs to an extension that was not negotiated`
     }
-    const mailbox = this.mailboxes.get(identity) ?? new InOrder(waiting)
-    this.mailboxes.set(identity, mailbox)
+    const mailbox = (mailboxes.extensionMailbox ??= new Mailbox(waiting))
     const pushed = mailbox.push(
       this.handled(sender, notification, { ...client, principal }),
       () => sizeOf(notification),
@@ -66,7 +64,7 @@ export class OwnNotifications {
   }
 
   private handled(
-    { envelope, outbound, session }: Sender,
+    { envelope, outbound, session }: NotificationSender,
     { method, params = noParams }: JsonRpc.Notification,
     client: Pick<Detached.Facts, "clientCapabilities" | "clientInfo" | "principal" | "revision">
   ): Effect.Effect<void> {

@@ -12,7 +12,7 @@ import type { ExtensionSet } from "../features/ExtensionRegistry.ts"
 import { undeclared } from "./OwnMethods.ts"
 
 /** A notification on the wire. */
-export interface Outgoing {
+export interface WireNotification {
   readonly method: string
   readonly params: JsonObject
 }
@@ -23,10 +23,10 @@ export interface OwnSubscription {
   /** What the acknowledgement says of it. */
   readonly granted: unknown
   /** Ends with the layer of its extension. */
-  readonly messages: Stream.Stream<Outgoing>
+  readonly messages: Stream.Stream<WireNotification>
 }
 
-const outgoing = (id: string, { notification, params }: Message): Effect.Effect<Outgoing> => {
+const outgoing = (id: string, { notification, params }: Message): Effect.Effect<WireNotification> => {
   const { extension, from, method } = notification
   if (extension?.id !== id || from !== "server") {
     return Effect.die(new Error(`A subscription of ${id} sends what is no notification of its server: ${method}`))

@@ -38,7 +38,7 @@ export const make = Effect.fnUntraced(function* ({
       const reason = own.receive(sender, notification)
       if (reason !== undefined) dropped(reason)
     }
-    if (!inbound.concerns(sender.identity)) return handle()
+    if (!inbound.concerns(sender.mailboxes)) return handle()
     if (inbound.notification(notification, sender, handle)) return
     dropped(`Too many notifications wait for middleware: ${excerpt(notification.method)}`)
   }

@@ -38,7 +38,7 @@ import type { Contract } from "../view/Contract.ts"
 import { contractOf } from "../view/contractOf.ts"
 import type { ContractOptions } from "../view/readContract.ts"
 import * as Observer from "../view/Observer.ts"
-import { type Requests, RequestView } from "../view/Requests.ts"
+import { type RequestsView, RequestView } from "../view/Requests.ts"
 import type { StatelessRequest } from "../view/StatelessRequest.ts"
 import { Dispatcher } from "./Dispatcher.ts"
 import type { OnInitialize } from "./Initialize.ts"
@@ -131,7 +131,7 @@ export interface Server {
    * })
    * ```
    */
-  readonly requests: Requests
+  readonly requests: RequestsView
   /**
    * What the server offers now to a principal: tools, prompts, resources, templates and extensions as values, in the newest revision that
    * it serves. No handler and no middleware is called, so what middleware answers, as in a gateway, is no part of it; `visible` and mounted

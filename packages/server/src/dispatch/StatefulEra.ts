@@ -5,7 +5,7 @@ import * as ClientInput from "@effect-mcp/core/ClientInput"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Exchange } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
-import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -19,11 +19,11 @@ import * as OwnMethods from "./OwnMethods.ts"
 import type { Limits } from "../Limits.ts"
 import type { Logging } from "./Logging.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
-import type { Account, RateLimit, Rule } from "../features/RateLimit.ts"
+import type { Account, RateLimit, MethodLimit } from "../features/RateLimit.ts"
 import type { EraContext } from "../request/RequestServices.ts"
 import { ServerRequest } from "../request/ServerRequest.ts"
 import type { Drain } from "../session/Drain.ts"
-import type { Negotiated, Session } from "../session/Session.ts"
+import type { NegotiatedSession, Session } from "../session/Session.ts"
 import { hasSessions, type ServerInfo } from "./ServerInfo.ts"
 
 export interface Options {
@@ -96,7 +96,7 @@ export class StatefulEra {
   }
 
   private excess(
-    rule: Rule,
+    rule: MethodLimit,
     session: Session,
     principal: Principal["Service"],
     address: string | undefined
@@ -127,7 +127,7 @@ export class StatefulEra {
   }
 
   /** The connection that the requests of a session share; made by the first that needs it. */
-  private connectionOf(session: Session, { revision, clientCapabilities }: Negotiated): Connection {
+  private connectionOf(session: Session, { revision, clientCapabilities }: NegotiatedSession): RequestConnection {
     return (session.initializedConnection ??= {
       ...session.connection,
       ready: Effect.andThen(session.whenReady, session.connection.ready),
@@ -137,7 +137,7 @@ export class StatefulEra {
     })
   }
 
-  private eraContextOf(session: Session, negotiated: Negotiated, received: Exchange): EraContext {
+  private eraContextOf(session: Session, negotiated: NegotiatedSession, received: Exchange): EraContext {
     const { askTimeout, logging } = this.options
     const connection = this.connectionOf(session, negotiated)
     return {
@@ -157,7 +157,7 @@ export class StatefulEra {
 
 const inputOf = (
   session: Session,
-  { clientCapabilities: capabilities, revision }: Pick<Negotiated, "clientCapabilities" | "revision">,
+  { clientCapabilities: capabilities, revision }: Pick<NegotiatedSession, "clientCapabilities" | "revision">,
   relatedTo: Exchange | undefined,
   timeout: Duration.Input
 ): ClientInput.ClientInput["Service"] =>

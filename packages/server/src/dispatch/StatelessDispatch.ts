@@ -87,7 +87,7 @@ export const make = ({ changed, clock, era, inbound, observer, requests }: Optio
   const { buckets }: RateLimit.Account = { buckets: [] }
   return (request, envelope, sink, { address, admitted, closing = Effect.never, base, isGivenUp, kind } = {}) => {
     const principal = envelope.principal ?? Principal.anonymous
-    const origin = { principal, kept: 0, closing, admitted, buckets, address }
+    const origin = { principal, kept: 0, closing, admitted, buckets, logBudget: undefined, address }
     const received = new StatelessRequest(request, envelope, sink, principal, kind, isGivenUp)
     if (observer !== undefined) received.arrived = now()
     const handle = (base?: Context.Context<never>) =>

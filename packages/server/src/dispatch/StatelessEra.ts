@@ -8,7 +8,7 @@ import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { ClientDeclaration } from "@effect-mcp/core/ClientInput"
 import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as CacheHint from "@effect-mcp/core/CacheHint"
-import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -23,18 +23,18 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Dispatcher } from "./Dispatcher.ts"
-import type { Operation } from "./Operation.ts"
+import type { MethodOperation } from "./Operation.ts"
 import type { Features } from "../features/Features.ts"
 import { type ServerInfo, supportedVersions } from "./ServerInfo.ts"
-import type { Holder } from "../Limits.ts"
+import type { ByteAccount } from "../Limits.ts"
 import * as EncodedLists from "../features/EncodedLists.ts"
-import type { Logging } from "./Logging.ts"
+import type { Logging, LogPayer } from "./Logging.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
 import * as OwnMethods from "./OwnMethods.ts"
 import * as InputRounds from "../mrtr/InputRounds.ts"
 import type * as RateLimit from "../features/RateLimit.ts"
 import { ended } from "./SubscriptionsListen.ts"
-import type { Negotiated } from "../session/Session.ts"
+import type { NegotiatedSession } from "../session/Session.ts"
 import { type EraContext, metaOf } from "../request/RequestServices.ts"
 import { ServerRequest } from "../request/ServerRequest.ts"
 
@@ -48,13 +48,13 @@ export interface Options {
 }
 
 /** Where a request of this era came from: the connection of a session, or a POST of its own. */
-export interface Origin extends Holder, RateLimit.Account {
+export interface Origin extends ByteAccount, LogPayer, RateLimit.Account {
   /** The network address of the client, where it is known. */
   readonly address?: string | undefined
   /** Completes when the server is about to end: subscriptions then end with their result. */
   readonly closing: Effect.Effect<void>
   /** Undefined for a POST of its own. */
-  readonly connection?: Connection | undefined
+  readonly connection?: RequestConnection | undefined
   /** Whether all messages of the connection come from one client. Default false. */
   readonly duplex?: boolean | undefined
   /** Called when the request has passed all checks before its handler. */
@@ -88,7 +88,7 @@ const sanitizeForeign = (error: McpError.McpError): McpError.McpError =>
   error.code === McpError.HeaderMismatch ? error : sanitizeError(error)
 
 /** The result with its caching hint, which a result of its own overrides. */
-const hinted = <A extends object>({ hint, variesByCaller }: Operation, result: A): A => {
+const hinted = <A extends object>({ hint, variesByCaller }: MethodOperation, result: A): A => {
   if (hint === undefined) return result
   return { ...CacheHint.fields(variesByCaller() ? { ...hint, scope: "private" } : hint), ...result }
 }
@@ -192,7 +192,7 @@ export class StatelessEra {
   }
 
   /** What the client says of itself in a notification, where that names a revision of this era. */
-  clientOf(notification: JsonRpc.Notification): Negotiated | undefined {
+  clientOf(notification: JsonRpc.Notification): NegotiatedSession | undefined {
     const revision = this.revisionOf(notification)
     if (revision instanceof McpError.McpError) return undefined
     const declared = Effect.runSyncExit(declarations.decode(metaOf(notification)))
@@ -216,7 +216,7 @@ export class StatelessEra {
 
   /** The effect that answers a decoded request, with questions where the method may ask. */
   private answer(
-    operation: Operation,
+    operation: MethodOperation,
     params: unknown,
     declared: Declaration,
     revision: Revision,
@@ -262,7 +262,7 @@ export class StatelessEra {
   }
 
   private encode(
-    operation: Operation,
+    operation: MethodOperation,
     client: ClientDeclaration,
     result: DecodedResult
   ): Effect.Effect<unknown, McpError.McpError> {

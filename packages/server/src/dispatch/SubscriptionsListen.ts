@@ -17,9 +17,9 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { ChangeNotifier, type ListKind, type Subscriber } from "../session/ChangeNotifier.ts"
-import type { Holder, Limits } from "../Limits.ts"
+import type { ByteAccount, Limits } from "../Limits.ts"
 import type { ResourceSet } from "../features/ResourceRegistry.ts"
-import type { Outgoing, OwnSubscription } from "./OwnSubscriptions.ts"
+import type { WireNotification, OwnSubscription } from "./OwnSubscriptions.ts"
 
 export interface Options<R> {
   readonly resources: ResourceSet
@@ -32,7 +32,7 @@ export interface Options<R> {
   readonly closing: Effect.Effect<void>
   readonly limits: Limits
   /** The account of the bytes that are kept for the request. */
-  readonly holder: Holder
+  readonly holder: ByteAccount
 }
 
 const kinds: ReadonlyArray<ListKind> = ["tools", "prompts", "resources"]
@@ -67,7 +67,8 @@ class ListenSubscriber implements Subscriber {
 
   /** Sends the messages of extensions, each once there is room; never ends. */
   forward(subscriptions: ReadonlyArray<OwnSubscription>): Effect.Effect<never> {
-    const send = ({ method, params }: Outgoing) => Effect.map(this.ready, () => this.send(method, { ...params }))
+    const send = ({ method, params }: WireNotification) =>
+      Effect.map(this.ready, () => this.send(method, { ...params }))
     const forwarded = Effect.forEach(subscriptions, ({ messages }) => Stream.runForEach(messages, send), {
       concurrency: "unbounded",
       discard: true

@@ -37,7 +37,7 @@ type Handler<M extends keyof Requests> = (
 ) => Effect.Effect<Requests[M]["result"], McpError.McpError, RequestServices>
 
 /** How a server answers one method. */
-export interface Row<M extends keyof Requests> {
+interface Row<M extends keyof Requests> {
   readonly handle: Handler<M>
   /** The option of `caching` whose hint the result carries; a resource that is read has its own. */
   readonly cacheHint?: keyof Caching.Hints

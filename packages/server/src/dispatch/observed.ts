@@ -1,6 +1,5 @@
 /** Requests in the eyes of the operator: a span for each where there is a tracer, and a log line for each defect of a handler. */
 import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
-import { digest } from "@effect-mcp/core/internal/digest"
 import * as Spans from "@effect-mcp/core/internal/Spans"
 import type { Envelope } from "@effect-mcp/core/Transport"
 import { beginning } from "@effect-mcp/protocol/Excerpt"
@@ -45,17 +44,6 @@ const declaredIn = (message: JsonRpc.Request | JsonRpc.Notification): string | u
   return typeof revision === "string" ? beginning(revision) : undefined
 }
 
-/** Digests of the ids of sessions: each session sends many messages. */
-const digests = new WeakMap<Session, string>()
-
-const digestOf = (session: Session): string => {
-  const known = digests.get(session)
-  if (known !== undefined) return known
-  const made = digest(session.id)
-  digests.set(session, made)
-  return made
-}
-
 /** What a span says of the session of a message. Over HTTP the id of a session admits its holder: a digest stands for it. */
 export const surroundingsOf =
   (session: Session, message: JsonRpc.Request | JsonRpc.Notification, { headers }: Envelope) =>
@@ -64,7 +52,7 @@ export const surroundingsOf =
     const { duplex, id, kind: transport, negotiated, sessionless } = session
     const revision = declared ?? negotiated?.revision.version
     if (declared !== undefined || sessionless) return { revision, transport, headers }
-    return { session: duplex ? id : digestOf(session), revision, transport, headers }
+    return { session: duplex ? id : session.digest, revision, transport, headers }
   }
 
 /** The same for a request without a session. */

@@ -63,7 +63,7 @@ export interface ExtensionSet {
 }
 
 /** An extension with what is declared of it. */
-export interface Offered {
+interface Offered {
   readonly contract: Extension.Any
   readonly settings: JsonObject
 }

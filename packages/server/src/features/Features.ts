@@ -7,7 +7,7 @@ import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"
 import type { PromptRegistry } from "@effect-mcp/core/Prompts"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { ResourceRegistry } from "@effect-mcp/core/Resources"
-import type { Limits, ToolRegistry } from "@effect-mcp/core/Tools"
+import type { CallLimits, ToolRegistry } from "@effect-mcp/core/Tools"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -42,7 +42,7 @@ export interface Features {
  */
 export const build = Effect.fnUntraced(function* <E, R>(
   layer: Layer.Layer<never, E, R>,
-  limits?: Limits
+  limits?: CallLimits
 ): Effect.fn.Return<Features, E, Exclude<R, Registries | RequestServices> | Scope.Scope> {
   const scope = yield* Scope.Scope
   const tools = yield* Tools.make(limits)
@@ -80,7 +80,7 @@ export const build = Effect.fnUntraced(function* <E, R>(
   }
 })
 
-export interface Declared {
+interface Declared {
   /** Offers lists that are still empty: for servers whose features come and go while they run. */
   readonly dynamic: boolean
   readonly experimental: ServerCapabilities["experimental"]

@@ -13,8 +13,8 @@ import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { InOrder } from "../internal/InOrder.ts"
-import { type Sender, sizeOf } from "../session/Sender.ts"
+import { Mailbox, type Mailboxes } from "../internal/Mailbox.ts"
+import { type NotificationSender, sizeOf } from "../session/Sender.ts"
 import type { Session } from "../session/Session.ts"
 import { Registry } from "./Registry.ts"
 
@@ -34,7 +34,7 @@ export interface Arrival {
  * Answers a message: by `next`, as the server does, or by itself. `next` of a request gives the result on the wire; of a method that the
  * server does not know it fails with -32601. The result for a notification is ignored, and its failure is logged.
  */
-export type Inbound<R = never> = (
+export type InboundHook<R = never> = (
   arrival: Arrival,
   next: Effect.Effect<unknown, McpError.McpError>
 ) => Effect.Effect<unknown, McpError.McpError, R>
@@ -47,7 +47,10 @@ interface Entry {
 }
 
 /** A hook with the services of its layer and a Scope of its own; `next` runs in the context that it was made for. */
-export const hookOf = <R>(inbound: Inbound<R>, services: Context.Context<Exclude<R, Scope.Scope>>): Entry["hook"] => {
+export const hookOf = <R>(
+  inbound: InboundHook<R>,
+  services: Context.Context<Exclude<R, Scope.Scope>>
+): Entry["hook"] => {
   const context = new HandlerContext<R, Scope.Scope>(services, { forwardsLogs: false })
   return (arrival, next) =>
     Effect.contextWith((ambient: Context.Context<never>) => {
@@ -102,13 +105,12 @@ const requestOf = (
 
 const notificationOf = (
   notification: JsonRpc.Notification,
-  { envelope, outbound, principal, session }: Sender
+  { envelope, outbound, principal, session }: NotificationSender
 ): Received => new Received(notification, envelope, principal, session, () => outbound(true))
 
 /** The hooks of a server, the first registered outermost. */
 export class InboundHooks {
   private readonly registry: Registry<Entry, never>
-  private readonly notifications = new WeakMap<object, InOrder>()
   private count = 0
 
   constructor(registry: Registry<Entry, never>) {
@@ -143,15 +145,14 @@ export class InboundHooks {
   }
 
   /** Whether a notification of the sender passes here: there are hooks, or earlier ones wait for a hook that is gone. */
-  concerns(identity: object): boolean {
-    return !this.isEmpty || this.notifications.get(identity)?.isBusy === true
+  concerns({ hookMailbox }: Mailboxes): boolean {
+    return !this.isEmpty || hookMailbox?.isBusy === true
   }
 
   /** Runs the hooks after those of earlier notifications of the sender. False where too many wait: then it is dropped. */
-  notification(notification: JsonRpc.Notification, sender: Sender, handle: () => void): boolean {
-    const { identity, waiting } = sender
-    const queue = this.notifications.get(identity) ?? new InOrder(waiting)
-    this.notifications.set(identity, queue)
+  notification(notification: JsonRpc.Notification, sender: NotificationSender, handle: () => void): boolean {
+    const { mailboxes, waiting } = sender
+    const queue = (mailboxes.hookMailbox ??= new Mailbox(waiting))
     const handled = this.around(notificationOf(notification, sender), Effect.sync(handle)).pipe(
       Effect.catchCause((cause) =>
         Cause.hasInterruptsOnly(cause)

@@ -24,7 +24,7 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { isSuspension } from "../mrtr/Replay.ts"
 import type { DecodedRequest as Request, DecodedResult as Result } from "../request/DecodedRequest.ts"
-import { hookOf, type Inbound } from "./InboundHooks.ts"
+import { hookOf, type InboundHook } from "./InboundHooks.ts"
 import { type Middleware, MiddlewareRegistry, type Place } from "./MiddlewareRegistry.ts"
 
 export {
@@ -33,7 +33,7 @@ export {
   isOwnRequest as isOwn,
   type OwnRequest
 } from "../request/DecodedRequest.ts"
-export type { Arrival, Inbound } from "./InboundHooks.ts"
+export type { Arrival, InboundHook as Inbound } from "./InboundHooks.ts"
 export { type Middleware, MiddlewareRegistry, type Next, type Place, type Proceed } from "./MiddlewareRegistry.ts"
 
 /**
@@ -247,7 +247,7 @@ export const on = <M extends keyof Requests, R>(
  * ```
  */
 export const inbound = <R = never>(
-  hook: Inbound<R>
+  hook: InboundHook<R>
 ): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, Scope.Scope>> =>
   registrationLayer(MiddlewareRegistry, (registry, services: Context.Context<Exclude<R, Scope.Scope>>) =>
     registry.registerInbound(hookOf(hook, services))

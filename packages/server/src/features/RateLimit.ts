@@ -60,13 +60,18 @@ export interface Account {
 }
 
 /** The limit of one method. It has two buckets per caller: of first rounds, and of later ones. */
-export interface Rule {
+export interface MethodLimit {
   readonly method: string
   readonly index: number
   readonly perSecond: number
 }
 
-const excess = ({ method }: Rule, resumed: boolean, perSecond: number, retryAfterMs: number): McpError.McpError =>
+const excess = (
+  { method }: MethodLimit,
+  resumed: boolean,
+  perSecond: number,
+  retryAfterMs: number
+): McpError.McpError =>
   McpError.limitExceeded(
     `Too many requests: ${resumed ? "later rounds of " : ""}${method} at most ${perSecond} times a second for one caller; ` +
       `try again in ${retryAfterMs} ms`,
@@ -75,10 +80,10 @@ const excess = ({ method }: Rule, resumed: boolean, perSecond: number, retryAfte
 
 /** Counts requests by the clock of the server. */
 export class RateLimit {
-  private readonly rules = new Map<string, Rule | undefined>()
+  private readonly rules = new Map<string, MethodLimit | undefined>()
   private readonly isOff: boolean
   /** The rules of extensions, by method and limit. */
-  private readonly usual = new Map<string, Rule>()
+  private readonly usual = new Map<string, MethodLimit>()
   private made = 0
   private readonly clock: Clock.Clock
   private readonly named = new Map<string, Buckets>()
@@ -95,12 +100,12 @@ export class RateLimit {
     }
   }
 
-  private rule(method: string, perSecond: number): Rule {
+  private rule(method: string, perSecond: number): MethodLimit {
     return { method, index: 2 * this.made++, perSecond }
   }
 
   /** Undefined for a method that is not limited. `usual`: the limit of a method that the options do not name. */
-  ruleOf(method: string, usual?: number): Rule | undefined {
+  ruleOf(method: string, usual?: number): MethodLimit | undefined {
     if (this.isOff || usual === undefined || this.rules.has(method)) return this.rules.get(method)
     const key = `${method} ${usual}`
     const rule = this.usual.get(key) ?? this.rule(method, usual)
@@ -110,7 +115,7 @@ export class RateLimit {
 
   /** Counts a request. The error to refuse it with, or undefined where it may run. */
   take(
-    rule: Rule,
+    rule: MethodLimit,
     resumed: boolean,
     account: Account,
     principal: Principal.Principal["Service"],

@@ -14,7 +14,7 @@ export interface UpdateListener {
 }
 
 /** One subscription: a listener with two of them is called until both have ended. */
-export interface Subscription {
+interface Subscription {
   readonly listener: UpdateListener
 }
 

@@ -4,7 +4,7 @@
  */
 import { DeadlineQueue, type Fork } from "@effect-mcp/core/internal/Deadlines"
 import { exitOf, start } from "@effect-mcp/core/internal/eager"
-import type { Limits, ToolEntry } from "@effect-mcp/core/Tools"
+import type { CallLimits, ToolEntry } from "@effect-mcp/core/Tools"
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Cause from "effect/Cause"
@@ -96,7 +96,7 @@ const within = <A, E, R>(
   })
 
 /** The limits of a tool: `late` is the result at the deadline, `checked` replaces a result that is too large. */
-const bounds = ({ limits, tool }: ToolEntry, server: Limits) => {
+const bounds = ({ limits, tool }: ToolEntry, server: CallLimits) => {
   const time = Duration.fromInputUnsafe(limits?.time ?? server.time ?? defaultTime)
   const bytes = limits?.bytes ?? server.bytes ?? defaultBytes
   const mirrored = "outputSchema" in tool
@@ -115,7 +115,7 @@ const bounds = ({ limits, tool }: ToolEntry, server: Limits) => {
  * Applies the entry's own limits, else those of the server (`server`). A call that ends at once costs no timer; one fiber per tool, in
  * the scope, watches the deadlines of calls that wait.
  */
-export const make = (server: Limits = {}): Effect.Effect<(entry: ToolEntry) => ToolEntry, never, Scope.Scope> =>
+export const make = (server: CallLimits = {}): Effect.Effect<(entry: ToolEntry) => ToolEntry, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const scope = yield* Scope.Scope

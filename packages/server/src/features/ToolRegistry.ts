@@ -2,7 +2,7 @@
 import type { Principal } from "@effect-mcp/core/Principal"
 import { deferred, type HandlerRunner } from "@effect-mcp/core/internal/HandlerContext"
 import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
-import { type Limits, type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
+import { type CallLimits, type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -56,7 +56,7 @@ export interface ToolSet extends Pick<ToolSource, "changes"> {
 
 /** A new registry: the service for feature layers, and the set that the dispatcher reads. `limits` are those of tools without their own. */
 export const make = (
-  limits?: Limits
+  limits?: CallLimits
 ): Effect.Effect<{ readonly tools: ToolSet; readonly context: Context.Context<ToolRegistry> }, never, Scope.Scope> =>
   Effect.gen(function* () {
     const registry = yield* Registry.make<ToolEntry, ToolSource>("tool")

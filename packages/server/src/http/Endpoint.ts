@@ -23,7 +23,7 @@ import * as Admission from "./request/Admission.ts"
 import * as Body from "./request/Body.ts"
 import type { HttpExchange } from "./request/HttpExchange.ts"
 import type { HttpRequest } from "./request/HttpRequest.ts"
-import { InFlightRequests, type Limits } from "./request/InFlightRequests.ts"
+import { InFlightRequests, type RequestLimits } from "./request/InFlightRequests.ts"
 import { accepted, type ErrorResponse, refuse, shuttingDown, tooMany } from "./response/Responses.ts"
 import { keepAliveTimer } from "./response/SseBody.ts"
 import { EventStore, makeMemory } from "../session/EventStore.ts"
@@ -55,7 +55,7 @@ import * as Stateless from "./stateless/StatelessEndpoint.ts"
  * })
  * ```
  */
-export interface Options extends Admission.Options, Limits {
+export interface Options extends Admission.Options, RequestLimits {
   /** How long a stream may be silent before a comment is sent; 0: no comments. Default 15 seconds. */
   readonly keepAlive?: Duration.Input | undefined
   /** At shutdown: how long requests may still run. Default 10 seconds. Subscriptions end at once. */

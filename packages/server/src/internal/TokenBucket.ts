@@ -45,5 +45,11 @@ export class TokenBucket {
   }
 }
 
+/** What pays for log messages: its tokens, and the messages that were dropped since one was sent. */
+export interface LogBudget {
+  readonly bucket: TokenBucket
+  dropped: number
+}
+
 /** The buckets of one caller, by the index of their rule. */
 export type Buckets = Array<TokenBucket | undefined>

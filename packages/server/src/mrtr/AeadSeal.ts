@@ -8,10 +8,12 @@ import * as Base64Url from "effect/encoding/Base64Url"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { Journal } from "./Journal.ts"
+import { RoundJournal } from "./Journal.ts"
 import { invalidState, type Options, type SealingKey, StateSeal } from "./StateSealService.ts"
 
-const Payload = Schema.fromJsonString(Schema.Struct({ journal: Journal, jti: Schema.String, expires: Schema.Finite }))
+const Payload = Schema.fromJsonString(
+  Schema.Struct({ journal: RoundJournal, jti: Schema.String, expires: Schema.Finite })
+)
 const encodePayload = Schema.encodeEffect(Payload)
 const decodePayload = Schema.decodeUnknownEffect(Payload)
 

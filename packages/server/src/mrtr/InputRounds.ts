@@ -44,7 +44,7 @@ export const none: ClientInput["Service"] = {
 }
 
 /** A request that may be answered with questions. */
-export interface Request {
+interface Request {
   readonly received: ReceivedRequest
   readonly principal: Principal["Service"]
   readonly revision: Revision
@@ -57,7 +57,7 @@ export interface Request {
   readonly base: Context.Context<never> | undefined
 }
 
-export type Handler<A> = (request: ServerRequest) => Effect.Effect<A, McpError.McpError, RequestServices>
+type Handler<A> = (request: ServerRequest) => Effect.Effect<A, McpError.McpError, RequestServices>
 
 const noParams: JsonObject = {}
 
@@ -88,12 +88,12 @@ const responsesOf = ({ params }: Request): JsonObject => {
 class RequestRound implements CallerBinding {
   private readonly request: Request
   private readonly stepTimeout: number
-  private readonly journal: Journal.Journal
+  private readonly journal: Journal.RoundJournal
   /** Made when the handler waits or asks for its input: others need no round. */
   private made: Replay.Round | undefined = undefined
   private caller: Principal["Service"] | undefined = undefined
 
-  constructor(request: Request, stepTimeout: number, journal: Journal.Journal) {
+  constructor(request: Request, stepTimeout: number, journal: Journal.RoundJournal) {
     this.request = request
     this.stepTimeout = stepTimeout
     this.journal = journal
@@ -131,7 +131,7 @@ class RequestRound implements CallerBinding {
   }
 
   /** The journal of the next round, with the caller it belongs to. */
-  owned(journal: Journal.Journal): Journal.Journal {
+  owned(journal: Journal.RoundJournal): Journal.RoundJournal {
     return this.caller === undefined ? journal : { ...journal, caller: ownerOf(this.caller) }
   }
 }
@@ -171,7 +171,7 @@ export class InputRounds {
     handler: Handler<A>,
     request: Request,
     base: Request["base"],
-    journal: Journal.Journal
+    journal: Journal.RoundJournal
   ): Effect.Effect<A | EncodedResult, McpError.McpError> {
     const { received, principal } = request
     const round = new RequestRound(request, this.stepTimeout, journal)
@@ -185,7 +185,7 @@ export class InputRounds {
   }
 
   private ended<A>(
-    outcome: Replay.Outcome<A, McpError.McpError>,
+    outcome: Replay.RoundOutcome<A, McpError.McpError>,
     round: RequestRound,
     request: Request
   ): Effect.Effect<A | EncodedResult, McpError.McpError> {
@@ -199,7 +199,7 @@ export class InputRounds {
     function* (
       this: InputRounds,
       inputRequests: { readonly [key: string]: Replay.InputRequest },
-      journal: Journal.Journal,
+      journal: Journal.RoundJournal,
       request: Request
     ): Effect.fn.Return<EncodedResult, McpError.McpError> {
       const { rounds, stateBytes } = this

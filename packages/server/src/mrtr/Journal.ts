@@ -9,7 +9,7 @@ export { canonicalJson, digest } from "@effect-mcp/core/internal/digest"
 
 const Entries = Schema.Record(Schema.String, Schema.Unknown)
 
-export const Journal = Schema.Struct({
+export const RoundJournal = Schema.Struct({
   /** Wire answers by question key. */
   answers: Entries,
   /** Encoded values by step name. */
@@ -21,12 +21,12 @@ export const Journal = Schema.Struct({
   /** The caller that the handler acted for; absent until it ran. */
   caller: Schema.optionalKey(Schema.String)
 })
-export type Journal = typeof Journal.Type
+export type RoundJournal = typeof RoundJournal.Type
 
-export const empty: Journal = { answers: {}, steps: {}, open: {}, round: 0 }
+export const empty: RoundJournal = { answers: {}, steps: {}, open: {}, round: 0 }
 
 /** Admits the answers to questions that are open. Anything else the client sends is ignored; what is missing stays unanswered. */
-export const settle = (journal: Journal, responses: { readonly [key: string]: unknown }): Journal => {
+export const settle = (journal: RoundJournal, responses: { readonly [key: string]: unknown }): RoundJournal => {
   const admitted = Object.entries(journal.open).flatMap(([name, key]) =>
     Object.hasOwn(responses, name) ? [[key, responses[name]] as const] : []
   )

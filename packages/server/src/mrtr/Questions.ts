@@ -10,7 +10,7 @@ import {
   type ClientInput,
   missingCapability,
   type OwnQuestion,
-  type Question,
+  type QuestionMethod,
   questionKey,
   type Recorded
 } from "@effect-mcp/core/ClientInput"
@@ -25,10 +25,10 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Latch from "effect/Latch"
 import * as Schema from "effect/Schema"
-import type { Journal } from "./Journal.ts"
+import type { RoundJournal } from "./Journal.ts"
 
 /** A question as it is sent to the client. */
-export interface InputRequest {
+export interface RoundQuestion {
   readonly method: string
   readonly params: unknown
 }
@@ -37,7 +37,7 @@ export interface InputRequest {
 const InStep = Context.Reference<boolean>("@effect-mcp/server/mrtr/InStep", { defaultValue: () => false })
 
 export interface Options {
-  readonly journal: Journal
+  readonly journal: RoundJournal
   /** What may be asked. */
   readonly client: ClientDeclaration
   /** How long a `Once` step may take, in milliseconds. */
@@ -79,7 +79,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askOwn" 
   private readonly options: Options
   private readonly answers: { [key: string]: unknown }
   private readonly steps: { [name: string]: unknown }
-  private readonly requests: { [key: string]: InputRequest } = Object.create(null)
+  private readonly requests: { [key: string]: RoundQuestion } = Object.create(null)
   /** The questions of this round: name to key. */
   private readonly open = new Map<string, string>()
   private readonly usedResponses = new Set<string>()
@@ -107,7 +107,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askOwn" 
   }
 
   /** What is sent to the client. */
-  get inputRequests(): { readonly [key: string]: InputRequest } {
+  get inputRequests(): { readonly [key: string]: RoundQuestion } {
     return this.requests
   }
 
@@ -117,13 +117,13 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askOwn" 
   }
 
   /** What the next round needs. */
-  get journal(): Journal {
+  get journal(): RoundJournal {
     const { answers, open, steps } = this
     const { journal } = this.options
     return { ...journal, answers, steps, open: Object.fromEntries(open), round: journal.round + 1 }
   }
 
-  ask<M extends Question>(
+  ask<M extends QuestionMethod>(
     method: M,
     params: Method.ServerRequests[M]["params"],
     options?: { readonly key?: string | undefined }

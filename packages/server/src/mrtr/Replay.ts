@@ -13,19 +13,19 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { Scheduler } from "effect/Scheduler"
-import type { Journal } from "./Journal.ts"
-import { type InputRequest, Questions } from "./Questions.ts"
+import type { RoundJournal } from "./Journal.ts"
+import { type RoundQuestion, Questions } from "./Questions.ts"
 import type { ReadyTasks } from "./RoundScheduler.ts"
 import * as RoundScheduler from "./RoundScheduler.ts"
 
-export type { InputRequest } from "./Questions.ts"
+export type { RoundQuestion as InputRequest } from "./Questions.ts"
 
-export type Outcome<A, E> =
+export type RoundOutcome<A, E> =
   | { readonly _tag: "Complete"; readonly exit: Exit.Exit<A, E> }
   | {
       readonly _tag: "InputRequired"
-      readonly requests: { readonly [key: string]: InputRequest }
-      readonly journal: Journal
+      readonly requests: { readonly [key: string]: RoundQuestion }
+      readonly journal: RoundJournal
     }
 
 /** Marks the interruption by which a round ends, so that a finalizer can tell it from a cancel: see `isSuspension`. */
@@ -71,7 +71,7 @@ export const passOn = (
 
 /** One round on a settled journal. */
 export class Round {
-  private readonly journal: Journal
+  private readonly journal: RoundJournal
   private readonly client: ClientDeclaration
   private readonly stepTimeout: number
   private readonly prematureResponses: { readonly [name: string]: unknown }
@@ -80,7 +80,7 @@ export class Round {
   private onAsked: (() => void) | undefined = undefined
 
   constructor(
-    journal: Journal,
+    journal: RoundJournal,
     client: ClientDeclaration,
     stepTimeout: number,
     prematureResponses: { readonly [name: string]: unknown } = {}
@@ -102,7 +102,7 @@ export class Round {
   }
 
   /** Runs the handler in a fiber of its own until it has ended or has nothing left to do but wait for answers. */
-  run<A, E, R>(handler: Effect.Effect<A, E, R>): Effect.Effect<Outcome<A, E>, never, R> {
+  run<A, E, R>(handler: Effect.Effect<A, E, R>): Effect.Effect<RoundOutcome<A, E>, never, R> {
     return Effect.flatMap(Effect.forkChild(handler, { startImmediately: true }), (fiber) => {
       const exit = fiber.pollUnsafe()
       if (exit !== undefined) return Effect.succeed({ _tag: "Complete", exit })
@@ -122,12 +122,12 @@ export class Round {
     return Effect.onExit(outcome, (exit) => passOn(exit, fiber))
   }
 
-  private settle<A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<Outcome<A, E>> {
+  private settle<A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<RoundOutcome<A, E>> {
     const { questions } = this
     const settled = Effect.as(questions.settled, Option.none<Exit.Exit<A, E>>())
     return Effect.flatMap(
       Effect.raceFirst(Effect.asSome(Fiber.await(fiber)), settled),
-      (exit): Effect.Effect<Outcome<A, E>> => {
+      (exit): Effect.Effect<RoundOutcome<A, E>> => {
         if (Option.isSome(exit)) return Effect.succeed({ _tag: "Complete", exit: exit.value })
         questions.end()
         fiber.interruptUnsafe(undefined, suspension)

@@ -4,11 +4,11 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
-import type { Journal } from "./Journal.ts"
+import type { RoundJournal } from "./Journal.ts"
 
 /** An opened state: the journal, and what identifies the sealing. */
 export interface Opened {
-  readonly journal: Journal
+  readonly journal: RoundJournal
   /** Unique per sealing. */
   readonly jti: string
   /** Milliseconds since the epoch. */
@@ -19,7 +19,7 @@ export class StateSeal extends Context.Service<
   StateSeal,
   {
     /** `binding` is the text of the request that the state belongs to. */
-    readonly seal: (journal: Journal, binding: string) => Effect.Effect<string>
+    readonly seal: (journal: RoundJournal, binding: string) => Effect.Effect<string>
     readonly open: (state: string, binding: string) => Effect.Effect<Opened, McpError.McpError>
   }
 >()("@effect-mcp/server/StateSeal") {}

@@ -7,7 +7,7 @@ import { Log } from "@effect-mcp/core/Log"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import * as Progress from "@effect-mcp/core/Progress"
-import { type Connection, httpOf, RequestContext } from "@effect-mcp/core/RequestContext"
+import { type RequestConnection, httpOf, RequestContext } from "@effect-mcp/core/RequestContext"
 import { ServiceTable, service } from "@effect-mcp/core/internal/LazyContext"
 import { Provided, ProvidedServices } from "@effect-mcp/core/internal/Provided"
 import * as Roots from "@effect-mcp/core/Roots"
@@ -17,7 +17,7 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
-import type { Holder } from "../Limits.ts"
+import type { ByteAccount } from "../Limits.ts"
 
 const noMeta: JsonObject = {}
 
@@ -32,13 +32,13 @@ export interface EraContext {
   readonly log: Log["Service"]
   /** Notifications that the roots of the client changed; undefined where the client sends none. */
   readonly rootsChanges: Stream.Stream<void> | undefined
-  readonly connection: Connection | undefined
+  readonly connection: RequestConnection | undefined
   /** Whether all messages of the connection come from one client. */
   readonly duplex: boolean
   /** Completes when the server is about to end the session. */
   readonly closing: Effect.Effect<void>
   /** The account of the bytes that the server keeps for the request. */
-  readonly holder: Holder
+  readonly holder: ByteAccount
 }
 
 /** What the services of a request are made of: facts, and sinks for what leaves. */

@@ -43,7 +43,7 @@ export interface TaskCounts {
 }
 
 /** Tasks of the store that no process runs. */
-export type ParkedCounts = Readonly<Record<"asking" | "sleeping" | "pending", number>>
+export type ParkedByState = Readonly<Record<"asking" | "sleeping" | "pending", number>>
 
 export interface TaskSource {
   /** The oldest first. */
@@ -51,7 +51,7 @@ export interface TaskSource {
   /** Those that run in this process, by state: for gauges, which cannot wait. */
   readonly count: () => TaskCounts
   /** Those that no process runs, of the whole store. */
-  readonly parked: Effect.Effect<ParkedCounts>
+  readonly parked: Effect.Effect<ParkedByState>
   /** Ends a task, whose client is told the reason; false where it has ended. */
   readonly cancel: (id: string, reason: string) => Effect.Effect<boolean>
 }

@@ -11,29 +11,29 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import { inertOutbound } from "../internal/inertOutbound.ts"
-import { Waiting } from "../internal/InOrder.ts"
-import type { Negotiated, Session } from "./Session.ts"
+import { type Mailbox, type Mailboxes, MailboxLoad } from "../internal/Mailbox.ts"
+import type { NegotiatedSession, Session } from "./Session.ts"
 
-export interface Sender {
-  /** The same object for messages that are handled in order. */
-  readonly identity: object
+export interface NotificationSender {
+  /** Where messages wait that are handled in order. */
+  readonly mailboxes: Mailboxes
   readonly principal: Principal.Principal["Service"]
   readonly envelope: Envelope
   readonly session: Session | undefined
   /** What the client said of itself; undefined where the message says it, or nothing does. */
-  readonly negotiated: Negotiated | undefined
+  readonly negotiated: NegotiatedSession | undefined
   /** What may be sent in return: notifications only where `mayNotify`. */
   readonly outbound: (mayNotify: boolean) => Outbound
   readonly fork: (effect: Effect.Effect<void>) => void
   /** What waits for senders of the same kind; undefined: each is bounded by itself. */
-  readonly waiting: Waiting | undefined
+  readonly waiting: MailboxLoad | undefined
 }
 
 /** The size of a message that waits, in characters of JSON. */
 export const sizeOf = (message: JsonRpc.Notification): number => JSON.stringify(message).length
 
-export const ofSession = (session: Session, envelope: Envelope): Sender => ({
-  identity: session,
+export const ofSession = (session: Session, envelope: Envelope): NotificationSender => ({
+  mailboxes: session,
   principal: envelope.principal ?? session.principal,
   envelope,
   session,
@@ -51,8 +51,10 @@ export const ofSession = (session: Session, envelope: Envelope): Sender => ({
 })
 
 /** A caller of POSTs without a session, for as long as any of its notifications is handled. */
-class Caller {
+class Caller implements Mailboxes {
   running = 0
+  hookMailbox: Mailbox | undefined = undefined
+  extensionMailbox: Mailbox | undefined = undefined
 }
 
 /** Of all callers together: sixteen times what one may have. */
@@ -65,13 +67,13 @@ export interface PostedOptions {
   /** Completes when the endpoint is about to stop. Default never. */
   readonly closing?: Effect.Effect<void> | undefined
   /** What is known of the client where its messages do not say it: revisions up to 2025-11-25. */
-  readonly negotiated?: Negotiated | undefined
+  readonly negotiated?: NegotiatedSession | undefined
 }
 
 /** The callers of POSTs without a session. */
 export class PostingCallers {
   private readonly callers = new Map<string, Caller>()
-  private readonly waiting = new Waiting(maxCount, maxSize)
+  private readonly waiting = new MailboxLoad(maxCount, maxSize)
   private readonly fibers = new Fibers()
   private readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
 
@@ -84,13 +86,13 @@ export class PostingCallers {
     return this.fibers.end
   }
 
-  senderOf(envelope: Envelope, { address, closing = Effect.never, negotiated }: PostedOptions): Sender {
+  senderOf(envelope: Envelope, { address, closing = Effect.never, negotiated }: PostedOptions): NotificationSender {
     const principal = envelope.principal ?? Principal.anonymous
     // Callers without a name and an address cannot be told apart.
     const key = Principal.callerKey(principal, address) ?? ""
     const caller = this.callers.get(key) ?? new Caller()
     return {
-      identity: caller,
+      mailboxes: caller,
       principal,
       envelope,
       session: undefined,

@@ -1,10 +1,11 @@
 /**
  * The server's record of one session, beside its peer: what `initialize` agreed on, log level, subscriptions, roots.
  */
+import { digest } from "@effect-mcp/core/internal/digest"
 import type { Peer } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Traffic } from "@effect-mcp/core/Transport"
-import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { invalidRequest, type McpError } from "@effect-mcp/protocol/McpError"
@@ -20,12 +21,13 @@ import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { ChangeNotifier, type ListKind, type Subscriber } from "./ChangeNotifier.ts"
-import type { Buckets } from "../internal/TokenBucket.ts"
+import type { Mailbox, Mailboxes } from "../internal/Mailbox.ts"
+import type { Buckets, LogBudget } from "../internal/TokenBucket.ts"
 
 /** How long subscriptions may take to send their results when a session ends. */
 const lastResults: Duration.Input = "1 second"
 
-export interface Negotiated {
+export interface NegotiatedSession {
   readonly revision: Revision
   /** Undefined for a request without a session: another one answered its `initialize`. */
   readonly clientInfo: Implementation | undefined
@@ -33,7 +35,11 @@ export interface Negotiated {
 }
 
 /** What is known of a client whose `initialize` another session answered. */
-export const assumed = (revision: Revision): Negotiated => ({ revision, clientInfo: undefined, clientCapabilities: {} })
+export const assumed = (revision: Revision): NegotiatedSession => ({
+  revision,
+  clientInfo: undefined,
+  clientCapabilities: {}
+})
 
 export interface Options {
   readonly id: string
@@ -65,7 +71,7 @@ export interface ResourceSubscription {
   readonly since: number
 }
 
-export class Session implements Subscriber {
+export class Session implements Mailboxes, Subscriber {
   readonly id: string
   readonly peer: Peer
   readonly principal: Principal["Service"]
@@ -84,14 +90,19 @@ export class Session implements Subscriber {
   kept = 0
   /** The budgets of its requests where the caller has no name; see `RateLimit`. */
   buckets: Buckets | undefined = undefined
+  /** The budget of its log messages; see `Logging`. */
+  logBudget: LogBudget | undefined = undefined
+  hookMailbox: Mailbox | undefined = undefined
+  extensionMailbox: Mailbox | undefined = undefined
   /** Whether `initialize` is being answered. */
   opening = false
   /** Set by `initialize`, once. */
-  negotiated: Negotiated | undefined = undefined
+  negotiated: NegotiatedSession | undefined = undefined
   /** Whether the client sent `notifications/initialized`: before it a server only pings and logs. */
   initialized = false
   /** The level of `logging/setLevel`; undefined for the server's default. */
   logLevel: LoggingLevel | undefined = undefined
+  private digested: string | undefined = undefined
   private subscribed: Map<string, ResourceSubscription> | undefined = undefined
   private changes: ChangeNotifier | undefined = undefined
   private ending: Deferred.Deferred<void> | undefined = undefined
@@ -101,9 +112,9 @@ export class Session implements Subscriber {
   /** Whether the session has a transport of its own: stdio, a socket, memory. */
   readonly duplex: boolean
   private opened: Deferred.Deferred<void> | undefined = undefined
-  private wire: Connection | undefined = undefined
+  private wire: RequestConnection | undefined = undefined
   /** The connection with the input and roots of the initialized session. */
-  initializedConnection: Connection | undefined = undefined
+  initializedConnection: RequestConnection | undefined = undefined
   private readonly keep: Options["keep"]
   private rootsListeners: Set<() => void> | undefined = undefined
 
@@ -121,6 +132,11 @@ export class Session implements Subscriber {
     this.openedAt = openedAt
     this.traffic = traffic
     this.keep = options.keep
+  }
+
+  /** A digest of its id, for spans: over HTTP the id of a session admits its holder. */
+  get digest(): string {
+    return (this.digested ??= digest(this.id))
   }
 
   /** Runs a change of what other nodes need to open the session again; then that is kept. */
@@ -154,7 +170,7 @@ export class Session implements Subscriber {
   }
 
   /** The connection as requests without a session see it. */
-  get connection(): Connection {
+  get connection(): RequestConnection {
     return (this.wire ??= {
       scope: this.scope,
       notify: (method, params) => this.notify(method, params),

@@ -25,7 +25,7 @@ export interface Readable extends Emitter {
   readonly destroyed: boolean
 }
 /** The members of a Writable that are used. */
-export interface Writable extends Emitter {
+interface Writable extends Emitter {
   readonly closed: boolean
   /** Bytes that are not written yet. */
   readonly writableLength: number

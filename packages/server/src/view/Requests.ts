@@ -12,7 +12,7 @@ import type { RequestRow } from "./RequestRow.ts"
 export type { RequestRow } from "./RequestRow.ts"
 
 /** The view of a server's requests. */
-export interface Requests {
+export interface RequestsView {
   /**
    * Those that run or wait, the oldest first. A request that is answered at once is never among them. In 2026-07-28 a question ends its
    * request, so there are none that wait for answers. Tasks are those of this process, and those of its store that no process runs.
@@ -35,7 +35,7 @@ export interface Requests {
 // A server starts without it: most are never read.
 const loading = Effect.promise(() => import("./RequestReader.ts"))
 
-export class RequestView implements Requests {
+export class RequestView implements RequestsView {
   private readonly options: Options
   /** A reader needs the last change only. */
   private readonly signal = new Broadcast<void>(1)
@@ -51,9 +51,9 @@ export class RequestView implements Requests {
 
   readonly changes: Stream.Stream<void> = this.signal.stream
 
-  readonly list: Requests["list"] = Effect.suspend(() => Effect.flatMap(this.reader, ({ list }) => list))
+  readonly list: RequestsView["list"] = Effect.suspend(() => Effect.flatMap(this.reader, ({ list }) => list))
 
-  readonly interrupt: Requests["interrupt"] = (key, reason) =>
+  readonly interrupt: RequestsView["interrupt"] = (key, reason) =>
     Effect.flatMap(this.reader, (reader) => reader.interrupt(key, reason))
 
   private get reader(): Effect.Effect<RequestReader> {

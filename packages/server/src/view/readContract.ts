@@ -22,7 +22,7 @@ export interface ContractOptions {
   readonly principal?: Principal["Service"] | undefined
 }
 
-export interface Source {
+export interface ContractSource {
   readonly name: string
   readonly instructions: string | undefined
   /** The settings of extensions that have no layer. */
@@ -115,7 +115,7 @@ const metaOf = (meta: Any["meta"]) =>
 
 const bare = { meta: {}, notifications: {}, questions: {}, requests: {}, subscriptions: {} }
 
-const extensionsOf = ({ extensions = {}, features, revisions }: Source, principal: Principal["Service"]) =>
+const extensionsOf = ({ extensions = {}, features, revisions }: ContractSource, principal: Principal["Service"]) =>
   Effect.map(features.extensions.offered(principal, revisions), (offered) => {
     const declared = Object.entries(extensions).map(([id, settings]) => extensionOf({ id, ...bare }, settings))
     const own = offered.map(({ contract, settings }) => extensionOf(contract, settings))
@@ -125,7 +125,7 @@ const extensionsOf = ({ extensions = {}, features, revisions }: Source, principa
 
 /** Middleware is not called: what it takes out of lists is in the contract. */
 export const readContract = (
-  source: Source,
+  source: ContractSource,
   { principal = anonymous }: ContractOptions = {}
 ): Effect.Effect<Contract, McpError.McpError> => {
   const { features, instructions, name, revisions } = source

@@ -55,7 +55,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "notifications that wait are bounded by their number alone",
-    file: "packages/server/src/internal/InOrder.ts",
+    file: "packages/server/src/internal/Mailbox.ts",
     from: "this.count < this.maxCount && this.size + size <= this.maxSize",
     to: "this.count < this.maxCount",
     test: postedTest
@@ -70,7 +70,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   {
     name: "a notification overtakes those that wait for a hook that is gone",
     file: inbound,
-    from: "return !this.isEmpty || this.notifications.get(identity)?.isBusy === true",
+    from: "return !this.isEmpty || hookMailbox?.isBusy === true",
     to: "return !this.isEmpty",
     test: inboundTest
   },
@@ -111,14 +111,14 @@ export const coreFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "notifications do not wait for the hooks of earlier ones",
-    file: "packages/server/src/internal/InOrder.ts",
+    file: "packages/server/src/internal/Mailbox.ts",
     from: "    if (this.running) return true\n",
     to: "",
     test: inboundTest
   },
   {
     name: "any number of notifications may wait for a hook",
-    file: "packages/server/src/internal/InOrder.ts",
+    file: "packages/server/src/internal/Mailbox.ts",
     from: "this.count < this.maxCount && this.size",
     to: "this.size",
     test: inboundTest

@@ -182,7 +182,7 @@ describe("prompts/get", () => {
 
   it.effect("A handler of prompts/get gives a string, one message, several messages, or the whole result", () =>
     Effect.gen(function* () {
-      const say = (name: string, output: Prompts.Output) =>
+      const say = (name: string, output: Prompts.PromptOutput) =>
         Prompts.layer(Prompt.make(name), () => Effect.succeed(output))
       const whole = { messages: [Prompts.user("d")], description: "own" }
       const client = yield* session(

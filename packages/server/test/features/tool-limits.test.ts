@@ -102,7 +102,7 @@ describe("A tool's time limit", () => {
       `A tool's time limit is an hour, unless the server or the tool says another; Infinity is none (${version})`,
       () =>
         Effect.gen(function* () {
-          const tool = (name: string, limits?: Tools.Limits) =>
+          const tool = (name: string, limits?: Tools.CallLimits) =>
             Tools.layer(
               Tool.make(name, { description: "" }),
               () => Effect.never,
@@ -111,7 +111,7 @@ describe("A tool's time limit", () => {
           const stopped = (
             name: string,
             after: "1 hour" | "1 minute" | "1 second",
-            limits?: Tools.Limits,
+            limits?: Tools.CallLimits,
             tool?: any
           ) =>
             Effect.gen(function* () {
@@ -230,7 +230,7 @@ describe("A tool's size limit", () => {
       () =>
         Effect.gen(function* () {
           const size = 3 * 1024 * 1024 + 1
-          const result = (limits: Tools.Limits | undefined, server: Tools.Limits | undefined, size: number) =>
+          const result = (limits: Tools.CallLimits | undefined, server: Tools.CallLimits | undefined, size: number) =>
             Effect.flatMap(
               session(
                 Tools.layer(Plain, () => Effect.succeed("x".repeat(size)), limits === undefined ? {} : { limits }),

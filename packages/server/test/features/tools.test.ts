@@ -245,7 +245,7 @@ describe("Results", () => {
 
   it.effect("Results are content where there is no output schema: text, a block, blocks, a whole result", () =>
     Effect.gen(function* () {
-      const say = (name: string, output: Tool.Output) =>
+      const say = (name: string, output: Tool.ToolOutput) =>
         one(Tool.make(name, { description: "" }), () => Effect.succeed(output))
       const block = { type: "text", text: "b", annotations: { audience: ["user"], priority: 0.5 } } as const
       const client = yield* session(

@@ -10,7 +10,7 @@ const key = (id: string, fill: number): StateSeal.SealingKey => ({
   id,
   key: Redacted.make(new Uint8Array(32).fill(fill))
 })
-const journal: Journal.Journal = {
+const journal: Journal.RoundJournal = {
   answers: { "elicitation/create:x#0": { action: "accept", content: { name: "Ada" } } },
   steps: { hold: "T-1" },
   open: { q: "q" },

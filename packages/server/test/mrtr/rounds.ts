@@ -22,7 +22,7 @@ const revision = Revision.get("2026-07-28") ?? Revision.latestStateful
 /** One round, with the services that ask through it. */
 export const round = <A, E>(
   handler: Effect.Effect<A, E, Asking>,
-  journal: Journal.Journal = Journal.empty,
+  journal: Journal.RoundJournal = Journal.empty,
   capabilities: ClientCapabilities = everything
 ) => {
   const replayed = new Replay.Round(journal, { revision, capabilities }, 1000)
@@ -44,7 +44,7 @@ export const play = Effect.fnUntraced(function* <A, E>(
   limit = 10
 ) {
   const asked: Array<ReadonlyArray<Replay.InputRequest>> = []
-  let journal: Journal.Journal = Journal.empty
+  let journal: Journal.RoundJournal = Journal.empty
   for (let i = 0; i < limit; i++) {
     const outcome = yield* round(handler, journal)
     if (outcome._tag === "Complete") return { exit: outcome.exit, asked }

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { type Outcome, stateOf, type Task } from "../model/Task.ts"
+import { type TaskOutcome, stateOf, type Task } from "../model/Task.ts"
 import { type Entry, Journal, type Lease } from "../store/Journal.ts"
 import { TaskStore } from "../store/TaskStore.ts"
 
@@ -45,7 +45,7 @@ const Command = Schema.Union([
   Schema.TaggedStruct("Take", { task: Index, node: Node }),
   Schema.TaggedStruct("List", { owner: Owner, size: Schema.Literals([1, 2, 10]) })
 ])
-export type Command = typeof Command.Type
+type Command = typeof Command.Type
 
 /** Histories of up to 40 operations on a few tasks. */
 export const histories: Arbitrary.Arbitrary<ReadonlyArray<Command>> = Arbitrary.array(Arbitrary.schema(Command), {
@@ -63,7 +63,7 @@ interface Known {
   readonly asked: Array<string>
   held: boolean
   due: boolean
-  outcome: Outcome | undefined
+  outcome: TaskOutcome | undefined
 }
 
 const check = (holds: boolean, law: string, known: unknown): Effect.Effect<void> =>
@@ -81,7 +81,7 @@ class Model {
     return held && outcome === undefined && lease === leases.at(-1)
   }
 
-  end(task: Known, outcome: Outcome): void {
+  end(task: Known, outcome: TaskOutcome): void {
     task.outcome = outcome
     task.held = false
     task.open.clear()
@@ -202,7 +202,7 @@ const under = Effect.fnUntraced(function* (
     task.due = wake === undefined || answers.some((key) => !task.open.has(key))
     return
   }
-  const outcome: Outcome = command.fails
+  const outcome: TaskOutcome = command.fails
     ? { _tag: "Error", code: -32603, message: "failed" }
     : { _tag: "Result", result: { content: [] } }
   const exit = yield* writes(task, lease, journal.settle(lease, outcome))

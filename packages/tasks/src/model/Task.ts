@@ -20,14 +20,14 @@ export type Answer =
  * How a task ended: what the original request would have been answered with, or its cancellation. It never changes. A result is in its
  * canonical form; a tool's failure (`isError`) is one.
  */
-export type Outcome = Answer | { readonly _tag: "Cancelled" }
+export type TaskOutcome = Answer | { readonly _tag: "Cancelled" }
 
 /** The code of the error of a task that did not end within its ttl. Own code, after HTTP's 504. */
 export const Expired = -31504
 
 /** The outcome of a task that did not end within its ttl. */
 export const expiredAfter = (ttl: number) =>
-  ({ _tag: "Error", code: Expired, message: `The task did not end within ${ttl} ms` }) satisfies Outcome
+  ({ _tag: "Error", code: Expired, message: `The task did not end within ${ttl} ms` }) satisfies TaskOutcome
 
 /** A task as its owner sees it. Times are in milliseconds since the epoch. */
 export interface Task {
@@ -44,7 +44,7 @@ export interface Task {
   /** The open questions by key. A key is used once in the life of a task. */
   readonly questions: ReadonlyMap<string, Question>
   /** Undefined while it runs or waits. */
-  readonly outcome: Outcome | undefined
+  readonly outcome: TaskOutcome | undefined
 }
 
 /** What a task is made of. */
@@ -64,14 +64,14 @@ export interface NewTask {
   readonly message?: string | undefined
 }
 
-export type State = "working" | "input_required" | "done"
+export type TaskPhase = "working" | "input_required" | "done"
 
 /** The state of a task: it follows from its outcome and its open questions. */
-export const stateOf = ({ outcome, questions }: Task): State =>
+export const stateOf = ({ outcome, questions }: Task): TaskPhase =>
   outcome !== undefined ? "done" : questions.size > 0 ? "input_required" : "working"
 
 /** Whether a tool reported a failure of its own: a result with `isError`. */
-export const isToolFailure = (outcome: Outcome): boolean =>
+export const isToolFailure = (outcome: TaskOutcome): boolean =>
   outcome._tag === "Result" && outcome.result["isError"] === true
 
 /** The first text of a tool's result, for the message of a failed task. */

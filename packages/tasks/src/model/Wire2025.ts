@@ -6,7 +6,7 @@
  */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Schema from "effect/Schema"
-import { isToolFailure, type Outcome, stateOf, type Task, textOf } from "./Task.ts"
+import { isToolFailure, type TaskOutcome, stateOf, type Task, textOf } from "./Task.ts"
 
 export const Status = Schema.Literals(["working", "input_required", "completed", "failed", "cancelled"])
 export type Status = typeof Status.Type
@@ -23,16 +23,13 @@ export const WireTask = Schema.Struct({
 })
 export type WireTask = typeof WireTask.Type
 
-/** The answer to a request that became a task. */
-export const CreateTaskResult = Schema.Struct({ task: WireTask })
-
 /** The key of `_meta` that says which task a message belongs to. */
 export const relatedTask = "io.modelcontextprotocol/related-task"
 
 /** The entry of `_meta` for every message of a task but its own requests. */
 export const related = (taskId: string): JsonObject => ({ [relatedTask]: { taskId } })
 
-const ended = (outcome: Outcome): Status => {
+const ended = (outcome: TaskOutcome): Status => {
   if (outcome._tag === "Cancelled") return "cancelled"
   return outcome._tag === "Error" || isToolFailure(outcome) ? "failed" : "completed"
 }

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as References from "effect/References"
-import type { Outcome } from "../model/Task.ts"
+import type { TaskOutcome } from "../model/Task.ts"
 import { type Claimed, Journal, type Lease } from "../store/Journal.ts"
 import { TaskStore } from "../store/TaskStore.ts"
 
@@ -19,7 +19,7 @@ import { TaskStore } from "../store/TaskStore.ts"
 const nameOf = (owner: string): string =>
   owner.startsWith("principal ") || owner === "anonymous" ? excerpt(owner) : `connection ${digest(owner)}`
 
-const endOf = (outcome: Outcome): string =>
+const endOf = (outcome: TaskOutcome): string =>
   outcome._tag === "Error" ? `error ${outcome.code}` : outcome._tag === "Result" ? "result" : "cancelled"
 
 interface Facts {

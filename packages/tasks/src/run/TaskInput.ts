@@ -113,7 +113,7 @@ class TaskInput {
     for (const entry of options.entries) if (entry._tag === "Step") this.steps.set(entry.key, entry.value)
   }
 
-  ask<M extends ClientInput.Question>(
+  ask<M extends ClientInput.QuestionMethod>(
     method: M,
     params: Method.ServerRequests[M]["params"],
     options?: ClientInput.AskOptions

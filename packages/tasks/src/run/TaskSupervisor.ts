@@ -25,8 +25,16 @@ import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
-import type { Outcome } from "../model/Task.ts"
-import { type Claimed, type Engine, Journal, type Lease, type Lost, type Server, type Wake } from "../store/Journal.ts"
+import type { TaskOutcome } from "../model/Task.ts"
+import {
+  type Claimed,
+  type Engine,
+  Journal,
+  type Lease,
+  type Lost,
+  type EngineServer,
+  type Wake
+} from "../store/Journal.ts"
 import { TaskFailed } from "./TaskInput.ts"
 import { type Attempt, openTask } from "./Attempt.ts"
 import { observed } from "./observed.ts"
@@ -108,7 +116,7 @@ const failedBy = (cause: Cause.Cause<unknown>): McpError | undefined => {
   return defects.find((defect) => defect instanceof TaskFailed)?.error
 }
 
-const outcomeOf = (exit: Exit.Exit<JsonObject, McpError>): Outcome => {
+const outcomeOf = (exit: Exit.Exit<JsonObject, McpError>): TaskOutcome => {
   if (Exit.isSuccess(exit)) return { _tag: "Result", result: exit.value }
   const failure = exit.cause.reasons.find(Cause.isFailReason)?.error ?? failedBy(exit.cause)
   const { code, data, message } =
@@ -228,7 +236,7 @@ type Resumed = (
 const onEngine = (
   engine: Engine,
   runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>,
-  take: Server["take"],
+  take: EngineServer["take"],
   resumed: Resumed
 ): Pick<TaskSupervisor, "run" | "resume"> => {
   const called = Latch.makeUnsafe(false)
@@ -243,7 +251,7 @@ const onEngine = (
     resume: (tools, attempt) => {
       const ended = (run: Fiber.Fiber<void> | void) =>
         run === undefined ? Effect.void : Effect.onInterrupt(Fiber.await(run), () => Fiber.interrupt(run))
-      const run: Server["run"] = (claimed) => Effect.asVoid(Effect.flatMap(resumed(claimed, attempt), ended))
+      const run: EngineServer["run"] = (claimed) => Effect.asVoid(Effect.flatMap(resumed(claimed, attempt), ended))
       // A call shows that the tools are there.
       const ready = Effect.raceFirst(Effect.sleep(settling), called.await)
       return Effect.andThen(ready, engine.serve({ take, tools, run }))

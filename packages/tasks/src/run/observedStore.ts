@@ -4,7 +4,7 @@ import type { Observer, TaskEvent } from "@effect-mcp/server/Observer"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { isToolFailure, type NewTask, type Outcome, type Task } from "../model/Task.ts"
+import { isToolFailure, type NewTask, type TaskOutcome, type Task } from "../model/Task.ts"
 import type { Journal, Lease } from "../store/Journal.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
 
@@ -14,7 +14,7 @@ interface Services {
 }
 
 /** As the wire has it: a failure that the tool reports is one of the task, too. */
-const stateOf = (outcome: Outcome): TaskEvent["state"] => {
+const stateOf = (outcome: TaskOutcome): TaskEvent["state"] => {
   if (outcome._tag === "Cancelled") return "cancelled"
   return outcome._tag === "Error" || isToolFailure(outcome) ? "failed" : "completed"
 }

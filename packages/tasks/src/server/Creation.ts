@@ -61,7 +61,7 @@ export const asksInVain = (name: string): McpError.McpError =>
   refused(`The tool ${name} does not run as a task: call it without \`task\` in the params`)
 
 /** How the client of a generation has its task. */
-export interface Generation {
+interface Generation {
   /** How long the task is kept, in milliseconds. */
   readonly ttl: number
   readonly answer: (task: Task) => EncodedResult

@@ -4,7 +4,7 @@
  * A question goes to the newest open `tasks/result` of its task, else to the stream of the session that made the task. Without either it
  * waits for one of them. It is asked again, with a new id, only when what it went on is gone. Notifications go the same way, or nowhere.
  */
-import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { Id } from "@effect-mcp/protocol/JsonRpc"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ import type { Task } from "../model/Task.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
 import type { Outlet } from "./Outlet.ts"
 
-import { type Options, type Report, TaskRoutes } from "./TaskRoutes.ts"
+import { type Options, type ReportProgress, TaskRoutes } from "./TaskRoutes.ts"
 
 /** The routes of all tasks of a server. */
 export class Routes {
@@ -24,7 +24,7 @@ export class Routes {
   /** Tasks whose client knows them soon. */
   private answered: Array<string> = []
   /** The tasks whose messages leave on the stream of a session. */
-  private readonly bySession = new WeakMap<Connection, Set<TaskRoutes>>()
+  private readonly bySession = new WeakMap<RequestConnection, Set<TaskRoutes>>()
 
   constructor(options: Omit<Options, "over">) {
     this.options = options
@@ -89,11 +89,11 @@ export class Routes {
   })
 
   /** Sends progress of the handler of a task. */
-  report(id: string, ...report: Parameters<Report>): Effect.Effect<void> {
+  report(id: string, ...report: Parameters<ReportProgress>): Effect.Effect<void> {
     return this.byTask.get(id)?.progress(...report) ?? Effect.void
   }
 
-  private leaveAfter(connection: Connection, routes: TaskRoutes): Effect.Effect<void> {
+  private leaveAfter(connection: RequestConnection, routes: TaskRoutes): Effect.Effect<void> {
     const known = this.bySession.get(connection)
     if (known !== undefined) return Effect.sync(() => known.add(routes))
     const tasks = new Set([routes])

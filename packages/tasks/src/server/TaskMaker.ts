@@ -14,7 +14,7 @@ import { CoreTasks } from "../extension/CoreTasks.ts"
 import { TasksExtension } from "../extension/TasksExtension.ts"
 import { Waits } from "../run/Waits.ts"
 import * as Memory from "../store/memory.ts"
-import type { Limits } from "../store/TaskStore.ts"
+import type { StoreLimits } from "../store/TaskStore.ts"
 import * as CoreMethods from "./CoreMethods.ts"
 import * as Creation from "./Creation.ts"
 import { makeService, type Options } from "./makeService.ts"
@@ -69,7 +69,7 @@ const make = (service: Service, params: CallToolParams, handler: Middleware.Next
   })
 
 /** Keeps the tasks in memory, in the scope. */
-export const makeMemory = (options: Options & Partial<Limits>): Effect.Effect<TaskMaker, never, Scope.Scope> =>
+export const makeMemory = (options: Options & Partial<StoreLimits>): Effect.Effect<TaskMaker, never, Scope.Scope> =>
   Effect.map(
     Effect.flatMap(Layer.build(Memory.layer(options)), (stores) => Effect.provideContext(makeService(options), stores)),
     (service) => ({

@@ -7,7 +7,7 @@ import * as CancelReason from "@effect-mcp/core/CancelReason"
 import { exitOf, start } from "@effect-mcp/core/internal/eager"
 import type { AskError } from "@effect-mcp/core/ClientInput"
 import * as Progress from "@effect-mcp/core/Progress"
-import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { Id, Params } from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -66,14 +66,14 @@ const relatedTo = (taskId: string, params: JsonObject): Params => ({
   _meta: { ...(isJsonObject(params["_meta"]) ? params["_meta"] : undefined), ...Wire2025.related(taskId) }
 })
 
-export type Report = Progress.Progress["Service"]["report"]
+export type ReportProgress = Progress.Progress["Service"]["report"]
 
 export interface Options {
   readonly store: TaskStore["Service"]
   readonly clock: Clock.Clock
   readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   /** Called once, when nothing is sent for the task any more. */
-  readonly over: (routes: TaskRoutes, session: Connection | undefined) => void
+  readonly over: (routes: TaskRoutes, session: RequestConnection | undefined) => void
 }
 
 /** Whether two states of a task are one to its client: the rest of a task does not change. */
@@ -90,7 +90,7 @@ export class TaskRoutes {
   /** Completes when it does; made where progress waits for it. */
   private known: Deferred.Deferred<void> | undefined = undefined
   private readonly expiresAt: number
-  private report: Report | undefined = undefined
+  private report: ReportProgress | undefined = undefined
   /** The open `tasks/result`, oldest first. */
   private readonly waits: Array<Route> = []
   /** The session that made the task. */
@@ -152,7 +152,7 @@ export class TaskRoutes {
     }
   }
 
-  get connection(): Connection | undefined {
+  get connection(): RequestConnection | undefined {
     return this.session?.outlet.connection
   }
 
@@ -167,7 +167,7 @@ export class TaskRoutes {
   }
 
   /** The session has ended. */
-  leave(connection: Connection): void {
+  leave(connection: RequestConnection): void {
     const { session } = this
     if (session === undefined || session.outlet.connection !== connection) return
     this.session = undefined
@@ -301,7 +301,7 @@ export class TaskRoutes {
       ready: Effect.suspend(() => outlet()?.ready ?? Effect.void),
       send: (event) => outlet()?.notify("notifications/progress", relatedTo(this.id, { ...event }))
     })
-    const sent: Report = (progress, options) =>
+    const sent: ReportProgress = (progress, options) =>
       Effect.suspend(() => (outlet() === undefined ? Effect.void : report(progress, options)))
     this.report = (progress, options) =>
       Effect.suspend(() =>
@@ -312,7 +312,7 @@ export class TaskRoutes {
   }
 
   /** Progress of the handler. */
-  progress(...report: Parameters<Report>): Effect.Effect<void> {
+  progress(...report: Parameters<ReportProgress>): Effect.Effect<void> {
     return this.report?.(...report) ?? Effect.void
   }
 }

@@ -10,7 +10,7 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Answer, NewTask, Outcome, Question, Task } from "../model/Task.ts"
+import type { Answer, NewTask, TaskOutcome, Question, Task } from "../model/Task.ts"
 
 /** The right to run a task, until another claim. */
 export interface Lease {
@@ -92,7 +92,7 @@ export interface ParkedCounts {
 }
 
 /** What a server gives an engine. */
-export interface Server {
+export interface EngineServer {
   /** Leases a task to this node; see `take` of the journal. */
   readonly take: (task: string) => Effect.Effect<Option.Option<Claimed>>
   /** The names of its tools. */
@@ -109,7 +109,7 @@ export interface Engine {
   /** Starts a task that was created, here or on another node. When it returns the engine has stored that it runs. */
   readonly start: (task: string) => Effect.Effect<void>
   /** Runs tasks of the engine by the tools of a server, as long as it is not interrupted. */
-  readonly serve: (server: Server) => Effect.Effect<never>
+  readonly serve: (server: EngineServer) => Effect.Effect<never>
   readonly step: RunAndRecord
 }
 
@@ -144,7 +144,7 @@ export class Journal extends Context.Service<
     /** Gives the lease up. Without `wake` the task is due at once; an answer to any of its questions makes it due. */
     readonly park: (lease: Lease, wake?: Wake) => Effect.Effect<void, Lost>
     /** Ends the task. */
-    readonly settle: (lease: Lease, outcome: Outcome, message?: string) => Effect.Effect<void, Lost>
+    readonly settle: (lease: Lease, outcome: TaskOutcome, message?: string) => Effect.Effect<void, Lost>
     /** At most `max` tasks that have not ended and are leased to no node, oldest first; for views. */
     readonly parked: (max: number) => Effect.Effect<ReadonlyArray<Parked>>
     /** How many of them there are, all of the store; for gauges. */

@@ -4,7 +4,7 @@
  * Until its time to live is over, a task is forgotten only where its caller has read its end. Where the memory is full for others, the caller
  * that keeps the most loses one: a caller that floods the memory neither pushes out tasks of others nor keeps them from new ones.
  */
-import type { Outcome } from "../model/Task.ts"
+import type { TaskOutcome } from "../model/Task.ts"
 import { InOrder } from "./InOrder.ts"
 import { bytesOf, type Row } from "./Row.ts"
 
@@ -48,7 +48,7 @@ export class Kept {
   }
 
   /** Keeps a task that has ended, without what only a further run would need. */
-  add(row: Row, outcome: Outcome): void {
+  add(row: Row, outcome: TaskOutcome): void {
     row.entries = undefined
     row.input = { ...row.input, input: {}, client: {} }
     row.bytes = bytesOf(outcome)

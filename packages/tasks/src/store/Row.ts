@@ -3,7 +3,7 @@ import * as Base64Url from "effect/encoding/Base64Url"
 import type * as Deferred from "effect/Deferred"
 import { Expired, type NewTask, type Task } from "../model/Task.ts"
 import { type Entry, type Lease, Lost, type Parked, type ParkedCounts } from "./Journal.ts"
-import type { Limits } from "./TaskStore.ts"
+import type { StoreLimits } from "./TaskStore.ts"
 
 /** A task with what its owner does not see. */
 export interface Row {
@@ -51,7 +51,7 @@ const isAscii = (text: string): boolean => {
 
 /** Whether one more entry, or an answer, fits into the journal of a task. */
 export const hasRoom = (
-  limits: Limits,
+  limits: StoreLimits,
   { bytes, entries }: Pick<Row, "bytes" | "entries">,
   value: unknown
 ): boolean => {

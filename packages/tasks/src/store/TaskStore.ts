@@ -19,7 +19,7 @@ export class LimitReached extends Data.TaggedError("LimitReached")<{ readonly me
 export class UnknownCursor extends Data.TaggedError("UnknownCursor")<{}> {}
 
 /** A part of the tasks of an owner, oldest first. */
-export interface Page {
+export interface TaskPage {
   readonly tasks: ReadonlyArray<Task>
   /** Undefined on the last page. */
   readonly next: string | undefined
@@ -29,7 +29,7 @@ export interface Page {
 export type Answers = { readonly [key: string]: Answer }
 
 /** Bounds of a store. */
-export interface Limits {
+export interface StoreLimits {
   /** Tasks of one owner that have not ended. Default 64. */
   readonly perOwner: number
   /** Tasks that have not ended, in all. Default 10 000. */
@@ -47,7 +47,7 @@ export interface Limits {
 }
 
 /** The limits of a store that is given none. */
-export const defaultLimits: Limits = {
+export const defaultLimits: StoreLimits = {
   perOwner: 64,
   total: 10_000,
   inputBytes: 1024 * 1024,
@@ -72,7 +72,7 @@ export class TaskStore extends Context.Service<
     ) => Effect.Effect<{ readonly task: Task; readonly lease: Lease }, LimitReached>
     readonly get: (id: string, owner: string) => Effect.Effect<Option.Option<Task>>
     /** The tasks of an owner, at most `size` of them. */
-    readonly list: (owner: string, cursor: string | undefined, size: number) => Effect.Effect<Page, UnknownCursor>
+    readonly list: (owner: string, cursor: string | undefined, size: number) => Effect.Effect<TaskPage, UnknownCursor>
     /** Records answers to open questions; gives the keys that it took. Unknown and answered keys are ignored. */
     readonly answer: (
       id: string,

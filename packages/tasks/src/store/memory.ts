@@ -11,23 +11,23 @@ import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { type Answer, expiredAfter, type NewTask, type Outcome, type Question, type Task } from "../model/Task.ts"
+import { type Answer, expiredAfter, type NewTask, type TaskOutcome, type Question, type Task } from "../model/Task.ts"
 import { Kept, type KeptOptions } from "./Kept.ts"
 import { bytesOf, countsOf, hasRoom, keep, lostOf, newId, newTask, none, type Row } from "./Row.ts"
 import { type Claimed, type Entry, Journal, JournalFull, type Lease, type Lost, type Wake } from "./Journal.ts"
-import { type Answers, defaultLimits, LimitReached, type Limits, TaskStore, UnknownCursor } from "./TaskStore.ts"
+import { type Answers, defaultLimits, LimitReached, type StoreLimits, TaskStore, UnknownCursor } from "./TaskStore.ts"
 
 const noRoom = "The tasks of this caller that have ended leave no room: read how they ended, or wait until they expire"
 /** How often a claim looks for tasks whose time has come, in milliseconds. */
 const between = 1000
 
-export interface Options extends Partial<Limits>, KeptOptions {
+export interface Options extends Partial<StoreLimits>, KeptOptions {
   /** How long a lease is valid without a renewal, in milliseconds. Default 10 seconds. */
   readonly lease?: number
 }
 
 class Memory {
-  private readonly limits: Limits
+  private readonly limits: StoreLimits
   readonly leaseTime: number
   private readonly rows = new Map<string, Row>()
   private readonly clock: Clock.Clock
@@ -81,7 +81,7 @@ class Memory {
     this.openTotal += by
   }
 
-  private end(row: Row, outcome: Outcome, message: string | undefined): void {
+  private end(row: Row, outcome: TaskOutcome, message: string | undefined): void {
     row.node = undefined
     row.endedAt = this.now
     this.count(row.input.owner, -1)
@@ -334,7 +334,7 @@ class Memory {
     })
   }
 
-  settle(lease: Lease, outcome: Outcome, message?: string): Effect.Effect<void, Lost> {
+  settle(lease: Lease, outcome: TaskOutcome, message?: string): Effect.Effect<void, Lost> {
     return this.under(lease, (row) => Effect.sync(() => this.end(row, outcome, message)))
   }
 

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
-import type { Outcome, Task } from "../../src/model/Task.ts"
+import type { TaskOutcome, Task } from "../../src/model/Task.ts"
 import * as Wire2025 from "../../src/model/Wire2025.ts"
 import * as Wire2026 from "../../src/model/Wire2026.ts"
 
@@ -41,7 +41,7 @@ const tasks: Arbitrary.Arbitrary<Task> = Arbitrary.map(
   })
 )
 
-const task = (outcome: Outcome | undefined, message?: string): Task => ({
+const task = (outcome: TaskOutcome | undefined, message?: string): Task => ({
   id: "id",
   createdAt: 0,
   updatedAt: 1,
@@ -52,8 +52,11 @@ const task = (outcome: Outcome | undefined, message?: string): Task => ({
   outcome
 })
 
-const failedTool: Outcome = { _tag: "Result", result: { content: [{ type: "text", text: "No disk" }], isError: true } }
-const error: Outcome = { _tag: "Error", code: -32603, message: "Broken" }
+const failedTool: TaskOutcome = {
+  _tag: "Result",
+  result: { content: [{ type: "text", text: "No disk" }], isError: true }
+}
+const error: TaskOutcome = { _tag: "Error", code: -32603, message: "Broken" }
 
 describe("a task on the wire", () => {
   it.effect.prop(

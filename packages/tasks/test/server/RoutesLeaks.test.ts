@@ -1,6 +1,6 @@
 /** What remains of the routes of a task when its session, its last reader or the task itself ends. */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
-import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import { quiesce } from "@effect-mcp/testing"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
@@ -22,7 +22,7 @@ const make = Effect.gen(function* () {
   const scope = yield* Scope.make()
   const input = ClientInput.unavailable("No question is asked")
   const wire = { notify: () => {}, ready: Effect.void, isRead: () => true, left: Effect.never }
-  const connection: Connection = { ...wire, scope, read: Effect.void, input, rootsChanges: undefined }
+  const connection: RequestConnection = { ...wire, scope, read: Effect.void, input, rootsChanges: undefined }
   const outlet: Outlet = { ...wire, input, connection }
   const join = Effect.andThen(
     routes.join(task, owner, outlet, "token"),

@@ -5,7 +5,7 @@ import type { AskError } from "@effect-mcp/core/ClientInput"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import type { Effect } from "effect"
 
-type Handler = () => Effect.Effect<Tool.Output, Tools.ToolFailure | AskError | McpError, RequestServices>
+type Handler = () => Effect.Effect<Tool.ToolOutput, Tools.ToolFailure | AskError | McpError, RequestServices>
 
 /** A tool without arguments. */
 export const tool = (

@@ -18,7 +18,7 @@ import * as Authorize from "./Authorize.ts"
 import * as Clients from "./Clients.ts"
 import * as Metadata from "./Metadata.ts"
 import type * as Model from "./Model.ts"
-import { invalidRequest, type OAuthError } from "./OAuthError.ts"
+import { invalidRequest, type OAuthRefusal } from "./OAuthError.ts"
 import * as State from "./State.ts"
 import * as Token from "./Token.ts"
 
@@ -46,9 +46,9 @@ export class AuthServer extends Context.Service<
     /** The metadata document, as the script changes it. */
     readonly metadata: Effect.Effect<{ readonly [name: string]: unknown }>
     /** Changes how the server behaves from now on. */
-    readonly script: (changes: Partial<Model.Script>) => Effect.Effect<void>
+    readonly script: (changes: Partial<Model.AuthorizationScript>) => Effect.Effect<void>
     /** Registers a client beforehand. Default: public, all of the common grants, redirects to any loopback port at `/callback`. */
-    readonly register: (client?: Partial<Model.Client>) => Effect.Effect<Model.Client>
+    readonly register: (client?: Partial<Model.RegisteredClient>) => Effect.Effect<Model.RegisteredClient>
     /** Makes an access token without any flow. */
     readonly issue: (token?: Issued) => Effect.Effect<string>
     /** Makes an ID token of a user for a client. */
@@ -64,9 +64,9 @@ export class AuthServer extends Context.Service<
     /** Plays the browser: follows an authorization URL and gives the URL that it redirects to. */
     readonly visit: (url: string | URL) => Effect.Effect<URL>
     /** The requests so far, in order. */
-    readonly requests: Effect.Effect<ReadonlyArray<Model.Recorded>>
+    readonly requests: Effect.Effect<ReadonlyArray<Model.RecordedRequest>>
     /** How many requests of that kind there were. */
-    readonly count: (kind: Model.Kind) => Effect.Effect<number>
+    readonly count: (kind: Model.RequestKind) => Effect.Effect<number>
   }
 >()("@effect-mcp/testing/auth/AuthServer") {}
 
@@ -75,13 +75,13 @@ const json = (value: unknown, status = 200) =>
 
 const allGrants = Object.keys(Token.grants)
 
-const make = (state: State.State): AuthServer["Service"] => ({
+const make = (state: State.AuthorizationState): AuthServer["Service"] => ({
   issuer: state.issuer,
   metadata: Effect.sync(() => Metadata.document(state)),
   script: (changes) => Effect.sync(() => void (state.script = { ...state.script, ...changes })),
   register: (client) =>
     Effect.sync(() => {
-      const registered: Model.Client = {
+      const registered: Model.RegisteredClient = {
         clientId: State.random(),
         authMethod: "none",
         redirectUris: ["http://127.0.0.1/callback"],
@@ -118,7 +118,7 @@ const make = (state: State.State): AuthServer["Service"] => ({
   count: (kind) => Effect.sync(() => state.requests.filter((request) => request.kind === kind).length)
 })
 
-const revoke = (state: State.State, token: string): void => {
+const revoke = (state: State.AuthorizationState, token: string): void => {
   const access = state.accessTokens.get(token)
   if (access !== undefined) access.revoked = true
   const refresh = state.refreshTokens.get(token)
@@ -126,20 +126,23 @@ const revoke = (state: State.State, token: string): void => {
 }
 
 /** RFC 7662: the claims of a valid token; for any other only that it is not active. */
-const introspect = Effect.fnUntraced(function* (state: State.State, token: string): Effect.fn.Return<object> {
+const introspect = Effect.fnUntraced(function* (
+  state: State.AuthorizationState,
+  token: string
+): Effect.fn.Return<object> {
   const known = state.accessTokens.get(token)
   if (known === undefined || known.revoked || known.expires <= (yield* State.now)) return { active: false }
   const claims = state.script.claims("access_token", State.claimsOf(state, known))
   return { active: true, token_type: known.jkt === undefined ? "Bearer" : "DPoP", username: known.subject, ...claims }
 })
 
-type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse, OAuthError>
+type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse, OAuthRefusal>
 
 /** Records the request, lets the script answer, and else answers itself. */
 const serve = (
-  state: State.State,
+  state: State.AuthorizationState,
   request: HttpServerRequest,
-  kind: Model.Kind,
+  kind: Model.RequestKind,
   params: { readonly [name: string]: unknown },
   answer: Answer
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
@@ -153,9 +156,9 @@ const serve = (
 const noForm = invalidRequest("The body must be application/x-www-form-urlencoded")
 
 /** Adds routes below the path of the issuer that record what they are asked. */
-const recorder = (state: State.State, router: HttpRouter.HttpRouter, path: string) => {
+const recorder = (state: State.AuthorizationState, router: HttpRouter.HttpRouter, path: string) => {
   const below = (name: string): `/${string}` => `/${`${path}/${name}`.slice(1)}`
-  const get = (at: `/${string}`, kind: Model.Kind, answer: (query: URLSearchParams) => Answer) =>
+  const get = (at: `/${string}`, kind: Model.RequestKind, answer: (query: URLSearchParams) => Answer) =>
     router.add("GET", at, (request) => {
       const query = new URL(request.url, state.issuer).searchParams
       const answered = Effect.suspend(() => answer(query))
@@ -163,8 +166,8 @@ const recorder = (state: State.State, router: HttpRouter.HttpRouter, path: strin
     })
   const post = (
     name: string,
-    kindOf: (form: URLSearchParams) => Model.Kind,
-    answer: (form: URLSearchParams, headers: Model.Recorded["headers"]) => Answer
+    kindOf: (form: URLSearchParams) => Model.RequestKind,
+    answer: (form: URLSearchParams, headers: Model.RecordedRequest["headers"]) => Answer
   ) =>
     router.add("POST", below(name), (request) =>
       Effect.flatMap(Effect.orDie(request.text), (body) => {
@@ -178,7 +181,7 @@ const recorder = (state: State.State, router: HttpRouter.HttpRouter, path: strin
 }
 
 /** The endpoints that take a form: token, introspection, revocation. */
-const addForms = Effect.fnUntraced(function* (state: State.State, { post }: ReturnType<typeof recorder>) {
+const addForms = Effect.fnUntraced(function* (state: State.AuthorizationState, { post }: ReturnType<typeof recorder>) {
   yield* post(
     "token",
     (form) => Token.kindOf(form.get("grant_type")),

@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Clients from "./Clients.ts"
 import type * as Model from "./Model.ts"
-import { invalidRequest, OAuthError } from "./OAuthError.ts"
-import { now, random, type State } from "./State.ts"
+import { invalidRequest, OAuthRefusal } from "./OAuthError.ts"
+import { now, random, type AuthorizationState } from "./State.ts"
 
 const words = (text: string | null): ReadonlyArray<string> => (text ?? "").split(" ").filter((word) => word !== "")
 
@@ -21,7 +21,12 @@ const sameRedirect = (registered: string, asked: string): boolean => {
   return loopback && a.href === b.href
 }
 
-const redirectTo = (state: State, uri: string, asked: URLSearchParams, params: { readonly [name: string]: string }) => {
+const redirectTo = (
+  state: AuthorizationState,
+  uri: string,
+  asked: URLSearchParams,
+  params: { readonly [name: string]: string }
+) => {
   const query = new URLSearchParams(params)
   const given = asked.get("state")
   if (given !== null) query.set("state", given)
@@ -45,12 +50,12 @@ const objection = (asked: URLSearchParams): readonly [error: string, description
 
 /** Answers an authorization request. Fails for errors that must not be sent to the client: a browser shows them to the user. */
 export const authorize = Effect.fnUntraced(function* (
-  state: State,
+  state: AuthorizationState,
   asked: URLSearchParams
-): Effect.fn.Return<HttpServerResponse.HttpServerResponse, OAuthError> {
+): Effect.fn.Return<HttpServerResponse.HttpServerResponse, OAuthRefusal> {
   const client = yield* Effect.mapError(
     Clients.find(state, asked.get("client_id") ?? ""),
-    ({ description, error }) => new OAuthError({ error, description, status: 400 })
+    ({ description, error }) => new OAuthRefusal({ error, description, status: 400 })
   )
   const redirectUri =
     asked.get("redirect_uri") ?? (client.redirectUris.length === 1 ? client.redirectUris[0] : undefined)

@@ -4,8 +4,8 @@
 import * as Effect from "effect/Effect"
 import * as Jose from "jose"
 import type * as Model from "./Model.ts"
-import { invalidClient, invalidRequest, OAuthError } from "./OAuthError.ts"
-import { now, random, type State } from "./State.ts"
+import { invalidClient, invalidRequest, OAuthRefusal } from "./OAuthError.ts"
+import { now, random, type AuthorizationState } from "./State.ts"
 
 const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
@@ -19,7 +19,8 @@ const isMethod = (value: unknown): value is Model.ClientAuthMethod =>
   value === "none" || value === "client_secret_basic" || value === "client_secret_post" || value === "private_key_jwt"
 const isKeySet = (value: unknown): value is Jose.JSONWebKeySet => isFields(value) && Array.isArray(value.keys)
 
-const metadataError = (description: string, error = "invalid_client_metadata") => new OAuthError({ error, description })
+const metadataError = (description: string, error = "invalid_client_metadata") =>
+  new OAuthRefusal({ error, description })
 
 /** Redirects go to loopback addresses, to HTTPS, or to an app's own scheme; never to plain HTTP elsewhere. */
 const isRedirect = (uri: string): boolean => {
@@ -35,7 +36,7 @@ const clientOf = (
   clientId: string,
   metadata: Fields,
   defaultMethod: Model.ClientAuthMethod
-): Effect.Effect<Model.Client, OAuthError> => {
+): Effect.Effect<Model.RegisteredClient, OAuthRefusal> => {
   const grantTypes = metadata.grant_types ?? ["authorization_code"]
   if (!isStrings(grantTypes)) return Effect.fail(metadataError("grant_types must be strings"))
   const redirectUris = metadata.redirect_uris ?? []
@@ -56,7 +57,10 @@ const clientOf = (
 }
 
 /** Dynamic registration (RFC 7591). */
-export const register = Effect.fnUntraced(function* (state: State, body: Fields): Effect.fn.Return<Fields, OAuthError> {
+export const register = Effect.fnUntraced(function* (
+  state: AuthorizationState,
+  body: Fields
+): Effect.fn.Return<Fields, OAuthRefusal> {
   const [method = "none"] = state.options.authMethods
   const client = yield* clientOf(random(), body, method)
   if (!state.options.authMethods.includes(client.authMethod)) {
@@ -90,9 +94,9 @@ const fetchDocument = (url: string): Effect.Effect<unknown> =>
 
 /** The client of an id: registered, or described by the document that the id is the URL of. */
 export const find = Effect.fnUntraced(function* (
-  state: State,
+  state: AuthorizationState,
   clientId: string
-): Effect.fn.Return<Model.Client, OAuthError> {
+): Effect.fn.Return<Model.RegisteredClient, OAuthRefusal> {
   const known = state.clients.get(clientId)
   if (known !== undefined) return known
   if (!state.options.documents || !isDocumentUrl(clientId)) return yield* invalidClient("The client is not known")
@@ -113,10 +117,10 @@ const basic = (authorization: string): readonly [id: string, secret: string] | u
 
 /** The client of a token request, authenticated by the method that it is registered with. */
 export const authenticate = Effect.fnUntraced(function* (
-  state: State,
+  state: AuthorizationState,
   form: URLSearchParams,
   headers: { readonly [name: string]: string | undefined }
-): Effect.fn.Return<Model.Client, OAuthError> {
+): Effect.fn.Return<Model.RegisteredClient, OAuthRefusal> {
   const { authorization } = headers
   const credentials = authorization === undefined ? undefined : basic(authorization)
   const assertion = form.get("client_assertion")
@@ -135,19 +139,19 @@ export const authenticate = Effect.fnUntraced(function* (
 })
 
 const check = (
-  client: Model.Client,
+  client: Model.RegisteredClient,
   method: Model.ClientAuthMethod,
   secret?: string
-): Effect.Effect<Model.Client, OAuthError> => {
+): Effect.Effect<Model.RegisteredClient, OAuthRefusal> => {
   if (client.authMethod !== method) return Effect.fail(invalidClient(`The client must use ${client.authMethod}`))
   return client.secret === secret ? Effect.succeed(client) : Effect.fail(invalidClient("The secret is wrong"))
 }
 
 const byAssertion = Effect.fnUntraced(function* (
-  state: State,
+  state: AuthorizationState,
   form: URLSearchParams,
   assertion: string
-): Effect.fn.Return<Model.Client, OAuthError> {
+): Effect.fn.Return<Model.RegisteredClient, OAuthRefusal> {
   if (form.get("client_assertion_type") !== assertionType)
     return yield* invalidRequest("client_assertion_type is wrong")
   const id = yield* Effect.try({

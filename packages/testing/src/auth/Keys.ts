@@ -4,10 +4,10 @@
 import * as Effect from "effect/Effect"
 import * as Jose from "jose"
 
-export type Algorithm = "ES256" | "RS256" | "EdDSA"
+export type KeyAlgorithm = "ES256" | "RS256" | "EdDSA"
 
 interface Key {
-  readonly alg: Algorithm
+  readonly alg: KeyAlgorithm
   readonly kid: string
   readonly privateKey: Jose.CryptoKey
   readonly publicJwk: Jose.JWK
@@ -22,7 +22,7 @@ export interface Keys {
   readonly rotate: (options?: { readonly keep?: boolean }) => Effect.Effect<void>
 }
 
-export const make = Effect.fnUntraced(function* (alg: Algorithm): Effect.fn.Return<Keys> {
+export const make = Effect.fnUntraced(function* (alg: KeyAlgorithm): Effect.fn.Return<Keys> {
   let count = 0
   const generate = Effect.promise(async (): Promise<Key> => {
     const { privateKey, publicKey } = await Jose.generateKeyPair(alg, { extractable: true })

@@ -3,11 +3,11 @@
  */
 import type * as Model from "./Model.ts"
 import * as Proof from "./Proof.ts"
-import type { State } from "./State.ts"
+import type { AuthorizationState } from "./State.ts"
 import { grants } from "./Token.ts"
 
 /** The document, as the script changes it. */
-export const document = (state: State): { readonly [name: string]: unknown } => {
+export const document = (state: AuthorizationState): { readonly [name: string]: unknown } => {
   const { issuer, options, script } = state
   const { authMethods, documents, dpop, registration, scopes } = options
   return script.metadata({

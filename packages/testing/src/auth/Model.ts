@@ -5,11 +5,11 @@
 import type * as Effect from "effect/Effect"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Jose from "jose"
-import type { Algorithm } from "./Keys.ts"
+import type { KeyAlgorithm } from "./Keys.ts"
 
 export type ClientAuthMethod = "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt"
 
-export interface Client {
+export interface RegisteredClient {
   readonly clientId: string
   readonly secret?: string | undefined
   readonly authMethod: ClientAuthMethod
@@ -22,7 +22,7 @@ export interface Client {
 }
 
 /** A grant: from the approval of the user to the tokens. */
-export interface Grant {
+export interface IssuedGrant {
   readonly subject: string
   readonly clientId: string
   readonly scopes: ReadonlyArray<string>
@@ -33,19 +33,19 @@ export interface Grant {
   readonly family: string
 }
 
-export interface Code extends Grant {
+export interface IssuedCode extends IssuedGrant {
   readonly redirectUri: string
   readonly challenge: string
   readonly expires: number
   used: boolean
 }
 
-export interface RefreshToken extends Grant {
+export interface RefreshToken extends IssuedGrant {
   /** Whether it was exchanged for another: a second use revokes the whole family. */
   rotated: boolean
 }
 
-export interface AccessToken extends Grant {
+export interface AccessToken extends IssuedGrant {
   readonly jti: string
   readonly issued: number
   readonly expires: number
@@ -53,7 +53,7 @@ export interface AccessToken extends Grant {
 }
 
 /** Every kind of request; those of the token endpoint go by their grant. */
-export type Kind =
+export type RequestKind =
   | "metadata"
   | "jwks"
   | "authorize"
@@ -68,8 +68,8 @@ export type Kind =
   | "unknown_grant"
 
 /** One request that the server got. */
-export interface Recorded {
-  readonly kind: Kind
+export interface RecordedRequest {
+  readonly kind: RequestKind
   readonly path: string
   /** Query or form, whichever the endpoint reads; of a registration the JSON body. */
   readonly params: { readonly [name: string]: unknown }
@@ -77,7 +77,7 @@ export interface Recorded {
 }
 
 export interface AuthorizationRequest {
-  readonly client: Client
+  readonly client: RegisteredClient
   readonly scopes: ReadonlyArray<string>
   readonly resources: ReadonlyArray<string>
   readonly redirectUri: string
@@ -90,7 +90,7 @@ export type Approval =
 export type TokenKind = "access_token" | "id_token" | "id_jag"
 
 /** How the server behaves; every field can be changed while it runs. By default the server is honest and the user approves. */
-export interface Script {
+export interface AuthorizationScript {
   /** The decision of the user. Default: `alice` approves all scopes. */
   readonly approve: (request: AuthorizationRequest) => Approval
   /** Changes what the metadata say: leave out `code_challenge_methods_supported`, name another issuer. */
@@ -100,7 +100,7 @@ export interface Script {
   /** Changes the claims of a token before it is signed. */
   readonly claims: (kind: TokenKind, claims: Jose.JWTPayload) => Jose.JWTPayload
   /** Runs before each request is served, and may answer it: statuses, delays, invalid bodies. */
-  readonly intercept: (request: Recorded) => Effect.Effect<HttpServerResponse.HttpServerResponse | undefined>
+  readonly intercept: (request: RecordedRequest) => Effect.Effect<HttpServerResponse.HttpServerResponse | undefined>
   /** The document behind a Client ID Metadata Document's URL. Default: it is fetched. */
   readonly document: ((url: string) => Effect.Effect<unknown>) | undefined
   /** The nonce that DPoP proofs must carry (RFC 9449 section 8). Default none. */
@@ -115,7 +115,7 @@ export interface Options {
   /** Where metadata are found. Default: OAuth and OpenID, both inserted before the path. */
   readonly discovery?: ReadonlyArray<"oauth" | "openid" | "openid-appended"> | undefined
   /** Default `ES256`. */
-  readonly algorithm?: Algorithm | undefined
+  readonly algorithm?: KeyAlgorithm | undefined
   /** Whether access tokens are JWTs (RFC 9068, default) or opaque. */
   readonly tokens?: "jwt" | "opaque" | undefined
   /** What `scopes_supported` lists, and what a request without scopes gets. */
@@ -133,5 +133,5 @@ export interface Options {
   /** What the token endpoint takes, and what a registration without a wish gets: the first. */
   readonly authMethods?: ReadonlyArray<ClientAuthMethod> | undefined
   /** How the server behaves at first. */
-  readonly script?: Partial<Script> | undefined
+  readonly script?: Partial<AuthorizationScript> | undefined
 }

@@ -4,7 +4,7 @@
 import * as Data from "effect/Data"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 
-export class OAuthError extends Data.TaggedError("OAuthError")<{
+export class OAuthRefusal extends Data.TaggedError("OAuthRefusal")<{
   readonly error: string
   readonly description: string
   readonly status?: number
@@ -18,10 +18,10 @@ export class OAuthError extends Data.TaggedError("OAuthError")<{
   }
 }
 
-export const invalidRequest = (description: string) => new OAuthError({ error: "invalid_request", description })
-export const invalidGrant = (description: string) => new OAuthError({ error: "invalid_grant", description })
+export const invalidRequest = (description: string) => new OAuthRefusal({ error: "invalid_request", description })
+export const invalidGrant = (description: string) => new OAuthRefusal({ error: "invalid_grant", description })
 export const invalidClient = (description: string) =>
-  new OAuthError({
+  new OAuthRefusal({
     error: "invalid_client",
     description,
     status: 401,

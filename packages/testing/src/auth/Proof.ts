@@ -3,19 +3,19 @@
  */
 import * as Effect from "effect/Effect"
 import * as Jose from "jose"
-import { invalidRequest, OAuthError } from "./OAuthError.ts"
-import { now, type State } from "./State.ts"
+import { invalidRequest, OAuthRefusal } from "./OAuthError.ts"
+import { now, type AuthorizationState } from "./State.ts"
 
 export const algorithms = ["ES256", "RS256", "PS256", "EdDSA", "Ed25519"]
 
-const wrong = (description: string) => new OAuthError({ error: "invalid_dpop_proof", description })
+const wrong = (description: string) => new OAuthRefusal({ error: "invalid_dpop_proof", description })
 
 /** Thumbprint of the key that was proven, or undefined when there is no proof and none is needed. */
 export const check = Effect.fnUntraced(function* (
-  state: State,
+  state: AuthorizationState,
   headers: { readonly [name: string]: string | undefined },
   url: string
-): Effect.fn.Return<string | undefined, OAuthError> {
+): Effect.fn.Return<string | undefined, OAuthRefusal> {
   const proof = headers.dpop
   if (state.options.dpop === "off") return undefined
   if (proof === undefined) {
@@ -33,7 +33,7 @@ export const check = Effect.fnUntraced(function* (
   if (typeof iat !== "number" || Math.abs(iat - time) > 60) return yield* wrong("iat is not now")
   const nonce = state.script.dpopNonce
   if (nonce !== undefined && payload.nonce !== nonce) {
-    return yield* new OAuthError({
+    return yield* new OAuthRefusal({
       error: "use_dpop_nonce",
       description: "The proof must have the nonce of this server",
       headers: { "dpop-nonce": nonce }

@@ -20,7 +20,7 @@ export const digest = (text: string): Effect.Effect<string> =>
 /** Seconds since the epoch, by the Clock: tests may let tokens expire. */
 export const now: Effect.Effect<number> = Effect.map(Clock.currentTimeMillis, (millis) => Math.floor(millis / 1000))
 
-const honest: Model.Script = {
+const honest: Model.AuthorizationScript = {
   approve: () => ({ subject: "alice" }),
   metadata: (document) => document,
   redirect: () => {},
@@ -36,23 +36,26 @@ type Settings = {
   readonly [K in Exclude<keyof Model.Options, "script" | "path" | "audience">]-?: NonNullable<Model.Options[K]>
 } & { readonly audience: string | undefined }
 
-export interface State {
+export interface AuthorizationState {
   readonly issuer: string
   readonly options: Settings
   readonly keys: Keys.Keys
-  script: Model.Script
-  readonly clients: Map<string, Model.Client>
-  readonly codes: Map<string, Model.Code>
+  script: Model.AuthorizationScript
+  readonly clients: Map<string, Model.RegisteredClient>
+  readonly codes: Map<string, Model.IssuedCode>
   readonly accessTokens: Map<string, Model.AccessToken>
   readonly refreshTokens: Map<string, Model.RefreshToken>
   /** Keys of other issuers whose assertions count here. */
   readonly trusted: Map<string, Jose.JSONWebKeySet>
   /** The `jti`s of proofs and assertions that were used. */
   readonly seen: Set<string>
-  readonly requests: Array<Model.Recorded>
+  readonly requests: Array<Model.RecordedRequest>
 }
 
-export const make = Effect.fnUntraced(function* (issuer: string, options: Model.Options): Effect.fn.Return<State> {
+export const make = Effect.fnUntraced(function* (
+  issuer: string,
+  options: Model.Options
+): Effect.fn.Return<AuthorizationState> {
   return {
     issuer,
     options: {
@@ -81,7 +84,7 @@ export const make = Effect.fnUntraced(function* (issuer: string, options: Model.
 
 /** Signs the claims of a token, as the script changes them. */
 export const sign = (
-  state: State,
+  state: AuthorizationState,
   kind: Model.TokenKind,
   claims: Jose.JWTPayload,
   header: { readonly [name: string]: unknown }
@@ -89,8 +92,8 @@ export const sign = (
 
 /** An access token for a grant. */
 export const accessToken = Effect.fnUntraced(function* (
-  state: State,
-  grant: Model.Grant,
+  state: AuthorizationState,
+  grant: Model.IssuedGrant,
   lifetime = state.script.lifetime,
   type = "at+jwt"
 ): Effect.fn.Return<string> {
@@ -105,7 +108,7 @@ export const accessToken = Effect.fnUntraced(function* (
 })
 
 /** The claims of an access token: in a JWT, or in the answer of introspection. */
-export const claimsOf = (state: State, token: Model.AccessToken): Jose.JWTPayload => {
+export const claimsOf = (state: AuthorizationState, token: Model.AccessToken): Jose.JWTPayload => {
   const { resources, scopes } = token
   const [audience = state.options.audience ?? state.issuer, ...more] = resources
   return {
@@ -122,7 +125,7 @@ export const claimsOf = (state: State, token: Model.AccessToken): Jose.JWTPayloa
 }
 
 /** Revokes all tokens of one approval. */
-export const endFamily = (state: State, family: string): void => {
+export const endFamily = (state: AuthorizationState, family: string): void => {
   for (const token of state.accessTokens.values()) if (token.family === family) token.revoked = true
   for (const [key, token] of state.refreshTokens) if (token.family === family) state.refreshTokens.delete(key)
 }

@@ -5,9 +5,9 @@ import * as Effect from "effect/Effect"
 import * as Jose from "jose"
 import * as Clients from "./Clients.ts"
 import type * as Model from "./Model.ts"
-import { invalidGrant, invalidRequest, OAuthError } from "./OAuthError.ts"
+import { invalidGrant, invalidRequest, OAuthRefusal } from "./OAuthError.ts"
 import * as Proof from "./Proof.ts"
-import { accessToken, digest, endFamily, now, random, sign, type State } from "./State.ts"
+import { accessToken, digest, endFamily, now, random, sign, type AuthorizationState } from "./State.ts"
 
 export const grants = {
   authorization_code: "authorization_code",
@@ -18,13 +18,13 @@ export const grants = {
 } as const
 const tokenTypes = "urn:ietf:params:oauth:token-type"
 
-export const kindOf = (grantType: string | null): Model.Kind =>
+export const kindOf = (grantType: string | null): Model.RequestKind =>
   Object.entries(grants).find(([name]) => name === grantType)?.[1] ?? "unknown_grant"
 
 interface TokenRequest {
-  readonly state: State
+  readonly state: AuthorizationState
   readonly form: URLSearchParams
-  readonly client: Model.Client
+  readonly client: Model.RegisteredClient
   readonly jkt: string | undefined
 }
 
@@ -36,18 +36,18 @@ const narrowed = (
   asked: ReadonlyArray<string> | undefined,
   granted: ReadonlyArray<string>,
   error: string
-): Effect.Effect<ReadonlyArray<string>, OAuthError> => {
+): Effect.Effect<ReadonlyArray<string>, OAuthRefusal> => {
   if (asked === undefined || asked.length === 0) return Effect.succeed(granted)
   const more = asked.filter((item) => !granted.includes(item))
   return more.length === 0
     ? Effect.succeed(asked)
-    : Effect.fail(new OAuthError({ error, description: `Not granted: ${more.join(" ")}` }))
+    : Effect.fail(new OAuthRefusal({ error, description: `Not granted: ${more.join(" ")}` }))
 }
 
 /** The response, with a refresh token if the client may have one. */
 const issue = Effect.fnUntraced(function* (
   { client, state }: TokenRequest,
-  grant: Model.Grant,
+  grant: Model.IssuedGrant,
   options: { readonly refreshable: boolean }
 ): Effect.fn.Return<{ readonly [name: string]: unknown }> {
   const token = yield* accessToken(state, grant)
@@ -67,7 +67,7 @@ const issue = Effect.fnUntraced(function* (
   }
 })
 
-const authorizationCode = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Return<object, OAuthError> {
+const authorizationCode = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Return<object, OAuthRefusal> {
   const { client, form, jkt, state } = asked
   const code = state.codes.get(form.get("code") ?? "")
   if (code === undefined || code.clientId !== client.clientId) return yield* invalidGrant("The code is not known")
@@ -86,7 +86,7 @@ const authorizationCode = Effect.fnUntraced(function* (asked: TokenRequest): Eff
   return yield* issue(asked, { ...grantOf(code), resources, jkt }, { refreshable: true })
 })
 
-const grantOf = ({ clientId, family, jkt, resources, scopes, subject }: Model.Grant): Model.Grant => ({
+const grantOf = ({ clientId, family, jkt, resources, scopes, subject }: Model.IssuedGrant): Model.IssuedGrant => ({
   clientId,
   family,
   jkt,
@@ -95,7 +95,7 @@ const grantOf = ({ clientId, family, jkt, resources, scopes, subject }: Model.Gr
   subject
 })
 
-const refresh = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Return<object, OAuthError> {
+const refresh = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Return<object, OAuthRefusal> {
   const { client, form, jkt, state } = asked
   const token = state.refreshTokens.get(form.get("refresh_token") ?? "")
   if (token === undefined || token.clientId !== client.clientId) {
@@ -116,10 +116,10 @@ const refresh = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Ret
   return { ...answer, refresh_token: next }
 })
 
-const clientCredentials = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Return<object, OAuthError> {
+const clientCredentials = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Return<object, OAuthRefusal> {
   const { client, form, jkt, state } = asked
   if (client.authMethod === "none") {
-    return yield* new OAuthError({ error: "unauthorized_client", description: "A public client has no credentials" })
+    return yield* new OAuthRefusal({ error: "unauthorized_client", description: "A public client has no credentials" })
   }
   const scopes = words(form.get("scope")) ?? state.options.scopes
   const { clientId } = client
@@ -136,7 +136,7 @@ const tokenExchange = Effect.fnUntraced(function* ({
   client,
   form,
   state
-}: TokenRequest): Effect.fn.Return<object, OAuthError> {
+}: TokenRequest): Effect.fn.Return<object, OAuthRefusal> {
   if (form.get("requested_token_type") !== `${tokenTypes}:id-jag`) {
     return yield* invalidRequest("requested_token_type must be that of an ID-JAG")
   }
@@ -178,7 +178,7 @@ const tokenExchange = Effect.fnUntraced(function* ({
 })
 
 /** RFC 7523: an assertion of a trusted issuer, be it an ID-JAG or the identity of a workload. */
-const jwtBearer = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Return<object, OAuthError> {
+const jwtBearer = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Return<object, OAuthRefusal> {
   const { client, form, jkt, state } = asked
   const assertion = form.get("assertion") ?? ""
   const issuer = yield* Effect.try({
@@ -209,7 +209,7 @@ const jwtBearer = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.R
   const resources = Array.isArray(named) ? named.map(String) : typeof named === "string" ? [named] : []
   const allowed = typeof payload.scope === "string" ? words(payload.scope) : undefined
   const scopes = allowed ?? words(form.get("scope")) ?? state.options.scopes
-  const grant: Model.Grant = {
+  const grant: Model.IssuedGrant = {
     subject: payload.sub ?? "",
     clientId: client.clientId,
     scopes: yield* narrowed(words(form.get("scope")), scopes, "invalid_scope"),
@@ -222,7 +222,7 @@ const jwtBearer = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.R
   return yield* issue(asked, grant, { refreshable: false })
 })
 
-const handlers: { readonly [kind: string]: (asked: TokenRequest) => Effect.Effect<object, OAuthError> } = {
+const handlers: { readonly [kind: string]: (asked: TokenRequest) => Effect.Effect<object, OAuthRefusal> } = {
   authorization_code: authorizationCode,
   refresh_token: refresh,
   client_credentials: clientCredentials,
@@ -232,22 +232,22 @@ const handlers: { readonly [kind: string]: (asked: TokenRequest) => Effect.Effec
 
 /** Answers a token request. `url` is the endpoint's own. */
 export const token = Effect.fnUntraced(function* (
-  state: State,
+  state: AuthorizationState,
   form: URLSearchParams,
   headers: { readonly [name: string]: string | undefined },
   url: string
-): Effect.fn.Return<object, OAuthError> {
+): Effect.fn.Return<object, OAuthRefusal> {
   const repeated = [...form.keys()].find((name) => name !== "resource" && form.getAll(name).length > 1)
   if (repeated !== undefined) return yield* invalidRequest(`${repeated} is given twice`)
   const grantType = form.get("grant_type")
   const kind = kindOf(grantType)
   const handler = handlers[kind]
   if (handler === undefined) {
-    return yield* new OAuthError({ error: "unsupported_grant_type", description: "The grant type is not known" })
+    return yield* new OAuthRefusal({ error: "unsupported_grant_type", description: "The grant type is not known" })
   }
   const client = yield* Clients.authenticate(state, form, headers)
   if (!client.grantTypes.includes(grantType ?? "")) {
-    return yield* new OAuthError({ error: "unauthorized_client", description: "The client may not use this grant" })
+    return yield* new OAuthRefusal({ error: "unauthorized_client", description: "The client may not use this grant" })
   }
   return yield* handler({ state, form, client, jkt: yield* Proof.check(state, headers, url) })
 })

@@ -11,11 +11,11 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
-import { CassetteError, parse, type Placed } from "./Entry.ts"
+import { CassetteError, parse, type PlacedEntry } from "./Entry.ts"
 import { Replay } from "./Replay.ts"
 import { at } from "../fuzz/model/json.ts"
 
-export { CassetteError, type Entry } from "./Entry.ts"
+export { CassetteError, type CassetteEntry as Entry } from "./Entry.ts"
 export { Recorder, type Options as RecorderOptions } from "./Recorder.ts"
 export { redact, redacted } from "./redact.ts"
 
@@ -32,7 +32,7 @@ export interface Cassette {
 }
 
 /** What the recorded server answered to `initialize`, or else the version that the requests declare. */
-const revisionOf = (entries: ReadonlyArray<Placed>): Revision.Version | undefined => {
+const revisionOf = (entries: ReadonlyArray<PlacedEntry>): Revision.Version | undefined => {
   const messages = entries.map(({ message }) => message)
   const chosen = messages
     .map((message) => at(message, "result", "protocolVersion"))
@@ -43,7 +43,7 @@ const revisionOf = (entries: ReadonlyArray<Placed>): Revision.Version | undefine
 }
 
 /** The wire of one conversation. */
-const wire = (file: string, entries: ReadonlyArray<Placed>, onDifference: (message: string) => void) => {
+const wire = (file: string, entries: ReadonlyArray<PlacedEntry>, onDifference: (message: string) => void) => {
   const early: Array<Transport.Inbound> = []
   let push = (inbound: Transport.Inbound): void => void early.push(inbound)
   const incoming = Transport.fromCallback((next) =>

@@ -14,7 +14,7 @@ const Head = Schema.Struct({
 })
 
 /** One message. */
-export const Entry = Schema.Struct({
+export const CassetteEntry = Schema.Struct({
   from: Schema.Literals(["client", "server"]),
   /** Milliseconds since the recording began. */
   at: Schema.Number,
@@ -25,15 +25,15 @@ export const Entry = Schema.Struct({
   /** HTTP: the id of the request on whose response it came. */
   of: Schema.optionalKey(Schema.Union([Schema.String, Schema.Number]))
 })
-export type Entry = typeof Entry.Type
+export type CassetteEntry = typeof CassetteEntry.Type
 
 /** An entry, and the line of the file that has it. */
-export interface Placed extends Entry {
+export interface PlacedEntry extends CassetteEntry {
   readonly line: number
 }
 
 const decodeHead = Schema.decodeUnknownEffect(Schema.fromJsonString(Head))
-const decodeEntry = Schema.decodeUnknownEffect(Schema.fromJsonString(Entry))
+const decodeEntry = Schema.decodeUnknownEffect(Schema.fromJsonString(CassetteEntry))
 
 export const head = (server: string): string => JSON.stringify({ cassette: 1, server })
 
@@ -48,7 +48,7 @@ export const parse = Effect.fnUntraced(function* (text: string, file: string) {
   yield* Effect.mapError(decodeHead(first.text), unread(first.line))
   return yield* Effect.forEach(rest, ({ line, text }) =>
     Effect.mapBoth(decodeEntry(text), {
-      onSuccess: (entry): Placed => ({ ...entry, line }),
+      onSuccess: (entry): PlacedEntry => ({ ...entry, line }),
       onFailure: unread(line)
     })
   )

@@ -5,7 +5,7 @@ import { sessionHeader } from "../fuzz/Receiver.ts"
 import type { Exchanged } from "../fuzz/traffic/Traffic.ts"
 import { declaredIn } from "../fuzz/traffic/Conversation.ts"
 import { lines } from "../fuzz/traffic/LineTraffic.ts"
-import type { HttpEvent, HttpRequest } from "../fuzz/target/Target.ts"
+import type { HttpEvent, TargetRequest } from "../fuzz/target/Target.ts"
 import { head } from "./Entry.ts"
 import * as Redact from "./redact.ts"
 import { at, parse } from "../fuzz/model/json.ts"
@@ -69,11 +69,11 @@ export class Recorder {
   }
 
   /** Any number of clients of a server over Streamable HTTP. */
-  http(): { readonly begin: (request: HttpRequest) => Exchanged } {
+  http(): { readonly begin: (request: TargetRequest) => Exchanged } {
     const sessions = new Map<string, number>()
     const seen = new Set<string>()
     let count = 0
-    const sessionOf = ({ headers }: HttpRequest, json: unknown): number => {
+    const sessionOf = ({ headers }: TargetRequest, json: unknown): number => {
       if (at(json, "method") === "initialize") return ++count
       const key = headers[sessionHeader] ?? (declaredIn(json) === undefined ? "" : "stateless")
       const known = sessions.get(key)

@@ -8,7 +8,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { comparable, differences, show } from "./difference.ts"
-import type { Placed } from "./Entry.ts"
+import type { PlacedEntry } from "./Entry.ts"
 import { at } from "../fuzz/model/json.ts"
 
 /** A message of the client, as it was recorded. */
@@ -44,7 +44,7 @@ const kindOf = (message: unknown): Sent["kind"] =>
 
 /** The request of the client that a message of the server belongs to. */
 const ownerOf = (
-  { message, of }: Placed,
+  { message, of }: PlacedEntry,
   before: ReadonlyArray<Sent>,
   answered: ReadonlySet<Sent>
 ): Sent | undefined => {
@@ -64,7 +64,7 @@ const ownerOf = (
 }
 
 /** What was recorded, as what the client sends and what is then due. */
-const plan = (entries: ReadonlyArray<Placed>) => {
+const plan = (entries: ReadonlyArray<PlacedEntry>) => {
   const sent: Array<Sent> = []
   const due: Array<Due> = []
   const answered = new Set<Sent>()
@@ -88,7 +88,7 @@ const plan = (entries: ReadonlyArray<Placed>) => {
 export interface Options {
   /** Named in errors. */
   readonly file: string
-  readonly entries: ReadonlyArray<Placed>
+  readonly entries: ReadonlyArray<PlacedEntry>
   /** Takes a message of the server. */
   readonly receive: (message: JsonObject) => void
   /** Called with what differs from the recording. */

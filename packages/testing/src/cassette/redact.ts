@@ -50,7 +50,7 @@ const texts: ReadonlyArray<readonly [pattern: RegExp, by: string]> = [
 const clean = (text: string): string => texts.reduce((text, [pattern, by]) => text.replace(pattern, by), text)
 
 /** What `redact` found, as paths such as `params.arguments.apiKey`. */
-export interface Found {
+interface Found {
   readonly value: unknown
   readonly paths: ReadonlyArray<string>
 }

@@ -29,7 +29,7 @@ import * as McpTest from "../McpTest.ts"
 export type { Point } from "./CrashPointsNode.ts"
 
 /** One run of a handler. */
-export interface Run<A, E> {
+export interface CrashRun<A, E> {
   /** Where the first node died; undefined: it lived. */
   readonly point: Point | undefined
   readonly exit: Exit.Exit<A, E>
@@ -38,15 +38,15 @@ export interface Run<A, E> {
 }
 
 /** The task ended differently at a point, or a step began more often than a death explains. */
-export class Mismatch extends Data.TaggedError("Mismatch")<{
+export class CrashMismatch extends Data.TaggedError("CrashMismatch")<{
   readonly message: string
-  readonly runs: ReadonlyArray<Run<unknown, unknown>>
+  readonly runs: ReadonlyArray<CrashRun<unknown, unknown>>
 }> {}
 
 /** Options of a check. */
 export interface Options<A, E, W, X> {
   /** Runs after each run, in its world: for what must hold of the world, such as one order in its shop. */
-  readonly after?: ((run: Run<A, E>) => Effect.Effect<unknown, X, NoInfer<W>>) | undefined
+  readonly after?: ((run: CrashRun<A, E>) => Effect.Effect<unknown, X, NoInfer<W>>) | undefined
   /** How long a task may take by its own clock. Default: 1 day. */
   readonly within?: Duration.Input | undefined
 }
@@ -87,7 +87,7 @@ export const forAll = <A, E, W, LE = never, LR = never, X = never>(
   handler: Effect.Effect<A, E, RequestServices | NoInfer<W>>,
   world: Layer.Layer<W, LE, LR>,
   options: Options<A, E, W, X> = {}
-): Effect.Effect<ReadonlyArray<Run<A, E>>, Mismatch | LE | X | McpTest.ConnectError, LR> =>
+): Effect.Effect<ReadonlyArray<CrashRun<A, E>>, CrashMismatch | LE | X | McpTest.TestConnectError, LR> =>
   Effect.gen(function* () {
     const at = (point: Point | undefined) => play(handler, world, options, point)
     const { run: whole, writes } = yield* at(undefined)
@@ -97,7 +97,8 @@ export const forAll = <A, E, W, LE = never, LR = never, X = never>(
         const { run } = yield* at({ write, when })
         runs.push(run)
         const message = differs(whole, run)
-        if (message !== undefined) return yield* new Mismatch({ message: `${message} (${when} write ${write})`, runs })
+        if (message !== undefined)
+          return yield* new CrashMismatch({ message: `${message} (${when} write ${write})`, runs })
       }
     }
     return runs
@@ -105,7 +106,10 @@ export const forAll = <A, E, W, LE = never, LR = never, X = never>(
 
 const countOf = (steps: ReadonlyArray<string>, name: string): number => steps.filter((step) => step === name).length
 
-const differs = (whole: Run<unknown, unknown>, { exit, steps }: Run<unknown, unknown>): string | undefined => {
+const differs = (
+  whole: CrashRun<unknown, unknown>,
+  { exit, steps }: CrashRun<unknown, unknown>
+): string | undefined => {
   if (!sameExit(whole.exit, exit)) return `${describe(whole.exit)} where no node dies, but ${describe(exit)}`
   const again = steps.find((name) => countOf(steps, name) > countOf(whole.steps, name) + 1)
   return again === undefined ? undefined : `The step ${JSON.stringify(again)} began ${countOf(steps, again)} times`
@@ -116,7 +120,7 @@ const play = <A, E, W, LE, LR, X>(
   world: Layer.Layer<W, LE, LR>,
   { after, within = "1 day" }: Options<A, E, W, X>,
   point: Point | undefined
-): Effect.Effect<{ readonly run: Run<A, E>; readonly writes: number }, LE | X | McpTest.ConnectError, LR> => {
+): Effect.Effect<{ readonly run: CrashRun<A, E>; readonly writes: number }, LE | X | McpTest.TestConnectError, LR> => {
   const whole = Effect.gen(function* () {
     const { journal, store } = yield* storage
     const [first, second] = [new Node(journal, point), new Node(journal, undefined)]
@@ -144,13 +148,13 @@ const play = <A, E, W, LE, LR, X>(
     const other = yield* connected(second)
     const handle = yield* Effect.orDie(other.task(Check, id ?? ""))
     yield* passing(yield* Effect.forkScoped(Effect.exit(handle.result), { startImmediately: true }), within)
-    const run: Run<A, E> = { point, exit, steps: [...first.steps, ...second.steps] }
+    const run: CrashRun<A, E> = { point, exit, steps: [...first.steps, ...second.steps] }
     yield* after?.(run) ?? Effect.void
     return { run, writes: first.writes }
   })
   // What the handler needs beyond its request's services is `W`; the compiler cannot subtract unknown types.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
-  const needy = whole as Effect.Effect<Effect.Success<typeof whole>, X | McpTest.ConnectError, W | Scope.Scope>
+  const needy = whole as Effect.Effect<Effect.Success<typeof whole>, X | McpTest.TestConnectError, W | Scope.Scope>
   return Effect.scoped(Effect.provide(needy, Layer.provideMerge(Layer.fresh(world), TestClock.layer())))
 }
 

@@ -36,7 +36,7 @@ import { quiesce } from "../Quiesce.ts"
 export type Interpreter = "remote" | "replay" | "strict" | "task 2025-11-25" | "task 2026-07-28" | "begun"
 
 /** One run of a handler. */
-export interface Run<A, E> {
+export interface CheckRun<A, E> {
   readonly interpreter: Interpreter
   /** Of a handler that a cancel has ended: an interruption. */
   readonly exit: Exit.Exit<A, E>
@@ -51,7 +51,7 @@ export interface Run<A, E> {
 /** The handler differed between interpreters, or ran a step twice. */
 export class Mismatch extends Data.TaggedError("Mismatch")<{
   readonly message: string
-  readonly runs: ReadonlyArray<Run<unknown, unknown>>
+  readonly runs: ReadonlyArray<CheckRun<unknown, unknown>>
 }> {}
 
 /** Options of a check. */
@@ -130,7 +130,7 @@ export const interpreters = <A, E, W, LE = never, LR = never>(
   handler: Effect.Effect<A, E, RequestServices | NoInfer<W>>,
   world: Layer.Layer<W, LE, LR>,
   options: Options<NoInfer<W>> = {}
-): Effect.Effect<ReadonlyArray<Run<A, E>>, Mismatch | LE | McpTest.ConnectError, LR> =>
+): Effect.Effect<ReadonlyArray<CheckRun<A, E>>, Mismatch | LE | McpTest.TestConnectError, LR> =>
   Effect.gen(function* () {
     const run = (interpreter: Interpreter) => interpret(interpreter, handler, world, options)
     const remote = yield* run("remote")
@@ -146,7 +146,7 @@ export const interpreters = <A, E, W, LE = never, LR = never>(
 const rounds: ReadonlyArray<Interpreter> = ["replay", "strict"]
 const asTask: ReadonlyArray<Interpreter> = ["task 2025-11-25", "task 2026-07-28", "begun"]
 
-const differs = (remote: Run<unknown, unknown>, other: Run<unknown, unknown>): string | undefined => {
+const differs = (remote: CheckRun<unknown, unknown>, other: CheckRun<unknown, unknown>): string | undefined => {
   const twice = other.steps.find((name, i) => other.steps.indexOf(name) < i)
   if (twice !== undefined) return `The step ${JSON.stringify(twice)} ran twice`
   if (!sameExit(remote.exit, other.exit)) return `${describe(remote.exit)} over the wire, but ${describe(other.exit)}`
@@ -230,7 +230,7 @@ const interpret = <A, E, W, LE, LR>(
   handler: Effect.Effect<A, E, RequestServices | W>,
   world: Layer.Layer<W, LE, LR>,
   { cancel = Effect.never, server, tasks }: Options<W>
-): Effect.Effect<Run<A, E>, LE | McpTest.ConnectError, LR> => {
+): Effect.Effect<CheckRun<A, E>, LE | McpTest.TestConnectError, LR> => {
   const observed: Observed<A, E> = {
     exit: Exit.die(new Error("The handler never ran")),
     steps: [],
@@ -264,7 +264,7 @@ const interpret = <A, E, W, LE, LR>(
   })
   // What the handler needs beyond its request's services is `W`; the compiler cannot subtract unknown types.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
-  const needy = run as Effect.Effect<Run<A, E>, McpTest.ConnectError, W | Scope.Scope>
+  const needy = run as Effect.Effect<CheckRun<A, E>, McpTest.TestConnectError, W | Scope.Scope>
   return Effect.scoped(Effect.provide(needy, Layer.fresh(world)))
 }
 

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
 /** The answer to one question: the content of the form, or a refusal. */
-export type Answer = NonNullable<ElicitResult["content"]> | "cancel" | "decline"
+export type UserAnswer = NonNullable<ElicitResult["content"]> | "cancel" | "decline"
 
 /** The record of a scripted user. */
 export class ElicitationTest extends Context.Service<
@@ -41,7 +41,9 @@ export class ElicitationTest extends Context.Service<
  * await Effect.runPromise(Effect.provide(test, ElicitationTest.layerScripted([{ name: "Ada" }])))
  * ```
  */
-export const layerScripted = (answers: ReadonlyArray<Answer>): Layer.Layer<Elicitation.Elicitation | ElicitationTest> =>
+export const layerScripted = (
+  answers: ReadonlyArray<UserAnswer>
+): Layer.Layer<Elicitation.Elicitation | ElicitationTest> =>
   Layer.effectContext(
     Effect.sync(() => {
       const asked: Array<ElicitParams> = []

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
 /** The answer to one prompt: a text, a whole result, or a failure. */
-export type Answer = string | CreateMessageResult | McpError.McpError
+export type ModelAnswer = string | CreateMessageResult | McpError.McpError
 
 const messageOf = (answer: string | CreateMessageResult): CreateMessageResult =>
   typeof answer === "string"
@@ -43,7 +43,7 @@ export class SamplingTest extends Context.Service<
  * await Effect.runPromise(Effect.provide(test, SamplingTest.layerScripted(["Hello, user"])))
  * ```
  */
-export const layerScripted = (answers: ReadonlyArray<Answer>): Layer.Layer<Sampling | SamplingTest> =>
+export const layerScripted = (answers: ReadonlyArray<ModelAnswer>): Layer.Layer<Sampling | SamplingTest> =>
   Layer.effectContext(
     Effect.sync(() => {
       const prompts: Array<CreateMessageParams> = []

@@ -1,5 +1,5 @@
 /** Tools by table, for code that calls tools through the `Tools` tag: no server, no transport, and a record of the calls. */
-import type { Output } from "@effect-mcp/core/Tool"
+import type { ToolOutput } from "@effect-mcp/core/Tool"
 import { resultOf, Tools } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { CallToolParams } from "@effect-mcp/protocol/model/Tool"
@@ -10,7 +10,7 @@ import * as Stream from "effect/Stream"
 
 /** The answer of a tool, always or by its arguments: any output of a handler, or a protocol error. */
 export type Stub = Answer | ((args: Arguments) => Answer)
-type Answer = Output | McpError.McpError
+type Answer = ToolOutput | McpError.McpError
 type Arguments = NonNullable<CallToolParams["arguments"]>
 
 /** The record of the calls. */

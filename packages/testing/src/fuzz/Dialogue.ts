@@ -6,10 +6,10 @@
 import { type HeaderParam, parse as headerParams } from "@effect-mcp/protocol/HeaderParams"
 import * as MirrorHeaders from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import { type Call, type Headers, isStream } from "./model/Call.ts"
+import { type Call, type CallHeaders, isStream } from "./model/Call.ts"
 import { type Model } from "./model/Model.ts"
 import type { Deviation } from "./model/Script.ts"
-import { carried, type Listener, Receiver, sessionHeader } from "./Receiver.ts"
+import { carried, type ReceiverListener, MessageReceiver, sessionHeader } from "./Receiver.ts"
 import type { HttpWire } from "./target/Target.ts"
 import { at, parse } from "./model/json.ts"
 
@@ -24,18 +24,18 @@ type Message = Pick<Call, "method" | "carries" | "exchange" | "exchanges" | "res
 export class Dialogue {
   readonly calls: Array<Call> = []
   private readonly cuts = new Map<Call, () => void>()
-  private readonly receiver: Receiver
+  private readonly receiver: MessageReceiver
   /** Whether what crosses the wire belongs to the conversation no more. */
   private isQuiet = false
   private readonly wire: HttpWire
   private readonly model: Model
-  private readonly to: Listener
+  private readonly to: ReceiverListener
 
-  constructor(wire: HttpWire, model: Model, to: Listener) {
+  constructor(wire: HttpWire, model: Model, to: ReceiverListener) {
     this.wire = wire
     this.model = model
     this.to = { ...to, note: (from, text) => this.note(to, from, text) }
-    this.receiver = new Receiver({ model, to: this.to, isNewId: wire.isNewId })
+    this.receiver = new MessageReceiver({ model, to: this.to, isNewId: wire.isNewId })
   }
 
   /** Whether the session was ended by a DELETE. */
@@ -114,11 +114,11 @@ export class Dialogue {
     )
   }
 
-  private note(to: Listener, from: "client" | "server", text: string): void {
+  private note(to: ReceiverListener, from: "client" | "server", text: string): void {
     if (!this.isQuiet) to.note(from, text)
   }
 
-  private version(): Headers {
+  private version(): CallHeaders {
     const { agreed, revision } = this.model
     return this.stateless
       ? { [MirrorHeaders.version]: revision.version }
@@ -127,7 +127,7 @@ export class Dialogue {
         : { [MirrorHeaders.version]: agreed }
   }
 
-  private mirrored(json: unknown): Headers {
+  private mirrored(json: unknown): CallHeaders {
     if (!this.stateless) return this.version()
     const message = JsonRpc.classify(json)
     if (JsonRpc.isInvalid(message) || !("method" in message)) return this.version()
@@ -145,7 +145,7 @@ export class Dialogue {
     return tool === undefined ? [] : headerParams(tool.inputSchema).params
   }
 
-  private get(resumes: Call | undefined, more: Headers, deviation?: Deviation): void {
+  private get(resumes: Call | undefined, more: CallHeaders, deviation?: Deviation): void {
     const headers = { accept: "text/event-stream", ...this.version(), ...more }
     this.send(
       { method: "GET", carries: "nothing", exchange: undefined, exchanges: [], resumes, body: undefined },
@@ -156,7 +156,7 @@ export class Dialogue {
 
   private send(
     message: Message,
-    usual: Headers,
+    usual: CallHeaders,
     { headers = {}, session: kind }: Deviation = {},
     isFirst = false
   ): void {

@@ -35,10 +35,10 @@ export type { HttpTarget, LineTarget, Target, TargetError } from "./target/Targe
 export {
   confirmations,
   type Finding,
-  type Outcome,
-  type Progress,
+  type SearchOutcome as Outcome,
+  type SearchProgress as Progress,
   type Report as FuzzReport,
-  type Seen
+  type ConversationResult as Seen
 } from "./Search.ts"
 
 export interface Options extends Search.Options {

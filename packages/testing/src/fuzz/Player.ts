@@ -12,7 +12,7 @@ import { isStream } from "./model/Call.ts"
 import { isWaiting, Model } from "./model/Model.ts"
 import type { Exchange, Observation, Question } from "./model/Observation.ts"
 import { concerned, type Count, type Found, Judge, type Rule } from "./model/Rule.ts"
-import type { Answering, Command, Deviation, Request, Script } from "./model/Script.ts"
+import type { Answering, Command, Deviation, RequestCommand, Script } from "./model/Script.ts"
 import type { Survey } from "./model/Survey.ts"
 import { reachesHandler } from "./rules/judge.ts"
 import { type HttpWire, type Target, TargetError, type Wire, type WireEvent } from "./target/Target.ts"
@@ -212,7 +212,7 @@ class Player {
     }
   }
 
-  private message({ bare, id, method, params }: Request): JsonObject {
+  private message({ bare, id, method, params }: RequestCommand): JsonObject {
     const named = { jsonrpc: "2.0", id: id === undefined ? `r${++this.next}` : id, method }
     const stateless = this.model.revision.era === "stateless" && bare !== true
     if (stateless && (params === undefined || isJsonObject(params))) {

@@ -4,14 +4,14 @@
  * The requests may be those of the player, or of any client that is listened to.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import { type Call, type Event, type Headers, isStream, isTaken } from "./model/Call.ts"
+import { type Call, type StreamEvent, type CallHeaders, isStream, isTaken } from "./model/Call.ts"
 import { type Model } from "./model/Model.ts"
 import type { Exchange, Observation } from "./model/Observation.ts"
 import type { HttpEvent } from "./target/Target.ts"
 import { at, parse } from "./model/json.ts"
 
 /** What is done with what comes. */
-export interface Listener {
+export interface ReceiverListener {
   readonly observe: (observation: Observation) => void
   /** A message of the server; `carrier`: the request on whose stream it came. */
   readonly hear: (text: string, carrier: Exchange | undefined) => void
@@ -47,12 +47,12 @@ export type Opening = Omit<
 
 export interface Options {
   readonly model: Model
-  readonly to: Listener
+  readonly to: ReceiverListener
   /** Whether a session id was never given before. */
   readonly isNewId: (id: string) => boolean
 }
 
-export class Receiver {
+export class MessageReceiver {
   /** Of the session, given by the server. */
   id: string | undefined
   /** Whether the session was ended by a DELETE. */
@@ -62,7 +62,7 @@ export class Receiver {
   private readonly byEventId = new Map<string, Call>()
   private readonly byData = new Map<string, Call>()
   private readonly model: Model
-  private readonly to: Listener
+  private readonly to: ReceiverListener
   private readonly isNewId: (id: string) => boolean
 
   constructor({ isNewId, model, to }: Options) {
@@ -113,7 +113,7 @@ export class Receiver {
     }
   }
 
-  private begun(call: Call, status: number, headers: Headers): void {
+  private begun(call: Call, status: number, headers: CallHeaders): void {
     Object.assign(call, { status, answered: headers })
     const given = headers[sessionHeader]
     const isNewId = given !== undefined && given !== this.id && this.isNewId(given)
@@ -136,7 +136,7 @@ export class Receiver {
     this.model.asked.clear()
   }
 
-  private event(call: Call, event: Event): void {
+  private event(call: Call, event: StreamEvent): void {
     const { data, id } = event
     call.events++
     // An id that is inherited from the event before names no other event.

@@ -6,7 +6,7 @@ import { Script } from "./model/Script.ts"
 import { Survey } from "./model/Survey.ts"
 import type { Statement } from "./model/Rule.ts"
 import type { Line } from "./Player.ts"
-import { confirmations, type Finding, type Outcome, type Report } from "./Search.ts"
+import { confirmations, type Finding, type SearchOutcome, type Report } from "./Search.ts"
 
 /** A finding as a file: all that is needed to play it again. */
 export const Recording = Schema.Struct({
@@ -106,7 +106,7 @@ const finding = (found: AnyFinding): string => {
 }
 
 /** What any search gives; that of a server has its surveys, and what was heard of real traffic the number of its messages. */
-export type Searched = Outcome<{ readonly revision: string }> & {
+export type Searched = SearchOutcome<{ readonly revision: string }> & {
   readonly surveys?: ReadonlyArray<Survey>
   readonly messages?: number
   /** Of two servers that are compared. */

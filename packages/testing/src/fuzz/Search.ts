@@ -35,7 +35,7 @@ export interface Finding<S = Script> {
   readonly conversation: number
 }
 
-export interface Progress {
+export interface SearchProgress {
   readonly conversations: number
   readonly findings: ReadonlyArray<Finding<unknown>>
   /** The finding that is made shorter at the moment. */
@@ -43,7 +43,7 @@ export interface Progress {
 }
 
 /** Options of any search. */
-export interface Limits {
+export interface SearchLimits {
   /** Decides which conversations are generated. Default 1. */
   readonly seed?: number | string | undefined
   /** Conversations at most. Default: as many as the time allows. */
@@ -58,10 +58,10 @@ export interface Limits {
   readonly known?: ReadonlySet<string> | undefined
   /** Only rules whose name, requirement or level begins with one of these. Default: all. */
   readonly only?: ReadonlyArray<string> | undefined
-  readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly onProgress?: ((progress: SearchProgress) => void) | undefined
 }
 
-export interface Options extends Generator.Options, Limits {
+export interface Options extends Generator.Options, SearchLimits {
   /** Rules of a user, beside those of the specification. */
   readonly rules?: ReadonlyArray<Rule> | undefined
   /** How long a request may take before it counts as never answered, in milliseconds. Default 5000. */
@@ -69,7 +69,7 @@ export interface Options extends Generator.Options, Limits {
 }
 
 /** What any search gives. */
-export interface Outcome<S> {
+export interface SearchOutcome<S> {
   readonly target: string
   /** The name and the revisions of what was searched, for people. */
   readonly about: string
@@ -86,12 +86,12 @@ export interface Outcome<S> {
 }
 
 /** What a search of a server gives. */
-export interface Report extends Outcome<Script> {
+export interface Report extends SearchOutcome<Script> {
   readonly surveys: ReadonlyArray<Survey>
 }
 
 /** What was seen in one conversation. */
-export interface Seen {
+export interface ConversationResult {
   readonly found: ReadonlyArray<Found>
   readonly counts: ReadonlyMap<string, Count>
   readonly lines: ReadonlyArray<Line>
@@ -107,14 +107,14 @@ export interface Playing {
 }
 
 /** What is searched: a server or a client. */
-export interface Subject<S> {
+export interface SearchSubject<S> {
   readonly name: string
   /** Its name and revisions, for people. */
   readonly about: string
   readonly rules: ReadonlyArray<Statement>
   /** The generator for the conversation of this number. */
   readonly scripts: (number: number) => Arbitrary.Arbitrary<S> | undefined
-  readonly play: (script: S, playing: Playing) => Effect.Effect<Seen, TargetError>
+  readonly play: (script: S, playing: Playing) => Effect.Effect<ConversationResult, TargetError>
   readonly candidates: (script: S, cause?: number) => Iterable<S>
 }
 
@@ -144,11 +144,11 @@ class Search<S extends { readonly revision: Version }> {
   private next = 0
   private shrinking: string | undefined
   private readonly alone = Semaphore.makeUnsafe(1)
-  private readonly subject: Subject<S>
-  private readonly options: Limits
+  private readonly subject: SearchSubject<S>
+  private readonly options: SearchLimits
   private readonly isOver: () => boolean
 
-  constructor(subject: Subject<S>, options: Limits, isOver: () => boolean) {
+  constructor(subject: SearchSubject<S>, options: SearchLimits, isOver: () => boolean) {
     this.subject = subject
     this.options = options
     this.isOver = isOver
@@ -163,7 +163,7 @@ class Search<S extends { readonly revision: Version }> {
     return this.seen.has(key) || known?.has(key) === true || known?.has(rule) === true
   }
 
-  private play(script: S, hasty: boolean, wanted?: string): Effect.Effect<Seen, TargetError> {
+  private play(script: S, hasty: boolean, wanted?: string): Effect.Effect<ConversationResult, TargetError> {
     return this.subject.play(script, { hasty, wanted, isKnown: this.isKnown })
   }
 
@@ -207,7 +207,7 @@ class Search<S extends { readonly revision: Version }> {
     return Effect.undefined
   }
 
-  private count({ counts }: Seen): void {
+  private count({ counts }: ConversationResult): void {
     for (const [name, { broken, kept }] of counts) {
       const counted = count(this.counts, name)
       counted.kept += kept
@@ -218,7 +218,7 @@ class Search<S extends { readonly revision: Version }> {
   private readonly examine = Effect.fnUntraced(function* (
     this: Search<S>,
     shown: S,
-    first: Seen,
+    first: ConversationResult,
     found: Found,
     key: string,
     conversation: number
@@ -227,7 +227,7 @@ class Search<S extends { readonly revision: Version }> {
     this.tell()
     const clock = yield* Clock.Clock
     const until = clock.currentTimeMillisUnsafe() + shrinkTime
-    const findIn = (played: Seen | undefined) => played?.found.find((again) => keyOf(again) === key)
+    const findIn = (played: ConversationResult | undefined) => played?.found.find((again) => keyOf(again) === key)
     const tried = (script: S, hasty: boolean) => Effect.catch(this.play(script, hasty, key), () => Effect.undefined)
     const script = yield* shrinkBy(
       this.subject.candidates,
@@ -257,9 +257,9 @@ class Search<S extends { readonly revision: Version }> {
 
 /** Searches a server or a client for faults. */
 export const searchSubject = <S extends { readonly revision: Version }>(
-  subject: Subject<S>,
-  options: Limits = {}
-): Effect.Effect<Outcome<S>, TargetError> =>
+  subject: SearchSubject<S>,
+  options: SearchLimits = {}
+): Effect.Effect<SearchOutcome<S>, TargetError> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const start = clock.currentTimeMillisUnsafe()
@@ -293,7 +293,7 @@ const aboutOf = (target: Target, surveys: ReadonlyArray<Survey>): string => {
   return `${server === undefined ? target.name : `${server.name} ${server.version}`} in ${versions}`
 }
 
-const serverOf = (target: Target, surveys: ReadonlyArray<Survey>, options: Options): Subject<Script> => {
+const serverOf = (target: Target, surveys: ReadonlyArray<Survey>, options: Options): SearchSubject<Script> => {
   const rules = chosen([...all, ...(options.rules ?? [])], options.only)
   const generators = surveys.map((survey) =>
     Generator.conversations(survey, { ...options, overHttp: target.transport === "http" })

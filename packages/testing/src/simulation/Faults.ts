@@ -2,7 +2,7 @@
 import * as Duration from "effect/Duration"
 
 /** How likely each fault is, from 0 to 1. */
-export interface Faults {
+export interface SimulatedFaults {
   /** That a message, a request or a piece of a response is late. What is behind it in its stream is late as well. Default 0.2. */
   readonly late?: number | undefined
   /** The longest delay. Default 1 second. */
@@ -25,7 +25,12 @@ export interface Likelihoods {
   readonly slow: number
 }
 
-export const likelihoods = ({ cut = 0, late = 0.2, maxDelay = "1 second", slow = 0 }: Faults): Likelihoods => ({
+export const likelihoods = ({
+  cut = 0,
+  late = 0.2,
+  maxDelay = "1 second",
+  slow = 0
+}: SimulatedFaults): Likelihoods => ({
   cut,
   late,
   slow,

@@ -10,30 +10,30 @@ import * as Inspectable from "effect/Inspectable"
 import { shorter, shrinkBy } from "../fuzz/Shrinker.ts"
 import type * as McpTest from "../McpTest.ts"
 import type { Decision } from "./Decisions.ts"
-import type { Faults } from "./Faults.ts"
+import type { SimulatedFaults } from "./Faults.ts"
 import { type App, perform } from "./perform.ts"
-import { type Failure, Stage } from "./Stage.ts"
+import { type RunFailure, Stage } from "./Stage.ts"
 
 export type { Decision } from "./Decisions.ts"
-export type { Faults } from "./Faults.ts"
+export type { SimulatedFaults as Faults } from "./Faults.ts"
 export type { App, Ends } from "./perform.ts"
-export type { Failure } from "./Stage.ts"
+export type { RunFailure as Failure } from "./Stage.ts"
 
 /** What one run came to. */
-export interface Outcome {
+export interface SimulationOutcome {
   readonly seed: number | string
   /** What chance decided, in order. */
   readonly decisions: ReadonlyArray<Decision>
   /** What happened, in order: messages as they arrive, cuts, ends. Random ids are numbered. */
   readonly trace: ReadonlyArray<string>
   /** What is wrong; undefined where nothing is. */
-  readonly failure: Failure | undefined
+  readonly failure: RunFailure | undefined
 }
 
 /** A seed that fails, and the least that chance has to decide for it. */
 export class Counterexample extends Data.TaggedError("Counterexample")<{
   readonly message: string
-  readonly outcome: Outcome
+  readonly outcome: SimulationOutcome
   /** The seed that failed first, and how many decisions it had. */
   readonly found: { readonly seed: number | string; readonly decisions: number }
 }> {
@@ -46,7 +46,7 @@ export class Counterexample extends Data.TaggedError("Counterexample")<{
 export interface RunOptions {
   /** Default 1. */
   readonly seed?: number | string | undefined
-  readonly faults?: Faults | undefined
+  readonly faults?: SimulatedFaults | undefined
   /** Only these decisions are taken, all else takes the ordinary course. Default: those of the seed. */
   readonly decisions?: ReadonlyArray<Pick<Decision, "name" | "value">> | undefined
 }
@@ -83,7 +83,7 @@ export interface RunOptions {
 export const run = <W, E, LE, LR>(
   app: App<W, E, LE, LR>,
   { decisions, faults = {}, seed = 1 }: RunOptions = {}
-): Effect.Effect<Outcome, E | LE | McpTest.ConnectError, LR> =>
+): Effect.Effect<SimulationOutcome, E | LE | McpTest.TestConnectError, LR> =>
   Effect.suspend(() => {
     const stage = new Stage(seed, faults, decisions)
     return Effect.map(perform(app, stage), () => ({
@@ -100,13 +100,13 @@ export interface CheckOptions {
   readonly seed?: number | undefined
   /** Seeds that are tried at most. Default 100. */
   readonly runs?: number | undefined
-  readonly faults?: Faults | undefined
+  readonly faults?: SimulatedFaults | undefined
   /** Runs that making a counterexample smaller may take. Default 500. */
   readonly shrinks?: number | undefined
 }
 
 /** Fewer decisions, and smaller ones. */
-function* fewer({ decisions }: Pick<Outcome, "decisions">): Iterable<Pick<Outcome, "decisions">> {
+function* fewer({ decisions }: Pick<SimulationOutcome, "decisions">): Iterable<Pick<SimulationOutcome, "decisions">> {
   for (const some of shorter(decisions)) yield { decisions: some }
   for (const [index, decision] of decisions.entries()) {
     for (const value of new Set([1, Math.floor(decision.value / 2), Math.floor((decision.value * 3) / 4)])) {
@@ -116,12 +116,12 @@ function* fewer({ decisions }: Pick<Outcome, "decisions">): Iterable<Pick<Outcom
 }
 
 /** The least that chance has to decide for a run to fail in the same way. */
-const shrink = <W, E, LE, LR>(app: App<W, E, LE, LR>, failed: Outcome, { faults, shrinks }: CheckOptions) =>
+const shrink = <W, E, LE, LR>(app: App<W, E, LE, LR>, failed: SimulationOutcome, { faults, shrinks }: CheckOptions) =>
   Effect.gen(function* () {
     let best = failed
     const { decisions } = failed
     const { kind } = failed.failure ?? {}
-    const shows = (candidate: Pick<Outcome, "decisions">) =>
+    const shows = (candidate: Pick<SimulationOutcome, "decisions">) =>
       Effect.map(run(app, { seed: failed.seed, faults, decisions: candidate.decisions }), (outcome) => {
         const isSame = outcome.failure?.kind === kind
         if (isSame) best = outcome
@@ -135,7 +135,7 @@ const shrink = <W, E, LE, LR>(app: App<W, E, LE, LR>, failed: Outcome, { faults,
 const shown = 160
 
 /** A run that failed, for people. */
-export const text = ({ decisions, failure, seed, trace }: Outcome): string =>
+export const text = ({ decisions, failure, seed, trace }: SimulationOutcome): string =>
   [
     failure?.message ?? "Nothing is wrong",
     `Seed ${seed}${decisions.length === 0 ? ", without a decision of chance" : ", where"}`,
@@ -151,7 +151,7 @@ export const text = ({ decisions, failure, seed, trace }: Outcome): string =>
 export const check = <W, E, LE, LR>(
   app: App<W, E, LE, LR>,
   options: CheckOptions = {}
-): Effect.Effect<number, Counterexample | E | LE | McpTest.ConnectError, LR> =>
+): Effect.Effect<number, Counterexample | E | LE | McpTest.TestConnectError, LR> =>
   Effect.gen(function* () {
     const { faults, runs = 100, seed = 1 } = options
     for (let number = 0; number <= runs; number++) {

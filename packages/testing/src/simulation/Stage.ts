@@ -3,12 +3,12 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import { type Decision, Decisions } from "./Decisions.ts"
 import { Driver } from "./Driver.ts"
-import { type Faults, type Likelihoods, likelihoods } from "./Faults.ts"
+import { type SimulatedFaults, type Likelihoods, likelihoods } from "./Faults.ts"
 import { isHandler } from "./handlers.ts"
 import { Trace } from "./Trace.ts"
 
 /** Why a run is wrong. */
-export interface Failure {
+export interface RunFailure {
   /** `invariant`: a check of the app. `client`: a program failed. `stuck`: it has no end. `leak`: a fiber of a handler is left. */
   readonly kind: "invariant" | "client" | "stuck" | "leak"
   readonly message: string
@@ -26,7 +26,7 @@ export class Stage {
   readonly decisions: Decisions
   readonly trace: Trace
   readonly faults: Likelihoods
-  failure: Failure | undefined
+  failure: RunFailure | undefined
   /** Clients whose connection was cut. */
   readonly cut = new Set<string>()
   /** Called where a check fails: nothing of the run is needed any more. */
@@ -36,7 +36,7 @@ export class Stage {
 
   constructor(
     seed: number | string,
-    faults: Faults,
+    faults: SimulatedFaults,
     given: ReadonlyArray<Pick<Decision, "name" | "value">> | undefined
   ) {
     const decisions = new Decisions(seed, given)
@@ -89,7 +89,7 @@ export class Stage {
   }
 
   /** Fails the run, once. */
-  fail(kind: Failure["kind"], message: string): void {
+  fail(kind: RunFailure["kind"], message: string): void {
     if (this.failure !== undefined) return
     this.failure = { kind, message }
     this.trace.add(`!! ${message}`)

@@ -63,7 +63,7 @@ const patience = "1 minute"
 export const perform = <W, E, LE, LR>(
   app: App<W, E, LE, LR>,
   stage: Stage
-): Effect.Effect<void, E | LE | McpTest.ConnectError, LR> => {
+): Effect.Effect<void, E | LE | McpTest.TestConnectError, LR> => {
   const whole = Effect.gen(function* () {
     const world = yield* Layer.build(Layer.fresh(app.world))
     const options = { name: "test", version: "0.0.0", ...app.server, features: marked(app.features) }
@@ -90,7 +90,7 @@ export const perform = <W, E, LE, LR>(
   })
   // What the features, programs and checks need is in the world; the compiler cannot subtract unknown types.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
-  const needy = Effect.scoped(whole) as Effect.Effect<void, E | LE | McpTest.ConnectError, LR>
+  const needy = Effect.scoped(whole) as Effect.Effect<void, E | LE | McpTest.TestConnectError, LR>
   const failing = Effect.callback<void>((resume) => {
     stage.onFailure = () => resume(Effect.void)
   })

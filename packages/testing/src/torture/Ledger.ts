@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-export interface Entry {
+export interface LedgerEntry {
   readonly kind: "acquired" | "released" | "happened" | "called" | "asked"
   readonly name: string
 }
@@ -19,15 +19,15 @@ export class Ledger extends Context.Service<
     readonly released: (name: string) => Effect.Effect<void>
     readonly happened: (name: string) => Effect.Effect<void>
     /** All entries so far, the oldest first. */
-    readonly entries: Effect.Effect<ReadonlyArray<Entry>>
+    readonly entries: Effect.Effect<ReadonlyArray<LedgerEntry>>
   }
 >()("@effect-mcp/testing/Ledger") {
   static readonly layer: Layer.Layer<Ledger> = Layer.sync(Ledger, () => Ledger.of(ledgerOf([])))
 }
 
 /** A ledger that writes to an array. */
-export const ledgerOf = (entries: Array<Entry>): Ledger["Service"] => {
-  const write = (kind: Entry["kind"]) => (name: string) => Effect.sync(() => void entries.push({ kind, name }))
+export const ledgerOf = (entries: Array<LedgerEntry>): Ledger["Service"] => {
+  const write = (kind: LedgerEntry["kind"]) => (name: string) => Effect.sync(() => void entries.push({ kind, name }))
   return {
     acquired: write("acquired"),
     released: write("released"),
@@ -49,7 +49,7 @@ export const happened = (name: string): Effect.Effect<void, never, Ledger> =>
   Effect.flatMap(Ledger, (ledger) => ledger.happened(name))
 
 /** What is wrong with a ledger at the end of a run. */
-export const audit = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> => {
+export const audit = (entries: ReadonlyArray<LedgerEntry>): ReadonlyArray<string> => {
   const found: Array<string> = []
   const held = new Map<string, number>()
   const done = new Set<string>()

@@ -6,7 +6,7 @@ import { Driver } from "../simulation/Driver.ts"
 import { isHandler } from "../simulation/handlers.ts"
 
 /** A place in a handler: before its nth operation, or where it waits for the nth time. Both count from 1. */
-export interface Place {
+export interface HandlerPlace {
   readonly kind: "operation" | "wait"
   readonly number: number
 }
@@ -17,12 +17,12 @@ export class Stepper {
   /** Called once where the place is reached. The fiber continues with `driver.release`. */
   onReached: (() => void) | undefined
   readonly driver: Driver
-  private readonly place: Place | undefined
+  private readonly place: HandlerPlace | undefined
   private isArmed = false
   private readonly fibers = new Set<Fiber.Fiber<unknown, unknown>>()
   private readonly scopes = new Set<Scope.Scope>()
 
-  constructor(place: Place | undefined) {
+  constructor(place: HandlerPlace | undefined) {
     this.place = place
     this.driver = new Driver({ preempts: (fiber) => this.preempts(fiber), idle: () => this.idle() })
   }
@@ -42,7 +42,7 @@ export class Stepper {
     return [...this.scopes].filter(({ state }) => state._tag !== "Closed").length
   }
 
-  private reached(kind: Place["kind"], number: number): boolean {
+  private reached(kind: HandlerPlace["kind"], number: number): boolean {
     if (this.place?.kind !== kind || this.place.number !== number) return false
     // Not from inside of the fiber that stops.
     this.driver.makeDispatcher().scheduleTask(() => this.onReached?.(), 0)

@@ -20,30 +20,30 @@ import type * as McpTest from "../McpTest.ts"
 import { crashes, type Handler } from "./crashes.ts"
 import type { Failing } from "./dependencies.ts"
 import type { Ledger } from "./Ledger.ts"
-import { type Fault, type Places, play, type Played, type Run } from "./play.ts"
+import { type Fault, type RunPlaces, play, type TortureCall, type TortureRun } from "./play.ts"
 import { answersTo } from "./questions.ts"
-import { type Row, rowsOf, table } from "./table.ts"
+import { type TortureRow, rowsOf, table } from "./table.ts"
 
 export { failing, type Failing, type When } from "./dependencies.ts"
-export { acquired, type Entry, happened, Ledger, released } from "./Ledger.ts"
-export type { Fault, Run } from "./play.ts"
-export type { Answer } from "./questions.ts"
-export type { Place } from "./Stepper.ts"
-export { type Row, table } from "./table.ts"
+export { acquired, type LedgerEntry as Entry, happened, Ledger, released } from "./Ledger.ts"
+export type { Fault, TortureRun as Run } from "./play.ts"
+export type { AnswerFault as Answer } from "./questions.ts"
+export type { HandlerPlace as Place } from "./Stepper.ts"
+export { type TortureRow as Row, table } from "./table.ts"
 
 /** What a torture that found nothing gives. */
 export interface Passed {
-  readonly rows: ReadonlyArray<Row>
-  readonly runs: ReadonlyArray<Run>
+  readonly rows: ReadonlyArray<TortureRow>
+  readonly runs: ReadonlyArray<TortureRun>
 }
 
 /** Runs that left the world in disorder. The message is the table, and below it each finding with its fault and place. */
 export class Broken extends Data.TaggedError("Broken")<{
   readonly message: string
-  readonly rows: ReadonlyArray<Row>
-  readonly runs: ReadonlyArray<Run>
+  readonly rows: ReadonlyArray<TortureRow>
+  readonly runs: ReadonlyArray<TortureRun>
   /** The first run with a finding. */
-  readonly first: Run
+  readonly first: TortureRun
 }> {
   /** Without the runs, which are hundreds. */
   override [Inspectable.NodeInspectSymbol](): string {
@@ -56,7 +56,7 @@ export interface Options<W, X> {
   /** The dependencies whose calls fail in turn. Default: none. */
   readonly fails?: ReadonlyArray<Failing<W>> | undefined
   /** What must hold of the world after each run; fails where it does not. */
-  readonly afterEach?: ((run: Run) => Effect.Effect<unknown, X, W | Ledger>) | undefined
+  readonly afterEach?: ((run: TortureRun) => Effect.Effect<unknown, X, W | Ledger>) | undefined
   /** Default: all. */
   readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
   /** How many fibers the handler may leave running on purpose. Default 0. */
@@ -70,7 +70,7 @@ export interface Options<W, X> {
 }
 
 /** What is tortured: `tool`, `task` or `request` makes it. */
-export interface Subject<E, R> extends Played<E, R> {
+export interface Subject<E, R> extends TortureCall<E, R> {
   /** The handler by itself, where it runs as a task. */
   readonly handler?: Handler<Exclude<R, Registries | RequestServices>> | undefined
 }
@@ -102,7 +102,7 @@ const placesOf = (kind: "operation" | "wait", count: number, most: number) => {
 }
 
 /** The faults of a call, by what it does without one. */
-const faultsOf = ({ calls, operations, questions, waits }: Places, most: number): ReadonlyArray<Fault> => {
+const faultsOf = ({ calls, operations, questions, waits }: RunPlaces, most: number): ReadonlyArray<Fault> => {
   const places = [...placesOf("operation", operations, most), ...placesOf("wait", waits, most)]
   return [
     ...places.map((place) => ({ _tag: "Cancelled" as const, place })),
@@ -127,7 +127,7 @@ export const run = <E, W, LE = never, LR = never, X = never>(
   subject: Subject<E, NoInfer<W> | Ledger | Registries | RequestServices>,
   world: Layer.Layer<W, LE, LR>,
   options: Options<NoInfer<W>, X> = {}
-): Effect.Effect<Passed, Broken | E | LE | McpTest.ConnectError, Exclude<LR, Ledger>> =>
+): Effect.Effect<Passed, Broken | E | LE | McpTest.TestConnectError, Exclude<LR, Ledger>> =>
   Effect.gen(function* () {
     const {
       afterEach,
@@ -139,7 +139,7 @@ export const run = <E, W, LE = never, LR = never, X = never>(
       server
     } = options
     const playing = { afterEach, background, client, fails, server }
-    const runs: Array<Run> = []
+    const runs: Array<TortureRun> = []
     for (const { version } of revisions) {
       const at = (fault: Fault) => play(version, subject, world, playing, fault)
       const plain = yield* at({ _tag: "None" })

@@ -7,7 +7,7 @@ import * as CrashPoints from "../check/CrashPoints.ts"
 import { reasonOf } from "../check/Exits.ts"
 import type * as McpTest from "../McpTest.ts"
 import { audit, Ledger } from "./Ledger.ts"
-import type { Fault, Run } from "./play.ts"
+import type { Fault, TortureRun } from "./play.ts"
 
 /** A handler by itself. */
 export type Handler<R> = Effect.Effect<unknown, unknown, R | RequestServices>
@@ -18,25 +18,33 @@ const revision = "2026-07-28"
 export const crashes = <W, LE, LR, X>(
   handler: Handler<NoInfer<W> | Ledger>,
   world: Layer.Layer<W, LE, LR>,
-  afterEach: ((run: Run) => Effect.Effect<unknown, X, W | Ledger>) | undefined
-): Effect.Effect<ReadonlyArray<Run>, LE | McpTest.ConnectError, Exclude<LR, Ledger>> =>
+  afterEach: ((run: TortureRun) => Effect.Effect<unknown, X, W | Ledger>) | undefined
+): Effect.Effect<ReadonlyArray<TortureRun>, LE | McpTest.TestConnectError, Exclude<LR, Ledger>> =>
   Effect.gen(function* () {
-    const runs: Array<Run> = []
-    const after = ({ exit, point }: CrashPoints.Run<unknown, unknown>) =>
+    const runs: Array<TortureRun> = []
+    const after = ({ exit, point }: CrashPoints.CrashRun<unknown, unknown>) =>
       Effect.gen(function* () {
         const entries = yield* (yield* Ledger).entries
         const fault: Fault = point === undefined ? { _tag: "None" } : { _tag: "Killed", ...point }
-        const run: Run = { revision, fault, after: undefined, struck: true, exit, entries, found: audit(entries) }
+        const run: TortureRun = {
+          revision,
+          fault,
+          after: undefined,
+          struck: true,
+          exit,
+          entries,
+          found: audit(entries)
+        }
         const checked = yield* Effect.exit(afterEach?.(run) ?? Effect.void)
         runs.push(Exit.isSuccess(checked) ? run : { ...run, found: [...run.found, reasonOf(checked.cause)] })
       })
     const ledgered = Layer.provideMerge(world, Ledger.layer)
-    const differing = ({ message }: CrashPoints.Mismatch) =>
+    const differing = ({ message }: CrashPoints.CrashMismatch) =>
       Effect.sync(() => {
         const last = runs.pop()
         if (last !== undefined) runs.push({ ...last, found: [...last.found, message] })
       })
     const played = CrashPoints.forAll(handler, ledgered, { after })
-    yield* Effect.catchIf(played, (error) => error instanceof CrashPoints.Mismatch, differing)
+    yield* Effect.catchIf(played, (error) => error instanceof CrashPoints.CrashMismatch, differing)
     return runs
   })

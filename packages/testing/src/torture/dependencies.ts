@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 export type When = "before" | "after"
 
 /** Decides whether a call fails. */
-export type Fault = (name: string) => When | undefined
+type Fault = (name: string) => When | undefined
 
 /** A service of the world that fails. */
 export interface Failing<out I> {

@@ -16,24 +16,24 @@ import { plainSeal } from "../simulation/plainSeal.ts"
 import { reasonOf } from "../check/Exits.ts"
 import * as McpTest from "../McpTest.ts"
 import type { Failing, When } from "./dependencies.ts"
-import { audit, type Entry, Ledger, ledgerOf } from "./Ledger.ts"
-import { type Answer, questioned } from "./questions.ts"
-import { type Place, Stepper } from "./Stepper.ts"
+import { audit, type LedgerEntry, Ledger, ledgerOf } from "./Ledger.ts"
+import { type AnswerFault, questioned } from "./questions.ts"
+import { type HandlerPlace, Stepper } from "./Stepper.ts"
 
 /** What goes wrong in a run. */
 export type Fault =
   | { readonly _tag: "None" }
   /** The client cancels its call, or its connection ends. */
-  | { readonly _tag: "Cancelled" | "Disconnected"; readonly place: Place }
+  | { readonly _tag: "Cancelled" | "Disconnected"; readonly place: HandlerPlace }
   /** The nth call of a dependency fails. */
   | { readonly _tag: "Failed"; readonly call: number; readonly when: When }
   /** The nth question gets this in place of its answer. */
-  | { readonly _tag: "Answered"; readonly question: number; readonly answer: Answer }
+  | { readonly _tag: "Answered"; readonly question: number; readonly answer: AnswerFault }
   /** The node that runs the handler as a task dies. */
   | { readonly _tag: "Killed"; readonly write: number; readonly when: When }
 
 /** One run of the call. */
-export interface Run {
+export interface TortureRun {
   readonly revision: Revision.Version
   readonly fault: Fault
   /** What had happened last when the fault came, such as `Pool.acquire`; undefined: nothing. */
@@ -43,13 +43,13 @@ export interface Run {
   /** How the call ended for the client; undefined where it did not end. */
   readonly exit: Exit.Exit<unknown, unknown> | undefined
   /** What happened outside of the handler, in order. */
-  readonly entries: ReadonlyArray<Entry>
+  readonly entries: ReadonlyArray<LedgerEntry>
   /** What is wrong with the run; empty where it is right. */
   readonly found: ReadonlyArray<string>
 }
 
 /** What a run without faults says of the places where faults may come. */
-export interface Places {
+export interface RunPlaces {
   readonly operations: number
   readonly waits: number
   /** The dependencies that are called, in order. */
@@ -59,15 +59,15 @@ export interface Places {
 }
 
 /** What is played. */
-export interface Played<E, R> {
+export interface TortureCall<E, R> {
   readonly features: Layer.Layer<never, E, R>
   readonly call: (client: Client) => Effect.Effect<unknown, unknown>
 }
 
 /** Options of a run that are those of all runs. */
-export interface Playing<W, X> {
+interface Playing<W, X> {
   readonly fails: ReadonlyArray<Failing<W>>
-  readonly afterEach: ((run: Run) => Effect.Effect<unknown, X, W | Ledger>) | undefined
+  readonly afterEach: ((run: TortureRun) => Effect.Effect<unknown, X, W | Ledger>) | undefined
   readonly background: number
   readonly client: McpTest.Options["client"]
   readonly server: McpTest.Options["server"]
@@ -81,7 +81,7 @@ const stuck: { readonly [why in Stuck]: string } = {
 
 /** What happens in one run. */
 class Course {
-  readonly entries: Array<Entry> = []
+  readonly entries: Array<LedgerEntry> = []
   readonly calls: Array<string> = []
   readonly questions: Array<string> = []
   readonly found: Array<string> = []
@@ -110,7 +110,7 @@ class Course {
     return fault.when
   }
 
-  readonly asked = (method: string): Answer | undefined => {
+  readonly asked = (method: string): AnswerFault | undefined => {
     const { fault } = this
     this.questions.push(method)
     this.entries.push({ kind: "asked", name: method })
@@ -120,7 +120,7 @@ class Course {
   }
 }
 
-const placeOf = (fault: Fault): Place | undefined =>
+const placeOf = (fault: Fault): HandlerPlace | undefined =>
   fault._tag === "Cancelled" || fault._tag === "Disconnected" ? fault.place : undefined
 
 /** How long a handler may go on after its call has ended, by the clock of the run. */
@@ -129,13 +129,13 @@ const patience = "1 minute"
 /** Plays the call once. */
 export const play = <W, E, R, LE, LR, X>(
   revision: Revision.Version,
-  { call, features }: Played<E, R>,
+  { call, features }: TortureCall<E, R>,
   world: Layer.Layer<W, LE, LR>,
   options: Playing<W, X>,
   fault: Fault
 ): Effect.Effect<
-  { readonly run: Run; readonly places: Places },
-  E | LE | McpTest.ConnectError,
+  { readonly run: TortureRun; readonly places: RunPlaces },
+  E | LE | McpTest.TestConnectError,
   Exclude<LR, Ledger>
 > => {
   const course = new Course(fault)
@@ -143,7 +143,7 @@ export const play = <W, E, R, LE, LR, X>(
   const { driver } = stepper
   const ledger = Layer.succeed(Ledger, ledgerOf(course.entries))
   const { found } = course
-  const result = (): Run => ({
+  const result = (): TortureRun => ({
     revision,
     fault,
     after: course.after,
@@ -183,12 +183,12 @@ export const play = <W, E, R, LE, LR, X>(
   })
   // What the features and the check need is in the world; the compiler cannot subtract unknown types.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
-  const needy = Effect.scoped(whole) as Effect.Effect<void, E | LE | McpTest.ConnectError, Exclude<LR, Ledger>>
+  const needy = Effect.scoped(whole) as Effect.Effect<void, E | LE | McpTest.TestConnectError, Exclude<LR, Ledger>>
   // Handlers die by the hundred here: their logs would hide the table.
   const quiet = Effect.provideService(needy, References.MinimumLogLevel, "None")
   return Effect.flatMap(driver.run(quiet), (ended) => {
     const { calls, questions } = course
-    const places: Places = { operations: stepper.operations, waits: stepper.waits, calls, questions }
+    const places: RunPlaces = { operations: stepper.operations, waits: stepper.waits, calls, questions }
     if (typeof ended === "string") found.push(stuck[ended])
     const played = { run: result(), places }
     if (typeof ended === "string") return Effect.as(driver.close, played)

@@ -8,10 +8,10 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
 /** What a question gets in place of its answer. */
-export type Answer = "declined" | "dismissed" | "an error" | "no answer"
+export type AnswerFault = "declined" | "dismissed" | "an error" | "no answer"
 
 /** The answers that a question may get, by its method. */
-export const answersTo = (method: string): ReadonlyArray<Answer> =>
+export const answersTo = (method: string): ReadonlyArray<AnswerFault> =>
   method === "elicitation/create"
     ? ["declined", "dismissed", "an error", "no answer"]
     : method === "sampling/createMessage"
@@ -19,7 +19,7 @@ export const answersTo = (method: string): ReadonlyArray<Answer> =>
       : ["an error", "no answer"]
 
 /** Called with the method of each question. Undefined: the world answers. */
-export type Ask = (method: string) => Answer | undefined
+export type Ask = (method: string) => AnswerFault | undefined
 
 const broken = Effect.fail(McpError.internalError("The client cannot answer"))
 

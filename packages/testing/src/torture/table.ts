@@ -1,9 +1,9 @@
 /** What a torture found, for people. */
 import * as Exit from "effect/Exit"
-import type { Fault, Run } from "./play.ts"
+import type { Fault, TortureRun } from "./play.ts"
 
 /** The runs of one kind of fault in one revision. */
-export interface Row {
+export interface TortureRow {
   readonly revision: string
   /** `none`, `cancelled`, `disconnected`, `failed`, `answered` or `killed`. */
   readonly fault: string
@@ -14,8 +14,8 @@ export interface Row {
   readonly succeeded: number
 }
 
-export const rowsOf = (runs: ReadonlyArray<Run>): ReadonlyArray<Row> => {
-  const rows = new Map<string, Row>()
+export const rowsOf = (runs: ReadonlyArray<TortureRun>): ReadonlyArray<TortureRow> => {
+  const rows = new Map<string, TortureRow>()
   for (const { exit, fault, found, revision } of runs) {
     const key = `${revision} ${fault._tag}`
     const row = rows.get(key) ?? { revision, fault: fault._tag.toLowerCase(), runs: 0, broken: 0, succeeded: 0 }
@@ -55,7 +55,7 @@ export const faultText = (fault: Fault): string => {
 }
 
 /** A run, in one line. */
-export const runText = ({ after, fault, found, revision }: Run): string =>
+export const runText = ({ after, fault, found, revision }: TortureRun): string =>
   `${revision}, ${faultText(fault)}${after === undefined ? "" : ` (after ${after})`}: ${found.join("; ")}`
 
 const pad = (cells: ReadonlyArray<string>, widths: ReadonlyArray<number>): string =>
@@ -64,7 +64,7 @@ const pad = (cells: ReadonlyArray<string>, widths: ReadonlyArray<number>): strin
     .join("  ")
 
 /** The rows in columns, and below them what is broken: of equal findings the first. */
-export const table = (runs: ReadonlyArray<Run>): string => {
+export const table = (runs: ReadonlyArray<TortureRun>): string => {
   const cells = [
     ["revision", "fault", "runs", "succeeded", "broken"],
     ...rowsOf(runs).map((row) => [
@@ -74,7 +74,7 @@ export const table = (runs: ReadonlyArray<Run>): string => {
     ])
   ]
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
-  const groups = new Map<string, Array<Run>>()
+  const groups = new Map<string, Array<TortureRun>>()
   for (const run of runs) {
     if (run.found.length === 0) continue
     const key = JSON.stringify([run.fault._tag, run.after, run.found])

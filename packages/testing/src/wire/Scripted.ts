@@ -14,7 +14,7 @@ import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 
 /** One message or batch that left. */
-export interface Sent {
+export interface SentMessage {
   /** The parsed text. */
   readonly json: unknown
   readonly lane: Lane
@@ -29,7 +29,7 @@ export interface Scripted {
   /** Waits for the next message that leaves. */
   readonly take: Effect.Effect<unknown>
   /** All messages that have left, oldest first. */
-  readonly sent: Effect.Effect<ReadonlyArray<Sent>>
+  readonly sent: Effect.Effect<ReadonlyArray<SentMessage>>
   /** The other side ends the conversation in order. */
   readonly end: Effect.Effect<void>
   /** The transport breaks, for reading and for writing. */
@@ -64,7 +64,7 @@ export const make: Effect.Effect<Scripted> = Effect.gen(function* () {
   const outgoing = yield* Queue.unbounded<unknown>()
   const broken = yield* Deferred.make<never, TransportError>()
   const ready = Latch.makeUnsafe(true)
-  const sent: Array<Sent> = []
+  const sent: Array<SentMessage> = []
   let writable = true
   return {
     transport: {

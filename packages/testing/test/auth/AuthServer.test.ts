@@ -46,7 +46,7 @@ const authorizationUrl = (issuer: string, clientId: string, more: Headers = {}) 
   })}`
 
 /** Signs in and trades the code. */
-const login = Effect.fnUntraced(function* (client: AuthServer.Client, more: Headers = {}) {
+const login = Effect.fnUntraced(function* (client: AuthServer.RegisteredClient, more: Headers = {}) {
   const server = yield* AuthServer.AuthServer
   const back = yield* server.visit(authorizationUrl(server.issuer, client.clientId))
   return yield* post(`${server.issuer}/token`, {

@@ -57,7 +57,7 @@ describe("CrashPoints.forAll", () => {
   it.effect("`CrashPoints` finds a result that code outside of steps makes", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(CrashPoints.forAll(Effect.andThen(step("a"), counted), world))
-      assert.include(error, { _tag: "Mismatch" })
+      assert.include(error, { _tag: "CrashMismatch" })
       assert.include(error.message, "Succeeded with 1 where no node dies, but Succeeded with 2 (before write 2)")
     })
   )

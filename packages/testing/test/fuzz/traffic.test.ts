@@ -13,7 +13,7 @@ import { server } from "./server.ts"
 const bytes = (line: string) => new TextEncoder().encode(`${line}\n`)
 
 /** The target, whose conversations are heard. */
-const heard = (target: Fuzz.LineTarget, traffic: Traffic.Traffic): Fuzz.LineTarget => ({
+const heard = (target: Fuzz.LineTarget, traffic: Traffic.TrafficRules): Fuzz.LineTarget => ({
   ...target,
   open: (receive) =>
     Effect.suspend(() => {
@@ -105,7 +105,7 @@ const find = Effect.fnUntraced(function* (target: Fuzz.Target, { finds, revision
   else yield* Fuzz.play(target, survey, listing(found.script), { rules: [], patience: 200 })
 })
 
-const assertHeard = (traffic: Traffic.Traffic, { finds }: Faulty) => {
+const assertHeard = (traffic: Traffic.TrafficRules, { finds }: Faulty) => {
   const report = traffic.report()
   const isFound = report.findings.some(({ key, rule }) => key === finds || rule.name === finds)
   assert.isTrue(isFound, Fuzz.Report.text(report))

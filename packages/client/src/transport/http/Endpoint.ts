@@ -44,7 +44,7 @@ const traceHeaders = (message: JsonRpc.Request): RequestHeaders => {
 const json = "application/json"
 const eventStream = "text/event-stream"
 
-export class Endpoint {
+export class RemoteEndpoint {
   /** The session id, if the server gave one with its answer to `initialize`. */
   session: string | undefined = undefined
   /** The revision that `initialize` negotiated. */

@@ -13,7 +13,7 @@ import * as Option from "effect/Option"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
 import type { Answered } from "./Denial.ts"
-import { type Endpoint, isStateless } from "./Endpoint.ts"
+import { type RemoteEndpoint, isStateless } from "./Endpoint.ts"
 import * as SessionExpired from "./SessionExpired.ts"
 import type { ResumeStream } from "./ResumeStream.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
@@ -22,8 +22,8 @@ import * as ExchangeFailure from "./ExchangeFailure.ts"
 export type Learned = "stateless" | "older" | "streamable" | "sse"
 
 /** What all exchanges of a transport share. */
-export interface Conversation {
-  readonly endpoint: Endpoint
+export interface HttpConversation {
+  readonly endpoint: RemoteEndpoint
   readonly reconnect: ResumeStream
   /** The largest message that is read, in bytes. */
   readonly limit: number
@@ -36,7 +36,7 @@ export interface Conversation {
   readonly handOver: (transport: Transport, request: JsonRpc.Request) => void
 }
 
-export interface Exchange {
+export interface PostExchange {
   readonly request: JsonRpc.Request
   readonly text: string
   readonly headers: RequestHeaders | undefined
@@ -58,9 +58,9 @@ export interface Exchange {
 export const make = (
   request: JsonRpc.Request,
   headers: RequestHeaders | undefined,
-  accepted: (exchange: Exchange) => void
-): Exchange => {
-  const exchange: Exchange = {
+  accepted: (exchange: PostExchange) => void
+): PostExchange => {
+  const exchange: PostExchange = {
     request,
     text: JsonRpc.encode(request),
     headers,
@@ -84,7 +84,7 @@ const related = (message: Decoded, id: JsonRpc.Id): Decoded =>
 
 /** Delivers the messages of an exchange. `telling`: whether the answer tells the server's era. */
 const receiver =
-  ({ deliver, endpoint, learned }: Conversation, exchange: Exchange, telling = true) =>
+  ({ deliver, endpoint, learned }: HttpConversation, exchange: PostExchange, telling = true) =>
   (message: Decoded): Effect.Effect<void> => {
     const { id, method } = exchange.request
     if (!Answer.answers(message, id)) return deliver(related(message, id))
@@ -99,8 +99,8 @@ const receiver =
   }
 
 const streamed = Effect.fnUntraced(function* (
-  conversation: Conversation,
-  exchange: Exchange,
+  conversation: HttpConversation,
+  exchange: PostExchange,
   response: HttpClientResponse
 ): Effect.fn.Return<void, ExchangeFailure.ExchangeFailure> {
   const { limit, maxDepth, reconnect } = conversation
@@ -127,8 +127,8 @@ const streamed = Effect.fnUntraced(function* (
 
 /** Sends the request, and delivers its answer. Fails with the reason for which there is none. */
 export const run = (
-  conversation: Conversation,
-  exchange: Exchange
+  conversation: HttpConversation,
+  exchange: PostExchange
 ): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {
   const { endpoint } = conversation
   const { headers, request, text } = exchange
@@ -142,8 +142,8 @@ export const run = (
 
 /** Reads the body of a response as JSON or as SSE. */
 const begun = (
-  conversation: Conversation,
-  exchange: Exchange,
+  conversation: HttpConversation,
+  exchange: PostExchange,
   response: HttpClientResponse
 ): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {
   const { headers, status } = response
@@ -167,16 +167,16 @@ const begun = (
 }
 
 const answered = (
-  { endpoint: { url } }: Conversation,
-  { request: { method } }: Exchange,
+  { endpoint: { url } }: HttpConversation,
+  { request: { method } }: PostExchange,
   response: HttpClientResponse,
   body: string
 ): Answered => ({ method, url, response, body })
 
 /** Takes the whole body of a response. */
 const read = (
-  conversation: Conversation,
-  exchange: Exchange,
+  conversation: HttpConversation,
+  exchange: PostExchange,
   response: HttpClientResponse,
   body: string
 ): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {

@@ -5,7 +5,7 @@ import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Schedule from "effect/Schedule"
 import * as Body from "./Body.ts"
 import type { Answered } from "./Denial.ts"
-import { type Endpoint, isStateless } from "./Endpoint.ts"
+import { type RemoteEndpoint, isStateless } from "./Endpoint.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
 import * as SessionExpired from "./SessionExpired.ts"
 
@@ -62,7 +62,7 @@ const checkAccepted = (
  * server. `lost` gives the failure by which the session ended meanwhile.
  */
 export const post = (
-  endpoint: Endpoint,
+  endpoint: RemoteEndpoint,
   message: OneWayMessage,
   text: string,
   lost: () => ExchangeFailure.ExchangeFailure | undefined

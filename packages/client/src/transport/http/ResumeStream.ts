@@ -12,7 +12,7 @@ import * as Random from "effect/Random"
 import * as Elapsed from "../../internal/Elapsed.ts"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
-import type { Endpoint } from "./Endpoint.ts"
+import type { RemoteEndpoint } from "./Endpoint.ts"
 import * as SessionExpired from "./SessionExpired.ts"
 
 export interface Options {
@@ -56,7 +56,7 @@ const none: Tries = { failures: 0, brief: 0 }
 export class ResumeStream {
   /** Whether this server gives streams; undefined until a GET was answered. */
   private gives: boolean | undefined = undefined
-  private readonly endpoint: Endpoint
+  private readonly endpoint: RemoteEndpoint
   private readonly limit: number
   private readonly maxDepth: number | undefined
   private readonly attempts: number
@@ -65,7 +65,7 @@ export class ResumeStream {
   private readonly minDelay: number
   private readonly timeout: number
 
-  constructor(endpoint: Endpoint, limit: number, options: Options = {}, maxDepth?: number) {
+  constructor(endpoint: RemoteEndpoint, limit: number, options: Options = {}, maxDepth?: number) {
     this.endpoint = endpoint
     this.limit = limit
     this.maxDepth = maxDepth

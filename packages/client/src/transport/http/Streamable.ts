@@ -45,7 +45,7 @@ export interface Options extends SendBudget.Options {
   readonly maxMessageDepth?: number | undefined
 }
 
-export interface Connection extends Pick<Exchange.Conversation, "endpoint" | "fallback"> {
+interface Connection extends Pick<Exchange.HttpConversation, "endpoint" | "fallback"> {
   /** Called with what the server speaks, once that is certain. */
   readonly learned: (what: ServerEraCache.KnownTransport | "stateless") => void
 }
@@ -78,8 +78,8 @@ class StreamableWire {
   readonly missed = new Hub<void>()
   private state: State = { _tag: "Open" }
   private readonly parts: Parts
-  private readonly conversation: Exchange.Conversation
-  private readonly exchanges = new BusyMap<JsonRpc.Id, Exchange.Exchange>()
+  private readonly conversation: Exchange.HttpConversation
+  private readonly exchanges = new BusyMap<JsonRpc.Id, Exchange.PostExchange>()
   private readonly fibers = new Fibers()
   /** The POSTs of messages without an answer, which the end of the transport waits for. */
   private readonly oneWayFibers = new Fibers()

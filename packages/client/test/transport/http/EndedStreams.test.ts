@@ -1,5 +1,5 @@
 /** How often a client connects again to a server whose streams end at once, whatever that server says. */
-import { Endpoint } from "../../../src/transport/http/Endpoint.ts"
+import { RemoteEndpoint } from "../../../src/transport/http/Endpoint.ts"
 import { type Options, ResumeStream } from "../../../src/transport/http/ResumeStream.ts"
 import * as Body from "../../../src/transport/http/Body.ts"
 import { assert, describe, it } from "@effect/vitest"
@@ -23,7 +23,7 @@ const scene = Effect.fnUntraced(function* (event: string, lasting: (at: number) 
     monotonicTimeNanosUnsafe: nanos,
     monotonicTimeNanos: Effect.sync(nanos)
   })
-  const endpoint = new Endpoint(http, new URL("https://mcp.example.com/mcp"), undefined)
+  const endpoint = new RemoteEndpoint(http, new URL("https://mcp.example.com/mcp"), undefined)
   endpoint.session = "1"
   const reconnect = new ResumeStream(endpoint, 1000, options)
   const waits = (times: number) => Effect.forEach(Array.from({ length: times }), () => wake(() => true))

@@ -12,7 +12,7 @@ import { Deferred, Effect, Exit, Fiber, Queue, Schema, Scope, Stream } from "eff
 import * as Arbitrary from "effect/Arbitrary"
 import { TestClock } from "effect/testing"
 import { vi } from "vitest"
-import { Endpoint } from "../../../src/transport/http/Endpoint.ts"
+import { RemoteEndpoint } from "../../../src/transport/http/Endpoint.ts"
 import * as Streamable from "../../../src/transport/http/Streamable.ts"
 import * as History from "../../support/history.ts"
 import { meta, sessions } from "./support/peer.ts"
@@ -225,7 +225,7 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, loses:
   yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
   const server = yield* History.make
   const scope = yield* Scope.make()
-  const endpoint = new Endpoint(server.http, new URL("https://mcp.example.com/mcp"), undefined)
+  const endpoint = new RemoteEndpoint(server.http, new URL("https://mcp.example.com/mcp"), undefined)
   const transport = yield* Streamable.make(
     { endpoint, fallback: undefined, learned: () => {} },
     { resume: { delay: 0, minDelay: 0 } }

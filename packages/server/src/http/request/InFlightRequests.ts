@@ -14,7 +14,7 @@ import { type ErrorResponse, tooMany } from "../response/Responses.ts"
 import { HttpExchange } from "./HttpExchange.ts"
 import type { HttpRequest } from "./HttpRequest.ts"
 
-export interface Limits {
+export interface RequestLimits {
   /**
    * Requests at once. Default 1024; one more is answered by 429. As many bodies may be arriving at once: for one more, a slow one is
    * cut off.
@@ -64,7 +64,7 @@ export class InFlightRequests implements Entries {
   private readonly drain: { readonly isDraining: boolean }
 
   /** `fork` runs an effect in the scope of the endpoint. `drain` is that of the server. */
-  constructor(limits: Limits, clock: Clock.Clock, fork: Fork, drain: { readonly isDraining: boolean }) {
+  constructor(limits: RequestLimits, clock: Clock.Clock, fork: Fork, drain: { readonly isDraining: boolean }) {
     const { bodyTimeout = "30 seconds", callerShare = 0.5, inFlight = 1024, subscriptions = 1024 } = limits
     this.share = callerShare
     this.drain = drain

@@ -27,7 +27,7 @@ export interface EventSource {
 }
 
 /** A response that is written to directly. */
-export interface Outlet {
+interface Outlet {
   /** `false` where there is no room for more, as for Node's pipes. A replaced `write` of middleware may return nothing. */
   readonly write: (text: string) => unknown
   readonly end: () => void

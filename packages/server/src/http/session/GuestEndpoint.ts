@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { recordOf } from "../../dispatch/Restore.ts"
 import { type Nodes, RelayError, type RelayedRequest, type RelayEndpoint } from "../../session/Nodes.ts"
 import { callerKey } from "@effect-mcp/core/Principal"
-import { answerOf, type Joined, messageIn, type Renewed, type Sent, type ToHolder } from "./GuestLink.ts"
+import { answerOf, type Joined, messageIn, type Renewed, type SendReply, type ToHolder } from "./GuestLink.ts"
 import type { GuestSessions } from "./GuestSessions.ts"
 import type { HttpSession } from "./HttpSession.ts"
 import type { NodeSessions } from "./NodeSessions.ts"
@@ -83,7 +83,7 @@ export class GuestEndpoint {
     return { left, levels }
   }
 
-  private send(id: string, message: JsonRpc.Message): Sent | undefined {
+  private send(id: string, message: JsonRpc.Message): SendReply | undefined {
     const session = this.options.node.session(id)
     if (session === undefined) return undefined
     const sent = !JsonRpc.isRequest(message) || session.isRead()

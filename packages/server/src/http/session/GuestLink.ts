@@ -9,12 +9,12 @@ import type { SessionRecord } from "../../session/SessionDirectory.ts"
 import { bytesOf } from "../../internal/bytesOf.ts"
 
 /** A guest that a node wants to keep: its session, its number, and whether a client used it since the last renewal. */
-export type Kept = readonly [session: string, guest: number, used: boolean]
+export type KeptGuest = readonly [session: string, guest: number, used: boolean]
 
 /** From a node with guests to the node that holds their sessions. */
 export type ToHolder =
   | { readonly kind: "join"; readonly node: string; readonly guest: number }
-  | { readonly kind: "renew"; readonly node: string; readonly guests: ReadonlyArray<Kept> }
+  | { readonly kind: "renew"; readonly node: string; readonly guests: ReadonlyArray<KeptGuest> }
   /** A message to the client that relates to no request. */
   | { readonly kind: "send"; readonly message: JsonRpc.Message }
 
@@ -41,14 +41,14 @@ export interface Renewed {
 }
 
 /** The answer to `send`: whether a client may read it. */
-export interface Sent {
+export interface SendReply {
   readonly sent: boolean
 }
 
 interface Answers {
   readonly join: Joined
   readonly renew: Renewed
-  readonly send: Sent
+  readonly send: SendReply
   readonly level: object
   readonly revoke: object
   readonly end: object

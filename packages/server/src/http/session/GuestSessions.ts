@@ -18,7 +18,7 @@ import { isModern } from "../../dispatch/StatelessEra.ts"
 import type { Nodes } from "../../session/Nodes.ts"
 import { type HttpRequest, ownerOf, principalOf } from "../request/HttpRequest.ts"
 import type { HttpExchange } from "../request/HttpExchange.ts"
-import type { GuestLink, Joined, Kept, ToGuest } from "./GuestLink.ts"
+import type { GuestLink, Joined, KeptGuest, ToGuest } from "./GuestLink.ts"
 import { GuestSession } from "./GuestSession.ts"
 import type { Config } from "./HttpSession.ts"
 import { isConnected, sessionIdHeader } from "./HttpSessions.ts"
@@ -314,7 +314,7 @@ export class GuestSessions implements Entries {
     return Effect.suspend(() => {
       const { link } = this.options
       const { node, now } = link
-      const kept = guests.map((guest): Kept => [guest.id, guest.number, guest.isNew || this.isBusy(guest)])
+      const kept = guests.map((guest): KeptGuest => [guest.id, guest.number, guest.isNew || this.isBusy(guest)])
       for (const guest of guests) guest.isNew = false
       const renewed = Effect.timeout(link.say(home, "", { kind: "renew", node, guests: kept }), patience)
       return Effect.matchEffect(renewed, {

@@ -20,7 +20,7 @@ import type { Session } from "../../session/Session.ts"
 import type { HeldGuests } from "./HeldGuests.ts"
 import { KeptStreams } from "./KeptStreams.ts"
 import { firstIdIn } from "./questionIds.ts"
-import { type Owner, ResumableStream } from "./ResumableStream.ts"
+import { type StreamOwner, ResumableStream } from "./ResumableStream.ts"
 import type { ResponseOwner, SessionResponse } from "./SessionResponse.ts"
 import type { SessionConfig } from "./SessionConfig.ts"
 import { epochOf, getStream, guestOf, nameIn } from "./StreamName.ts"
@@ -28,7 +28,7 @@ import { UnreadMessages } from "./UnreadMessages.ts"
 
 export type Config = SessionConfig<HttpSession>
 
-export class HttpSession implements Transport.Sink, ConnectOptions, Owner, ResponseOwner {
+export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner, ResponseOwner {
   readonly id: string
   /** The principal that opened it: no other caller finds it. Empty for an anonymous one. */
   readonly owner: string
@@ -343,7 +343,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   }
 
   /** The stream of a POST; `ids` are its requests. */
-  openStream(owner: Owner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream {
+  openStream(owner: StreamOwner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream {
     return this.kept.open(owner, ids)
   }
 

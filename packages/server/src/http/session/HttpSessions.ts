@@ -13,18 +13,18 @@ import type { SessionTable } from "./SessionTable.ts"
 export const sessionIdHeader = "mcp-session-id"
 
 /** A session whose conversation was opened. */
-export type Opened = HttpSession & { readonly session: Session }
+export type OpenedSession = HttpSession & { readonly session: Session }
 
 export interface HttpSessions {
   /** The error response where no further session may be opened for that caller: by 503 for all, by 429 for its limit. */
   readonly refusal: (http: HttpRequest, id: JsonRpc.Id) => ErrorResponse | undefined
   /** Opens a session for the caller, under a new id: the error response (500) where it cannot be connected, or ends meanwhile. */
-  readonly create: (http: HttpRequest, id: JsonRpc.Id | undefined) => Effect.Effect<Opened | ErrorResponse>
+  readonly create: (http: HttpRequest, id: JsonRpc.Id | undefined) => Effect.Effect<OpenedSession | ErrorResponse>
   /**
    * The session that the request names, which counts as a use of it. The error response is 400 without an id and for a version that is
    * not served; 404 for a session that is not open, or that belongs to another principal.
    */
-  readonly find: (http: HttpRequest, id?: JsonRpc.Id) => Opened | ErrorResponse
+  readonly find: (http: HttpRequest, id?: JsonRpc.Id) => OpenedSession | ErrorResponse
   /** Ends a session: from now on it is not found. Requests of it that run are answered by the reason. */
   readonly close: (session: HttpSession, reason: string) => void
   /** Ends the standalone GET streams of all sessions. */
@@ -94,7 +94,7 @@ export const make = ({ config, served, server, table, unserved }: Options): Http
 })
 
 /** Whether its conversation was opened. */
-export const isConnected = (session: HttpSession): session is Opened => session.session !== undefined
+export const isConnected = (session: HttpSession): session is OpenedSession => session.session !== undefined
 
 /** Whether it is a session, and no error response. */
-export const isOpened = (found: Opened | ErrorResponse): found is Opened => found instanceof HttpSession
+export const isOpened = (found: OpenedSession | ErrorResponse): found is OpenedSession => found instanceof HttpSession

@@ -9,14 +9,14 @@ import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { EventStore } from "../../session/EventStore.ts"
-import { type Log, type Owner, ResumableStream } from "./ResumableStream.ts"
+import { type EventLog, type StreamOwner, ResumableStream } from "./ResumableStream.ts"
 import { SessionLog } from "./SessionLog.ts"
 
 /** Ended streams that a session keeps for their clients. */
 const maxRetired = 256
 
 /** What the streams use of their session. */
-export interface Session extends Owner {
+interface Session extends StreamOwner {
   readonly id: string
   /** The name of a stream, which no other node gives to one of this session. */
   nameOf(stream: string): string
@@ -46,12 +46,12 @@ export class KeptStreams {
     this.log = store && new SessionLog(store, session.id, runFork)
   }
 
-  logOf(stream: string): Log | undefined {
+  logOf(stream: string): EventLog | undefined {
     return this.log?.of(stream)
   }
 
   /** The stream of a POST; `ids` are its requests. */
-  open(owner: Owner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream {
+  open(owner: StreamOwner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream {
     const { session } = this
     const name = session.nameOf((++this.named).toString(36))
     const stream = new ResumableStream({

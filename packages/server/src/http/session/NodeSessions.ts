@@ -12,7 +12,7 @@ import type { HttpSession } from "./HttpSession.ts"
 import type { ErrorResponse } from "../response/Responses.ts"
 
 /** One of the endpoints. */
-export interface Member {
+interface Member {
   /** Answers requests of sessions that it holds. */
   readonly endpoint: RelayEndpoint
   /** Whether it holds the session. */

@@ -17,7 +17,7 @@ import { EventsGone, type Event } from "../../session/EventStore.ts"
 const highWater = 256 * 1024
 
 /** Where the events of one stream are kept. */
-export interface Log {
+export interface EventLog {
   /** Called for each event, which is the last one of its batch. */
   append(batch: EventBatch): void
   /** The events after a place, up to the newest that was appended, but for those that were not kept. */
@@ -25,7 +25,7 @@ export interface Log {
 }
 
 /** What a stream belongs to. */
-export interface Owner {
+export interface StreamOwner {
   /** Called when the stream gets a body and had none. */
   attached(): void
   /** Called when the stream has no body any more. */
@@ -36,8 +36,8 @@ export interface Options {
   /** Unique in its session: digits and small letters. */
   readonly name: string
   /** Undefined where nothing is kept: then events have no ids, and what a cut loses is lost. */
-  readonly log: Log | undefined
-  readonly owner: Owner
+  readonly log: EventLog | undefined
+  readonly owner: StreamOwner
   /** The requests of its POST, which its events name in a comment, for another node to read. Default: they do not. */
   readonly requests?: ReadonlyArray<JsonRpc.Id> | undefined
 }
@@ -59,8 +59,8 @@ export class ResumableStream extends EventStream {
   readonly name: string
   /** How the id field of each event begins. */
   private readonly id: string
-  private readonly log: Log | undefined
-  private readonly owner: Owner
+  private readonly log: EventLog | undefined
+  private readonly owner: StreamOwner
   private readonly comment: string
   /** The place of the next event: also how many were sent. */
   private next = 0

@@ -33,12 +33,13 @@ import type { KeepAliveTimer, SseBody } from "../response/SseBody.ts"
 import { emptySseResponse, sseResponse } from "../response/SseResponse.ts"
 import { conflictOf } from "./conflict.ts"
 import type { Config, HttpSession } from "./HttpSession.ts"
-import { type HttpSessions, isOpened, make as makeSessions, type Opened, sessionIdHeader } from "./HttpSessions.ts"
+import type { HttpSessions, OpenedSession } from "./HttpSessions.ts"
+import { isOpened, make as makeSessions, sessionIdHeader } from "./HttpSessions.ts"
 import type { ResumableStream } from "./ResumableStream.ts"
 import { failedStore, missedOf, restOf, resumeAll } from "./resumeElsewhere.ts"
 import { SessionResponse } from "./SessionResponse.ts"
 import type { SessionTable } from "./SessionTable.ts"
-import { type Cursor, cursorOf, isGetStream, lastEventIdHeader } from "./StreamName.ts"
+import { type EventCursor, cursorOf, isGetStream, lastEventIdHeader } from "./StreamName.ts"
 
 export interface Options {
   readonly server: McpServer["Service"]
@@ -157,7 +158,7 @@ export class SessionEndpoint {
   }
 
   /** Answers what was posted to a session. */
-  receive(opened: Opened, body: Decoded, exchange: HttpExchange): Answer {
+  receive(opened: OpenedSession, body: Decoded, exchange: HttpExchange): Answer {
     if (body._tag === "Message") return this.single(opened, body, exchange)
     const crowded = this.crowded(opened)
     if (crowded !== undefined) return Effect.succeed(crowded)
@@ -168,12 +169,12 @@ export class SessionEndpoint {
   }
 
   /** The error response where too many messages wait. Requests have a limit of their own. */
-  private crowded(opened: Opened): ErrorResponse | undefined {
+  private crowded(opened: OpenedSession): ErrorResponse | undefined {
     const { unread } = this.options
     return opened.waiting >= unread ? tooMany("messages of a session wait to be read", unread) : undefined
   }
 
-  private single(opened: Opened, message: Message, exchange: HttpExchange): Answer {
+  private single(opened: OpenedSession, message: Message, exchange: HttpExchange): Answer {
     const request = requestOf(message)
     if (request === undefined) {
       const crowded = this.crowded(opened)
@@ -193,7 +194,7 @@ export class SessionEndpoint {
   }
 
   /** A batch (2025-03-26). */
-  private batch(opened: Opened, members: ReadonlyArray<Single>, exchange: HttpExchange): Answer {
+  private batch(opened: OpenedSession, members: ReadonlyArray<Single>, exchange: HttpExchange): Answer {
     const rules = opened.session.negotiated?.revision.rules
     const invalid =
       rules?.batches !== true
@@ -211,7 +212,7 @@ export class SessionEndpoint {
   }
 
   private members(
-    opened: Opened,
+    opened: OpenedSession,
     members: ReadonlyArray<Single>,
     requests: ReadonlyArray<JsonRpc.Request>,
     exchange: HttpExchange
@@ -234,7 +235,7 @@ export class SessionEndpoint {
   // ---- POST without sessions
 
   /** Whether the member of a batch is a notification that its session, which ends with the batch, does not handle. */
-  private outlasts({ session: { negotiated }, sessionless }: Opened, member: Single): boolean {
+  private outlasts({ session: { negotiated }, sessionless }: OpenedSession, member: Single): boolean {
     if (!sessionless || member._tag !== "Message" || negotiated === undefined) return false
     const { message } = member
     if (!JsonRpc.isNotification(message) || MethodInfo.isOfRequest(message.method)) return false
@@ -267,7 +268,7 @@ export class SessionEndpoint {
   }
 
   /** A session that ends with the answers to its POST. */
-  private once(http: HttpRequest, id: JsonRpc.Id | undefined, answer: (opened: Opened) => Answer): Answer {
+  private once(http: HttpRequest, id: JsonRpc.Id | undefined, answer: (opened: OpenedSession) => Answer): Answer {
     return Effect.flatMap(this.sessions.create(http, id), (opened) =>
       isOpened(opened)
         ? // Requests that still run end the session later.
@@ -366,7 +367,7 @@ export class SessionEndpoint {
   }
 
   /** Resumes a stream of a node that held the session before this one. */
-  private resumeElsewhere(session: HttpSession, cursor: Cursor, gone: Response, exchange: HttpExchange): Answer {
+  private resumeElsewhere(session: HttpSession, cursor: EventCursor, gone: Response, exchange: HttpExchange): Answer {
     const { store } = session.config
     if (store === undefined) return Effect.succeed(gone)
     const standing = (missed: string) => {

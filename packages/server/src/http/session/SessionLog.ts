@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { EventBatch } from "../response/EventBatch.ts"
 import type { Event, EventsGone, EventStore, StreamKey } from "../../session/EventStore.ts"
-import type { Log } from "./ResumableStream.ts"
+import type { EventLog } from "./ResumableStream.ts"
 
 /** Bytes that may wait to be written; events that are sent beyond that are not kept. */
 const maxBehind = 4 * 1024 * 1024
@@ -61,7 +61,7 @@ export class SessionLog {
   // ---- for streams
 
   /** The log of one stream. */
-  of(stream: string): Log {
+  of(stream: string): EventLog {
     return new StreamLog(this, { session: this.session, stream })
   }
 
@@ -197,7 +197,7 @@ export class SessionLog {
   }
 }
 
-class StreamLog implements Log {
+class StreamLog implements EventLog {
   private readonly log: SessionLog
   private readonly key: StreamKey
 

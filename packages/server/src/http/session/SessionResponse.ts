@@ -16,7 +16,7 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import { refusalOf } from "../response/Responses.ts"
-import type { Owner, ResumableStream } from "./ResumableStream.ts"
+import type { StreamOwner, ResumableStream } from "./ResumableStream.ts"
 
 /** What a response uses of its session. */
 export interface ResponseOwner {
@@ -45,7 +45,7 @@ export interface ResponseOwner {
   send(message: JsonRpc.Message, lane: Lane): void
   /** Fails a question of the server that no client can answer. */
   unanswered(id: JsonRpc.Id, unsent: boolean): void
-  openStream(owner: Owner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream
+  openStream(owner: StreamOwner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ResumableStream
   /** Keeps a stream that has ended, for a client that did not receive all of it. */
   retire(stream: ResumableStream): void
   /** Runs for at most as long as the session. */
@@ -55,7 +55,7 @@ export interface ResponseOwner {
 type State = "Buffering" | "Streaming" | "Detached" | "Abandoned" | "Done"
 
 /** Made for every POST of a session: it has no closures and no arrays before it needs them. */
-export class SessionResponse implements Sink, Owner {
+export class SessionResponse implements Sink, StreamOwner {
   private readonly session: ResponseOwner
   /** The requests of the POST: one, or those of a batch. */
   private readonly ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>

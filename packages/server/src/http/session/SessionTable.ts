@@ -24,7 +24,7 @@ export interface Options {
 }
 
 /** What the table has to know of a session. */
-export interface Entry {
+export interface SessionEntry {
   readonly id: string
   /** The principal that it belongs to; empty for an anonymous one. */
   readonly owner: string
@@ -46,7 +46,7 @@ export interface Reached {
   readonly what: string
 }
 
-export class SessionTable<S extends Entry> implements Entries {
+export class SessionTable<S extends SessionEntry> implements Entries {
   readonly capacity: number
   private readonly perCaller: number
   private readonly perAddress: number
@@ -89,7 +89,7 @@ export class SessionTable<S extends Entry> implements Entries {
   }
 
   /** The limit that a caller has reached, if it has. */
-  reached({ caller, owner }: Pick<Entry, "caller" | "owner">): Reached | undefined {
+  reached({ caller, owner }: Pick<SessionEntry, "caller" | "owner">): Reached | undefined {
     if (caller === "") return undefined
     const [limit, what] =
       owner === ""

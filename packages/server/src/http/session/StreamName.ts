@@ -25,13 +25,13 @@ export const guestOf = (name: string): number | undefined => {
 export const isGetStream = (name: string): boolean => name.split(".")[0] === getStream
 
 /** An event of a stream. */
-export interface Cursor {
+export interface EventCursor {
   readonly stream: string
   readonly seq: number
 }
 
 /** The event that a `Last-Event-ID` names; undefined where it is no id of an event. */
-export const cursorOf = (eventId: string): Cursor | undefined => {
+export const cursorOf = (eventId: string): EventCursor | undefined => {
   const [, stream, seq] = /^([0-9a-z]+(?:\.[0-9a-z]{1,8}){0,2})-(\d{1,15})$/.exec(eventId) ?? []
   return stream === undefined ? undefined : { stream, seq: Number(seq) }
 }

@@ -9,7 +9,7 @@ interface Running {
   readonly isRunning: (id: JsonRpc.Id) => boolean
 }
 
-export interface Limits {
+interface Limits {
   readonly draining: boolean
   /** Requests of one session at once. */
   readonly inFlight: number

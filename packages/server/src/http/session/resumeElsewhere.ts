@@ -10,7 +10,7 @@ import { refuse } from "../response/Responses.ts"
 import { answeredIn } from "./answeredIn.ts"
 import { RelayedStream } from "./RelayedStream.ts"
 import { requestsOf, type ResumableStream } from "./ResumableStream.ts"
-import { type Cursor, epochOf, getStream, nameIn } from "./StreamName.ts"
+import { type EventCursor, epochOf, getStream, nameIn } from "./StreamName.ts"
 
 /** A session as this module sees it. */
 interface Opened {
@@ -59,7 +59,7 @@ const all = (store: EventStore["Service"], session: string, stream: string) =>
   })
 
 /** The events of standalone GET streams after a place, as text: of the epoch of that place, and of those before this one. */
-export const missedOf = (store: EventStore["Service"], { epoch, id }: Opened, cursor: Cursor) => {
+export const missedOf = (store: EventStore["Service"], { epoch, id }: Opened, cursor: EventCursor) => {
   const first = epochOf(cursor.stream) + 1
   const between = Array.from({ length: epoch - first }, (_, at) => all(store, id, nameIn(first + at, getStream)))
   return Effect.map(Effect.all([read(store, id, cursor.stream, cursor.seq), ...between]), (parts) =>
@@ -74,7 +74,7 @@ export const resumeAll = (stream: ResumableStream, body: SseBody, missed: string
   })
 
 /** What is kept of the stream of a POST: all, or the event of a place and those after it, or those after it. */
-const keptOf = (store: EventStore["Service"], session: string, { seq, stream }: Cursor) => {
+const keptOf = (store: EventStore["Service"], session: string, { seq, stream }: EventCursor) => {
   const from = (place: number) => read(store, session, stream, place)
   return Effect.catch(from(-1), () => Effect.catch(from(seq - 1), () => from(seq)))
 }
@@ -86,7 +86,7 @@ const keptOf = (store: EventStore["Service"], session: string, { seq, stream }: 
 export const restOf = (
   store: EventStore["Service"],
   session: string,
-  cursor: Cursor
+  cursor: EventCursor
 ): Effect.Effect<RelayedStream, EventsGone> =>
   Effect.flatMap(keptOf(store, session, cursor), (events) => {
     const [first] = events

@@ -1,5 +1,5 @@
 /** The table of an endpoint's sessions: whose they are, how many there may be, and how they end. */
-import { type Entry, type Options, SessionTable } from "@effect-mcp/server/internal/SessionTable"
+import { type SessionEntry, type Options, SessionTable } from "@effect-mcp/server/internal/SessionTable"
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Latch, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,11 +9,11 @@ const tableOf = Effect.fnUntraced(function* (options: Options) {
   const scope = yield* Scope.make()
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const fork = (effect: Effect.Effect<void>) => Fiber.runIn(run(effect), scope)
-  const sessions = new SessionTable<Entry>(options, yield* Clock.Clock, fork)
+  const sessions = new SessionTable<SessionEntry>(options, yield* Clock.Clock, fork)
   return { sessions, endpoint: Scope.close(scope, Exit.void) }
 })
 const table = tableOf({ perCaller: 2, idle: "1 minute" })
-const entry = (id: string, owner: string, more: Partial<Entry> = {}): Entry => ({
+const entry = (id: string, owner: string, more: Partial<SessionEntry> = {}): SessionEntry => ({
   id,
   owner,
   caller: owner,

@@ -1,7 +1,7 @@
 /** Plays a misbehaving server to a client, and holds what the client does against the rules. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { Seen } from "../Search.ts"
+import type { ConversationResult } from "../Search.ts"
 import type { TargetError } from "../target/Target.ts"
 import type { Ending } from "./model/ClientModel.ts"
 import { ClientJudge, type ClientObservation, type ClientRule } from "./model/ClientRule.ts"
@@ -18,7 +18,7 @@ export interface Options {
 }
 
 /** What became of a conversation. */
-export interface ClientPlayed extends Seen {
+export interface ClientPlayed extends ConversationResult {
   readonly ending: Ending
   readonly milliseconds: number
   /** The methods of the requests that came. */

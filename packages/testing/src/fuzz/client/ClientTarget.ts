@@ -10,17 +10,17 @@ import type * as FileSystem from "effect/FileSystem"
 import type * as Scope from "effect/Scope"
 import type * as SocketServer from "effect/socket/SocketServer"
 import type { TargetError } from "../target/Target.ts"
-import type { Handler } from "./HttpDouble.ts"
-import type { Process, Receiver } from "./LineDouble.ts"
+import type { HttpHandler } from "./HttpDouble.ts"
+import type { Process, ProcessListener } from "./LineDouble.ts"
 import type { Ending } from "./model/ClientModel.ts"
 import { type CommandLine, listen, type Startable } from "./relay.ts"
 
 /** A misbehaving server, as clients reach it. */
 export interface Offered {
   /** Answers a request over HTTP. */
-  readonly answer: Handler
+  readonly answer: HttpHandler
   /** Takes a process that the client started as a stdio server. */
-  readonly start: (process: Process) => Receiver
+  readonly start: (process: Process) => ProcessListener
 }
 
 export interface ClientTarget {

@@ -14,7 +14,14 @@ import { servers, simplerServers } from "./ServerGenerator.ts"
 import { isEndless, right, ServerScript } from "./model/ServerScript.ts"
 import { keyOf } from "../model/Rule.ts"
 import * as Report from "../Report.ts"
-import { chosen, confirmations, type Limits, type Outcome, searchSubject, type Subject } from "../Search.ts"
+import {
+  chosen,
+  confirmations,
+  type SearchLimits,
+  type SearchOutcome,
+  searchSubject,
+  type SearchSubject
+} from "../Search.ts"
 import { TargetError } from "../target/Target.ts"
 
 export { clientRules as rules } from "./rules/clientRules.ts"
@@ -25,7 +32,7 @@ export { right, ServerScript } from "./model/ServerScript.ts"
 export type { ClientRule } from "./model/ClientRule.ts"
 export { confirmations } from "../Search.ts"
 
-export interface Options extends Limits {
+export interface Options extends SearchLimits {
   /** Default: every revision that the client speaks, over HTTP from Streamable HTTP on. */
   readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
   /** Rules of a user, beside those of the specification. */
@@ -34,10 +41,10 @@ export interface Options extends Limits {
   readonly patience?: number | undefined
 }
 
-export type ClientReport = Outcome<ServerScript>
+export type ClientReport = SearchOutcome<ServerScript>
 
 /** A finding as a file: all that is needed to play it again. */
-export const Recording = Schema.Struct({
+export const ClientRecording = Schema.Struct({
   key: Schema.String,
   detail: Schema.String,
   /** What the client was told to do, where it is a program. Default `tools_call`. */
@@ -47,7 +54,7 @@ export const Recording = Schema.Struct({
   /** The server that shows it. */
   server: ServerScript
 })
-export type Recording = typeof Recording.Type
+export type ClientRecording = typeof ClientRecording.Type
 
 /** The client breaks rules; the message is the report. */
 export class ClientRulesBroken extends Data.TaggedError("ClientRulesBroken")<{
@@ -93,7 +100,7 @@ export const run = (target: ClientTarget, options: Options = {}): Effect.Effect<
     const rules = chosen([...clientRules, ...(options.rules ?? [])], options.only)
     const generators = spoken.map(({ played, revision }) => servers(revision, played.methods, target.transport))
     const usual = Math.max(...spoken.map(({ played }) => played.milliseconds))
-    const subject: Subject<ServerScript> = {
+    const subject: SearchSubject<ServerScript> = {
       name: target.name,
       about: `${target.name} in ${spoken.map(({ revision }) => revision).join(", ")}`,
       rules,
@@ -142,7 +149,7 @@ export const check = (
 /** Plays a recorded finding again, `confirmations` times. */
 export const replay = (
   target: ClientTarget,
-  { key, server }: Recording,
+  { key, server }: ClientRecording,
   options: Pick<Options, "patience" | "rules"> = {}
 ): Effect.Effect<{ readonly again: number; readonly last: ClientPlayed }, TargetError> =>
   Effect.gen(function* () {

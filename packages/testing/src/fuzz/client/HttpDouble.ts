@@ -1,11 +1,11 @@
 /** A misbehaving server over Streamable HTTP, as a web handler. */
 import type { ClientRequest, Sent } from "./model/ClientModel.ts"
 import type { Act } from "./model/ServerScript.ts"
-import type { Outlet, ServerDouble } from "./ServerDouble.ts"
+import type { MessageOutlet, ServerDouble } from "./ServerDouble.ts"
 import { at, parse } from "../model/json.ts"
 
 /** Answers HTTP requests. */
-export type Handler = (request: Request) => Promise<Response>
+export type HttpHandler = (request: Request) => Promise<Response>
 
 const headersOf = ({ headers }: Request): Sent["headers"] => Object.fromEntries(headers.entries())
 
@@ -30,7 +30,7 @@ export class HttpDouble {
   }
 
   /** Answers one HTTP request of the client. */
-  readonly handle: Handler = async (request) => {
+  readonly handle: HttpHandler = async (request) => {
     const { options } = this.server
     const body = await request.text()
     const path = new URL(request.url).pathname
@@ -135,14 +135,14 @@ export class HttpDouble {
     return refusal(404, -32001, "Session not found")
   }
 
-  private stream(produce: (outlet: Outlet) => Promise<void>, headers: Record<string, string> = {}): Response {
+  private stream(produce: (outlet: MessageOutlet) => Promise<void>, headers: Record<string, string> = {}): Response {
     let isOpen = true
     const body = new ReadableStream<Uint8Array>({
       start: async (controller) => {
         const write = (bytes: Uint8Array): void => {
           if (isOpen) controller.enqueue(bytes)
         }
-        const outlet: Outlet = {
+        const outlet: MessageOutlet = {
           frame: event,
           write,
           log: () => {},
@@ -159,7 +159,7 @@ export class HttpDouble {
     return new Response(body, { status: 200, headers: { "content-type": "text/event-stream", ...headers } })
   }
 
-  private cut({ resumable, retry = 50 }: Extract<Act, { _tag: "Cut" }>, text: string, outlet: Outlet): void {
+  private cut({ resumable, retry = 50 }: Extract<Act, { _tag: "Cut" }>, text: string, outlet: MessageOutlet): void {
     if (!resumable) return
     const { model, options } = this.server
     const id = `event-${this.server.fresh()}`

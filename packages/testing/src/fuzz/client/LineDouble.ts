@@ -1,7 +1,7 @@
 /** A misbehaving server over stdio: one process of it, as the relay sees it that the client has started. */
 import { linesOf } from "../model/lines.ts"
 import type { Sent, ServerProcess } from "./model/ClientModel.ts"
-import type { Outlet, ServerDouble } from "./ServerDouble.ts"
+import type { MessageOutlet, ServerDouble } from "./ServerDouble.ts"
 import { parse } from "../model/json.ts"
 
 /** What the server lets its process do. */
@@ -21,13 +21,13 @@ export type ProcessEvent =
   | { readonly _tag: "Gone" }
 
 /** Takes what happens to one process. */
-export type Receiver = (event: ProcessEvent) => void
+export type ProcessListener = (event: ProcessEvent) => void
 
 class LineDouble {
   private readonly server: ServerDouble
   private readonly process: Process
   private readonly seen: ServerProcess
-  private readonly outlet: Outlet
+  private readonly outlet: MessageOutlet
 
   constructor(server: ServerDouble, process: Process) {
     this.server = server
@@ -50,7 +50,7 @@ class LineDouble {
     this.process.exit(code)
   }
 
-  readonly receive: Receiver = (event) => {
+  readonly receive: ProcessListener = (event) => {
     const { seen, server } = this
     switch (event._tag) {
       case "Input":
@@ -99,4 +99,5 @@ class LineDouble {
 }
 
 /** What a server does in a process that the client has started. */
-export const lines = (server: ServerDouble, process: Process): Receiver => new LineDouble(server, process).receive
+export const lines = (server: ServerDouble, process: Process): ProcessListener =>
+  new LineDouble(server, process).receive

@@ -5,7 +5,7 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type { Line } from "../Player.ts"
-import { type ClientRequest, ClientModel, type Question, type Sent } from "./model/ClientModel.ts"
+import { type ClientRequest, ClientModel, type SentQuestion, type Sent } from "./model/ClientModel.ts"
 import type { ClientObservation } from "./model/ClientRule.ts"
 import { isList, resultOf } from "./offer.ts"
 import type { Act, ServerScript } from "./model/ServerScript.ts"
@@ -20,7 +20,7 @@ const keyOf = (id: unknown): string => JSON.stringify(id) ?? ""
 const encoder = new TextEncoder()
 
 /** Where the messages about one request go: a stream of events, or stdout. */
-export interface Outlet {
+export interface MessageOutlet {
   /** How a message is delimited there. */
   readonly frame: (text: string) => string
   readonly write: (bytes: Uint8Array) => void
@@ -196,7 +196,7 @@ export class ServerDouble {
   }
 
   /** Does what is wrong with a request, then writes its response. */
-  async perform(acts: ReadonlyArray<Act>, asked: ClientRequest, text: string, outlet: Outlet): Promise<void> {
+  async perform(acts: ReadonlyArray<Act>, asked: ClientRequest, text: string, outlet: MessageOutlet): Promise<void> {
     const tell = (message: string) => this.write(outlet, outlet.frame(message))
     for (const act of acts) {
       if (act._tag === "Tell") tell(JSON.stringify(act.message))
@@ -217,12 +217,12 @@ export class ServerDouble {
     if (acts.some(({ _tag }) => _tag === "Twice")) tell(text)
   }
 
-  write({ write }: Outlet, text: string): void {
+  write({ write }: MessageOutlet, text: string): void {
     this.note("server", text.trim())
     write(encoder.encode(text))
   }
 
-  private async writePieces({ write }: Outlet, text: string, count: number): Promise<void> {
+  private async writePieces({ write }: MessageOutlet, text: string, count: number): Promise<void> {
     this.note("server", text.trim())
     const bytes = encoder.encode(text)
     const size = Math.max(1, Math.ceil(bytes.length / Math.max(1, count)))
@@ -237,7 +237,7 @@ export class ServerDouble {
     { id, method, params }: Extract<Act, { _tag: "Ask" }>,
     tell: (text: string) => void
   ): Promise<void> {
-    const question: Question = {
+    const question: SentQuestion = {
       id: id ?? `question-${this.fresh()}`,
       method,
       params,

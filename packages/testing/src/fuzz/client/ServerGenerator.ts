@@ -3,7 +3,7 @@ import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Arbitrary from "effect/Arbitrary"
 import type * as Schema from "effect/Schema"
 import { choose, oneOf } from "../generator/Values.ts"
-import type { Act, Fault, ServerScript } from "./model/ServerScript.ts"
+import type { Act, ServerFault, ServerScript } from "./model/ServerScript.ts"
 
 const told = (method: string, params?: Schema.Json): Act => ({
   _tag: "Tell",
@@ -60,7 +60,7 @@ const logs: ReadonlyArray<Act> = [
   { _tag: "Log", text: "x".repeat(200_000) }
 ]
 
-const lingering: ReadonlyArray<Fault> = [false, true].map((signals) => ({
+const lingering: ReadonlyArray<ServerFault> = [false, true].map((signals) => ({
   on: "shutdown",
   act: { _tag: "Linger", signals }
 }))
@@ -209,14 +209,14 @@ export const servers = (
   const nth = oneOf<number | undefined>(undefined, 0, 0, 1)
   const place = choose(oneOf(...at), oneOf(...at), oneOf(...known), oneOf("*"))
   const fault = (on: Arbitrary.Arbitrary<string>, act: Arbitrary.Arbitrary<Act>) =>
-    Arbitrary.map(Arbitrary.all([on, nth, act]), ([on, nth, act]): Fault => ({
+    Arbitrary.map(Arbitrary.all([on, nth, act]), ([on, nth, act]): ServerFault => ({
       on,
       ...(nth === undefined || act._tag === "Expire" ? (act._tag === "Expire" ? { nth: 0 } : undefined) : { nth }),
       act
     }))
   const endless: Act = { _tag: "Merge", members: { nextCursor: "again" } }
   const special = dated(revision, overHttp).map(([on, act]) =>
-    Arbitrary.map(on === undefined ? oneOf(...at) : oneOf(on), (on): Fault => ({
+    Arbitrary.map(on === undefined ? oneOf(...at) : oneOf(on), (on): ServerFault => ({
       on,
       ...(act._tag === "Merge" ? undefined : { nth: 0 }),
       act
@@ -229,7 +229,7 @@ export const servers = (
     fault(place, oneOf(...results.filter((act) => overHttp || !isOfHttp(act)))),
     ...(overHttp ? [] : [oneOf(...lingering), fault(place, oneOf(...logs, exit))]),
     choose(...special),
-    ...(lists.length === 0 ? [] : [Arbitrary.map(oneOf(...lists), (on): Fault => ({ on, act: endless }))])
+    ...(lists.length === 0 ? [] : [Arbitrary.map(oneOf(...lists), (on): ServerFault => ({ on, act: endless }))])
   )
   const pages = oneOf<ReadonlyArray<string>>([], [], ["2"], ["a b+c%20/=", "é"], ["", "x"])
   const shape = Arbitrary.all([
@@ -238,9 +238,9 @@ export const servers = (
     pages,
     overHttp ? oneOf(...wrongTools) : oneOf<ReadonlyArray<Schema.Json>>([])
   ])
-  const none = Arbitrary.Constant<ReadonlyArray<Fault>>([])
-  const one = Arbitrary.map(faults, (fault): ReadonlyArray<Fault> => [fault])
-  const several = choose<ReadonlyArray<Fault>>(none, one, one, one, Arbitrary.all([faults, faults]))
+  const none = Arbitrary.Constant<ReadonlyArray<ServerFault>>([])
+  const one = Arbitrary.map(faults, (fault): ReadonlyArray<ServerFault> => [fault])
+  const several = choose<ReadonlyArray<ServerFault>>(none, one, one, one, Arbitrary.all([faults, faults]))
   return Arbitrary.map(Arbitrary.all([shape, several]), ([[streams, sessions, pages, tools], faults]) => ({
     revision,
     streams,

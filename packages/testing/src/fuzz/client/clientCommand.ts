@@ -13,7 +13,7 @@ import type * as Scope from "effect/Scope"
 import type * as SocketServer from "effect/socket/SocketServer"
 import { TargetError } from "../target/Target.ts"
 import { type ClientTarget, done, settled } from "./ClientTarget.ts"
-import type { Handler } from "./HttpDouble.ts"
+import type { HttpHandler } from "./HttpDouble.ts"
 import type { Ending } from "./model/ClientModel.ts"
 import { listen } from "./relay.ts"
 
@@ -88,7 +88,7 @@ export const command = (
     const start = yield* starting(options)
     const { address } = yield* HttpServer.HttpServer
     const port = address._tag === "UnixPathAddress" ? 0 : address.port
-    const handlers = new Map<string, Handler>()
+    const handlers = new Map<string, HttpHandler>()
     // Each conversation has a path of its own.
     const app = Effect.gen(function* () {
       const { url } = yield* HttpServerRequest.HttpServerRequest

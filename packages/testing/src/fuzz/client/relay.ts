@@ -14,7 +14,7 @@ import * as SocketServer from "effect/socket/SocketServer"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import { linesOf } from "../model/lines.ts"
 import { TargetError } from "../target/Target.ts"
-import type { Process, ProcessEvent, Receiver } from "./LineDouble.ts"
+import type { Process, ProcessEvent, ProcessListener } from "./LineDouble.ts"
 
 /** A line of JSON for each thing that happens, and for each thing to do. It needs no package. */
 const program = `
@@ -58,9 +58,9 @@ export interface Startable extends CommandLine {
   readonly ended: Effect.Effect<void>
 }
 
-export interface Relay {
+interface Relay {
   /** A program that is the server of one conversation, while the scope is open. */
-  readonly offer: (start: (process: Process) => Receiver) => Effect.Effect<Startable, never, Scope.Scope>
+  readonly offer: (start: (process: Process) => ProcessListener) => Effect.Effect<Startable, never, Scope.Scope>
 }
 
 /** Texts of pieces that may end within a character. */
@@ -81,13 +81,13 @@ const eventOf = (line: string, decoded: (base64: unknown) => string): ProcessEve
 }
 
 class Offer {
-  readonly start: (process: Process) => Receiver
+  readonly start: (process: Process) => ProcessListener
   readonly none = Latch.makeUnsafe(true)
   /** Whether the conversation is over. */
   isOver = false
   private readonly running = new Set<Process>()
 
-  constructor(start: (process: Process) => Receiver) {
+  constructor(start: (process: Process) => ProcessListener) {
     this.start = start
   }
 
@@ -123,7 +123,7 @@ const serve = (offers: ReadonlyMap<string, Offer>, socket: Socket.Socket) =>
     yield* Effect.forkScoped(
       Effect.forever(Effect.flatMap(Queue.take(orders), (order) => writer.write(`${JSON.stringify(order)}\n`)))
     )
-    let receive: Receiver | undefined
+    let receive: ProcessListener | undefined
     let offer: Offer | undefined
     const decoded = decoding()
     const take = (line: string): void => {

@@ -9,7 +9,14 @@ import type { Found, Statement } from "../model/Rule.ts"
 import type { Command, Script } from "../model/Script.ts"
 import { type Survey, unknown } from "../model/Survey.ts"
 import { play, type Played } from "../Player.ts"
-import { type Limits, type Outcome, type Playing, searchSubject, type Seen, type Subject } from "../Search.ts"
+import {
+  type SearchLimits,
+  type SearchOutcome,
+  type Playing,
+  searchSubject,
+  type ConversationResult,
+  type SearchSubject
+} from "../Search.ts"
 import { candidates } from "../Shrinker.ts"
 import { survey } from "../Surveyor.ts"
 import { type Target, TargetError } from "../target/Target.ts"
@@ -19,7 +26,7 @@ import { compare, type Difference, keyOf, told } from "./compare.ts"
 /** What every difference breaks. */
 const same: Statement = { name: "same", level: "difference", text: "Both servers say the same." }
 
-export interface Options extends Generator.Options, Limits {
+export interface Options extends Generator.Options, SearchLimits {
   /** Default: every revision that both speak. */
   readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
   /** How long a request may take, in milliseconds. Default 5000. */
@@ -69,7 +76,7 @@ class Both {
     })
   }
 
-  readonly play = (script: Script, playing: Playing): Effect.Effect<Seen, TargetError> =>
+  readonly play = (script: Script, playing: Playing): Effect.Effect<ConversationResult, TargetError> =>
     Effect.gen({ self: this }, function* () {
       const first = yield* this.talk(this.first, script, playing)
       const second = yield* this.talk(this.second, script, playing)
@@ -107,7 +114,7 @@ class Both {
 }
 
 /** What a comparison gives. */
-export interface Compared extends Outcome<Script> {
+export interface Compared extends SearchOutcome<Script> {
   readonly surveys: ReadonlyArray<Survey>
   readonly command: "diff"
   /** What differs between two runs of the same server, and does not count. */
@@ -131,7 +138,7 @@ export const run = Effect.fnUntraced(function* (
   const both = new Both(first, second, common, options)
   const generators = common.map((survey) => Generator.conversations(survey, options))
   const name = `${first.name} --- ${second.name}`
-  const subject: Subject<Script> = {
+  const subject: SearchSubject<Script> = {
     name,
     about: `${name} in ${common.map(({ revision }) => revision).join(", ")}`,
     rules: [same],

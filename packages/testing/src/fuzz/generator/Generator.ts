@@ -6,7 +6,7 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import type { Answering, Command, Script } from "../model/Script.ts"
-import type { Survey, Tool } from "../model/Survey.ts"
+import type { Survey, SurveyedTool } from "../model/Survey.ts"
 import { http } from "./http.ts"
 import type { Move } from "./Move.ts"
 import { almost, choose, oneOf, valid, type Values } from "./Values.ts"
@@ -127,7 +127,7 @@ const lists = (survey: Survey): ReadonlyArray<Move> =>
     return [plain, [1, request(method, oneOf({ cursor: "fuzz-invalid" }, { cursor: "%%%" }))], [1, commands(page)]]
   })
 
-const callOf = (tool: Tool, values: Values): Arbitrary.Arbitrary<Command> =>
+const callOf = (tool: SurveyedTool, values: Values): Arbitrary.Arbitrary<Command> =>
   request(
     "tools/call",
     withToken(
@@ -140,7 +140,7 @@ const callOf = (tool: Tool, values: Values): Arbitrary.Arbitrary<Command> =>
 
 /** The tools that may be called, with right arguments. */
 const callable = (survey: Survey, { allowDestructive = false, args = {} }: Options) =>
-  survey.tools.flatMap((tool): ReadonlyArray<{ readonly tool: Tool; readonly values: Values }> => {
+  survey.tools.flatMap((tool): ReadonlyArray<{ readonly tool: SurveyedTool; readonly values: Values }> => {
     const own = args[tool.name]
     if (own === "never") return []
     const destroys = tool.annotations?.destructiveHint === true

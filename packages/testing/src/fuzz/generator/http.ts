@@ -4,7 +4,7 @@ import * as Headers from "@effect-mcp/protocol/Headers"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Base64 from "effect/encoding/Base64"
-import type { Command, Deviation, Request } from "../model/Script.ts"
+import type { Command, Deviation, RequestCommand } from "../model/Script.ts"
 import type { Survey } from "../model/Survey.ts"
 import type { Move } from "./Move.ts"
 import { oneOf } from "./Values.ts"
@@ -49,13 +49,13 @@ const names = (name: string): ReadonlyArray<Deviation> => [
   { headers: { "mcp-name": "=?base64?%%%?=" } }
 ]
 
-const request = (method: string, params?: Request["params"]): Request =>
+const request = (method: string, params?: RequestCommand["params"]): RequestCommand =>
   params === undefined ? { _tag: "Request", method } : { _tag: "Request", method, params }
 
 /** A request that every server answers with a result. */
-const plain = (survey: Survey): Request => request(survey.revision >= "2026" ? "server/discover" : "ping")
+const plain = (survey: Survey): RequestCommand => request(survey.revision >= "2026" ? "server/discover" : "ping")
 
-const listsOf = ({ capabilities }: Survey): ReadonlyArray<Request> =>
+const listsOf = ({ capabilities }: Survey): ReadonlyArray<RequestCommand> =>
   Object.entries(MethodInfo.clientRequests).flatMap(([method, info]: readonly [string, MethodInfo.ClientRequestInfo]) =>
     info.paginated === true && capabilities[info.capability ?? ""] !== undefined ? [request(method)] : []
   )

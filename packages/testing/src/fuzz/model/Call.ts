@@ -1,13 +1,13 @@
 /**
  * HTTP requests of a conversation, and what is known of their responses.
  */
-import type { Exchange } from "./Exchange.ts"
+import type { ObservedExchange } from "./Exchange.ts"
 
 /** Names are lower-case. */
-export type Headers = { readonly [name: string]: string | undefined }
+export type CallHeaders = { readonly [name: string]: string | undefined }
 
 /** An event of an SSE stream. */
-export interface Event {
+export interface StreamEvent {
   readonly id: string | undefined
   /** Its type. */
   readonly event: string
@@ -18,13 +18,13 @@ export interface Event {
 export interface Call {
   readonly method: "POST" | "GET" | "DELETE"
   /** As sent. */
-  readonly headers: Headers
+  readonly headers: CallHeaders
   /** What the body is by its shape. */
   readonly carries: "request" | "notification" | "response" | "batch" | "other" | "nothing"
   /** The request in its body, where that is one. */
-  readonly exchange: Exchange | undefined
+  readonly exchange: ObservedExchange | undefined
   /** All requests in its body. */
-  readonly exchanges: ReadonlyArray<Exchange>
+  readonly exchanges: ReadonlyArray<ObservedExchange>
   /** Whether its session id is that of the conversation; `ended`: that was, before a DELETE. */
   readonly session: "own" | "none" | "unknown" | "ended"
   /** Whether the server gave a session id. */
@@ -37,7 +37,7 @@ export interface Call {
   readonly command: number
   /** Undefined until the response begins. */
   status: number | undefined
-  answered: Headers
+  answered: CallHeaders
   /** The whole body, unless it is a stream of events. */
   body: string
   /** How many events came. */

@@ -2,12 +2,12 @@
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 
 /** The content of a response. */
-export type Answer =
+export type ResponseContent =
   | { readonly _tag: "Result"; readonly result: unknown }
   | { readonly _tag: "Error"; readonly code: number; readonly message: string; readonly data: unknown }
 
 /** A request of the client, and what became of it. */
-export interface Exchange {
+export interface ObservedExchange {
   /** As sent: any JSON. */
   readonly id: unknown
   readonly method: string
@@ -24,7 +24,7 @@ export interface Exchange {
   readonly command: number
   /** Whether no other request has been open at the same time so far: what it sees is not in the middle of a change. */
   alone: boolean
-  answer: Answer | undefined
+  answer: ResponseContent | undefined
   cancelled: boolean
   /** Whether it was sent in a batch (2025-03-26). */
   readonly inBatch: boolean
@@ -39,7 +39,7 @@ export interface Exchange {
 }
 
 /** A request of the server. */
-export interface Question {
+export interface ServerQuestion {
   readonly id: string | number
   readonly method: string
   readonly params: JsonObject

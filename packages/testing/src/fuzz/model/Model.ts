@@ -26,10 +26,10 @@ const answerOf = (response: JsonRpc.Response): Answer =>
     ? { _tag: "Error", code: response.error.code, message: response.error.message, data: response.error.data }
     : { _tag: "Result", result: response.result }
 
-const isTool = Schema.is(Survey.Tool)
-const isPrompt = Schema.is(Survey.Prompt)
-const isResource = Schema.is(Survey.Resource)
-const isTemplate = Schema.is(Survey.Template)
+const isTool = Schema.is(Survey.SurveyedTool)
+const isPrompt = Schema.is(Survey.SurveyedPrompt)
+const isResource = Schema.is(Survey.SurveyedResource)
+const isTemplate = Schema.is(Survey.SurveyedTemplate)
 const listOf = <A>(json: unknown, is: (u: unknown) => u is A): ReadonlyArray<A> =>
   Array.isArray(json) ? json.filter(is) : []
 
@@ -72,8 +72,8 @@ export class Model {
   /** The cursor of the newest page by method, and all that were ever handed out. */
   readonly next = new Map<string, string>()
   readonly cursors = new Set<string>()
-  readonly tools = new Map<string, Survey.Tool>()
-  readonly prompts = new Map<string, Survey.Prompt>()
+  readonly tools = new Map<string, Survey.SurveyedTool>()
+  readonly prompts = new Map<string, Survey.SurveyedPrompt>()
   readonly resources = new Set<string>()
   readonly templates = new Set<string>()
   /** The place in the script of the command that runs. */

@@ -2,10 +2,10 @@
  * What a conversation consists of for its rules: every event on the wire, told in terms of the protocol.
  */
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
-import type { Call, Event } from "./Call.ts"
-import type { Answer, Exchange, Question } from "./Exchange.ts"
+import type { Call, StreamEvent } from "./Call.ts"
+import type { ResponseContent, ObservedExchange, ServerQuestion } from "./Exchange.ts"
 
-export type { Answer, Exchange, Question } from "./Exchange.ts"
+export type { ResponseContent as Answer, ObservedExchange as Exchange, ServerQuestion as Question } from "./Exchange.ts"
 
 /** What is observed, by the name that rules use. */
 export interface Observations {
@@ -14,17 +14,21 @@ export interface Observations {
   /** JSON that is no message. */
   readonly Invalid: { readonly json: unknown; readonly reason: string }
   /** The first response to a request. */
-  readonly Answered: { readonly exchange: Exchange; readonly answer: Answer }
+  readonly Answered: { readonly exchange: ObservedExchange; readonly answer: ResponseContent }
   /** Another response to the same request; expected where the client used its id again. */
-  readonly AnsweredAgain: { readonly exchange: Exchange; readonly answer: Answer; readonly expected: boolean }
+  readonly AnsweredAgain: {
+    readonly exchange: ObservedExchange
+    readonly answer: ResponseContent
+    readonly expected: boolean
+  }
   /** A response with an id that no request had. */
-  readonly Stray: { readonly id: unknown; readonly answer: Answer }
+  readonly Stray: { readonly id: unknown; readonly answer: ResponseContent }
   /** An error without id, and how many it could belong to. */
   readonly Anonymous: { readonly code: number; readonly expected: number }
-  readonly Asked: { readonly question: Question }
+  readonly Asked: { readonly question: ServerQuestion }
   readonly Told: { readonly method: string; readonly params: JsonObject }
   /** A request that was not answered within the patience. */
-  readonly Unanswered: { readonly exchange: Exchange }
+  readonly Unanswered: { readonly exchange: ObservedExchange }
   /** All that was sent is answered or given up, and the server still reads. */
   readonly Alive: { readonly answered: boolean }
   /** The server ended the conversation by itself. */
@@ -38,7 +42,7 @@ export interface Observations {
   /** HTTP: an event of a stream. */
   readonly Streamed: {
     readonly call: Call
-    readonly event: Event
+    readonly event: StreamEvent
     /** The call on whose stream the same event id came before, and the one with the same data. */
     readonly sameId: Call | undefined
     readonly sameData: Call | undefined

@@ -26,7 +26,7 @@ export interface Violation {
 export type Verdict = "pass" | Violation | undefined
 
 /** What a rule says of each observation that concerns it. The model is as it was before the observation. */
-export type Handlers = {
+export type RuleHandlers = {
   readonly [N in Name]?: (observation: Observations[N], model: Model) => Verdict
 }
 
@@ -52,7 +52,7 @@ export interface Statement {
 
 /** A rule about servers. */
 export interface Rule extends Statement {
-  readonly on: Handlers
+  readonly on: RuleHandlers
 }
 
 /** Whether the rule holds in this revision. Versions are dates, so they compare as texts. */
@@ -152,10 +152,10 @@ export const count = (counts: Map<string, Count>, name: string): Count => {
 }
 
 const verdictOf = <N extends Name>(
-  handlers: Handlers,
+  handlers: RuleHandlers,
   observation: { readonly _tag: N } & Observations[N],
   model: Model
 ): Verdict => {
-  const handler: Handlers[N] = handlers[observation._tag]
+  const handler: RuleHandlers[N] = handlers[observation._tag]
   return handler?.(observation, model)
 }

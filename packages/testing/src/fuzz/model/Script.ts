@@ -16,7 +16,7 @@ export const Deviation = Schema.Struct({
 export type Deviation = typeof Deviation.Type
 
 /** Sends a request. A `params` that is absent is not sent. */
-const Request = Schema.TaggedStruct("Request", {
+const RequestCommand = Schema.TaggedStruct("Request", {
   method: Schema.String,
   params: Schema.optionalKey(Schema.Json),
   /** Default: a fresh string. Any JSON value, right or wrong. */
@@ -25,7 +25,7 @@ const Request = Schema.TaggedStruct("Request", {
   bare: Schema.optionalKey(Schema.Boolean),
   http: Schema.optionalKey(Deviation)
 })
-export type Request = typeof Request.Type
+export type RequestCommand = typeof RequestCommand.Type
 
 const Notify = Schema.TaggedStruct("Notify", {
   method: Schema.String,
@@ -48,7 +48,7 @@ const Step = Schema.Union([
     answers: Schema.optionalKey(Answering),
     silent: Schema.optionalKey(Schema.Boolean)
   }),
-  Request,
+  RequestCommand,
   Notify,
   /** One line, unchanged. */
   Schema.TaggedStruct("Raw", { text: Schema.String }),
@@ -57,7 +57,7 @@ const Step = Schema.Union([
   /** Asks for the page after the newest one of this list. */
   Schema.TaggedStruct("NextPage", { method: Schema.String }),
   /** 2025-03-26: several messages in one array. */
-  Schema.TaggedStruct("Batch", { members: Schema.Array(Schema.Union([Request, Notify])) }),
+  Schema.TaggedStruct("Batch", { members: Schema.Array(Schema.Union([RequestCommand, Notify])) }),
   /** 2026-07-28: sends the newest request that was answered with questions again, with answers. */
   Schema.TaggedStruct("Resume", { how: Schema.Literals(["answer", "omit", "wrong", "tamper"]) }),
   /** Waits until every open request is answered, or the patience is over. */

@@ -7,24 +7,24 @@ import * as Schema from "effect/Schema"
 const Named = Schema.Struct({ name: Schema.String })
 
 /** The fields of a tool that conversations are made of. */
-export const Tool = Schema.Struct({
+export const SurveyedTool = Schema.Struct({
   name: Schema.String,
   inputSchema: Schema.Record(Schema.String, Schema.Json),
   outputSchema: Schema.optionalKey(Schema.Json),
   annotations: Schema.optionalKey(Schema.Struct({ destructiveHint: Schema.optionalKey(Schema.Boolean) }))
 })
-export type Tool = typeof Tool.Type
+export type SurveyedTool = typeof SurveyedTool.Type
 
-export const Prompt = Schema.Struct({
+export const SurveyedPrompt = Schema.Struct({
   name: Schema.String,
   arguments: Schema.optionalKey(
     Schema.Array(Schema.Struct({ name: Schema.String, required: Schema.optionalKey(Schema.Boolean) }))
   )
 })
-export type Prompt = typeof Prompt.Type
+export type SurveyedPrompt = typeof SurveyedPrompt.Type
 
-export const Resource = Schema.Struct({ uri: Schema.String })
-export const Template = Schema.Struct({ uriTemplate: Schema.String })
+export const SurveyedResource = Schema.Struct({ uri: Schema.String })
+export const SurveyedTemplate = Schema.Struct({ uriTemplate: Schema.String })
 
 /** A server in one revision. */
 export const Survey = Schema.Struct({
@@ -32,8 +32,8 @@ export const Survey = Schema.Struct({
   /** Absent where the server does not say its name. */
   server: Schema.optionalKey(Schema.Struct({ ...Named.fields, version: Schema.String })),
   capabilities: Schema.Record(Schema.String, Schema.Json),
-  tools: Schema.Array(Tool),
-  prompts: Schema.Array(Prompt),
+  tools: Schema.Array(SurveyedTool),
+  prompts: Schema.Array(SurveyedPrompt),
   /** Their URIs. */
   resources: Schema.Array(Schema.String),
   /** URI templates. */

@@ -6,13 +6,13 @@ import * as Result from "effect/Result"
 import { type Model } from "../model/Model.ts"
 import type { Answer, Exchange } from "../model/Observation.ts"
 import type { Rule, Verdict } from "../model/Rule.ts"
-import type { Tool } from "../model/Survey.ts"
+import type { SurveyedTool } from "../model/Survey.ts"
 import { answered, infoOf, mayExist, refused, result, show, showAnswer, violated, wrongResult } from "./judge.ts"
 import { at } from "../model/json.ts"
 
 const declared = (model: Model, capability: string): boolean => at(model.capabilities, capability) !== undefined
 
-const toolOf = ({ params }: Exchange, { tools }: Model): Tool | undefined => {
+const toolOf = ({ params }: Exchange, { tools }: Model): SurveyedTool | undefined => {
   const name = at(params, "name")
   return typeof name === "string" ? tools.get(name) : undefined
 }
@@ -29,7 +29,7 @@ const wrongType = (schema: unknown, value: unknown): boolean => {
 }
 
 /** Why the arguments of a call certainly do not fit the tool's schema; undefined where that is open to debate. */
-const wrongArguments = (tool: Tool, args: unknown): string | undefined => {
+const wrongArguments = (tool: SurveyedTool, args: unknown): string | undefined => {
   if (args !== undefined && !isJsonObject(args)) return undefined
   const required = at(tool.inputSchema, "required")
   const missing = Array.isArray(required)
@@ -42,7 +42,7 @@ const wrongArguments = (tool: Tool, args: unknown): string | undefined => {
   return wrong === undefined ? undefined : `with the ${typeOf(wrong[1])} ${show(wrong[1])} for ${show(wrong[0])}`
 }
 
-const structured = (value: unknown, tool: Tool, model: Model): Verdict => {
+const structured = (value: unknown, tool: SurveyedTool, model: Model): Verdict => {
   if (tool.outputSchema === undefined || !model.revision.rules.structuredOutput || at(value, "isError") === true)
     return undefined
   // Questions instead of a result (2026-07-28).

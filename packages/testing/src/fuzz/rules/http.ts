@@ -1,7 +1,7 @@
 /** Rules of Streamable HTTP that hold in every revision that has it. */
 import { type Call, isStream, isTaken, typeOf } from "../model/Call.ts"
 import type { Observations } from "../model/Observation.ts"
-import type { Handlers, Rule, Verdict } from "../model/Rule.ts"
+import type { RuleHandlers, Rule, Verdict } from "../model/Rule.ts"
 import { show, violated } from "./judge.ts"
 import { at, parse } from "../model/json.ts"
 
@@ -9,12 +9,12 @@ const since = "2025-03-26"
 const transport = "http"
 
 /** Whole responses. */
-export const finished = (check: (call: Call) => Verdict): Handlers => ({ Finished: ({ call }) => check(call) })
+export const finished = (check: (call: Call) => Verdict): RuleHandlers => ({ Finished: ({ call }) => check(call) })
 /** Responses that begin. */
-export const responded = (check: (call: Call, isNewId: boolean) => Verdict): Handlers => ({
+export const responded = (check: (call: Call, isNewId: boolean) => Verdict): RuleHandlers => ({
   Responded: ({ call, isNewId }) => check(call, isNewId)
 })
-export const streamed = (check: (streamed: Observations["Streamed"]) => Verdict): Handlers => ({ Streamed: check })
+export const streamed = (check: (streamed: Observations["Streamed"]) => Verdict): RuleHandlers => ({ Streamed: check })
 
 /** Whether the page that a request says to come from certainly belongs to no server. */
 export const isForeign = ({ headers: { origin } }: Call): boolean =>

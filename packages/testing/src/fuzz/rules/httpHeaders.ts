@@ -7,7 +7,7 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { type Call, isStream } from "../model/Call.ts"
 import { type Model } from "../model/Model.ts"
 import type { Answer } from "../model/Observation.ts"
-import type { Handlers, Rule, Verdict } from "../model/Rule.ts"
+import type { RuleHandlers, Rule, Verdict } from "../model/Rule.ts"
 import { isForeign, responded, told } from "./http.ts"
 import { infoOf, show, showAnswer, violated, wrongParams } from "./judge.ts"
 import { at } from "../model/json.ts"
@@ -16,7 +16,7 @@ const common = { since: "2026-07-28", transport: "http" } as const
 const page = "basic/transports/streamable-http"
 
 /** What a request of a known method is answered with, in the revision that it declares. */
-const answered = (check: (call: Call, answer: Answer | undefined, model: Model) => Verdict): Handlers => ({
+const answered = (check: (call: Call, answer: Answer | undefined, model: Model) => Verdict): RuleHandlers => ({
   Finished: ({ call }, model) => {
     const { exchange } = call
     if (exchange === undefined || !exchange.wellFormed || exchange.cancelled) return undefined
@@ -46,14 +46,14 @@ const sentBody = ({ exchange }: Call): unknown =>
   exchange && { jsonrpc: "2.0", id: exchange.id, method: exchange.method, params: exchange.params }
 
 /** Requests whose method or name headers are wrong. */
-const disagreeing = (check: (call: Call, answer: Answer | undefined, wrong: string) => Verdict): Handlers =>
+const disagreeing = (check: (call: Call, answer: Answer | undefined, wrong: string) => Verdict): RuleHandlers =>
   answered((call, answer) => {
     if (call.headers[Headers.version] !== declared(call)) return undefined
     const wrong = disagreement({ headers: call.headers, body: sentBody(call) })
     return wrong === undefined ? undefined : check(call, answer, wrong)
   })
 
-const status = (wanted: number, code: number): Handlers =>
+const status = (wanted: number, code: number): RuleHandlers =>
   answered((call, answer) => {
     if (answer?._tag !== "Error" || answer.code !== code || !call.right) return undefined
     return call.status === wanted ? "pass" : violated(`${told(call)} is answered with ${tell(call, answer)}`)

@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type Model } from "../model/Model.ts"
 import type { Answer, Exchange } from "../model/Observation.ts"
-import type { Handlers, Verdict, Violation } from "../model/Rule.ts"
+import type { RuleHandlers, Verdict, Violation } from "../model/Rule.ts"
 import { at } from "../model/json.ts"
 
 export const violated = (detail: string, about?: string): Violation => ({ detail, about })
@@ -26,7 +26,7 @@ export const showAnswer = (answer: Answer): string =>
 export const answered = (
   method: string,
   check: (exchange: Exchange, answer: Answer, model: Model) => Verdict
-): Handlers => ({
+): RuleHandlers => ({
   Answered: ({ answer, exchange }, model) =>
     exchange.method === method && exchange.wellFormed && exchange.open ? check(exchange, answer, model) : undefined
 })
@@ -35,7 +35,7 @@ export const answered = (
 export const result = (
   method: string,
   check: (result: unknown, exchange: Exchange, model: Model) => Verdict
-): Handlers =>
+): RuleHandlers =>
   answered(method, (exchange, answer, model) =>
     answer._tag === "Result" ? check(answer.result, exchange, model) : undefined
   )

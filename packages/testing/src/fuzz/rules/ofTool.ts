@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { type Model } from "../model/Model.ts"
 import type { Exchange } from "../model/Observation.ts"
-import type { Handlers, Verdict } from "../model/Rule.ts"
+import type { RuleHandlers, Verdict } from "../model/Rule.ts"
 import { result } from "./judge.ts"
 import { at } from "../model/json.ts"
 
@@ -31,7 +31,7 @@ import { at } from "../model/json.ts"
 export const toolResult = <I, O, F, H>(
   tool: Tool<I, O, F, H>,
   check: (output: O, exchange: Exchange, model: Model) => Verdict
-): Handlers =>
+): RuleHandlers =>
   result("tools/call", (value, exchange, model) => {
     if (at(exchange.params, "name") !== tool.name || at(value, "isError") === true || tool.output === undefined)
       return undefined

@@ -5,7 +5,7 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { type Model } from "../model/Model.ts"
 import type { Answer, Exchange } from "../model/Observation.ts"
-import type { Handlers, Rule, Verdict } from "../model/Rule.ts"
+import type { RuleHandlers, Rule, Verdict } from "../model/Rule.ts"
 import { declares, infoOf, show, showAnswer, violated } from "./judge.ts"
 import { at } from "../model/json.ts"
 
@@ -13,7 +13,7 @@ const since = "2026-07-28"
 const interim = "input_required"
 
 /** Responses to requests that declare this revision: a server of both eras takes others for requests of a session. */
-const modern = (check: (exchange: Exchange, answer: Answer, model: Model) => Verdict): Handlers => ({
+const modern = (check: (exchange: Exchange, answer: Answer, model: Model) => Verdict): RuleHandlers => ({
   Answered: ({ answer, exchange }, model) =>
     exchange.wellFormed &&
     exchange.open &&
@@ -22,11 +22,11 @@ const modern = (check: (exchange: Exchange, answer: Answer, model: Model) => Ver
       : undefined
 })
 
-const results = (check: (result: unknown, exchange: Exchange) => Verdict): Handlers =>
+const results = (check: (result: unknown, exchange: Exchange) => Verdict): RuleHandlers =>
   modern((exchange, answer) => (answer._tag === "Result" ? check(answer.result, exchange) : undefined))
 
 /** Results that ask for input. */
-const questions = (check: (result: JsonObject, exchange: Exchange) => Verdict): Handlers =>
+const questions = (check: (result: JsonObject, exchange: Exchange) => Verdict): RuleHandlers =>
   results((result, exchange) =>
     isJsonObject(result) && result.resultType === interim ? check(result, exchange) : undefined
   )
@@ -47,7 +47,7 @@ const allocated = new Set([
 ])
 const former = new Set([McpError.ResourceNotFound, McpError.UrlElicitationRequired])
 
-const errors = (check: (code: number) => string | undefined): Handlers =>
+const errors = (check: (code: number) => string | undefined): RuleHandlers =>
   modern(({ method }, answer) => {
     if (answer._tag === "Result") return undefined
     const wrong = check(answer.code)

@@ -4,7 +4,7 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { acknowledged, type Model } from "../model/Model.ts"
 import type { Exchange } from "../model/Observation.ts"
-import type { Handlers, Rule, Verdict } from "../model/Rule.ts"
+import type { RuleHandlers, Rule, Verdict } from "../model/Rule.ts"
 import { declares, show, violated } from "./judge.ts"
 import { at } from "../model/json.ts"
 
@@ -31,7 +31,7 @@ const covers = (filter: unknown, method: string): boolean => {
 }
 
 /** Notifications that only a subscription delivers. */
-const delivered = (check: (method: string, params: JsonObject, model: Model) => Verdict): Handlers => ({
+const delivered = (check: (method: string, params: JsonObject, model: Model) => Verdict): RuleHandlers => ({
   Told: ({ method, params }, model) => (fields.has(method) ? check(method, params, model) : undefined)
 })
 

@@ -4,7 +4,7 @@
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Event, Headers } from "../model/Call.ts"
+import type { StreamEvent, CallHeaders } from "../model/Call.ts"
 
 /** The server could not be started or reached, which is no fault of its conversation. */
 export class TargetError extends Data.TaggedError("TargetError")<{ readonly message: string }> {}
@@ -16,16 +16,16 @@ export type WireEvent =
   | { readonly _tag: "Ended"; readonly how: string }
 
 /** One HTTP request. */
-export interface HttpRequest {
+export interface TargetRequest {
   readonly method: "POST" | "GET" | "DELETE"
-  readonly headers: Headers
+  readonly headers: CallHeaders
   readonly body: string | undefined
 }
 
 /** What comes in response to an HTTP request, in this order. */
 export type HttpEvent =
-  | { readonly _tag: "Head"; readonly status: number; readonly headers: Headers }
-  | { readonly _tag: "Event"; readonly event: Event }
+  | { readonly _tag: "Head"; readonly status: number; readonly headers: CallHeaders }
+  | { readonly _tag: "Event"; readonly event: StreamEvent }
   | { readonly _tag: "Retry"; readonly milliseconds: number }
   /** The end; with the text of a body that is no stream of events. */
   | { readonly _tag: "End"; readonly body: string }
@@ -33,7 +33,7 @@ export type HttpEvent =
   | { readonly _tag: "Failed"; readonly why: string }
 
 /** Sends an HTTP request; never waits. Gives what closes its connection, after which nothing comes any more. */
-export type Begin = (request: HttpRequest, listener: (event: HttpEvent) => void) => () => void
+export type Begin = (request: TargetRequest, listener: (event: HttpEvent) => void) => () => void
 
 /** One connection. */
 export interface Wire {

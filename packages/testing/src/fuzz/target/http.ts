@@ -10,8 +10,8 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { type Headers, isStream } from "../model/Call.ts"
-import type { HttpEvent, HttpRequest, HttpTarget } from "./Target.ts"
+import { type CallHeaders, isStream } from "../model/Call.ts"
+import type { HttpEvent, TargetRequest, HttpTarget } from "./Target.ts"
 
 export interface Options {
   readonly url: string
@@ -27,7 +27,7 @@ const mostIds = 100_000
 
 /** Takes what a response consists of as its body arrives: events of a stream, else the whole text at the end. */
 export const reading = (
-  { headers, status }: { readonly headers: Headers; readonly status: number },
+  { headers, status }: { readonly headers: CallHeaders; readonly status: number },
   tell: (event: HttpEvent) => void
 ) => {
   tell({ _tag: "Head", status, headers })
@@ -71,7 +71,7 @@ export const http = ({ headers = {}, url }: Options): Effect.Effect<HttpTarget, 
       if (seen.size < mostIds) seen.add(id)
       return isNew
     }
-    const exchange = (request: HttpRequest, tell: (event: HttpEvent) => void) => {
+    const exchange = (request: TargetRequest, tell: (event: HttpEvent) => void) => {
       const made = HttpClientRequest.make(request.method)(url).pipe(
         HttpClientRequest.setHeaders({ ...headers, ...request.headers }),
         request.body === undefined

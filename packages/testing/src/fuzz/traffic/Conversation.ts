@@ -26,7 +26,7 @@ export interface Options {
 }
 
 /** Called with the model that has taken a message in, and the requests of the message. */
-export type Sent = (model: Model, exchanges: ReadonlyArray<Exchange>, right: boolean) => void
+type Sent = (model: Model, exchanges: ReadonlyArray<Exchange>, right: boolean) => void
 
 /** The lines of a finding, and what may be said before the revision is known. */
 const shownLines = 6

@@ -5,8 +5,8 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import { type Call, isStream, isTaken } from "../model/Call.ts"
 import { type Model } from "../model/Model.ts"
 import type { Exchange } from "../model/Observation.ts"
-import { carried, Receiver, sessionHeader } from "../Receiver.ts"
-import type { HttpEvent, HttpRequest } from "../target/Target.ts"
+import { carried, MessageReceiver, sessionHeader } from "../Receiver.ts"
+import type { HttpEvent, TargetRequest } from "../target/Target.ts"
 import { Conversation, declaredIn, type Options } from "./Conversation.ts"
 import { at, parse } from "../model/json.ts"
 
@@ -27,14 +27,14 @@ export interface Exchanged {
 /** A conversation, with what is known of its session and streams. */
 interface Followed {
   readonly conversation: Conversation
-  receiver: Receiver | undefined
+  receiver: MessageReceiver | undefined
   /** Whether its beginning was not seen. */
   readonly joined: boolean
 }
 
 /** A request, and what it is part of. */
 interface Part {
-  readonly request: HttpRequest
+  readonly request: TargetRequest
   readonly json: unknown
   readonly begun: number
   readonly followed: Followed
@@ -43,7 +43,7 @@ interface Part {
 }
 
 /** Whether the headers are those of a client that keeps the specification. */
-const isRight = ({ body = "", headers, method }: HttpRequest, model: Model): boolean => {
+const isRight = ({ body = "", headers, method }: TargetRequest, model: Model): boolean => {
   const { accept = "", "content-type": type = "", origin } = headers
   if (method === "DELETE") return true
   if (origin !== undefined || !accept.includes("text/event-stream")) return false
@@ -100,7 +100,7 @@ export class HttpTraffic {
   }
 
   /** A request, before it is passed on. Names of headers are lower-case. */
-  begin(request: HttpRequest): Exchanged {
+  begin(request: TargetRequest): Exchanged {
     const { body, method } = request
     const json = parse(body ?? "")
     const part: Part = {
@@ -146,7 +146,7 @@ export class HttpTraffic {
   }
 
   /** The conversation that a request belongs to. */
-  private followed({ headers }: HttpRequest, json: unknown): Followed {
+  private followed({ headers }: TargetRequest, json: unknown): Followed {
     if (isOpening(json)) return this.follow(false)
     const [id, version] = [headers[sessionHeader], headers[MirrorHeaders.version]]
     const stateless = statelessIn(json, version)
@@ -186,8 +186,8 @@ export class HttpTraffic {
     })
   }
 
-  private receiver(conversation: Conversation, model: Model): Receiver {
-    return new Receiver({
+  private receiver(conversation: Conversation, model: Model): MessageReceiver {
+    return new MessageReceiver({
       model,
       isNewId: (id) => this.isNewId(id),
       to: {

@@ -17,11 +17,11 @@ import { LineTraffic } from "./LineTraffic.ts"
 
 export type { Exchanged, HttpTraffic } from "./HttpTraffic.ts"
 export { reading } from "../target/http.ts"
-export type { HttpEvent, HttpRequest } from "../target/Target.ts"
+export type { HttpEvent, TargetRequest as HttpRequest } from "../target/Target.ts"
 export type { LineTraffic } from "./LineTraffic.ts"
 
 /** A rule that is broken, where it was seen first, and how often it was seen. */
-export interface Seen extends Finding<{ readonly revision: Version }> {
+export interface SeenFinding extends Finding<{ readonly revision: Version }> {
   readonly times: number
 }
 
@@ -37,13 +37,13 @@ export interface Options {
   /** How long a request may take before it counts as never answered, in milliseconds. Default 60 000. */
   readonly patience?: number | undefined
   /** Called at once with what is seen for the first time. */
-  readonly onFinding?: ((finding: Seen) => void) | undefined
+  readonly onFinding?: ((finding: SeenFinding) => void) | undefined
 }
 
 /** Findings that are kept: a server that is wrong in endless ways is told about by the first of them. */
 const mostFindings = 1000
 
-export interface Traffic {
+export interface TrafficRules {
   /** One client of a server over stdio. */
   readonly lines: () => LineTraffic
   /** Any number of clients of a server over Streamable HTTP. */
@@ -53,7 +53,7 @@ export interface Traffic {
 }
 
 class Collected {
-  readonly findings = new Map<string, Seen & { times: number }>()
+  readonly findings = new Map<string, SeenFinding & { times: number }>()
   readonly counts = new Map<string, Count>()
   messages = 0
   conversations = 0
@@ -112,7 +112,7 @@ class Collected {
  * await Effect.runPromise(program)
  * ```
  */
-export const make = (options: Options): Effect.Effect<Traffic> =>
+export const make = (options: Options): Effect.Effect<TrafficRules> =>
   Effect.map(Clock.Clock, (clock) => {
     const start = clock.currentTimeMillisUnsafe()
     const now = () => clock.currentTimeMillisUnsafe() - start

@@ -3,9 +3,9 @@
  */
 import type { Version } from "@effect-mcp/protocol/Revision"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
-import type { Fault } from "./ServerScript.ts"
+import type { ServerFault } from "./ServerScript.ts"
 
-export type Headers = { readonly [name: string]: string }
+type Headers = { readonly [name: string]: string }
 
 /** One HTTP request of the client, or a line that it has written. */
 export interface Sent {
@@ -30,7 +30,7 @@ export interface ClientRequest {
 }
 
 /** A request of the server. */
-export interface Question {
+export interface SentQuestion {
   readonly id: unknown
   readonly method: string
   readonly params: unknown
@@ -41,7 +41,7 @@ export interface Question {
 }
 
 /** What one round of a request was answered with in 2026-07-28. */
-export interface Round {
+export interface RequestRound {
   readonly method: string
   readonly name: unknown
   readonly id: unknown
@@ -82,13 +82,13 @@ export class ClientModel {
   readonly revision: Version
   readonly stateless: boolean
   readonly transport: "http" | "stdio"
-  readonly faults: ReadonlyArray<Fault>
+  readonly faults: ReadonlyArray<ServerFault>
   readonly asked: Array<ClientRequest> = []
-  readonly questions: Array<Question> = []
+  readonly questions: Array<SentQuestion> = []
   /** The ids of requests in this session. */
   readonly ids = new Set<string>()
   readonly cursors = new Set<string>()
-  readonly rounds: Array<Round> = []
+  readonly rounds: Array<RequestRound> = []
   readonly cuts: Array<CutStream> = []
   readonly processes: Array<ServerProcess> = []
   /** Tools that a client must not call. */
@@ -109,7 +109,7 @@ export class ClientModel {
   pages = 0
   endless = false
 
-  constructor(revision: Version, faults: ReadonlyArray<Fault>, transport: "http" | "stdio") {
+  constructor(revision: Version, faults: ReadonlyArray<ServerFault>, transport: "http" | "stdio") {
     this.revision = revision
     this.transport = transport
     this.stateless = revision >= "2026"

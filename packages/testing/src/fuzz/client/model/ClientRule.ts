@@ -2,7 +2,7 @@
  * Rules about clients: what a misbehaving server observes is held against them, as the rules about servers hold what a client observes.
  */
 import { type Count, count, type Found, holdsIn, type Statement, type Verdict } from "../../model/Rule.ts"
-import type { ClientRequest, ClientModel, CutStream, Ending, Question, Sent } from "./ClientModel.ts"
+import type { ClientRequest, ClientModel, CutStream, Ending, SentQuestion, Sent } from "./ClientModel.ts"
 
 /** What is observed, by the name that rules use. */
 export interface ClientObservations {
@@ -17,10 +17,10 @@ export interface ClientObservations {
     readonly id: unknown
     readonly result: unknown
     readonly error: unknown
-    readonly question: Question | undefined
+    readonly question: SentQuestion | undefined
   }
   /** A question that was not answered in time, while the client was there. */
-  readonly Unanswered: { readonly question: Question }
+  readonly Unanswered: { readonly question: SentQuestion }
   /** A GET that resumes a stream. */
   readonly Resumed: { readonly lastEventId: string; readonly cut: CutStream | undefined; readonly at: number }
   readonly Ended: { readonly ending: Ending }

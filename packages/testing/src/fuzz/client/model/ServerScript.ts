@@ -45,14 +45,14 @@ const Act = Schema.Union([
 ])
 export type Act = typeof Act.Type
 
-export const Fault = Schema.Struct({
+export const ServerFault = Schema.Struct({
   /** The method of the request; `shutdown` where stdin ends. */
   on: Schema.String,
   /** Which request of that method, from 0. Default: every one. */
   nth: Schema.optionalKey(Schema.Int),
   act: Act
 })
-export type Fault = typeof Fault.Type
+export type ServerFault = typeof ServerFault.Type
 
 export const ServerScript = Schema.Struct({
   revision: Schema.Literals(all.map(({ version }) => version)),
@@ -64,7 +64,7 @@ export const ServerScript = Schema.Struct({
   pages: Schema.Array(Schema.String),
   /** Tools that are listed beside `add_numbers`. */
   tools: Schema.Array(Schema.Json),
-  faults: Schema.Array(Fault)
+  faults: Schema.Array(ServerFault)
 })
 export type ServerScript = typeof ServerScript.Type
 
@@ -79,11 +79,11 @@ export const right = (revision: ServerScript["revision"]): ServerScript => ({
 })
 
 /** Whether the client may have to wait, or tries again, as long as it likes. */
-export const isEndless = ({ act }: Fault): boolean =>
+export const isEndless = ({ act }: ServerFault): boolean =>
   ["Never", "Cut", "Id"].includes(act._tag) || (act._tag === "Status" && (act.status === 429 || act.status >= 500))
 
 /** Faults that a client must survive: it can still do all that it wanted. The others may end what it does, but not break it. */
-export const isHarmless = ({ act }: Fault): boolean => {
+export const isHarmless = ({ act }: ServerFault): boolean => {
   switch (act._tag) {
     case "Tell":
     case "Ask":

@@ -2,7 +2,7 @@
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Verdict } from "../../model/Rule.ts"
 import { show, violated } from "../../rules/judge.ts"
-import type { ClientModel, Question } from "../model/ClientModel.ts"
+import type { ClientModel, SentQuestion } from "../model/ClientModel.ts"
 import type { ClientObservations, ClientRule } from "../model/ClientRule.ts"
 import { at } from "../../model/json.ts"
 
@@ -19,7 +19,7 @@ const needs: { readonly [method: string]: string } = {
 
 const replied = (
   method: string,
-  check: (reply: Replied, question: Question, model: ClientModel) => Verdict
+  check: (reply: Replied, question: SentQuestion, model: ClientModel) => Verdict
 ): ClientRule["on"] => ({
   Replied: (reply, model) => (reply.question?.method === method ? check(reply, reply.question, model) : undefined)
 })

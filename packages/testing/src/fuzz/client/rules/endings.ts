@@ -2,11 +2,11 @@
 import { show, violated } from "../../rules/judge.ts"
 import type { ClientModel } from "../model/ClientModel.ts"
 import type { ClientObservations, ClientRule } from "../model/ClientRule.ts"
-import { type Fault, isEndless, isHarmless } from "../model/ServerScript.ts"
+import { type ServerFault, isEndless, isHarmless } from "../model/ServerScript.ts"
 
 type Ended = ClientObservations["Ended"]
 
-const about = ({ act, on }: Fault): string => {
+const about = ({ act, on }: ServerFault): string => {
   const what =
     act._tag === "Tell" || act._tag === "Ask"
       ? String(Object(act._tag === "Ask" ? act : act.message).method ?? "message")
@@ -15,18 +15,19 @@ const about = ({ act, on }: Fault): string => {
 }
 
 /** What a server with one fault does; with several it is not known which one is the reason. */
-const only = (faults: ReadonlyArray<Fault>): Fault | undefined => (faults.length === 1 ? faults[0] : undefined)
+const only = (faults: ReadonlyArray<ServerFault>): ServerFault | undefined =>
+  faults.length === 1 ? faults[0] : undefined
 
 /** The client does what it wanted, whatever these faults are. */
 export const survives =
-  (concerns: (fault: Fault) => boolean) =>
+  (concerns: (fault: ServerFault) => boolean) =>
   ({ ending: { how, kind } }: Ended, { faults }: ClientModel) => {
     const fault = only(faults)
     if (fault === undefined || !concerns(fault)) return undefined
     return kind === "done" ? ("pass" as const) : violated(`The client ${kind}: it ${how}`, about(fault))
   }
 
-const tells = (method: string) => (fault: Fault) =>
+const tells = (method: string) => (fault: ServerFault) =>
   fault.act._tag === "Tell" && Object(fault.act.message).method === method
 
 export const endings: ReadonlyArray<ClientRule> = [

@@ -4,7 +4,7 @@ import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type { Verdict } from "../../model/Rule.ts"
 import { show, violated } from "../../rules/judge.ts"
-import type { ClientRequest, ClientModel, Round } from "../model/ClientModel.ts"
+import type { ClientRequest, ClientModel, RequestRound } from "../model/ClientModel.ts"
 import type { ClientRule } from "../model/ClientRule.ts"
 import { at } from "../../model/json.ts"
 
@@ -16,7 +16,7 @@ const requested = (check: (asked: ClientRequest, model: ClientModel) => Verdict)
 })
 
 /** The newest round of questions that a request answers. */
-const retried = (check: (asked: ClientRequest, round: Round, model: ClientModel) => Verdict): ClientRule["on"] =>
+const retried = (check: (asked: ClientRequest, round: RequestRound, model: ClientModel) => Verdict): ClientRule["on"] =>
   requested((asked, model) => {
     const { params } = asked
     const isRetry = at(params, "inputResponses") !== undefined || at(params, "requestState") !== undefined

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 
 /** What waits in several mailboxes together. */
-export class Waiting {
+export class MailboxLoad {
   count = 0
   /** Characters of JSON. */
   size = 0
@@ -25,20 +25,28 @@ export class Waiting {
   }
 }
 
+/** The mailboxes of one sender of notifications; each is made with the first notification that needs it. */
+export interface Mailboxes {
+  /** Of notifications that pass middleware. */
+  hookMailbox: Mailbox | undefined
+  /** Of notifications of extensions. */
+  extensionMailbox: Mailbox | undefined
+}
+
 interface Entry {
   readonly effect: Effect.Effect<void>
   readonly size: number
 }
 
-export class InOrder {
+export class Mailbox {
   private readonly entries: Array<Entry> = []
   /** A message that is as large as a transport reads may wait. */
-  private readonly own = new Waiting(1024, 4 * 1024 * 1024)
-  private readonly all: Waiting | undefined
+  private readonly own = new MailboxLoad(1024, 4 * 1024 * 1024)
+  private readonly all: MailboxLoad | undefined
   private running = false
 
   /** `all`: what waits here and in other mailboxes. */
-  constructor(all?: Waiting) {
+  constructor(all?: MailboxLoad) {
     this.all = all
   }
 

@@ -1,0 +1,54 @@
+/** What the manifest of a package makes public: modules that exist, and values with docstrings. */
+import { dirname, join } from "node:path"
+import { type Finding, lineOf, type Module } from "./Module.ts"
+
+export interface Manifest {
+  readonly private?: boolean
+  readonly exports?: Readonly<Record<string, string | null>>
+  readonly publishConfig?: { readonly exports?: Readonly<Record<string, unknown>> }
+}
+
+/** The exports of a published package: each listed, each there, and the same in the published manifest. */
+export const exportsOf = (
+  file: string,
+  manifest: Manifest,
+  exists: (path: string) => boolean
+): ReadonlyArray<Finding> => {
+  if (manifest.private === true) return []
+  const published = Object.keys(manifest.publishConfig?.exports ?? {})
+  // A program is published as its bundle: there is no module to import.
+  const isProgram = published.join() === "./package.json"
+  const problem = (name: string, target: string | null): string | undefined => {
+    if (name.includes("*")) return "a pattern makes modules public unseen; list each"
+    if (target !== null && !exists(join(dirname(file), target))) return `there is no ${target}`
+    return isProgram || published.includes(name) ? undefined : "publishConfig.exports does not list it"
+  }
+  return Object.entries(manifest.exports ?? {}).flatMap(([name, target]) => {
+    const text = problem(name, target)
+    return text === undefined ? [] : [{ rule: "exports", file, line: 1, text: `exports "${name}": ${text}` }]
+  })
+}
+
+/** Public values without a docstring; a program has no users of its modules. */
+export const docstrings = (
+  directory: string,
+  { exports, private: isPrivate, publishConfig }: Manifest,
+  modules: ReadonlyArray<Module>
+): ReadonlyArray<Finding> => {
+  if (isPrivate === true || Object.keys(publishConfig?.exports ?? {}).join() === "./package.json") return []
+  const isPublic = new Set(
+    Object.entries(exports ?? {}).flatMap(([name, target]) =>
+      target === null || name.startsWith("./internal/") ? [] : [join(directory, target)]
+    )
+  )
+  return modules
+    .filter(({ file }) => isPublic.has(file))
+    .flatMap(({ file, text, undocumented }) =>
+      undocumented.map(({ name, start }) => ({
+        rule: "docstrings" as const,
+        file,
+        line: lineOf(text, start),
+        text: `${name} is public and has no docstring; say shape, units, default and errors`
+      }))
+    )
+}
