@@ -461,5 +461,12 @@ export const faults: ReadonlyArray<Fault> = [
     from: "if (node === undefined) this.keep(guest, message)",
     to: "if (node === undefined) return true",
     test: held
+  },
+  {
+    name: "A node that leaves interrupts the requests that it passes on to other nodes",
+    file: "packages/server/src/http/Endpoint.ts",
+    from: "yield* Scope.fork(yield* Scope.Scope)",
+    to: "yield* Scope.Scope",
+    test: "packages/nodes/test/process/leave.test.ts"
   }
 ]

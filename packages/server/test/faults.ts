@@ -11,6 +11,13 @@ export const faults: ReadonlyArray<Fault> = [
   ...coreFaults,
   ...viewFaults,
   {
+    name: "the drain of a session ends at once in a fiber that is interrupted",
+    file: "packages/server/src/session/Session.ts",
+    from: "Effect.timeoutOption(Effect.interruptible(this.peer.idle), duration)",
+    to: "Effect.interruptible(Effect.timeoutOption(this.peer.idle, duration))",
+    test: "packages/server/test/dispatch/requests.test.ts"
+  },
+  {
     name: "a simple expression of a template decodes to a path that climbs",
     file: "packages/protocol/src/UriTemplate.ts",
     from: "!operators[operator].free && unconfined",

@@ -15,7 +15,7 @@ import { McpServer } from "@effect-mcp/server"
 import { Effect, Layer, PubSub, Schema, Scope, Stream } from "effect"
 
 const Which = Tool.make("which", { description: "Says which node ran it.", output: { node: Schema.Int } })
-const Ask = Tool.make("ask", { description: "Asks the user.", output: { node: Schema.Int } })
+export const Ask = Tool.make("ask", { description: "Asks the user.", output: { node: Schema.Int } })
 export const Slow = Tool.make("slow", {
   description: "Takes a while.",
   input: { n: Schema.Int, ms: Schema.Int },

@@ -1,4 +1,4 @@
-/** One node in a process of its own: `process.ts KIND PLACE reference | NUMBER`. It says its port on stdout. */
+/** One node in a process of its own: `process.ts KIND PLACE reference | NUMBER [DRAIN]`. It says its port on stdout. */
 import { NodeRuntime } from "@effect/platform-node"
 import { Durable } from "@effect-mcp/durable"
 import type { McpServer } from "@effect-mcp/server"
@@ -10,7 +10,7 @@ import { listen } from "../../../server/test/http/support/http.ts"
 import { serverOf } from "./features.ts"
 import { databaseOf, nodeAt } from "./networks.ts"
 
-const [kind = "", place = "", which = ""] = process.argv.slice(2)
+const [kind = "", place = "", which = "", drain = "1000"] = process.argv.slice(2)
 
 /** Tasks of the reference server have to be at all nodes, too; there is no store of tasks on Redis. */
 const store = kind === "postgres" ? Layer.orDie(Layer.provide(Durable.layerPostgres(), databaseOf(place))) : undefined
@@ -19,7 +19,7 @@ const server: Layer.Layer<McpServer.McpServer, unknown> =
   which === "reference" ? Everything.layer({ store }) : serverOf(Number(which))
 
 const serve = Effect.gen(function* () {
-  const http = createServer(yield* NodeListener.make({ path: "/mcp", drain: "1 second" }))
+  const http = createServer(yield* NodeListener.make({ path: "/mcp", drain: Number(drain) }))
   const port = yield* listen(http)
   yield* Effect.addFinalizer(() => Effect.sync(() => http.close()))
   process.stdout.write(`${port}\n`)

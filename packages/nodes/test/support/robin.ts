@@ -13,18 +13,28 @@ export interface NodeProcess {
   readonly pid: number
   readonly port: number
   readonly kill: (signal: NodeJS.Signals) => void
+  readonly exited: Effect.Effect<void>
 }
 
-/** Starts a node, which is killed with the scope. */
-export const start = (kind: string, place: string, which: string): Effect.Effect<NodeProcess, never, Scope.Scope> =>
+/** Starts a node, which is killed with the scope. `drain`: how long its requests may run on at its end, in milliseconds. */
+export const start = (
+  kind: string,
+  place: string,
+  which: string,
+  drain = 1000
+): Effect.Effect<NodeProcess, never, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.sync(() => spawn(process.execPath, [script, kind, place, which], { stdio: ["ignore", "pipe", "inherit"] })),
+    Effect.sync(() =>
+      spawn(process.execPath, [script, kind, place, which, String(drain)], { stdio: ["ignore", "pipe", "inherit"] })
+    ),
     (child) => Effect.sync(() => void child.kill("SIGKILL"))
   ).pipe(
     Effect.flatMap((child) =>
       Effect.promise(async () => {
+        const exit = once(child, "exit")
         const [line] = await once(createInterface(child.stdout), "line")
-        return { pid: child.pid ?? 0, port: Number(line), kill: (signal) => void child.kill(signal) }
+        const exited = Effect.asVoid(Effect.promise(() => exit))
+        return { pid: child.pid ?? 0, port: Number(line), kill: (signal) => void child.kill(signal), exited }
       })
     )
   )

@@ -254,7 +254,7 @@ export const make = (shared: Options) => {
 
   /** The one finalizer of a passive session. It holds the session and not its transport, since most sessions are idle. */
   const finalizer = (opened: Session, peer: Peer.PeerWithoutTransport) => (): Effect.Effect<void> => {
-    const drained = drain === undefined ? Effect.void : Effect.interruptible(opened.drain(drain))
+    const drained = drain === undefined ? Effect.void : opened.drain(drain)
     const closed = Effect.ensuring(
       peer.close(Exit.void),
       Effect.sync(() => forget(opened))
@@ -295,7 +295,7 @@ export const make = (shared: Options) => {
       Effect.sync(() => forget(opened))
     )
     yield* Effect.addFinalizer(() => opened.endSubscriptions)
-    if (drain !== undefined) yield* Effect.addFinalizer(() => Effect.interruptible(opened.drain(drain)))
+    if (drain !== undefined) yield* Effect.addFinalizer(() => opened.drain(drain))
     return opened
   })
 

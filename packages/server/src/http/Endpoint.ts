@@ -280,11 +280,12 @@ class Streamable implements Endpoint {
     exchanges.close()
     sessions.endGetStreams()
     const idle = Effect.andThen(exchanges.settled, Effect.andThen(sessions.idle, guests?.idle ?? Effect.void))
-    return Effect.interruptible(Effect.timeoutOption(idle, this.drain)).pipe(
+    // What is waited for is interruptible, not the wait: a finalizer of an interrupted fiber would end there.
+    return Effect.timeoutOption(Effect.interruptible(idle), this.drain).pipe(
       Effect.andThen(Effect.sync(() => exchanges.stop())),
       Effect.andThen(sessions.closeAll(reason)),
       Effect.andThen(guests?.table.endAll(reason) ?? Effect.void),
-      Effect.andThen(Effect.interruptible(Effect.timeoutOption(exchanges.silent, "1 second"))),
+      Effect.andThen(Effect.timeoutOption(Effect.interruptible(exchanges.silent), "1 second")),
       // A client that does not read would hold up the HTTP server.
       Effect.andThen(Effect.sync(() => exchanges.cut()))
     )
@@ -313,7 +314,8 @@ export const make = Effect.fnUntraced(function* (
   const resume = options.resume === false ? {} : (options.resume ?? {})
   const server = yield* McpServer
   const clock = yield* Clock.Clock
-  const scope = yield* Scope.Scope
+  // Closes after the endpoint has ended: the finalizers of fibers that run in the same scope would come before that.
+  const scope = yield* Scope.fork(yield* Scope.Scope)
   const context = yield* Effect.context<never>()
   const runFork = Effect.runForkWith(context)
   const fork = (effect: Effect.Effect<void>) => Fiber.runIn(runFork(effect), scope)

@@ -247,11 +247,11 @@ export class Session implements Mailboxes, Subscriber {
     this.changes?.open()
   }
 
-  /** Refuses new requests and waits for those in flight and pending, for at most `duration`. */
+  /** Refuses new requests and waits for those in flight and pending, for at most `duration`; also in a fiber that is interrupted. */
   drain(duration: Duration.Input): Effect.Effect<void> {
     return Effect.flatMap(this.peer.inFlight, (requests) => {
       this.awaited ??= new Set(requests.flatMap(({ id, state }) => (state === "pending" ? [id] : [])))
-      return Effect.asVoid(Effect.timeoutOption(this.peer.idle, duration))
+      return Effect.asVoid(Effect.timeoutOption(Effect.interruptible(this.peer.idle), duration))
     })
   }
 
@@ -267,7 +267,7 @@ export class Session implements Mailboxes, Subscriber {
       const ending = requests.filter(({ method }) => method === "subscriptions/listen")
       if (ending.length === 0) return Effect.void
       // Bounded, since middleware and finalizers of watchers run before the result.
-      const ended = Effect.interruptible(Effect.timeoutOption(this.peer.subscriptionsEnded, lastResults))
+      const ended = Effect.timeoutOption(Effect.interruptible(this.peer.subscriptionsEnded), lastResults)
       return Effect.map(ended, () => {
         // The result comes first; the notification is for clients that look for it alone (spec: basic/patterns/cancellation).
         for (const { id } of ending) {

@@ -9,6 +9,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Latch, Layer, Logger, References, Schema, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
+import { closings } from "../support/closings.ts"
 import { connect, type ConnectOptions, everyVersion, serve, session, quiesce, versions } from "../support/raw.ts"
 
 const tool = <R>(name: string, effect: Effect.Effect<string, never, R>) =>
@@ -484,7 +485,7 @@ describe("The end of a connection", () => {
     })
   )
 
-  it.effect("A server that drains lets requests in flight finish, and refuses new ones", () =>
+  it.effect.each(closings)("A server that drains%s lets requests in flight finish, and refuses new ones", ([, by]) =>
     Effect.gen(function* () {
       const go = yield* Latch.make()
       const started = yield* Latch.make()
@@ -496,7 +497,7 @@ describe("The end of a connection", () => {
       client.send(call("slow", "slow"))
       client.send(call("hang", "hang"))
       yield* started.await
-      const closing = yield* Effect.forkChild(close, { startImmediately: true })
+      const closing = yield* Effect.forkChild(by(close), { startImmediately: true })
       client.send(call("new", "slow"))
       yield* quiesce
       assert.strictEqual(answers(client, "new")[0].error.code, McpError.Interrupted)

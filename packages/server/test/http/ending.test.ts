@@ -8,14 +8,15 @@ import { EventStore, makeMemory } from "@effect-mcp/server/EventStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Latch, Layer, Metric, Queue } from "effect"
 import { TestClock } from "effect/testing"
+import { closings } from "../support/closings.ts"
 import { echo, open } from "./support/http.ts"
 import * as Puppet from "./support/puppet.ts"
 import { callOf, eventsOf, initialize, openSession, revisions, saidOf } from "./support/session.ts"
 
 describe("A shutdown with sessions", () => {
-  it.live(
-    "A shutdown lets requests finish, their questions be answered and their streams be resumed, and refuses new requests",
-    () =>
+  it.live.each(closings)(
+    "A shutdown%s lets requests finish, their questions be answered and their streams be resumed, and refuses new requests",
+    ([, by]) =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
         const client = yield* open(Layer.merge(puppet.layer, echo))
@@ -30,7 +31,7 @@ describe("A shutdown with sessions", () => {
         )
         const [{ id } = {}] = yield* eventsOf(away)
 
-        const down = yield* Effect.forkChild(client.shutdown, { startImmediately: true })
+        const down = yield* Effect.forkChild(by(client.shutdown), { startImmediately: true })
         assert.deepStrictEqual(saidOf(yield* eventsOf(stream)), [])
         const refused = yield* session.call("echo", { text: "" }, 3)
         assert.deepStrictEqual([refused.status, (yield* refused.json).error.code], [503, McpError.Interrupted])

@@ -14,6 +14,7 @@ import * as References from "effect/References"
 import type { TaskOutcome } from "../model/Task.ts"
 import { type Claimed, Journal, type Lease } from "../store/Journal.ts"
 import { TaskStore } from "../store/TaskStore.ts"
+import { tellingExpiry } from "./expiry.ts"
 
 /** The owner of a task in a log. */
 const nameOf = (owner: string): string =>
@@ -74,6 +75,7 @@ export const make = (
         owner: owners.get(lease),
         more: { "mcp.task.end": end }
       })
+    const expiring = tellingExpiry(journal, (lease) => ended(lease, "expired"))
 
     return {
       store: TaskStore.of({
@@ -102,11 +104,8 @@ export const make = (
         take: (node, task) =>
           Effect.tap(journal.take(node, task), (taken) => Effect.sync(() => Option.map(taken, leased))),
         settle: (lease, outcome, message) =>
-          Effect.tap(journal.settle(lease, outcome, message), () => ended(lease, endOf(outcome))),
-        lost: (lease) =>
-          Effect.tap(journal.lost(lease), ({ reason }) =>
-            reason === "expired" ? ended(lease, "expired") : Effect.void
-          )
+          Effect.tap(expiring.settle(lease, outcome, message), () => ended(lease, endOf(outcome))),
+        lost: expiring.lost
       })
     }
   })

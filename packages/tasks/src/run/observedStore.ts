@@ -7,6 +7,7 @@ import * as Option from "effect/Option"
 import { isToolFailure, type NewTask, type TaskOutcome, type Task } from "../model/Task.ts"
 import type { Journal, Lease } from "../store/Journal.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
+import { tellingExpiry } from "./expiry.ts"
 
 interface Services {
   readonly store: TaskStore["Service"]
@@ -42,6 +43,7 @@ const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => vo
     })
   const tellOf = (lease: Lease, state: TaskEvent["state"]) =>
     Effect.suspend(() => tell(lease.task, known.get(lease), state))
+  const expiring = tellingExpiry(journal, (lease) => tellOf(lease, "expired"))
   /** The first cancel of a task ends it. */
   const cancelled = (task: Option.Option<Task>) =>
     Effect.sync(() => {
@@ -71,9 +73,8 @@ const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => vo
           })
         ),
       settle: (lease, outcome, message) =>
-        Effect.tap(journal.settle(lease, outcome, message), () => tellOf(lease, stateOf(outcome))),
-      lost: (lease) =>
-        Effect.tap(journal.lost(lease), ({ reason }) => (reason === "expired" ? tellOf(lease, "expired") : Effect.void))
+        Effect.tap(expiring.settle(lease, outcome, message), () => tellOf(lease, stateOf(outcome))),
+      lost: expiring.lost
     }
   }
 }
