@@ -465,8 +465,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A node that leaves interrupts the requests that it passes on to other nodes",
     file: "packages/server/src/http/Endpoint.ts",
-    from: "yield* Scope.fork(yield* Scope.Scope)",
-    to: "yield* Scope.Scope",
+    from: "shared, keepAlive, fork, passOn",
+    to: "shared, keepAlive, fork, passOn: fork",
     test: "packages/nodes/test/process/leave.test.ts"
   }
 ]

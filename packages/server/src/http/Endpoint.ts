@@ -314,8 +314,7 @@ export const make = Effect.fnUntraced(function* (
   const resume = options.resume === false ? {} : (options.resume ?? {})
   const server = yield* McpServer
   const clock = yield* Clock.Clock
-  // Closes after the endpoint has ended: the finalizers of fibers that run in the same scope would come before that.
-  const scope = yield* Scope.fork(yield* Scope.Scope)
+  const scope = yield* Scope.Scope
   const context = yield* Effect.context<never>()
   const runFork = Effect.runForkWith(context)
   const fork = (effect: Effect.Effect<void>) => Fiber.runIn(runFork(effect), scope)
@@ -323,6 +322,12 @@ export const make = Effect.fnUntraced(function* (
   const exchanges = new InFlightRequests(options, clock, fork, server.drain)
   const fibers = new Fibers()
   yield* Effect.addFinalizer(() => fibers.end)
+  // Lasts until the endpoint has ended: what other nodes answer is passed on meanwhile.
+  const passOn = (effect: Effect.Effect<void>) => {
+    const fiber = runFork(effect)
+    fibers.add(fiber)
+    return fiber
+  }
   const table = new SessionTable.SessionTable<HttpSession>(sessionOptions, clock, fork)
   const keepAlive = keepAliveTimer(options.keepAlive ?? "15 seconds", clock, fork)
   const streamAfter = Duration.toMillis(Duration.fromInputUnsafe(resume.streamAfter ?? "100 millis"))
@@ -358,7 +363,8 @@ export const make = Effect.fnUntraced(function* (
   const { config } = stateful.options
   const guest = guests?.at(stateful)
   const own = { guests: guest?.sessions, server, exchanges }
-  const remote = nodes && shared && new RemoteSessions({ ...own, nodes, table, config, shared, keepAlive, fork })
+  const remote =
+    nodes && shared && new RemoteSessions({ ...own, nodes, table, config, shared, keepAlive, fork, passOn })
   const endpoint = new Streamable(options, { ...own, admission, remote, stateful, stateless })
   if (nodes !== undefined && remote !== undefined) {
     const answer = endpoint.relayed

@@ -93,6 +93,8 @@ export interface Options {
   readonly shared: SharedSessions
   readonly keepAlive: KeepAliveTimer
   readonly fork: Fork
+  /** Runs until the endpoint has ended, where `fork` ends with the beginning of its end. */
+  readonly passOn: Fork
   readonly exchanges: { readonly admits: boolean; readonly draining: boolean }
   /** The sessions of other nodes whose requests may run here; undefined where none may. */
   readonly guests: GuestSessions | undefined
@@ -319,10 +321,10 @@ export class RemoteSessions {
   private streamed(
     body: RelayedResponse["body"],
     headers: RelayedResponse["headers"],
-    { exchange, ids }: RemoteRequest,
+    { exchange, http, ids }: RemoteRequest,
     scope: Scope.Closeable
   ): Response {
-    const { fork, keepAlive } = this.options
+    const { fork, keepAlive, passOn } = this.options
     const stream = new RelayedStream(ids)
     const sse = stream.attach()
     const bytes = typeof body === "string" ? bytesOf(body) : body
@@ -335,7 +337,8 @@ export class RemoteSessions {
         return Scope.close(scope, Exit.void)
       }
     )
-    const fiber = fork(Effect.ignore(pump))
+    // A shutdown waits for requests; streams of GET end at once.
+    const fiber = (http.method === "POST" ? passOn : fork)(Effect.ignore(pump))
     exchange.left = () => {
       fiber.interruptUnsafe()
       stream.detach(sse)
