@@ -28,8 +28,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A shutdown waits for steps as long as ever",
     file: "packages/tasks/src/run/TaskSupervisor.ts",
-    from: "raceFirst(Fiber.await(fiber), waits.quiet), drainTime)",
-    to: "raceFirst(Fiber.await(fiber), waits.quiet), Math.max(drainTime, 10_000))",
+    from: "raceFirst(Fiber.await(fiber), waits.quiet)), drainTime)",
+    to: "raceFirst(Fiber.await(fiber), waits.quiet)), Math.max(drainTime, 10_000))",
     test: "packages/durable/test/continued.test.ts"
   },
   {

@@ -166,9 +166,8 @@ const watch = Effect.fnUntraced(function* (
   // Interrupted: the server ends. Steps that run are recorded, so that the next node need not run them again.
   const end: End = Exit.isSuccess(exit) ? exit.value : { _tag: "Stopped", reason: drained }
   if (Exit.isFailure(exit)) {
-    const drain = Effect.timeoutOption(Effect.raceFirst(Fiber.await(fiber), waits.quiet), drainTime)
-    // In a fiber of its own: this one is interrupted already, and could not stop waiting.
-    yield* Fiber.await(yield* Effect.forkDetach(Effect.interruptible(drain), { startImmediately: true }))
+    // What is waited for is interruptible, not the wait: this fiber is interrupted already.
+    yield* Effect.timeoutOption(Effect.interruptible(Effect.raceFirst(Fiber.await(fiber), waits.quiet)), drainTime)
   }
   if (end._tag !== "Ended") run.end = end._tag === "Waits" ? "parked" : "stopped"
   if (end._tag === "Stopped") fiber.interruptUnsafe(undefined, CancelReason.annotation(end.reason))
