@@ -143,6 +143,20 @@ export const faults: ReadonlyArray<Fault> = [
     test: simulation
   },
   {
+    name: "simulation: HTTP with SSE is Streamable HTTP",
+    file: "packages/testing/src/simulation/httpWire.ts",
+    from: "sse: SseEndpoint.layer }",
+    to: "sse: RouterEndpoint.layer }",
+    test: simulation
+  },
+  {
+    name: "simulation: the client of HTTP with SSE speaks Streamable HTTP",
+    file: "packages/testing/src/simulation/perform.ts",
+    from: 'transport === "http" ? "streamable" : "sse"',
+    to: '"streamable"',
+    test: simulation
+  },
+  {
     name: "simulation: a program that fails behind a cut is a failure",
     file: "packages/testing/src/simulation/wire.ts",
     from: "      stage.cut.add(client)\n",

@@ -1,6 +1,7 @@
 /** HTTP without sockets: a `fetch` that calls the web handler of a server, whose exchanges are late, and which are cut, as a `Stage` decides. */
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as RouterEndpoint from "@effect-mcp/server/internal/RouterEndpoint"
+import * as SseEndpoint from "@effect-mcp/server/internal/SseEndpoint"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -14,13 +15,19 @@ export const url = "http://localhost/mcp"
 
 type Handler = (request: Request) => Promise<Response>
 
+/** What serves at that address. */
+const endpoints = { http: RouterEndpoint.layer, sse: SseEndpoint.layer }
+
 /** The server of the context as a web handler, on the driver of the stage. */
-export const handlerOf = (stage: Stage): Effect.Effect<Handler, never, McpServer.McpServer | Scope.Scope> =>
+export const handlerOf = (
+  stage: Stage,
+  transport: keyof typeof endpoints
+): Effect.Effect<Handler, never, McpServer.McpServer | Scope.Scope> =>
   Effect.gen(function* () {
     const server = yield* McpServer.McpServer
     const services = Context.add(stage.driver.context, Random.Random, yield* Random.Random)
     const app = Layer.provideMerge(
-      Layer.provide(RouterEndpoint.layer({ path: "/mcp" }), Layer.succeed(McpServer.McpServer, server)),
+      Layer.provide(endpoints[transport]({ path: "/mcp" }), Layer.succeed(McpServer.McpServer, server)),
       Layer.succeedContext(services)
     )
     const { dispose, handler } = HttpRouter.toWebHandler(app, { disableLogger: true })

@@ -42,8 +42,11 @@ export interface App<W, E = never, LE = never, LR = never> {
   readonly atEnd?: ((ends: Ends) => Effect.Effect<unknown, unknown, W>) | undefined
   /** Default: the newest revision with sessions. */
   readonly revision?: Revision.Revision | undefined
-  /** `http`: Streamable HTTP by the web handler of the server. Default `memory`. */
-  readonly transport?: "memory" | "http" | undefined
+  /**
+   * `http`: Streamable HTTP. `sse`: HTTP with SSE of 2024-11-05, for revisions with sessions. Both by the web handler of the server.
+   * Default `memory`.
+   */
+  readonly transport?: "memory" | "http" | "sse" | undefined
   /** Options of the clients, such as whether they open a lost connection again. */
   readonly client?: McpTest.Options["client"]
   /** Options of the server, such as limits. */
@@ -135,11 +138,11 @@ const connectorOf = <W, E, LE, LR>(app: App<W, E, LE, LR>, stage: Stage) =>
     const context = yield* Effect.context<W>()
     const server = yield* McpServer.McpServer
     const checked = Effect.provide(check(stage, app.always), context)
-    const { revision = Revision.latestStateful } = app
+    const { revision = Revision.latestStateful, transport = "memory" } = app
     const options = { revisions: [revision.version], ...app.client }
-    if (app.transport === "http") {
-      const handler = yield* handlerOf(stage)
-      const http = Http.open({ url, transport: "streamable" })
+    if (transport !== "memory") {
+      const handler = yield* handlerOf(stage, transport)
+      const http = Http.open({ url, transport: transport === "http" ? "streamable" : "sse" })
       return (name: string) =>
         McpClient.open(http, options).pipe(
           Effect.provide(FetchHttpClient.layer),

@@ -1,22 +1,16 @@
 /** What `Simulation` repeats, finds and makes small. */
 import { Tool, Tools } from "@effect-mcp/core"
-import { Revision } from "@effect-mcp/protocol"
 import { Simulation } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, Ref } from "effect"
+import { Context, Effect, Layer, Ref, Stream } from "effect"
 import { bank } from "./bank.ts"
+import { cases } from "./wires.ts"
 
 const counterexample = <E>(checking: Effect.Effect<number, E>) =>
   Effect.map(Effect.flip(checking), (error) => {
     assert(error instanceof Simulation.Counterexample)
     return error
   })
-
-const cases = Revision.all.flatMap((revision) =>
-  (["memory", "http"] as const)
-    .filter((transport) => transport === "memory" || revision.version !== "2024-11-05")
-    .map((transport) => ({ revision, transport, title: `${revision.version} over ${transport}` }))
-)
 
 const Work = Tool.make("work", { description: "Works" })
 const working = <E, R>(handler: Effect.Effect<string, E, R>) => Tools.layer(Work, () => Effect.orDie(handler))
@@ -51,6 +45,44 @@ describe("Simulation", () => {
     Effect.map(Simulation.check({ ...bank("locked"), revision, transport }, { runs: 20 }), (runs) =>
       assert.strictEqual(runs, 21)
     )
+  )
+
+  it.effect("HTTP with SSE is a GET that names the endpoint and carries each answer, and a POST for each message", () =>
+    Effect.gen(function* () {
+      const app = { ...bank("locked"), transport: "sse" } as const
+      const { trace } = yield* Simulation.run(app, { decisions: [] })
+      const said = trace.map((line) => line.replace(/^\d+ ms {2}/, ""))
+      assert.isTrue(said.includes("alice 1 > GET "))
+      assert.isTrue(said.includes("alice 1 < event: endpoint\ndata: /messages?sessionId=id-1"), trace.join("\n"))
+      const count = (begin: RegExp) => said.filter((line) => begin.test(line)).length
+      // initialize, initialized and three calls; all but the notification are answered on the stream of the GET.
+      assert.strictEqual(count(/^alice \d+ > POST /), 5)
+      assert.strictEqual(count(/^alice \d+ < 202$/), 5)
+      assert.strictEqual(count(/^alice 1 < event: message\n/), 4)
+    })
+  )
+
+  it.effect("A cut GET of HTTP with SSE ends the session, and the client opens another", () =>
+    Effect.gen(function* () {
+      const app = {
+        features: working(Effect.succeed("done")),
+        world: Layer.empty,
+        transport: "sse",
+        clients: { alice: (client) => Stream.runCollect(client.listTools) }
+      } satisfies Simulation.App<never>
+      // The fourth piece is the answer to the list; a list may be asked for again.
+      const decisions = [{ name: "alice 1 < 4 cut", value: 1 }]
+      const { failure, trace } = yield* Simulation.run(app, { faults: { cut: 0.01 }, decisions })
+      assert.isUndefined(failure)
+      const said = trace.map((line) => line.replace(/^\d+ ms {2}/, ""))
+      assert.isTrue(said.includes("-- alice 1 <: cut"))
+      assert.lengthOf(
+        said.filter((line) => line.includes("event: endpoint")),
+        2,
+        trace.join("\n")
+      )
+      assert.strictEqual(said.at(-1), "alice is done")
+    })
   )
 
   const firstOf = {

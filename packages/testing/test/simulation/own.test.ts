@@ -1,4 +1,4 @@
-/** The server and the client of this project in a simulation, over every revision and both wires. */
+/** The server and the client of this project in a simulation, over every revision and all wires. */
 import type { McpClient } from "@effect-mcp/client"
 import { Elicitation, Progress, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
 import { Revision } from "@effect-mcp/protocol"
@@ -7,12 +7,7 @@ import { Simulation } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Random, Stream } from "effect"
 import { Bookings, BookTable, features, Folders, Greet, Think, Wait } from "../features.ts"
-
-const cases = Revision.all.flatMap((revision) =>
-  (["memory", "http"] as const)
-    .filter((transport) => transport === "memory" || revision.version !== "2024-11-05")
-    .map((transport) => ({ revision, transport, title: `${revision.version} over ${transport}` }))
-)
+import { cases, type Wire } from "./wires.ts"
 
 const Slow = Tool.make("slow", { description: "Takes some seconds." })
 const slow = Tools.layer(Slow, () =>
@@ -44,7 +39,7 @@ const asks = ({ callTool }: McpClient.Client, elicits: boolean) =>
     ] as ReadonlyArray<Effect.Effect<unknown, unknown>>,
     { concurrency: "unbounded" }
   )
-const own = (revision: Revision.Revision, transport: "memory" | "http") =>
+const own = (revision: Revision.Revision, transport: Wire) =>
   ({
     features: Layer.merge(features, slow),
     world,
