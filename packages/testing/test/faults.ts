@@ -108,6 +108,34 @@ export const faults: ReadonlyArray<Fault> = [
     test: torture
   },
   {
+    name: "torture: places that maxPlaces leaves out are not counted",
+    file: "packages/testing/src/torture/table.ts",
+    from: "struck === places",
+    to: "struck <= places",
+    test: torture
+  },
+  {
+    name: "torture: faults that do not come count as tried",
+    file: "packages/testing/src/torture/table.ts",
+    from: "struck: count(({ struck }) => struck)",
+    to: "struck: runs.length",
+    test: torture
+  },
+  {
+    name: "torture: a number of places that is no count is taken",
+    file: "packages/testing/src/torture/Torture.ts",
+    from: "most === Infinity || (Number.isInteger(most) && most >= 0)",
+    to: "most <= Infinity || Number.isNaN(most)",
+    test: torture
+  },
+  {
+    name: "torture: deaths that were not tried are not counted",
+    file: "packages/testing/src/torture/crashes.ts",
+    from: "places: points }",
+    to: "places: runs.length - 1 }",
+    test: torture
+  },
+  {
     name: "torture: no question is dismissed",
     file: "packages/testing/src/torture/questions.ts",
     from: '["declined", "dismissed", "an error", "no answer"]',

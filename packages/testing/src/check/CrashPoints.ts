@@ -40,7 +40,10 @@ export interface CrashRun<A, E> {
 /** The task ended differently at a point, or a step began more often than a death explains. */
 export class CrashMismatch extends Data.TaggedError("CrashMismatch")<{
   readonly message: string
+  /** Up to the one that differs. */
   readonly runs: ReadonlyArray<CrashRun<unknown, unknown>>
+  /** How many points there are: before and after each write. */
+  readonly points: number
 }> {}
 
 /** Options of a check. */
@@ -98,7 +101,7 @@ export const forAll = <A, E, W, LE = never, LR = never, X = never>(
         runs.push(run)
         const message = differs(whole, run)
         if (message !== undefined)
-          return yield* new CrashMismatch({ message: `${message} (${when} write ${write})`, runs })
+          return yield* new CrashMismatch({ message: `${message} (${when} write ${write})`, runs, points: 2 * writes })
       }
     }
     return runs

@@ -22,7 +22,7 @@ import type { Failing } from "./dependencies.ts"
 import type { Ledger } from "./Ledger.ts"
 import { type Fault, type RunPlaces, play, type TortureCall, type TortureRun } from "./play.ts"
 import { answersTo } from "./questions.ts"
-import { type TortureRow, rowsOf, table } from "./table.ts"
+import { isComplete, rowsOf, table, type TortureRow } from "./table.ts"
 
 export { failing, type Failing, type When } from "./dependencies.ts"
 export { acquired, type LedgerEntry as Entry, happened, Ledger, released } from "./Ledger.ts"
@@ -35,6 +35,8 @@ export { type TortureRow as Row, table } from "./table.ts"
 export interface Passed {
   readonly rows: ReadonlyArray<TortureRow>
   readonly runs: ReadonlyArray<TortureRun>
+  /** Whether a fault came at every place of the run without one: false where `maxPlaces` left some out, or a run took another way. */
+  readonly complete: boolean
 }
 
 /** Runs that left the world in disorder. The message is the table, and below it each finding with its fault and place. */
@@ -42,6 +44,8 @@ export class Broken extends Data.TaggedError("Broken")<{
   readonly message: string
   readonly rows: ReadonlyArray<TortureRow>
   readonly runs: ReadonlyArray<TortureRun>
+  /** As of `Passed`. */
+  readonly complete: boolean
   /** The first run with a finding. */
   readonly first: TortureRun
 }> {
@@ -61,8 +65,11 @@ export interface Options<W, X> {
   readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
   /** How many fibers the handler may leave running on purpose. Default 0. */
   readonly background?: number | undefined
-  /** Operations and waits that are tried per run at most, evenly chosen. Default: all. */
-  readonly maxPlaces?: number | undefined
+  /**
+   * Operations at most, and waits at most, at which the call is cancelled and disconnected in each revision: evenly chosen where there are
+   * more. A whole number; the table says how many are left out. Default `all`.
+   */
+  readonly maxPlaces?: number | "all" | undefined
   /** Options of the client, such as its timeout. */
   readonly client?: McpTest.Options["client"]
   /** Options of the server, such as limits. */
@@ -101,6 +108,14 @@ const placesOf = (kind: "operation" | "wait", count: number, most: number) => {
   return Array.from({ length: tried }, (_, index) => ({ kind, number: Math.floor((index * count) / tried) + 1 }))
 }
 
+/** What `maxPlaces` allows. Dies where it is no count: no run would have a fault then, and the torture would find nothing. */
+const mostOf = (maxPlaces: number | "all"): Effect.Effect<number> => {
+  const most = maxPlaces === "all" ? Infinity : maxPlaces
+  return most === Infinity || (Number.isInteger(most) && most >= 0)
+    ? Effect.succeed(most)
+    : Effect.die(new RangeError(`maxPlaces is ${maxPlaces}; give a whole number of places, or "all"`))
+}
+
 /** The faults of a call, by what it does without one. */
 const faultsOf = ({ calls, operations, questions, waits }: RunPlaces, most: number): ReadonlyArray<Fault> => {
   const places = [...placesOf("operation", operations, most), ...placesOf("wait", waits, most)]
@@ -121,7 +136,8 @@ const faultsOf = ({ calls, operations, questions, waits }: RunPlaces, most: numb
  * Its doubles may write the `Ledger`: what it says was acquired must be released, and what happened must not happen twice.
  *
  * After each run no fiber and no scope of the handler may be left, the server may keep no request, and the session must answer. Fails with
- * `Broken` where one of that does not hold, or where `afterEach` fails. Gives the table of all runs.
+ * `Broken` where one of that does not hold, or where `afterEach` fails. Gives all runs: `complete` and the last line of their `table` say
+ * whether every place was tried. Dies with a `RangeError` where `maxPlaces` is no count.
  */
 export const run = <E, W, LE = never, LR = never, X = never>(
   subject: Subject<E, NoInfer<W> | Ledger | Registries | RequestServices>,
@@ -134,20 +150,24 @@ export const run = <E, W, LE = never, LR = never, X = never>(
       background = 0,
       client,
       fails = [],
-      maxPlaces = Infinity,
+      maxPlaces = "all",
       revisions = Revision.all,
       server
     } = options
     const playing = { afterEach, background, client, fails, server }
     const runs: Array<TortureRun> = []
+    const most = yield* mostOf(maxPlaces)
     for (const { version } of revisions) {
       const at = (fault: Fault) => play(version, subject, world, playing, fault)
       const plain = yield* at({ _tag: "None" })
       runs.push(plain.run)
-      for (const fault of faultsOf(plain.places, maxPlaces)) runs.push((yield* at(fault)).run)
+      for (const fault of faultsOf(plain.places, most)) runs.push((yield* at(fault)).run)
     }
     if (subject.handler !== undefined) runs.push(...(yield* crashes(subject.handler, world, afterEach)))
     const first = runs.find(({ found }) => found.length > 0)
     const rows = rowsOf(runs)
-    return first === undefined ? { rows, runs } : yield* new Broken({ message: table(runs), rows, runs, first })
+    const complete = rows.every(isComplete)
+    return first === undefined
+      ? { rows, runs, complete }
+      : yield* new Broken({ message: table(runs), rows, runs, complete, first })
   })

@@ -33,18 +33,22 @@ export const crashes = <W, LE, LR, X>(
           struck: true,
           exit,
           entries,
-          found: audit(entries)
+          found: audit(entries),
+          places: 0
         }
         const checked = yield* Effect.exit(afterEach?.(run) ?? Effect.void)
         runs.push(Exit.isSuccess(checked) ? run : { ...run, found: [...run.found, reasonOf(checked.cause)] })
       })
     const ledgered = Layer.provideMerge(world, Ledger.layer)
-    const differing = ({ message }: CrashPoints.CrashMismatch) =>
+    const differing = ({ message, points }: CrashPoints.CrashMismatch) =>
       Effect.sync(() => {
         const last = runs.pop()
         if (last !== undefined) runs.push({ ...last, found: [...last.found, message] })
+        return points
       })
-    const played = CrashPoints.forAll(handler, ledgered, { after })
-    yield* Effect.catchIf(played, (error) => error instanceof CrashPoints.CrashMismatch, differing)
-    return runs
+    const points = yield* CrashPoints.forAll(handler, ledgered, { after }).pipe(
+      Effect.map((all) => all.length - 1),
+      Effect.catchIf((error) => error instanceof CrashPoints.CrashMismatch, differing)
+    )
+    return runs.map((run) => (run.fault._tag === "Killed" ? { ...run, places: points } : run))
   })

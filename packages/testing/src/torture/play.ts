@@ -46,6 +46,8 @@ export interface TortureRun {
   readonly entries: ReadonlyArray<LedgerEntry>
   /** What is wrong with the run; empty where it is right. */
   readonly found: ReadonlyArray<string>
+  /** Operations and waits of the handler in this run. Where its node died: before and after each write of the run without a death. */
+  readonly places: number
 }
 
 /** What a run without faults says of the places where faults may come. */
@@ -150,7 +152,8 @@ export const play = <W, E, R, LE, LR, X>(
     struck: course.isStruck,
     exit: course.exit,
     entries: [...course.entries],
-    found: [...found, ...audit(course.entries)]
+    found: [...found, ...audit(course.entries)],
+    places: stepper.operations + stepper.waits
   })
   const whole = Effect.gen(function* () {
     const built = yield* Layer.build(Layer.provideMerge(Layer.fresh(world), ledger))

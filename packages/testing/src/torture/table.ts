@@ -8,25 +8,68 @@ export interface TortureRow {
   /** `none`, `cancelled`, `disconnected`, `failed`, `answered` or `killed`. */
   readonly fault: string
   readonly runs: number
+  /** Places of this fault in the run without one: more than `runs` where `maxPlaces` left some out. */
+  readonly places: number
+  /** Runs whose fault came. It does not where the handler takes another way than in the run without one. */
+  readonly struck: number
   /** Runs with a finding. */
   readonly broken: number
   /** Runs whose call succeeded; all others failed. */
   readonly succeeded: number
 }
 
-export const rowsOf = (runs: ReadonlyArray<TortureRun>): ReadonlyArray<TortureRow> => {
-  const rows = new Map<string, TortureRow>()
-  for (const { exit, fault, found, revision } of runs) {
-    const key = `${revision} ${fault._tag}`
-    const row = rows.get(key) ?? { revision, fault: fault._tag.toLowerCase(), runs: 0, broken: 0, succeeded: 0 }
-    rows.set(key, {
-      ...row,
-      runs: row.runs + 1,
-      broken: row.broken + (found.length > 0 ? 1 : 0),
-      succeeded: row.succeeded + (exit !== undefined && Exit.isSuccess(exit) ? 1 : 0)
-    })
+/** The faults that come at operations and waits. */
+const placed = ["Cancelled", "Disconnected"] as const
+
+/** The runs by revision and fault. Also those faults of which `maxPlaces` left out every place. */
+const groupsOf = (runs: ReadonlyArray<TortureRun>) => {
+  const groups = new Map<
+    string,
+    { readonly revision: string; readonly fault: Fault["_tag"]; readonly runs: Array<TortureRun>; places: number }
+  >()
+  const at = (revision: string, fault: Fault["_tag"]) => {
+    const key = `${revision} ${fault}`
+    const group = groups.get(key) ?? { revision, fault, runs: [], places: 0 }
+    groups.set(key, group)
+    return group
   }
-  return [...rows.values()]
+  for (const run of runs) {
+    const { fault, places, revision } = run
+    const isFirst = fault._tag === "None" && !groups.has(`${revision} None`)
+    const group = at(revision, fault._tag)
+    group.runs.push(run)
+    if (fault._tag === "Killed") group.places = places
+    else if (!placed.some((tag) => tag === fault._tag)) group.places++
+    if (isFirst && places > 0) for (const tag of placed) at(revision, tag).places = places
+  }
+  return [...groups.values()]
+}
+
+export const rowsOf = (runs: ReadonlyArray<TortureRun>): ReadonlyArray<TortureRow> =>
+  groupsOf(runs).map(({ fault, places, revision, runs }) => {
+    const count = (has: (run: TortureRun) => boolean) => runs.filter(has).length
+    return {
+      revision,
+      fault: fault.toLowerCase(),
+      runs: runs.length,
+      places,
+      struck: count(({ struck }) => struck),
+      broken: count(({ found }) => found.length > 0),
+      succeeded: count(({ exit }) => exit !== undefined && Exit.isSuccess(exit))
+    }
+  })
+
+/** Whether a fault came at each place of the row. */
+export const isComplete = ({ places, struck }: TortureRow): boolean => struck === places
+
+/** What the rows leave out, or that they leave out nothing. */
+const coverage = (rows: ReadonlyArray<TortureRow>): ReadonlyArray<string> => {
+  const left = rows.filter((row) => !isComplete(row))
+  if (left.length === 0) return ["Every place was tried."]
+  return left.map(({ fault, places, revision, runs, struck }) => {
+    const lost = struck < runs ? `; the fault of ${runs - struck} did not come` : ""
+    return `${revision}, ${fault}: ${runs} of ${places} places were tried${lost}`
+  })
 }
 
 /** `1st`, `2nd`, `3rd`, `4th`. */
@@ -63,11 +106,12 @@ const pad = (cells: ReadonlyArray<string>, widths: ReadonlyArray<number>): strin
     .map((cell, index) => (index < 2 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0)))
     .join("  ")
 
-/** The rows in columns, and below them what is broken: of equal findings the first. */
+/** The rows in columns, below them which places were left out, and what is broken: of equal findings the first. */
 export const table = (runs: ReadonlyArray<TortureRun>): string => {
+  const rows = rowsOf(runs)
   const cells = [
     ["revision", "fault", "runs", "succeeded", "broken"],
-    ...rowsOf(runs).map((row) => [
+    ...rows.map((row) => [
       row.revision,
       row.fault,
       ...[row.runs, row.succeeded, row.broken].map((count) => (count === 0 ? "-" : `${count}`))
@@ -83,5 +127,9 @@ export const table = (runs: ReadonlyArray<TortureRun>): string => {
   const broken = [...groups.values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : [`${runText(first)}${others.length > 0 ? ` (and ${others.length} more)` : ""}`]
   )
-  return [...cells.map((row) => pad(row, widths).trimEnd()), ...(broken.length > 0 ? ["", ...broken] : [])].join("\n")
+  return [
+    ...cells.map((row) => pad(row, widths).trimEnd()),
+    ...coverage(rows),
+    ...(broken.length > 0 ? ["", ...broken] : [])
+  ].join("\n")
 }

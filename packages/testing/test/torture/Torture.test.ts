@@ -4,7 +4,7 @@ import { Revision } from "@effect-mcp/protocol"
 import { Middleware } from "@effect-mcp/server"
 import { Torture } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, References, Schema, Scope } from "effect"
+import { Cause, Effect, Exit, Layer, References, Schema, Scope } from "effect"
 import { Busy, Pay, paying, Pool, Shop, world } from "./shop.ts"
 
 const fails = [Torture.failing(Shop, Effect.fail(new Busy())), Torture.failing(Pool, Effect.fail(new Busy()))]
@@ -154,6 +154,8 @@ describe("Torture.run", () => {
         "The server keeps a request: tools/call",
         "The call never ends: all fibers wait for each other"
       ])
+      assert.isFalse(found.complete)
+      assert.match(found.message, /cancelled: 0 of \d+ places were tried\n/)
     })
   )
 
@@ -205,19 +207,53 @@ describe("Torture.run", () => {
     })
   )
 
-  it.effect("`Torture` tries some of many places, from the first to the last", () =>
+  const long = paying(Effect.as(Effect.replicateEffect(Effect.flatMap(Pool, Effect.succeed), 100), "done"))
+
+  it.effect("`Torture` tries some of many places, from the first to the last, and says that others are left out", () =>
     Effect.gen(function* () {
-      const { runs } = yield* Torture.run(
-        paying(Effect.as(Effect.replicateEffect(Effect.flatMap(Pool, Effect.succeed), 100), "done")),
-        world,
-        {
-          ...only,
-          maxPlaces: 10
-        }
-      )
+      const { complete, rows, runs } = yield* Torture.run(long, world, { ...only, maxPlaces: 10 })
       const places = runs.flatMap(({ fault }) => (fault._tag === "Cancelled" ? [fault.place.number] : []))
       assert.strictEqual(places.length, 10)
       assert.isAbove(places.at(-1) ?? 0, 90)
+      assert.isFalse(complete)
+      const cancelled = rows.find(({ fault }) => fault === "cancelled")
+      assert.strictEqual(cancelled?.runs, 10)
+      assert.strictEqual(cancelled?.places, runs[0]?.places)
+      assert.isAbove(cancelled?.places ?? 0, 100)
+      assert.include(Torture.table(runs), `cancelled: 10 of ${cancelled?.places} places were tried`)
+    })
+  )
+
+  it.effect("`Torture` says that it tried every place, by default and with `all`", () =>
+    Effect.gen(function* () {
+      for (const maxPlaces of [undefined, "all", Infinity, 100_000] as const) {
+        const { complete, rows, runs } = yield* Torture.run(paying(correct), world, { ...only, maxPlaces })
+        assert.isTrue(complete)
+        assert.isTrue(rows.every((row) => row.runs === row.places && row.struck === row.runs))
+        assert.match(Torture.table(runs), /\nEvery place was tried\.$/)
+      }
+    })
+  )
+
+  it.effect("`Torture` says that faults did not come where the handler takes a shorter way", () =>
+    Effect.gen(function* () {
+      let calls = 0
+      const shrinking = Effect.suspend(() => Effect.as(Effect.replicateEffect(Pool, calls++ === 0 ? 50 : 1), "done"))
+      const { complete, rows, runs } = yield* Torture.run(paying(shrinking), world, only)
+      assert.isFalse(complete)
+      const cancelled = rows.find(({ fault }) => fault === "cancelled")
+      assert.isBelow(cancelled?.struck ?? Infinity, cancelled?.runs ?? 0)
+      assert.match(Torture.table(runs), /cancelled: (\d+) of \1 places were tried; the fault of \d+ did not come/)
+    })
+  )
+
+  it.effect("`Torture` refuses a number of places that is no count", () =>
+    Effect.gen(function* () {
+      for (const maxPlaces of [Number.NaN, -1, 0.5, -Infinity]) {
+        const exit = yield* Effect.exit(Torture.run(long, world, { ...only, maxPlaces }))
+        assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+        assert.include(String(Exit.isFailure(exit) ? Cause.squash(exit.cause) : ""), `maxPlaces is ${maxPlaces}; give`)
+      }
     })
   )
 
@@ -239,6 +275,16 @@ describe("Torture.run", () => {
       assert.deepStrictEqual(found.first.fault, { _tag: "Killed", write: 1, when: "before" })
       const { rows } = yield* Torture.run(Torture.task(handler(true), Pay, {}), world, options)
       assert.isAbove(rows.find(({ fault }) => fault === "killed")?.runs ?? 0, 3)
+    }).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
+  )
+
+  it.effect("`Torture` says that it stopped at the first death after which a task ends otherwise", () =>
+    Effect.gen(function* () {
+      let attempts = 0
+      const counting = Tools.layer(Pay, () => Effect.sync(() => `attempt ${++attempts}`))
+      const found = yield* broken(Torture.run(Torture.task(counting, Pay, {}), world, { ...only, maxPlaces: 1 }))
+      assert.match(found.message, /2026-07-28, killed: 1 of \d+ places were tried\n/)
+      assert.isFalse(found.complete)
     }).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
   )
 
