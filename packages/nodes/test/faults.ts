@@ -38,8 +38,15 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A node that is frozen counts as dead",
     file: "packages/nodes/src/relay/NodeId.ts",
-    from: "machineOf === machine && hasEnded(Number(pid))",
-    to: "machineOf === machine",
+    from: " && hasEnded(Number(pid))",
+    to: "",
+    test: directory
+  },
+  {
+    name: "A node of a machine resumed from the same snapshot counts as dead",
+    file: "packages/nodes/src/relay/NodeId.ts",
+    from: " && isOwn(addressOf(node))",
+    to: "",
     test: directory
   },
   {

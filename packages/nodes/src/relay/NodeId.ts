@@ -1,4 +1,5 @@
 /** What nodes are called, and where each is found. */
+import { networkInterfaces } from "node:os"
 import { hasEnded, machine } from "@effect-mcp/server/internal/processes"
 
 /**
@@ -17,11 +18,23 @@ export const addressOf = (node: NodeId): string => node.slice(node.indexOf(" ") 
 /** A process of this machine, in the name of a node. */
 export const processOf = (pid: number): string | undefined => (machine === undefined ? undefined : `${machine}:${pid}`)
 
+/** The host and the port of an address. */
+export const placeOf = (address: string): { readonly host: string; readonly port: number } => {
+  const { hostname, port } = new URL(`http://${address}`)
+  return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) }
+}
+
+/** Whether an address is of this machine: one of its interfaces has it. False for a name, which may lead to another machine. */
+const isOwn = (address: string): boolean => {
+  const { host } = placeOf(address)
+  return Object.values(networkInterfaces()).some((own) => own?.some((one) => one.address === host))
+}
+
 /**
  * Whether the process of a node is dead for certain: it ran on this machine. A connection that is refused shows less: a firewall between two
- * machines refuses it for a node that lives.
+ * machines refuses it for a node that lives. Virtual machines that are resumed from one snapshot share what names a machine, but not addresses.
  */
 export const isDead = (node: NodeId): boolean => {
   const [, machineOf, pid] = /^[^ @]*@([^ :]+):(\d+) /.exec(node) ?? []
-  return machineOf !== undefined && machineOf === machine && hasEnded(Number(pid))
+  return machineOf !== undefined && machineOf === machine && isOwn(addressOf(node)) && hasEnded(Number(pid))
 }

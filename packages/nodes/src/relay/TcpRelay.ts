@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { createServer, type Server, type Socket } from "node:net"
 import { networkInterfaces } from "node:os"
-import { addressOf, type NodeId } from "./NodeId.ts"
+import { addressOf, type NodeId, placeOf } from "./NodeId.ts"
 import { AnsweringLine } from "./AnsweringLine.ts"
 import { AskingLine, probed } from "./AskingLine.ts"
 import { askedOf, type NodeRelay } from "./NodeRelay.ts"
@@ -29,11 +29,6 @@ const ownAddress = (): string =>
   Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .find(({ family, internal }) => family === "IPv4" && !internal)?.address ?? "127.0.0.1"
-
-const placeOf = (address: string): { readonly host: string; readonly port: number } => {
-  const { hostname, port } = new URL(`http://${address}`)
-  return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) }
-}
 
 const listen = ({ host, port = 0 }: Options, server: Server): Effect.Effect<number, NodesUnavailable> =>
   Effect.callback((resume) => {

@@ -68,7 +68,7 @@ describe("directory", () => {
         const { store } = storeOf()
         const [a, b] = [yield* directoryAt("a", store), yield* directoryAt("b", store)]
         const child = yield* sleeper
-        const node = nameOf("c", processOf(child.pid ?? 0))
+        const node = nameOf("127.0.0.1:7000", processOf(child.pid ?? 0))
         yield* store.join(node)
         const waiting = [yield* Effect.forkScoped(a.gone(node)), yield* Effect.forkScoped(b.gone(node))]
         child.kill("SIGSTOP")
@@ -84,6 +84,27 @@ describe("directory", () => {
         for (const fiber of waiting) assert.deepStrictEqual(fiber.pollUnsafe(), Exit.void)
         // Were it alive after all, it would have to join anew.
         assert.isFalse(yield* store.renew(node))
+      })
+  )
+
+  it.effect.skipIf(processOf(1) === undefined)(
+    "A directory waits for the lease of a node at an address that its machine does not have, whatever its name says of the process",
+    () =>
+      Effect.gen(function* () {
+        const { store } = storeOf()
+        const directory = yield* directoryAt("a", store)
+        const child = yield* sleeper
+        const exited = once(child, "exit")
+        child.kill("SIGKILL")
+        yield* Effect.promise(() => exited)
+        // The addresses of documentation (RFC 5737) and a name: the machine of neither is known.
+        const nodes = ["192.0.2.1:7000", "node.invalid:7000"].map((at) => nameOf(at, processOf(child.pid ?? 0)))
+        yield* Effect.forEach(nodes, (node) => store.join(node))
+        const waiting = yield* Effect.forEach(nodes, (node) => Effect.forkScoped(directory.gone(node)))
+        yield* TestClock.adjust(1499)
+        for (const fiber of waiting) assert.isUndefined(fiber.pollUnsafe())
+        yield* TestClock.adjust(100)
+        for (const fiber of waiting) assert.deepStrictEqual(fiber.pollUnsafe(), Exit.void)
       })
   )
 
