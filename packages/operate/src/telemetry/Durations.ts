@@ -16,22 +16,27 @@ const often = 64
 
 const sorted = (attributes: Attributes) => Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1))
 
+/** Most requests take less: the list of bounds is not read for them. */
+const least = boundaries[0] ?? 0
+
+/** Where a series has its figures: in one array, for as fields each would be an object of the heap that an update has to reach. */
+const sum = 0
+const min = 1
+const max = 2
+const unchecked = 3
+const buckets = 4
+
 /** One series. */
 export class Durations {
-  private count = 0
-  private sum = 0
-  private min = Number.MAX_VALUE
-  private max = -Number.MAX_VALUE
-  private readonly buckets = new Float64Array(boundaries.length + 1)
+  private readonly figures = new Float64Array(buckets + boundaries.length + 1)
+  private readonly registry: Metric.MetricRegistry
+  /** How many series there were when this one was last known to be there. */
+  private size = -1
   private readonly metric: Metric.Histogram<number>
   private readonly context: Context.Context<never>
-  private readonly registry: Metric.MetricRegistry
   /** The key and the entry of the series in the registry. */
   private key: string | undefined = undefined
   private entry: unknown = undefined
-  /** How many series there were when this one was last known to be there. */
-  private size = -1
-  private unchecked = 0
 
   private constructor(metric: Metric.Histogram<number>, context: Context.Context<never>) {
     this.metric = metric
@@ -52,28 +57,34 @@ export class Durations {
   }
 
   record(seconds: number): void {
-    if (this.registry.size !== this.size || ++this.unchecked === often) this.check()
+    if (this.registry.size !== this.size || this.add(unchecked, 1) === often) this.check()
     let bucket = 0
-    while (bucket < boundaries.length && seconds > (boundaries[bucket] ?? 0)) bucket++
-    this.buckets[bucket] = (this.buckets[bucket] ?? 0) + 1
-    this.count++
-    this.sum += seconds
-    if (seconds < this.min) this.min = seconds
-    if (seconds > this.max) this.max = seconds
+    if (seconds > least) while (bucket < boundaries.length && seconds > (boundaries[bucket] ?? 0)) bucket++
+    this.add(buckets + bucket, 1)
+    this.add(sum, seconds)
+    if (seconds < this.at(min)) this.figures[min] = seconds
+    if (seconds > this.at(max)) this.figures[max] = seconds
+  }
+
+  private at(place: number): number {
+    return this.figures[place] ?? 0
+  }
+
+  private add(place: number, value: number): number {
+    return (this.figures[place] = this.at(place) + value)
   }
 
   /** Begins anew where the program has taken the series out of its registry. */
   private check(): void {
     if (this.key === undefined || this.registry.get(this.key) !== this.entry) this.register()
     this.size = this.registry.size
-    this.unchecked = 0
+    this.figures[unchecked] = 0
   }
 
   private register(): void {
-    this.buckets.fill(0)
-    this.count = this.sum = 0
-    this.min = Number.MAX_VALUE
-    this.max = -Number.MAX_VALUE
+    this.figures.fill(0)
+    this.figures[min] = Number.MAX_VALUE
+    this.figures[max] = -Number.MAX_VALUE
     const get = () => this.state
     Metric.registerUnsafe(this.metric, this.context, { get, update: () => {}, modify: () => {} })
     for (const [key, entry] of this.registry) {
@@ -85,12 +96,13 @@ export class Durations {
 
   private get state(): Metric.HistogramState {
     let counted = 0
+    const counts = Array.from(this.figures.subarray(buckets), (updates) => (counted += updates))
     return {
-      buckets: boundaries.map((boundary, i) => [boundary, (counted += this.buckets[i] ?? 0)]),
-      count: this.count,
-      min: this.min,
-      max: this.max,
-      sum: this.sum
+      buckets: boundaries.map((boundary, i) => [boundary, counts[i] ?? 0]),
+      count: counted,
+      min: this.at(min),
+      max: this.at(max),
+      sum: this.at(sum)
     }
   }
 }

@@ -7,7 +7,7 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Context from "effect/Context"
 import * as Exit from "effect/Exit"
 import type { MetricInfo } from "./Names.ts"
-import { Branch, type Measured, Series, type SeriesLimit } from "./Series.ts"
+import { type Measured, Series, type SeriesLimit } from "./Series.ts"
 
 /** What takes the place of text of the other side that is not known: there would be a series for each. */
 export const other = "_OTHER"
@@ -67,29 +67,44 @@ const nameOf = (method: string, params: JsonRpc.Params | undefined): string | un
 const succeeds = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isSuccess(exit) && !(isJsonObject(exit.value) && exit.value["isError"] === true)
 
-/** The series of requests that succeed, by target, of one method, revision and transport as messages give them. */
-class Successes {
-  readonly method: string
-  readonly revision: string | undefined
-  readonly transport: string | undefined
-  readonly targets = new Map<string | undefined, Measured>()
+/** Requests that succeed and are alike, as messages give them, and their series. */
+class Success {
+  private readonly method: string
+  private readonly target: string | undefined
+  private readonly revision: string | undefined
+  private readonly transport: string | undefined
+  readonly series: Measured | undefined
 
-  constructor(method: string, revision: string | undefined, transport: string | undefined) {
+  constructor(
+    method: string,
+    target: string | undefined,
+    revision: string | undefined,
+    transport: string | undefined,
+    series: Measured | undefined
+  ) {
     this.method = method
+    this.target = target
     this.revision = revision
     this.transport = transport
+    this.series = series
+  }
+
+  is(method: string, target: string | undefined, revision: string | undefined, transport: string | undefined): boolean {
+    return (
+      this.target === target && this.method === method && this.revision === revision && this.transport === transport
+    )
   }
 }
 
 export class Operations {
+  /** Most requests are like the one before. */
+  private last = new Success("", undefined, undefined, undefined, undefined)
+  /** By target, or by method where a request has none. */
+  private readonly successes = new Map<string, Array<Success>>()
+  private readonly namesTargets: boolean
   private readonly series: Series
   private readonly methods = new KnownNames()
   private readonly targets = new KnownNames()
-  private readonly namesTargets: boolean
-  /** The path of most requests. */
-  private readonly successes = new Branch<Successes>()
-  /** The last of them: most requests are like the one before, but for their target. */
-  private last = new Successes("", undefined, undefined)
 
   constructor(info: MetricInfo, namesTargets: boolean, limit: SeriesLimit, context: Context.Context<never>) {
     this.series = new Series(info, attributes, droppable, limit, context)
@@ -107,7 +122,7 @@ export class Operations {
   ): string | undefined {
     const name = this.namesTargets ? nameOf(method, params) : undefined
     if (succeeds(exit)) {
-      const known = this.successesOf(method, revision, transport)?.targets.get(name)
+      const known = this.knownOf(method, name, revision, transport)
       if (known !== undefined) {
         known.record(milliseconds / 1000)
         return undefined
@@ -116,16 +131,16 @@ export class Operations {
     return this.recordSlowly(method, name, revision, transport, milliseconds, exit)
   }
 
-  private successesOf(
+  private knownOf(
     method: string,
+    target: string | undefined,
     revision: string | undefined,
     transport: string | undefined
-  ): Successes | undefined {
-    const { last } = this
-    if (last.method === method && last.revision === revision && last.transport === transport) return last
-    const found = this.successes.find(method)?.find(revision)?.find(transport)?.series
+  ): Measured | undefined {
+    if (this.last.is(method, target, revision, transport)) return this.last.series
+    const found = this.successes.get(target ?? method)?.find((one) => one.is(method, target, revision, transport))
     if (found !== undefined) this.last = found
-    return found
+    return found?.series
   }
 
   private recordSlowly(
@@ -157,9 +172,10 @@ export class Operations {
     series.record(milliseconds / 1000)
     // Only text that is among the attributes is a key: the other side cannot make this grow.
     if (error === undefined && shown === method && target === name && version === revision) {
-      const branch = this.successes.at(method).at(revision).at(transport)
-      branch.series ??= new Successes(method, revision, transport)
-      branch.series.targets.set(name, series)
+      const alike = this.successes.get(name ?? method)
+      const success = new Success(method, name, revision, transport, series)
+      if (alike === undefined) this.successes.set(name ?? method, [success])
+      else alike.push(success)
     }
     return error
   }

@@ -33,7 +33,7 @@ export const ownContext: Effect.Effect<Context.Context<never>> = Effect.map(Effe
 )
 
 /** A tree of series: a key of several parts is not joined to find one. */
-export class Branch<A> {
+class Branch<A> {
   private readonly branches = new Map<Key, Branch<A>>()
   series: A | undefined = undefined
 

@@ -128,7 +128,7 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
     this.clock = options.passive?.clock ?? Context.get(context, Clock.Clock)
     this.traffic = traffic
     const { observer } = shared
-    this.observer = observer && new SessionObserver(observer, timeOf(this.clock), (peer) => this.sessionOf(peer))
+    this.observer = observer && new SessionObserver(observer, timeOf(this.clock), this)
   }
 
   /** The session of the peer; made by the first call, since the reader may run before `Peer.make` has returned. */

@@ -161,10 +161,12 @@ export const current: Effect.Effect<Observer | undefined> = Effect.map(Effect.co
 )
 
 /** Milliseconds of the monotonic clock. The clock of the platform is read directly: a bigint of it costs more than the rest. */
-export const timeOf = (clock: Clock.Clock): (() => number) =>
-  clock === Context.get(Context.empty(), Clock.Clock)
-    ? () => performance.now()
-    : () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+export const timeOf = (clock: Clock.Clock): (() => number) => {
+  if (clock !== Context.get(Context.empty(), Clock.Clock)) return () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  // Node's global is a getter.
+  const platform = performance
+  return () => platform.now()
+}
 
 /** The revision that a message of the stateless era names. */
 const declaredIn = (request: JsonRpc.Request): string | undefined => {
@@ -176,19 +178,19 @@ const declaredIn = (request: JsonRpc.Request): string | undefined => {
 export class SessionObserver implements PeerObserver {
   readonly now: () => number
   private readonly observer: Observer
-  private readonly session: (peer: Peer) => Session
+  private readonly sessions: { readonly sessionOf: (peer: Peer) => Session }
 
-  constructor(observer: Observer, now: () => number, session: (peer: Peer) => Session) {
+  constructor(observer: Observer, now: () => number, sessions: SessionObserver["sessions"]) {
     this.observer = observer
     this.now = now
-    this.session = session
+    this.sessions = sessions
   }
 
   received(end: ReceivedEnd, exit: Exit.Exit<unknown, McpError>, peer: Peer): void {
     const { arrived, envelope, request, waited } = end
     const { observer } = this
     if (observer.request === undefined) return
-    const session = this.session(peer)
+    const session = this.sessions.sessionOf(peer)
     observer.request(
       {
         request,
@@ -207,7 +209,7 @@ export class SessionObserver implements PeerObserver {
 
   sent({ began, method, params }: SentEnd, exit: Exit.Exit<unknown, RequestError>, peer: Peer): void {
     const duration = this.now() - began
-    this.observer.question?.({ began, method, params, session: this.session(peer), duration }, exit)
+    this.observer.question?.({ began, method, params, session: this.sessions.sessionOf(peer), duration }, exit)
   }
 }
 
