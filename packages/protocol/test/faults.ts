@@ -7,7 +7,31 @@ const jsonRpcTest = "packages/protocol/test/wire/JsonRpc.test.ts"
 const excerpt = "packages/protocol/src/Excerpt.ts"
 const excerptTest = "packages/protocol/test/Excerpt.test.ts"
 
+const plainCopy = "packages/protocol/src/schema/PlainCopy.ts"
+const plainCopyTest = "packages/protocol/test/schema/PlainCopy.test.ts"
+
 export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "The copy of a plain value lets a key set its prototype",
+    file: plainCopy,
+    from: 'if (key === "__proto__") Object.defineProperty(out, key, { ...ownField, value: copied })\n    else out[key] = copied',
+    to: "out[key] = copied",
+    test: plainCopyTest
+  },
+  {
+    name: "The copy of a plain value drops the rest where a key is optional and absent",
+    file: plainCopy,
+    from: "if (optional) continue",
+    to: "if (optional) break",
+    test: plainCopyTest
+  },
+  {
+    name: "The copy of a plain value has a number that JSON has not",
+    file: plainCopy,
+    from: 'if (typeof value !== "object") return Number.isFinite(value)',
+    to: 'if (typeof value !== "object") return typeof value === "number"',
+    test: plainCopyTest
+  },
   {
     name: "Bidirectional, zero width and tag characters of another party are shown as they are",
     file: excerpt,

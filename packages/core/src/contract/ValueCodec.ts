@@ -1,9 +1,11 @@
 /** A value on the wire and its Schema: what tools, prompts and extensions declare of their params and results. */
 import { issue } from "@effect-mcp/protocol/Codecs"
+import * as PlainCopy from "@effect-mcp/protocol/internal/PlainCopy"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 
 /** A value does not fit its schema; `message` says where and why. */
@@ -26,6 +28,8 @@ export const withoutServices = (schema: Schema.Top): Schema.Codec<unknown, unkno
   // Services are in the type of a schema alone.
   schema as Schema.Codec<any, any>
 
+const notPlain: PlainCopy.Copy = () => PlainCopy.none
+
 /** The JSON Schema and the codec are made when they are first needed, so a server starts without them. */
 export const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => JsonSchema.JsonObject): ValueCodec<A> => {
   const parser = () => {
@@ -38,16 +42,25 @@ export const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => Js
     }
   }
   let made: ReturnType<typeof parser> | undefined
+  let copy: PlainCopy.Copy | undefined
+  /** The value past the parser, where that is known to give the same. */
+  const copied = (value: unknown): Exit.Exit<A> | undefined => {
+    const found = (copy ??= PlainCopy.of(schema.ast) ?? notPlain)(value)
+    // What a schema reads, and writes, is the same for a plain one.
+    return found === PlainCopy.none ? undefined : Exit.succeed(found as A) // a copy has the type of its schema
+  }
   const invalid = (error: { readonly message: string }) => new InvalidValue({ message: issue(error) })
   return {
     get jsonSchema() {
       return jsonSchema()
     },
     decode: (wire) => {
+      const done = copied(wire)
+      if (done !== undefined) return done
       const { decode, explain } = (made ??= parser())
       return Effect.catchEager(decode(wire), () => Effect.mapError(explain(wire), invalid))
     },
-    encode: (value) => Effect.mapErrorEager((made ??= parser()).encode(value), invalid)
+    encode: (value) => copied(value) ?? Effect.mapErrorEager((made ??= parser()).encode(value), invalid)
   }
 }
 

@@ -49,10 +49,12 @@ const isPlain = (ast: AST): boolean => {
   }
 }
 
-const hasOnlyWords = (annotations: object | undefined): boolean =>
+/** Whether annotations only describe. */
+export const hasOnlyWords = (annotations: object | undefined): boolean =>
   annotations === undefined || Object.keys(annotations).every((key) => key === "title" || key === "description")
 
-const isUnchecked = (ast: SchemaAST.Arrays | SchemaAST.Union | SchemaAST.Objects): boolean =>
+/** Whether no check is on a schema of several parts. */
+export const isUnchecked = (ast: SchemaAST.Arrays | SchemaAST.Union | SchemaAST.Objects): boolean =>
   ast.checks === undefined && ast.encodingChecks === undefined
 
 /** Whether a check is that of `Schema.Finite` or `Schema.Int` itself. */
