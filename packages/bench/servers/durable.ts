@@ -12,11 +12,9 @@ import * as McpServer from "@effect-mcp/server/McpServer"
 import { Journal } from "@effect-mcp/tasks/Journal"
 import * as Tasks from "@effect-mcp/tasks/Tasks"
 import { TaskStore } from "@effect-mcp/tasks/TaskStore"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
 import { MinimumLogLevel } from "effect/References"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -24,6 +22,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import * as Postgres from "./postgres.ts"
 
 const [kind = "sqlite", what = "steps", count = "0"] = process.argv.slice(2)
 const atOnce = 16
@@ -42,18 +41,12 @@ const recorded = Tools.layer(
 
 const folder = mkdtempSync(join(tmpdir(), "bench-durable-"))
 const schema = `bench_${process.pid}`
-const postgres = PgClient.layer({
-  url: Redacted.make(process.env["DATABASE_URL"] ?? "postgres://postgres@127.0.0.1:5432/postgres"),
-  maxConnections: atOnce,
-  startupParameters: { search_path: schema }
-})
-const place = Effect.acquireRelease(
-  Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe(`CREATE SCHEMA ${schema}`)),
-  () => Effect.orDie(Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe(`DROP SCHEMA ${schema} CASCADE`)))
+const made = Layer.effectDiscard(Effect.addFinalizer(() => Effect.orDie(Postgres.drop(schema)))).pipe(
+  Layer.provideMerge(Postgres.layerMade(schema, atOnce))
 )
 const store =
   kind === "postgres"
-    ? Layer.provideMerge(Durable.layerPostgres(), Layer.provideMerge(Layer.effectDiscard(place), postgres))
+    ? Layer.provideMerge(Durable.layerPostgres(), made)
     : Durable.layerSqlite({ file: join(folder, "tasks.db") })
 
 /** A client of a server on the store. */

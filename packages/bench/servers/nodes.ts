@@ -4,38 +4,23 @@
  */
 import * as Nodes from "@effect-mcp/nodes/Nodes"
 import * as McpServer from "@effect-mcp/server/McpServer"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
 import { createServer } from "node:http"
 import { createClient } from "redis"
 import * as C from "../peers/contract.mjs"
 import { server } from "./features.ts"
+import * as Postgres from "./postgres.ts"
 
 const [kind = "postgres", place = "bench_nodes", what = "holder"] = process.argv.slice(2)
 
 const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379"
-const postgres = PgClient.layer({
-  url: Redacted.make(process.env["DATABASE_URL"] ?? "postgres://postgres@127.0.0.1:5432/postgres"),
-  startupParameters: { search_path: place }
-})
-const schema = (statement: string) =>
-  Effect.asVoid(
-    Effect.flatMap(PgClient.PgClient, (sql) =>
-      sql.unsafe(`${statement} ${place}${statement.startsWith("DROP") ? " CASCADE" : ""}`)
-    )
-  )
-
 const calls = what === "anywhere" ? what : "holder"
 const local = { host: "127.0.0.1", lease: "5 seconds", calls } as const
 const nodes =
   kind === "redis"
     ? Nodes.layerRedis({ ...local, url: redisUrl, prefix: `${place}:` })
-    : Nodes.layerPostgres(local).pipe(
-        Layer.provide(Layer.effectDiscard(schema("CREATE SCHEMA IF NOT EXISTS"))),
-        Layer.provide(postgres)
-      )
+    : Layer.provide(Nodes.layerPostgres(local), Postgres.layerMade(place))
 
 const serve = (): void => {
   const { listener } = McpServer.toNodeListener(Layer.provide(server, Layer.orDie(nodes)), {
@@ -50,10 +35,7 @@ const serve = (): void => {
 }
 
 const remove = async (): Promise<void> => {
-  if (kind === "postgres") {
-    const dropped = Effect.orDie(Effect.provide(schema("DROP SCHEMA IF EXISTS"), postgres))
-    return Effect.runPromise(dropped)
-  }
+  if (kind === "postgres") return Effect.runPromise(Postgres.drop(place))
   const redis = await createClient({ url: redisUrl }).connect()
   for await (const keys of redis.scanIterator({ MATCH: `${place}:*` })) if (keys.length > 0) await redis.del(keys)
   redis.destroy()

@@ -130,6 +130,41 @@ export const goals: ReadonlyArray<Goal> = [
   },
   absolute("heap of 100 000 parked tasks, MiB", "Parked tasks on SQLite", 5, "100 000", "heap MiB"),
   absolute("an idle server with 100 000 parked tasks, ms/s", "Parked tasks on SQLite", 3, "100 000", "idle ms/s"),
+  ...["SQLite", "Postgres"].flatMap((kind): ReadonlyArray<Goal> => {
+    const ends = { table: "Tasks whose process ends", figure: "ms" }
+    const torture = { table: "Processes that are killed at any moment", row: `torture, ${kind}` }
+    return [
+      {
+        ...ends,
+        title: `a task continues after a kill, another process runs, ${kind}, ms`,
+        row: `killed, another process runs, ${kind}`,
+        limit: 1500
+      },
+      {
+        ...ends,
+        title: `a task continues after a kill, a process starts, ${kind}, ms`,
+        row: `killed, a process starts, ${kind}`,
+        ...(kind === "SQLite" ? { limit: 300 } : undefined)
+      },
+      {
+        ...ends,
+        title: `a task continues after its process froze, beyond its lease, ${kind}, ms`,
+        row: `frozen, beyond its lease, ${kind}`,
+        limit: 1000
+      },
+      {
+        title: `a task continues after an answer at another process, ${kind}, p99, ms`,
+        table: "Answers that another process takes",
+        row: `a task's question, ${kind}`,
+        figure: "p99 ms",
+        // Processes on one file look at it ten times a second.
+        ...(kind === "Postgres" ? { limit: 25 } : undefined)
+      },
+      { ...torture, title: `tasks lost by kills, ${kind}`, figure: "lost", limit: 0 },
+      { ...torture, title: `tasks with another result after kills, ${kind}`, figure: "wrong", limit: 0 },
+      { ...torture, title: `steps again, for each kill and task, ${kind}`, figure: "again per kill and task", limit: 1 }
+    ]
+  }),
   ...["postgres", "redis"].flatMap((kind) =>
     [1, 16, 64].flatMap((inFlight): ReadonlyArray<Goal> => {
       const rest = {

@@ -6,6 +6,7 @@ export const suites = [
   "stdio",
   "tasks",
   "durable",
+  "recovery",
   "nodes",
   "sessions",
   "cold",
@@ -37,6 +38,8 @@ export interface Options {
   readonly warm: { readonly ms: number; readonly count: number }
   /** Times the whole is run; the medians count. */
   readonly times: number
+  /** How many processes are killed at any moment, for each store. */
+  readonly kills: number
 }
 
 const list = (value: string | undefined): ReadonlyArray<string> =>
@@ -56,7 +59,8 @@ export const parse = (args: ReadonlyArray<string>): Options => {
       "no-build": { type: "boolean", default: false },
       rounds: { type: "string" },
       ms: { type: "string" },
-      times: { type: "string" }
+      times: { type: "string" },
+      kills: { type: "string" }
     }
   })
   const { quick } = values
@@ -68,7 +72,7 @@ export const parse = (args: ReadonlyArray<string>): Options => {
     quick,
     gate: values.gate,
     write: values.write,
-    suites: asked.length > 0 ? asked : suites.filter((suite) => !quick || suite !== "growth"),
+    suites: asked.length > 0 ? asked : suites.filter((suite) => !quick || !["growth", "recovery"].includes(suite)),
     servers: list(values.servers),
     kinds: list(values.kinds),
     base: values.base,
@@ -77,7 +81,8 @@ export const parse = (args: ReadonlyArray<string>): Options => {
     ms: Number(values.ms ?? (quick ? 200 : 300)),
     ramp: 150,
     warm: quick ? { ms: 1500, count: 25_000 } : { ms: 7000, count: 25_000 },
-    times: Number(values.times ?? 1)
+    times: Number(values.times ?? 1),
+    kills: Number(values.kills ?? 20)
   }
 }
 

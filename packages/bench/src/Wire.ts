@@ -32,7 +32,12 @@ export interface Message {
     /** A new task (2025). */
     readonly task?: { readonly taskId?: string }
     /** That of a task (2026). */
-    readonly result?: { readonly content?: ReadonlyArray<{ readonly text?: string }> }
+    readonly result?: {
+      readonly content?: ReadonlyArray<{ readonly text?: string }>
+      readonly structuredContent?: { readonly values?: ReadonlyArray<number> }
+    }
+    /** What it asks. */
+    readonly inputRequests?: Readonly<Record<string, unknown>>
   }
 }
 

@@ -2,7 +2,7 @@
  * `npm run bench`: measures this library and the peers side by side, and prints tables.
  *
  * `-- --quick` in under four minutes; `--gate` exits 1 where a row misses its goal; `--write` writes RESULTS.md; `--only http,stdio`,
- * `--kinds call,list`, `--servers raw,ours`, `--rounds N`, `--ms N`, `--times N`; `--base DIR` also measures another snapshot
+ * `--kinds call,list`, `--servers raw,ours`, `--rounds N`, `--ms N`, `--times N`, `--kills N`; `--base DIR` also measures another snapshot
  * (made by `node src/Published.ts DIR`), `--no-build` measures the one that is there.
  */
 import * as Goals from "./Goals.ts"
@@ -17,6 +17,7 @@ import { durable } from "./suites/Durable.ts"
 import { fuzz } from "./suites/Fuzz.ts"
 import { growth } from "./suites/Growth.ts"
 import { nodes } from "./suites/Nodes.ts"
+import { recovery } from "./suites/Recovery.ts"
 import { sessions } from "./suites/Sessions.ts"
 import { tasks } from "./suites/Tasks.ts"
 import * as Throughput from "./suites/Throughput.ts"
@@ -26,6 +27,7 @@ const suites: Readonly<Record<Options.Suite, (options: Options.Options) => Promi
   stdio: Throughput.stdio,
   tasks,
   durable,
+  recovery,
   nodes,
   sessions,
   cold,
