@@ -3,14 +3,13 @@
  *
  * Arguments travel as strings, so each field's schema must encode to a string (`Schema.FiniteFromString` for a number).
  */
-import { issue } from "@effect-mcp/protocol/Codecs"
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import type * as Model from "@effect-mcp/protocol/model/Prompt"
 import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
-import { InvalidValue } from "./ValueCodec.ts"
+import { type InvalidValue, invalidValue } from "./ValueCodec.ts"
 
 /** The fields of a prompt's arguments. */
 export type ArgumentFields = { readonly [name: string]: Schema.Codec<any, string | undefined> }
@@ -60,12 +59,11 @@ export const make = <const A extends Schema.Struct.Fields & ArgumentFields = {}>
   const schema: Schema.Codec<any, any> = Schema.Struct(fields)
   const decode = Schema.decodeUnknownEffect(schema, { errors: "all" })
   const encode = Schema.encodeEffect(schema)
-  const invalid = (error: { readonly message: string }) => new InvalidValue({ message: issue(error) })
   const { description, title, icons, meta } = options
   return {
     name,
-    decode: (args) => Effect.mapError(decode(args), invalid),
-    encode: (args) => Effect.mapError(encode(args), invalid),
+    decode: (args) => Effect.mapErrorEager(decode(args), invalidValue),
+    encode: (args) => Effect.mapErrorEager(encode(args), invalidValue),
     descriptor: {
       name,
       ...(title === undefined ? undefined : { title }),

@@ -1,6 +1,7 @@
 /** A value on the wire and its Schema: what tools, prompts and extensions declare of their params and results. */
 import { issue } from "@effect-mcp/protocol/Codecs"
 import * as PlainCopy from "@effect-mcp/protocol/internal/PlainCopy"
+import { withoutStack } from "@effect-mcp/protocol/internal/stack"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Data from "effect/Data"
@@ -10,6 +11,10 @@ import * as Schema from "effect/Schema"
 
 /** A value does not fit its schema; `message` says where and why. */
 export class InvalidValue extends Data.TaggedError("InvalidValue")<{ readonly message: string }> {}
+
+/** The error of a schema as one of the value. */
+export const invalidValue = (error: { readonly message: string }): InvalidValue =>
+  withoutStack(() => new InvalidValue({ message: issue(error) }))
 
 /** One value of a contract (the input of a tool, the params of a method): its JSON Schema and the codec that agrees with it. */
 export interface ValueCodec<A> {
@@ -49,7 +54,6 @@ export const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => Js
     // What a schema reads, and writes, is the same for a plain one.
     return found === PlainCopy.none ? undefined : Exit.succeed(found as A) // a copy has the type of its schema
   }
-  const invalid = (error: { readonly message: string }) => new InvalidValue({ message: issue(error) })
   return {
     get jsonSchema() {
       return jsonSchema()
@@ -58,9 +62,9 @@ export const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => Js
       const done = copied(wire)
       if (done !== undefined) return done
       const { decode, explain } = (made ??= parser())
-      return Effect.catchEager(decode(wire), () => Effect.mapError(explain(wire), invalid))
+      return Effect.catchEager(decode(wire), () => Effect.mapErrorEager(explain(wire), invalidValue))
     },
-    encode: (value) => copied(value) ?? Effect.mapErrorEager((made ??= parser()).encode(value), invalid)
+    encode: (value) => copied(value) ?? Effect.mapErrorEager((made ??= parser()).encode(value), invalidValue)
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import * as Base64 from "effect/encoding/Base64"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import { withoutStack } from "@effect-mcp/protocol/internal/stack"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Annotations } from "@effect-mcp/protocol/model/Annotations"
 import type { ResourceContents } from "@effect-mcp/protocol/model/Content"
@@ -203,15 +204,11 @@ const recover = (error: ReadError): Effect.Effect<never, McpError.McpError, Requ
 
 /** The error for an unknown resource: -32002, or -32602 from 2026-07-28 on. */
 export const notFound = (uri: string): Effect.Effect<never, McpError.McpError, RequestContext> =>
-  Effect.flatMap(RequestContext, ({ revision }) =>
-    Effect.fail(
-      new McpError.McpError({
-        code: revision.rules.resourceNotFound,
-        message: new ResourceNotFound({ uri }).message,
-        data: { uri }
-      })
-    )
-  )
+  Effect.flatMap(RequestContext, ({ revision }) => {
+    const code = revision.rules.resourceNotFound
+    const { message } = withoutStack(() => new ResourceNotFound({ uri }))
+    return Effect.fail(withoutStack(() => new McpError.McpError({ code, message, data: { uri } })))
+  })
 
 /** Whether it has a scheme, and no character that must be percent-encoded (RFC 3986). */
 export const isUri = (uri: string): boolean =>

@@ -3,6 +3,7 @@
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import { withoutStack } from "@effect-mcp/protocol/internal/stack"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -343,10 +344,9 @@ export class OutboundRequests implements Entries {
 
   close(cause: Option.Option<TransportError> | undefined): void {
     const transportError = cause === undefined ? undefined : Option.getOrUndefined(cause)
-    const closed = (this.closed ??= new Closed({
-      message: transportError?.message ?? "The connection is closed",
-      cause: transportError
-    }))
+    const message = transportError?.message ?? "The connection is closed"
+    // A stack of the place that closes it helps no request, and costs more than the rest of the end of a session.
+    const closed = (this.closed ??= withoutStack(() => new Closed({ message, cause: transportError })))
     if (this.gone !== undefined) Deferred.doneUnsafe(this.gone, Effect.fail(closed))
     for (const id of this.waiting?.keys() ?? []) this.settle(id, Effect.fail(closed))
     this.outlived?.clear()

@@ -262,9 +262,11 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.addFinalizer(() => peer.close(Exit.void))
   const aborted = Deferred.makeUnsafe<never, TransportError>()
   peer.stopReading = (end) => void Deferred.doneUnsafe(aborted, end)
-  yield* Incoming.forEach(transport, (inbound) => peer.receive(inbound)).pipe(
-    Effect.andThen(peer.finish),
-    Effect.raceFirst(Effect.raceFirst(transport.broken, Deferred.await(aborted))),
+  const reading = Effect.andThen(
+    Incoming.forEach(transport, (inbound) => peer.receive(inbound)),
+    peer.finish
+  )
+  yield* Effect.raceAllFirst([reading, transport.broken, Deferred.await(aborted)]).pipe(
     Effect.onExit((exit) => peer.close(exit)),
     Effect.exit,
     Effect.forkScoped

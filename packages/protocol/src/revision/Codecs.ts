@@ -34,11 +34,13 @@ const make = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => {
     decode: (wire) => {
       const value = bypass.decode(wire)
       // A property test shows that the bypass gives what the codec gives.
-      return value === SchemaBypass.none ? Effect.mapError(bySchema().decode(wire), issue) : Effect.succeed(value as A)
+      return value === SchemaBypass.none
+        ? Effect.mapErrorEager(bySchema().decode(wire), issue)
+        : Effect.succeed(value as A)
     },
     encode: (value) => {
       const wire = bypass.encode(value)
-      return wire === SchemaBypass.none ? Effect.mapError(bySchema().encode(value), issue) : Effect.succeed(wire)
+      return wire === SchemaBypass.none ? Effect.mapErrorEager(bySchema().encode(value), issue) : Effect.succeed(wire)
     }
   }
 }

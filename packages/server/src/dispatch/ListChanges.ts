@@ -1,7 +1,6 @@
 /** Tells clients that a list changed: open sessions, and `subscriptions/listen` requests. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import type { Bus } from "../session/Bus.ts"
 import type { Features } from "../features/Features.ts"
 import type { ChangeNotifier, ListKind } from "../session/ChangeNotifier.ts"
@@ -38,22 +37,22 @@ export const forward = ({
     for (const listener of listeners) listener.listChanged(kind)
   }
   const topic = `list ${info.implementation.name}`
-  const watch = (kind: ListKind) =>
-    Effect.forkScoped(
-      Stream.runForEach(features[kind].changes, () =>
-        Effect.sync(() => {
-          changed(kind)
-          bus?.publish(topic, kind)
-        })
-      ),
-      { startImmediately: true }
-    )
+  const watch = (kind: ListKind) => {
+    let told = false
+    return features[kind].onChange(() => {
+      if (told) return
+      told = true
+      // Changes of one turn are told once, after the answer of a handler that makes them.
+      queueMicrotask(() => {
+        told = false
+        changed(kind)
+        bus?.publish(topic, kind)
+      })
+    })
+  }
   const received =
     bus?.subscribe(topic, (kind) => {
       if (isListKind(kind)) changed(kind)
     }) ?? Effect.void
-  return Effect.andThen(
-    Effect.andThen(received, watch("tools")),
-    Effect.andThen(watch("resources"), Effect.asVoid(watch("prompts")))
-  )
+  return Effect.andThen(Effect.andThen(received, watch("tools")), Effect.andThen(watch("resources"), watch("prompts")))
 }

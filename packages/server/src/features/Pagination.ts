@@ -2,6 +2,7 @@
  * Pages of a list (spec: server/utilities/pagination). A cursor is opaque to clients: it names the last item they saw, so a page
  * continues at the right place although the list changed in between.
  */
+import { withoutStack } from "@effect-mcp/protocol/internal/stack"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
@@ -16,8 +17,9 @@ const decodeCursor = Schema.decodeUnknownEffect(Schema.fromJsonString(Cursor))
 const encode = (after: string, index: number): string => Base64Url.encode(JSON.stringify({ after, index }))
 
 const decode = (cursor: string): Effect.Effect<typeof Cursor.Type, McpError.McpError> =>
-  Effect.mapError(Effect.flatMap(Effect.fromResult(Base64Url.decodeString(cursor)), decodeCursor), () =>
-    McpError.invalidParams("Invalid cursor")
+  Effect.mapErrorEager(
+    Effect.flatMapEager(Effect.fromResult(withoutStack(() => Base64Url.decodeString(cursor))), decodeCursor),
+    () => McpError.invalidParams("Invalid cursor")
   )
 
 export interface Page<A> {

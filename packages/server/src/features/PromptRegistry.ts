@@ -8,7 +8,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { isRestricted, Registry, uniqueBy } from "./Registry.ts"
+import { type Changing, isRestricted, Registry, uniqueBy } from "./Registry.ts"
 import { SourceOwners } from "./SourceOwners.ts"
 
 const prefixed = (source: PromptSource, prefix: string): PromptSource => ({
@@ -28,7 +28,7 @@ export const unknownPrompt = (name: string): McpError.McpError =>
 
 const unsuggested = Effect.succeed([])
 
-export interface PromptSet extends PromptSource {
+export interface PromptSet extends Omit<PromptSource, "changes">, Changing {
   readonly isEmpty: () => boolean
   /** Whether the list may depend on its caller. */
   readonly isRestricted: () => boolean
@@ -76,7 +76,7 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
     const prompts: PromptSet = {
       list,
       get,
-      changes: registry.changes,
+      onChange: registry.onChange,
       isEmpty: () => registry.isEmpty,
       isRestricted: () => isRestricted(registry),
       hasCompleters: () =>

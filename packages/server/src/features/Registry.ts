@@ -4,13 +4,18 @@
  * Closing the scope of a registration removes the entry, waits for the calls in flight on it, and only then releases its services. A
  * key that is taken is a defect. One registry serves every session.
  */
-import { Broadcast } from "@effect-mcp/core/internal/Broadcast"
 import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
 import { Site, siteOf } from "@effect-mcp/core/internal/registration"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+
+/** What a set of features offers to those that tell clients of its changes. */
+export interface Changing {
+  /** Calls the listener with every change, until the scope closes. */
+  readonly onChange: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
+}
 
 interface Slot<Entry> {
   readonly entry: Entry
@@ -29,8 +34,7 @@ const maxViews = 100
 export class Registry<Entry, Source extends { readonly changes: Stream.Stream<void> }> {
   private readonly slots = new Map<string, Slot<Entry>>()
   private readonly mounted = new Set<Source>()
-  /** A reader needs the last change only. */
-  private readonly signal = new Broadcast<void>(1)
+  private readonly listeners = new Set<() => void>()
   private readonly noun: string
   /** Grows with every change; text that was encoded for an older one is stale. */
   version = 0
@@ -45,9 +49,16 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
 
   readonly changed = Effect.sync(() => {
     this.version++
-    this.signal.send()
+    for (const listener of this.listeners) listener()
   })
-  readonly changes: Stream.Stream<void> = this.signal.stream
+  /** Calls the listener with every change, in the fiber that makes it, until the scope closes. It must not throw. */
+  readonly onChange = (listener: () => void): Effect.Effect<void, never, Scope.Scope> =>
+    Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.sync(() => this.listeners.add(listener)),
+        () => Effect.sync(() => this.listeners.delete(listener))
+      )
+    )
 
   get isEmpty(): boolean {
     return this.slots.size === 0 && this.mounted.size === 0

@@ -15,9 +15,8 @@ import type * as McpError from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import type { Bus } from "../session/Bus.ts"
-import { isRestricted, Registry } from "./Registry.ts"
+import { type Changing, isRestricted, Registry } from "./Registry.ts"
 import { isNotFound, ResourceEntries } from "./ResourceEntries.ts"
 import * as Watchers from "./ResourceWatchers.ts"
 import type { SharedUpdates } from "./SharedUpdates.ts"
@@ -25,7 +24,7 @@ import type { SharedUpdates } from "./SharedUpdates.ts"
 /** Loaded where a server has several nodes. */
 const sharing = Effect.promise(() => import("./SharedUpdates.ts"))
 
-export interface ResourceSet extends ResourceSource {
+export interface ResourceSet extends Omit<ResourceSource, "changes">, Changing {
   /** The resources without the members of the server's own templates. */
   readonly registered: ResourceSource["list"]
   readonly isEmpty: () => boolean
@@ -109,7 +108,7 @@ export const make: Effect.Effect<
       return key && entries.watch(key)
     },
     matches: (uriTemplate, uri) => entries.matches(uriTemplate, uri),
-    changes: Stream.merge(statics.changes, templates.changes),
+    onChange: (listener) => Effect.andThen(statics.onChange(listener), templates.onChange(listener)),
     isEmpty: () => statics.isEmpty && templates.isEmpty,
     isRestricted: (list) =>
       isRestricted(statics) ||

@@ -73,7 +73,7 @@ const within = <A, E, R>(
   deadlines: DeadlineQueue<Waiting>,
   effect: Effect.Effect<A, E, R>,
   f: (value: A) => A,
-  late: A
+  late: () => A
 ): Effect.Effect<A, E, R> =>
   Effect.contextWith((context: Context.Context<R>) => {
     const call: Waiting = { fiber: undefined, stopped: false }
@@ -91,7 +91,7 @@ const within = <A, E, R>(
     return Effect.matchCauseEffect(started, {
       onSuccess: (value) => Effect.succeed(f(value)),
       onFailure: (cause) =>
-        call.stopped && Cause.hasInterruptsOnly(cause) ? Effect.succeed(late) : Effect.failCause(cause)
+        call.stopped && Cause.hasInterruptsOnly(cause) ? Effect.sync(late) : Effect.failCause(cause)
     })
   })
 
@@ -100,15 +100,17 @@ const bounds = ({ limits, tool }: ToolEntry, server: CallLimits) => {
   const time = Duration.fromInputUnsafe(limits?.time ?? server.time ?? defaultTime)
   const bytes = limits?.bytes ?? server.bytes ?? defaultBytes
   const mirrored = "outputSchema" in tool
-  const name = JSON.stringify(tool.name)
-  const late = `The tool ${name} was stopped: it took longer than ${Duration.format(time)}, the time limit of this tool.`
+  const late = () =>
+    notice(
+      `The tool ${JSON.stringify(tool.name)} was stopped: it took longer than ${Duration.format(time)}, the time limit of this tool.`
+    )
   const left = (given: number) =>
-    `The result of the tool ${name} is left out: it has ${given} bytes, and the size limit of this tool is ${bytes}. Ask for less.`
+    `The result of the tool ${JSON.stringify(tool.name)} is left out: it has ${given} bytes, and the size limit of this tool is ${bytes}. Ask for less.`
   const checked = (result: CallToolResult): CallToolResult => {
     const given = excess(result, mirrored, bytes)
     return given === undefined ? result : notice(left(given))
   }
-  return { millis: Duration.toMillis(time), late: notice(late), checked }
+  return { millis: Duration.toMillis(time), late, checked }
 }
 
 /**

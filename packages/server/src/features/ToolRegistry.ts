@@ -10,7 +10,7 @@ import type { CallToolParams, CallToolResult, Tool } from "@effect-mcp/protocol/
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { isRestricted, listOf, Registry, uniqueBy } from "./Registry.ts"
+import { type Changing, isRestricted, listOf, Registry, uniqueBy } from "./Registry.ts"
 import { SourceOwners } from "./SourceOwners.ts"
 import * as ToolLimits from "./ToolLimits.ts"
 
@@ -39,7 +39,7 @@ const mayNeedTask = (registry: Registry<ToolEntry, ToolSource>): (() => boolean)
 /** The error for a name that is not registered, or not visible to the caller. */
 export const unknownTool = (name: string): McpError.McpError => McpError.invalidParams(`Unknown tool: ${excerpt(name)}`)
 
-export interface ToolSet extends Pick<ToolSource, "changes"> {
+export interface ToolSet extends Changing {
   /** The tools that the caller of `request` sees. */
   readonly list: (request: HandlerRunner) => Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices>
   /** The effect that calls a tool; made when it is about to run. */
@@ -108,7 +108,7 @@ export const make = (
       list: (request) => request.withCaller(visibleTo),
       call,
       headerParams,
-      changes: registry.changes,
+      onChange: registry.onChange,
       isEmpty: () => registry.isEmpty,
       isRestricted: () => isRestricted(registry)
     }

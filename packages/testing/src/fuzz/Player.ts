@@ -132,7 +132,6 @@ class Player {
     })
   }
 
-  /** Called by the wire. */
   private readonly receive = (event: WireEvent): void => {
     if (event._tag === "Line") return this.hear(event.text)
     this.ended = true
@@ -162,14 +161,14 @@ class Player {
   }
 
   private send(message: unknown, deviation?: Deviation): void {
-    this.sendText(JSON.stringify(message), deviation)
+    this.sendText(JSON.stringify(message), deviation, message)
   }
 
-  private sendText(text: string, deviation?: Deviation): void {
+  private sendText(text: string, deviation?: Deviation, message?: unknown): void {
     if (this.ended) return
     if (this.dialogue !== undefined) return this.dialogue.post(text, deviation)
     this.lines.push({ from: "client", text, at: this.now() })
-    this.model.sent(text)
+    this.model.sent(text, true, message)
     this.wire?.send(text)
     this.waiting.tell()
   }
@@ -179,22 +178,27 @@ class Player {
     return this.waiting.until(() => this.ended || isDone(), patience)
   }
 
+  /** HTTP: every response has begun. */
+  private readonly begun = Effect.suspend(() =>
+    this.dialogue === undefined ? Effect.void : this.until(() => this.dialogue?.isPending !== true)
+  )
+
   /** Waits for all that is worth it. What is late by then is not waited for again. */
   private readonly settle: Effect.Effect<void> = Effect.suspend(() => {
     const { hopeful = () => true } = this.options
     const isHopeful = (exchange: Exchange) => isWaiting(exchange) && !this.late.has(exchange) && hopeful(exchange)
     const open = (slow: boolean) => () =>
       !this.model.exchanges.some((exchange) => isHopeful(exchange) && (slow || !reachesHandler(exchange, this.model)))
-    const begun = this.until(() => this.dialogue?.isPending !== true)
     const answered =
       this.dialogue === undefined ? this.until(open(true), this.short) : this.poll(this.dialogue, open(true))
-    return Effect.map(Effect.all([begun, answered, this.until(open(false))]), () => {
+    return Effect.map(Effect.andThen(answered, this.until(open(false))), () => {
       for (const exchange of this.model.exchanges) if (isWaiting(exchange)) this.late.add(exchange)
     })
   })
 
   /** Asks for the rest of streams whose connection the server closed before their end. */
   private readonly poll = Effect.fnUntraced(function* (this: Player, dialogue: Dialogue, isDone: () => boolean) {
+    yield* this.begun
     for (let round = 0; round < mostPolls; round++) {
       yield* this.until(() => isDone() || dialogue.unfinished.length > 0, this.short)
       const [call] = dialogue.unfinished
@@ -244,7 +248,7 @@ class Player {
     return Effect.flatMap(opened, () => {
       if (exchange?.answer?._tag !== "Result" || command.silent === true) return Effect.void
       this.send(this.notification("notifications/initialized", undefined))
-      return this.until(() => this.dialogue?.isPending !== true)
+      return this.begun
     })
   }
 
@@ -273,7 +277,7 @@ class Player {
         return this.dialogue === undefined ? Effect.void : this.beside(command.commands)
       case "Delete":
         this.dialogue?.remove(command.http)
-        return this.until(() => this.dialogue?.isPending !== true)
+        return this.begun
       default:
         return Effect.sync(() => this.act(command))
     }

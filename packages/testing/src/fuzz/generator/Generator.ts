@@ -351,35 +351,41 @@ export const conversations = (
   ]
   // Each feature has its share, however many tools there are. What any server must cope with is the most varied.
   const common = general(survey)
+  const open = opening(survey)
   const groups = [common, common, ...offers, options.commands ?? []].filter((moves) => moves.length > 0)
   const any = choose(...groups.map((group) => oneOf(...weighted(group))))
-  const all = script(
-    survey,
-    options,
-    Arbitrary.flatMap(any, (move) => move)
-  )
+  const script = (move: Arbitrary.Arbitrary<Command>, least = 1) => scriptOf({ survey, options, open, move, least })
+  const all = script(Arbitrary.flatMap(any, (move) => move))
   // A few moves again and again: what depends on two of them is soon seen.
   const few = Arbitrary.flatMap(Arbitrary.array(any, { minLength: 2, maxLength: 4 }), (moves) =>
-    script(survey, options, choose(...moves))
+    script(choose(...moves))
   )
   const work = right(survey, options)
   if (work.length === 0) return choose(all, few)
   // Right calls only, one on top of the other: races of the server's own code.
-  return choose(all, few, script(survey, options, choose(...weighted([...work, [1, cancels]])), 4))
+  return choose(all, few, script(choose(...weighted([...work, [1, cancels]])), 4))
 }
 
-const script = (
-  survey: Survey,
-  { moves = 12 }: Options,
-  move: Arbitrary.Arbitrary<Command>,
-  least = 1
-): Arbitrary.Arbitrary<Script> => {
+const scriptOf = ({
+  least,
+  move,
+  open,
+  options: { moves = 12 },
+  survey
+}: {
+  readonly survey: Survey
+  readonly options: Options
+  readonly open: Arbitrary.Arbitrary<ReadonlyArray<Command>>
+  readonly move: Arbitrary.Arbitrary<Command>
+  /** The moves at least. */
+  readonly least: number
+}): Arbitrary.Arbitrary<Script> => {
   // Half of them wait for the answer before the next one.
   const paced = Arbitrary.map(Arbitrary.all([move, oneOf(true, false)]), ([command, waits]): ReadonlyArray<Command> =>
     waits && command._tag === "Request" ? [command, { _tag: "Wait" }] : [command]
   )
   const body = Arbitrary.array(paced, { minLength: Math.min(least, moves), maxLength: moves })
-  return Arbitrary.map(Arbitrary.all([opening(survey), body]), ([open, body]) => ({
+  return Arbitrary.map(Arbitrary.all([open, body]), ([open, body]) => ({
     revision: survey.revision,
     commands: [...open, ...body.flat()]
   }))

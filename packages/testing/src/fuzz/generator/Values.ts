@@ -8,10 +8,6 @@ import { example } from "./example.ts"
 
 export type Values = Arbitrary.Arbitrary<unknown>
 
-/** One of these values. */
-export const oneOf = <const A>(...values: ReadonlyArray<A>): Arbitrary.Arbitrary<A> =>
-  choose(...values.map((value) => Arbitrary.Constant(value)))
-
 /** The indices of so many; one each as often as another, which integers of a range are not. */
 const indices: Array<Arbitrary.Arbitrary<number> | undefined> = []
 const below = (count: number): Arbitrary.Arbitrary<number> =>
@@ -25,6 +21,15 @@ export const choose = <A>(...arbitraries: ReadonlyArray<Arbitrary.Arbitrary<A>>)
   if (first === undefined) throw new Error("There is nothing to choose from")
   if (arbitraries.length === 1) return first
   return Arbitrary.flatMap(below(arbitraries.length), (index) => arbitraries[index] ?? first)
+}
+
+/** One of these values, of which there is at least one. */
+export const oneOf = <const A>(...values: ReadonlyArray<A>): Arbitrary.Arbitrary<A> => {
+  const boxes = values.map((value) => ({ value }))
+  const [first] = boxes
+  if (first === undefined) throw new Error("There is nothing to choose from")
+  if (boxes.length === 1) return Arbitrary.Constant(first.value)
+  return Arbitrary.map(below(boxes.length), (index) => (boxes[index] ?? first).value)
 }
 
 /** Deeper than this, only the smallest value is made. */

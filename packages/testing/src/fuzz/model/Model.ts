@@ -124,9 +124,8 @@ export class Model {
     return this.exchanges.findLast(predicate)
   }
 
-  /** `right`: whether it is sent as the transport wants it. */
-  sent(text: string, right = true): void {
-    const json = parse(text)
+  /** `right`: whether it is sent as the transport wants it. `json`: what the text says, where that is known. */
+  sent(text: string, right = true, json: unknown = parse(text)): void {
     if (this.revision.rules.batches && Array.isArray(json) && json.length > 0) {
       const before = this.exchanges.length
       for (const member of json) this.sentOne(member, right, true)

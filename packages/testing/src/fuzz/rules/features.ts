@@ -42,6 +42,17 @@ const wrongArguments = (tool: SurveyedTool, args: unknown): string | undefined =
   return wrong === undefined ? undefined : `with the ${typeOf(wrong[1])} ${show(wrong[1])} for ${show(wrong[0])}`
 }
 
+type Validator = ReturnType<typeof JsonSchemaValidator.compile>
+const validators = new WeakMap<object, Validator>()
+
+/** Most conversations are with the tools of one survey. */
+const validatorOf = (schema: unknown): Validator => {
+  if (!isJsonObject(schema)) return JsonSchemaValidator.compile(schema)
+  const known = validators.get(schema) ?? JsonSchemaValidator.compile(schema)
+  validators.set(schema, known)
+  return known
+}
+
 const structured = (value: unknown, tool: SurveyedTool, model: Model): Verdict => {
   if (tool.outputSchema === undefined || !model.revision.rules.structuredOutput || at(value, "isError") === true)
     return undefined
@@ -50,7 +61,7 @@ const structured = (value: unknown, tool: SurveyedTool, model: Model): Verdict =
   const content = at(value, "structuredContent")
   if (content === undefined)
     return violated(`${tool.name} has an output schema, and its result ${show(value)} no structured content`, tool.name)
-  const validator = JsonSchemaValidator.compile(tool.outputSchema)
+  const validator = validatorOf(tool.outputSchema)
   if (Result.isFailure(validator)) return undefined
   const [first] = validator.success(content)
   return first === undefined

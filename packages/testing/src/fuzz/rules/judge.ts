@@ -1,11 +1,13 @@
 /**
  * What rules have in common: short forms of verdicts, and questions about a request that many of them ask.
  */
+import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type { ClientRequestInfo } from "@effect-mcp/protocol/MethodInfo"
+import type { MethodCodec } from "@effect-mcp/protocol/Revision"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import { type Model } from "../model/Model.ts"
 import type { Answer, Exchange } from "../model/Observation.ts"
 import type { RuleHandlers, Verdict, Violation } from "../model/Rule.ts"
@@ -46,42 +48,31 @@ export const refused = (answer: Answer, code: number, why: string, about?: strin
     ? "pass"
     : violated(`${why} is answered with ${showAnswer(answer)}; error ${code} was expected`, about)
 
-interface Codec {
-  readonly params: Schema.Decoder<unknown>
-  readonly result: Schema.Decoder<unknown>
-}
-
 /** By revision. */
-const codecs = new WeakMap<object, ReadonlyMap<string, Codec>>()
+const codecs = new WeakMap<object, ReadonlyMap<string, MethodCodec<unknown, unknown>>>()
 
-/** The codec of a method in the revision of the model. */
-const codecOf = ({ revision }: Model, method: string): Codec | undefined => {
-  const known = codecs.get(revision) ?? new Map<string, Codec>(Object.entries(revision.clientRequests))
+/** The coders of a method in the revision of the model. */
+const codersOf = ({ revision }: Model, method: string): Codecs.Coders<unknown, unknown> | undefined => {
+  const known =
+    codecs.get(revision) ?? new Map<string, MethodCodec<unknown, unknown>>(Object.entries(revision.clientRequests))
   codecs.set(revision, known)
-  return known.get(method)
+  const codec = known.get(method)
+  return codec && Codecs.coders(codec)
 }
 
-const decoders = new WeakMap<object, (value: unknown) => Exit.Exit<unknown, Schema.SchemaError>>()
-
-const decode = (schema: Schema.Decoder<unknown>, value: unknown): string | undefined => {
-  const decoder = decoders.get(schema) ?? Schema.decodeUnknownExit(schema)
-  decoders.set(schema, decoder)
-  const exit = decoder(value)
-  return Exit.isSuccess(exit)
-    ? undefined
-    : Option.getOrUndefined(Option.map(Exit.findErrorOption(exit), ({ message }) => message.replaceAll("\n", " ")))
+const misfit = (coder: Codecs.Coder<unknown> | undefined, value: unknown): string | undefined => {
+  const exit = coder && Effect.runSyncExit(coder.decode(value))
+  return exit && Option.getOrUndefined(Exit.findErrorOption(exit))
 }
 
 /** Why the params of a request do not fit its method; undefined where they do, and for methods that are not known. */
 export const wrongParams = ({ method, params }: Exchange, model: Model): string | undefined => {
-  const codec = codecOf(model, method)
-  return codec && decode(codec.params, params)
+  return misfit(codersOf(model, method)?.params, params)
 }
 
 /** Why a result does not fit its method. */
 export const wrongResult = (method: string, value: unknown, model: Model): string | undefined => {
-  const codec = codecOf(model, method)
-  return codec && decode(codec.result, value)
+  return misfit(codersOf(model, method)?.result, value)
 }
 
 export const infoOf = (method: string): ClientRequestInfo | undefined => MethodInfo.ofRequest(method)
