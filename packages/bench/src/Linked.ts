@@ -20,11 +20,23 @@ const packages = path.dirname(root)
  */
 const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
   protocol: { start: [], validator: ["schema/JsonSchemaValidator"] },
-  core: { start: [], folder: ["folder/Changes", "folder/Folder", "folder/Media", "folder/Names", "folder/Tree"] },
+  core: {
+    start: [],
+    asked: ["request/AskedTask"],
+    folder: ["folder/Changes", "folder/Folder", "folder/Media", "folder/Names", "folder/Tree"]
+  },
   server: { start: ["McpServer"], http: ["http/RouterEndpoint"] },
   client: { start: ["McpClient"], http: ["transport/Http"] }
 }
 export const linked = Object.keys(groups)
+
+/**
+ * Modules with a file of their own: what they load imports the rest, and a bundler keeps all that a file may load as soon as it keeps
+ * anything of the file.
+ */
+const apart: Readonly<Record<string, ReadonlyArray<string>>> = {
+  core: ["folder/load"]
+}
 
 /** A package's names for all of its modules; each stays a file of its own, since what is named here would be kept by every bundler. */
 const barrel = "index"
@@ -51,6 +63,7 @@ const grouped = (directory: string, name: string) => {
     name: "groups",
     buildEnd() {
       const parts = Object.entries(groups[name] ?? {})
+      for (const file of apart[name] ?? []) groupOf.set(path.join(directory, "src", `${file}.ts`), path.basename(file))
       const named = new Set(parts.flatMap(([, roots]) => roots))
       const others = Object.keys(entries(directory)).filter((entry) => !named.has(entry))
       for (const [group, roots] of parts) {
@@ -97,10 +110,12 @@ export const link = async (name: string): Promise<ReadonlyArray<OutputChunk>> =>
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name].js",
     codeSplitting: {
-      groups: Object.keys(groups[name] ?? {}).map((group) => ({
-        name: group,
-        test: (id: string) => groupOf.get(id) === group
-      }))
+      groups: [...(apart[name] ?? []).map((file) => path.basename(file)), ...Object.keys(groups[name] ?? {})].map(
+        (group) => ({
+          name: group,
+          test: (id: string) => groupOf.get(id) === group
+        })
+      )
     }
   })
   await bundle.close()

@@ -34,8 +34,7 @@ export {
   type RegisteredResourceTemplate,
   type RegisteredTool,
   type ResourceMetadata,
-  ResourceTemplate,
-  type Variables
+  ResourceTemplate
 } from "./server/features.ts"
 export { McpServer, type PromptCallback, type ToolCallback } from "./server/McpServer.ts"
 export { Server, type ServerOptions } from "./server/Server.ts"
@@ -52,4 +51,5 @@ export {
   type StreamableHTTPServerTransportOptions,
   WebStandardStreamableHTTPServerTransport
 } from "./http/transport.ts"
+export { UriTemplate, type Variables } from "./model/UriTemplate.ts"
 export * from "./model/versions.ts"

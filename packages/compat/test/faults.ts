@@ -17,6 +17,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/compat/test/v2.test.ts"
   },
   {
+    name: "a URI that is no expansion of a template matches it",
+    file: "packages/compat/src/model/UriTemplate.ts",
+    from: "if (values === undefined) return null",
+    to: "if (values === undefined) return {}",
+    test: "packages/compat/test/uri-template.test.ts"
+  },
+  {
     name: "a disabled tool is listed",
     file: "packages/compat/src/server/Registry.ts",
     from: "(enabled ? [[key, value] as const] : [])",

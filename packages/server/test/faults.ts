@@ -42,7 +42,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a watcher of a resource runs in the context of its first subscriber",
     file: "packages/server/src/features/ResourceWatchers.ts",
-    from: "Effect.updateContext<never, never>(() => context)",
+    from: "Effect.updateContext<never, never>(() => this.context)",
     to: "Effect.updateContext<never, never>((own) => own)",
     test: "packages/server/test/features/watching.test.ts"
   },

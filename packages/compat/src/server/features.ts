@@ -14,8 +14,7 @@ import type {
   ReadResourceResult,
   ToolAnnotations
 } from "../model/types.ts"
-import * as UriTemplates from "@effect-mcp/protocol/UriTemplate"
-import * as Result from "effect/Result"
+import { UriTemplate, type Variables } from "../model/UriTemplate.ts"
 
 type Async<A> = A | PromiseLike<A>
 
@@ -50,9 +49,6 @@ export interface PromptConfig<A> extends Described {
 export type ToolResult = CallToolResult | InputRequiredResult
 export type PromptResult = GetPromptResult | InputRequiredResult
 export type ReadResult = ReadResourceResult | InputRequiredResult
-
-/** The values of a template's variables. */
-export type Variables = { [variable: string]: string | Array<string> }
 
 export type ReadCallback = (uri: URL, context: ServerContext) => Async<ReadResult>
 export type ReadTemplateCallback = (uri: URL, variables: Variables, context: ServerContext) => Async<ReadResult>
@@ -109,23 +105,12 @@ interface TemplateCallbacks {
 
 /** A URI template (RFC 6570) and what lists and completes its members. */
 export class ResourceTemplate {
-  readonly uriTemplate: { toString(): string; match(uri: string): Variables | null; variableNames: Array<string> }
+  readonly uriTemplate: UriTemplate
   readonly callbacks: TemplateCallbacks
 
   constructor(uriTemplate: string, callbacks: TemplateCallbacks) {
-    const parsed = Result.getOrThrow(UriTemplates.parse(uriTemplate))
     this.callbacks = callbacks
-    this.uriTemplate = {
-      toString: () => uriTemplate,
-      match: (uri) => {
-        const values = UriTemplates.match(parsed, uri)
-        if (values === undefined) return null
-        return Object.fromEntries(
-          Object.entries(values).map(([name, value]) => [name, typeof value === "string" ? value : [...value]])
-        )
-      },
-      variableNames: [...UriTemplates.variables(parsed)]
-    }
+    this.uriTemplate = new UriTemplate(uriTemplate)
   }
 
   completeCallback(variable: string): CompleteCallback | undefined {

@@ -13,7 +13,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { Peer, RequestError, RequestOptions } from "../peer/Peer.ts"
 
-interface Question {
+/** A question, and the client that runs it. */
+export interface TaskQuestion {
   readonly peer: Peer
   readonly method: string
   readonly params: JsonRpc.Params | undefined
@@ -66,7 +67,7 @@ const inBackground = <A, E>(asking: (restore: Restore) => Effect.Effect<A, E>): 
 
 const follow = (
   first: Task,
-  { capabilities, options: { relatedTo, timeout }, peer }: Question,
+  { capabilities, options: { relatedTo, timeout }, peer }: TaskQuestion,
   restore: Restore
 ): Effect.Effect<unknown, RequestError> => {
   const taskId = first.id
@@ -89,7 +90,7 @@ const follow = (
 }
 
 /** Asks; a client that answers within the request is taken at its word. */
-export const ask = (question: Question): Effect.Effect<unknown, RequestError> =>
+export const ask = (question: TaskQuestion): Effect.Effect<unknown, RequestError> =>
   Effect.suspend(() => {
     const { method, options, params, peer, task } = question
     const ttl = task.ttl === undefined ? {} : { ttl: Duration.toMillis(Duration.fromInputUnsafe(task.ttl)) }

@@ -22,7 +22,8 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { InvalidValue } from "../contract/ValueCodec.ts"
 import { canonicalJson, digest } from "../internal/digest.ts"
-import { type Closed, type Peer, type ReceivedRequest, Timeout } from "../peer/Peer.ts"
+import { type Closed, type Peer, type ReceivedRequest, type RequestError, Timeout } from "../peer/Peer.ts"
+import type * as AskedTask from "./AskedTask.ts"
 
 /** The methods of MCP by which a server asks its client. */
 export type QuestionMethod = Exclude<keyof Method.ServerRequests, "ping">
@@ -208,6 +209,8 @@ export interface RemoteOptions extends ClientDeclaration {
   readonly timeout: Duration.Input
   /** Completes when the client may be asked: it has sent `notifications/initialized`. */
   readonly ready: Effect.Effect<void>
+  /** Asks as a task; few servers do, so that it is loaded by then. */
+  readonly askAsTask: (question: AskedTask.TaskQuestion) => Effect.Effect<unknown, RequestError>
 }
 
 /** Asks over the open connection and waits; the question leaves on the stream of its request. */
@@ -238,7 +241,7 @@ const malformed = (method: string, message: string): McpError.McpError =>
 
 /** The answer on the wire. */
 const sent = (
-  { capabilities, peer, ready, relatedTo, revision, timeout }: RemoteOptions,
+  { askAsTask, capabilities, peer, ready, relatedTo, revision, timeout }: RemoteOptions,
   method: string,
   params: JsonRpc.Params | undefined,
   asking: AskOptions | undefined
@@ -257,10 +260,7 @@ const sent = (
       const { task } = asking ?? {}
       return task === undefined || !revision.rules.tasks || !MethodInfo.runsAsTask(method, capabilities.tasks)
         ? peer.request(method, params, options)
-        : Effect.flatMap(
-            Effect.promise(() => import("./AskedTask.ts")),
-            ({ ask }) => ask({ peer, method, params, task, options, capabilities })
-          )
+        : askAsTask({ peer, method, params, task, options, capabilities })
     }),
     // A refusal is a failure that handlers expect, not a protocol error.
     Effect.catchIf(isRejection, ({ message }) => Effect.fail(new Declined({ action: "decline", message })))

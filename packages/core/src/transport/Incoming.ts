@@ -4,6 +4,7 @@
  * Owns that a reader gets the same items and the same end from both. A delivery hands over an item in the callback that brought it;
  * a Stream wakes a fiber for it, which costs a lone request as much as its handling.
  */
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
@@ -60,7 +61,11 @@ const change = <A, B, E>(
 
 /** What each item becomes, in order. */
 export const flatMap = <A, B, E>(self: Incoming<A, E>, f: (item: A) => ReadonlyArray<B>): Incoming<B, E> =>
-  change(self, Stream.flattenIterable(Stream.map(self.incoming, f)), (receive) => (item) => f(item).forEach(receive))
+  change(
+    self,
+    Stream.flattenArray(Stream.filter(Stream.map(self.incoming, f), Arr.isReadonlyArrayNonEmpty)),
+    (receive) => (item) => f(item).forEach(receive)
+  )
 
 /** What each item becomes. */
 export const map = <A, B, E>(self: Incoming<A, E>, f: (item: A) => B): Incoming<B, E> =>

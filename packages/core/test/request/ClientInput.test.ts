@@ -18,7 +18,8 @@ describe.each(Revision.stateful)("A question over the open connection in $versio
       capabilities: { sampling: {} },
       relatedTo: { request: { jsonrpc: "2.0", id: 7, method: "tools/call" } },
       timeout: "1 minute",
-      ready: Effect.void
+      ready: Effect.void,
+      askAsTask: () => Effect.never
     })
     const model = Sampling.proxy(input, { tools: false, context: false })
     const fiber = yield* Effect.forkChild(model.createMessage(params, options), { startImmediately: true })

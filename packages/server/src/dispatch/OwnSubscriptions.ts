@@ -22,8 +22,8 @@ export interface OwnSubscription {
   readonly key: string
   /** What the acknowledgement says of it. */
   readonly granted: unknown
-  /** Ends with the layer of its extension. */
-  readonly messages: Stream.Stream<WireNotification>
+  /** Hands over its notifications, one after the other; ends with the layer of its extension. */
+  readonly forward: (send: (notification: WireNotification) => Effect.Effect<void>) => Effect.Effect<void>
 }
 
 const outgoing = (id: string, { notification, params }: Message): Effect.Effect<WireNotification> => {
@@ -58,8 +58,9 @@ export const grant = (
       if (refused !== undefined) return yield* refused
       const agreed = yield* extensions.listen(key, wanted)
       if (agreed === undefined) continue
-      const messages = Stream.mapEffect(agreed.messages, (message) => outgoing(extension.id, message))
-      granted.push({ key, granted: agreed.granted, messages })
+      const forward: OwnSubscription["forward"] = (send) =>
+        Stream.runForEach(agreed.messages, (message) => Effect.flatMap(outgoing(extension.id, message), send))
+      granted.push({ key, granted: agreed.granted, forward })
     }
     return granted
   })

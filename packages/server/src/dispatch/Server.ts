@@ -28,21 +28,22 @@ import * as Limits from "../Limits.ts"
 import * as InputRounds from "../mrtr/InputRounds.ts"
 import * as Replay from "../mrtr/Replay.ts"
 import { ReplayGuard } from "../mrtr/ReplayGuard.ts"
-import { layerRandom, StateSeal } from "../mrtr/StateSeal.ts"
+import { StateSeal } from "../mrtr/StateSealService.ts"
 import { TaskSources, within as withinTasks } from "../request/TaskSource.ts"
 import type { ChangeNotifier } from "../session/ChangeNotifier.ts"
 import { Drain } from "../session/Drain.ts"
 import { Nodes } from "../session/Nodes.ts"
 import type { Session } from "../session/Session.ts"
 import type { Contract } from "../view/Contract.ts"
-import { contractOf } from "../view/contractOf.ts"
-import type { ContractOptions } from "../view/readContract.ts"
+import type { ContractOptions, ContractSource } from "../view/readContract.ts"
+import type { Options as ReaderOptions } from "../view/RequestReader.ts"
 import * as Observer from "../view/Observer.ts"
 import { type RequestsView, RequestView } from "../view/Requests.ts"
 import type { StatelessRequest } from "../view/StatelessRequest.ts"
 import { Dispatcher } from "./Dispatcher.ts"
 import type { OnInitialize } from "./Initialize.ts"
 import * as ListChanges from "./ListChanges.ts"
+import { loadRareParts } from "./loadRareParts.ts"
 import * as Logging from "./Logging.ts"
 import * as Methods from "./methods.ts"
 import { observed, surroundingsOf } from "./observed.ts"
@@ -205,7 +206,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const pings = (request: JsonRpc.Request) => opensSessions && !isModern(request)
   let unnamed = 0
   const unsubscribe = (session: Session, uri: string) => Subscriptions.unsubscribe(limits, session, uri)
-  const requests = new RequestView({ sessions, stateless: waiting, tasks, clock, unsubscribe })
+  const requests = viewOf({ sessions, stateless: waiting, tasks, clock, unsubscribe })
   const { changed } = requests
   const own = ownNotifications(features, stateless)
   const connect = SessionFactory.make({
@@ -250,10 +251,21 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     restore: Restore.make(features.resources, limits, info.revisions),
     sessions: Effect.sync(() => [...sessions].filter(({ isGuest }) => !isGuest)),
     requests,
-    contract: (asked) => contractOf({ name, instructions, extensions, revisions: info.revisions, features }, asked),
+    contract: contractOf({ name, instructions, extensions, revisions: info.revisions, features }),
     elicitationComplete: (session, elicitationId) => Effect.sync(() => elicitationComplete(session, elicitationId))
   })
 })
+
+const viewOf = (options: ReaderOptions): RequestView =>
+  new RequestView(
+    options.tasks,
+    Effect.map(loadRareParts, ({ RequestReader }) => new RequestReader(options))
+  )
+
+const contractOf =
+  (source: ContractSource): Server["contract"] =>
+  (asked) =>
+    Effect.flatMap(loadRareParts, ({ readContract }) => readContract(source, asked))
 
 const drainOf = (
   sessions: ReadonlySet<Session>,
@@ -269,15 +281,16 @@ const drainOf = (
 const settlingOf = Effect.fnUntraced(function* (server: string, clock: Clock.Clock) {
   const store = Option.getOrUndefined(yield* Effect.serviceOption(RateLimitStore))
   if (store === undefined) return undefined
-  // Loaded where it is used: a server of one node starts without it.
-  const { Settling } = yield* Effect.promise(() => import("../features/Settling.ts"))
+  const { Settling } = yield* loadRareParts
   return yield* Settling.make(store, server, clock)
 })
 
 /** The other nodes, which learn of updates from now on. */
 const sharedWith = Effect.fnUntraced(function* ({ resources }: Features.Features, name: string) {
   const nodes = Option.getOrUndefined(yield* Effect.serviceOption(Nodes))
-  if (nodes !== undefined) yield* resources.share(nodes.bus, name)
+  if (nodes === undefined) return undefined
+  const { SharedUpdates } = yield* loadRareParts
+  yield* resources.share((watch) => SharedUpdates.make(nodes.bus, name, watch))
   return nodes
 })
 
@@ -315,6 +328,8 @@ const sealOf: Effect.Effect<Effect.Effect<StateSeal["Service"]>, never, Scope.Sc
   if (Option.isSome(provided)) return Effect.succeed(provided.value)
   const scope = yield* Scope.Scope
   return yield* Effect.cached(
-    Effect.map(Scope.provide(Layer.build(layerRandom()), scope), (context) => Context.get(context, StateSeal))
+    Effect.flatMap(loadRareParts, ({ layerRandom }) =>
+      Effect.map(Scope.provide(Layer.build(layerRandom({})), scope), (context) => Context.get(context, StateSeal))
+    )
   )
 })

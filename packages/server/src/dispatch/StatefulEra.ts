@@ -24,6 +24,7 @@ import type { EraContext } from "../request/RequestServices.ts"
 import { ServerRequest } from "../request/ServerRequest.ts"
 import type { Drain } from "../session/Drain.ts"
 import type { NegotiatedSession, Session } from "../session/Session.ts"
+import { loadRareParts } from "./loadRareParts.ts"
 import { hasSessions, type ServerInfo } from "./ServerInfo.ts"
 
 export interface Options {
@@ -163,7 +164,18 @@ const inputOf = (
 ): ClientInput.ClientInput["Service"] =>
   session.sessionless
     ? unasked
-    : ClientInput.remote({ revision, capabilities, peer: session.peer, relatedTo, timeout, ready: session.whenReady })
+    : ClientInput.remote({
+        revision,
+        capabilities,
+        peer: session.peer,
+        relatedTo,
+        timeout,
+        ready: session.whenReady,
+        askAsTask
+      })
+
+const askAsTask: ClientInput.RemoteOptions["askAsTask"] = (question) =>
+  Effect.flatMap(loadRareParts, (parts) => parts.askAsTask(question))
 
 const unasked = ClientInput.unavailable("The client cannot be asked: this endpoint has no sessions (sessions: false)")
 

@@ -15,7 +15,6 @@ import type { ListenParams, ListenResult, SubscriptionFilter } from "@effect-mcp
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import { ChangeNotifier, type ListKind, type Subscriber } from "../session/ChangeNotifier.ts"
 import type { ByteAccount, Limits } from "../Limits.ts"
 import type { ResourceSet } from "../features/ResourceRegistry.ts"
@@ -69,7 +68,7 @@ class ListenSubscriber implements Subscriber {
   forward(subscriptions: ReadonlyArray<OwnSubscription>): Effect.Effect<never> {
     const send = ({ method, params }: WireNotification) =>
       Effect.map(this.ready, () => this.send(method, { ...params }))
-    const forwarded = Effect.forEach(subscriptions, ({ messages }) => Stream.runForEach(messages, send), {
+    const forwarded = Effect.forEach(subscriptions, ({ forward }) => forward(send), {
       concurrency: "unbounded",
       discard: true
     })

@@ -11,6 +11,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Model from "@effect-mcp/protocol/model/Resource"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { type Registry, uniqueBy } from "./Registry.ts"
 import { type Listing, SourceOwners } from "./SourceOwners.ts"
@@ -48,6 +49,20 @@ const listing = (source: ResourceSource) =>
 /** Whether an error says of this URI that there is no such resource; the code depends on the revision of the server that is mounted. */
 export const isNotFound = ({ code, data }: McpError.McpError, uri: string): boolean =>
   code === McpError.ResourceNotFound || (code === McpError.InvalidParams && isJsonObject(data) && data.uri === uri)
+
+/** The updates of several streams, until all have ended. `Stream.mergeAll` does the same, and adds 1.4 KiB to the bundle of each server. */
+const ofEach = (streams: ReadonlyArray<Stream.Stream<unknown>>): Stream.Stream<unknown> =>
+  Stream.callback<unknown>(
+    (queue) =>
+      Effect.andThen(
+        Effect.forEach(streams, (stream) => Stream.runForEach(stream, (update) => Queue.offer(queue, update)), {
+          concurrency: "unbounded",
+          discard: true
+        }),
+        Queue.end(queue)
+      ),
+    { bufferSize: 16 }
+  )
 
 export class ResourceEntries {
   private readonly statics: Registry<ResourceEntry, ResourceSource>
@@ -146,7 +161,7 @@ export class ResourceEntries {
     }
     // A watcher has no request in which lists could be read, so each source that may have the URI is watched.
     const streams = this.statics.sources.flatMap((source) => source.watch(uri) ?? [])
-    return streams.length > 1 ? Stream.mergeAll(streams, { concurrency: "unbounded" }) : streams[0]
+    return streams.length > 1 ? ofEach(streams) : streams[0]
   }
 
   /** Whether a template, its own or that of a source, matches a URI. */

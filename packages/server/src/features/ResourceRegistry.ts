@@ -15,14 +15,10 @@ import type * as McpError from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Bus } from "../session/Bus.ts"
 import { type Changing, isRestricted, Registry } from "./Registry.ts"
 import { isNotFound, ResourceEntries } from "./ResourceEntries.ts"
-import * as Watchers from "./ResourceWatchers.ts"
-import type { SharedUpdates } from "./SharedUpdates.ts"
-
-/** Loaded where a server has several nodes. */
-const sharing = Effect.promise(() => import("./SharedUpdates.ts"))
+import { ResourceWatchers, type UpdateListener } from "./ResourceWatchers.ts"
+import type { SharedUpdates, WatchHere } from "./SharedUpdates.ts"
 
 export interface ResourceSet extends Omit<ResourceSource, "changes">, Changing {
   /** The resources without the members of the server's own templates. */
@@ -42,10 +38,12 @@ export interface ResourceSet extends Omit<ResourceSource, "changes">, Changing {
   readonly subscribe: (
     uri: string,
     principal: Principal["Service"],
-    listener: Watchers.UpdateListener
+    listener: UpdateListener
   ) => Effect.Effect<void, never, Scope.Scope>
   /** Shares the updates with the other nodes of a server, until the scope closes. Called before the first subscription. */
-  readonly share: (bus: Bus, server: string) => Effect.Effect<void, never, Scope.Scope>
+  readonly share: (
+    sharing: (watch: WatchHere) => Effect.Effect<SharedUpdates, never, Scope.Scope>
+  ) => Effect.Effect<void, never, Scope.Scope>
   readonly completer: (
     uriTemplate: string,
     variable: string,
@@ -95,7 +93,7 @@ export const make: Effect.Effect<
   const statics = yield* Registry.make<ResourceEntry, ResourceSource>("resource")
   const templates = yield* Registry.make<TemplateEntry, never>("resource template")
   const entries = new ResourceEntries(statics, templates)
-  const watchers = yield* Watchers.make(entries)
+  const watchers = new ResourceWatchers(entries, yield* Effect.context<Scope.Scope>())
   let shared: SharedUpdates | undefined
   const resources: ResourceSet = {
     list: entries.list,
@@ -127,13 +125,14 @@ export const make: Effect.Effect<
       Effect.suspend(() => {
         const key = entries.watchKeyOf(uri, principal)
         if (key === undefined) return Effect.void
-        const here = Watchers.subscribe(watchers, key, listener)
+        const here = watchers.subscribe(key, listener)
         return shared === undefined ? here : Effect.andThen(here, shared.subscribe(key, listener))
       }),
-    share: Effect.fnUntraced(function* (bus, server) {
-      const { SharedUpdates } = yield* sharing
-      shared = yield* SharedUpdates.make(bus, server, (key, listener) => Watchers.subscribe(watchers, key, listener))
-    }),
+    share: (sharing) =>
+      Effect.map(
+        sharing((key, listener) => watchers.subscribe(key, listener)),
+        (updates) => void (shared = updates)
+      ),
     completer: (uriTemplate, variable, principal) => entries.completer(uriTemplate, variable, principal)
   }
   return {

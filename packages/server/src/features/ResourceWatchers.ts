@@ -2,9 +2,10 @@
  * Watchers of resources: the `changes` of a resource run once, from the first subscription to the last, in the context of its layer.
  */
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as RcMap from "effect/RcMap"
-import type * as Scope from "effect/Scope"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { ResourceEntries, WatchKey } from "./ResourceEntries.ts"
 
@@ -38,53 +39,78 @@ const notifyAll = (uri: string, subscriptions: ReadonlySet<Subscription>): Effec
     return some()
   })
 
-/**
- * The subscriptions to each key. Listeners are called one after the other, since a fiber or a queue for each would cost more than the
- * message.
- */
-export type ResourceWatchers = RcMap.RcMap<WatchKey, Set<Subscription>>
+/** What runs for one key. Listeners are called one after the other: a fiber or a queue for each would cost more than the message. */
+interface Watcher {
+  readonly subscriptions: Set<Subscription>
+  /** Interrupts the watcher when it closes. */
+  readonly scope: Scope.Closeable
+}
 
-/** Watchers run in the scope and the context of this effect. */
-export const make = Effect.fnUntraced(function* (
-  entries: ResourceEntries
-): Effect.fn.Return<ResourceWatchers, never, Scope.Scope> {
-  const context = yield* Effect.context<never>()
-  const watchers: ResourceWatchers = yield* RcMap.make({
-    lookup: Effect.fnUntraced(function* (key: WatchKey): Effect.fn.Return<Set<Subscription>, never, Scope.Scope> {
-      const subscriptions = new Set<Subscription>()
-      const stream = entries.watch(key)
-      if (stream === undefined) return subscriptions
-      const { uri } = key
-      yield* Stream.runForEachArray(stream, () => notifyAll(uri, subscriptions)).pipe(
-        Effect.tapCause((cause) =>
-          Cause.hasDies(cause) ? Effect.logError(`The watcher of ${uri} died`, cause) : Effect.void
-        ),
-        // A subscription made after the resource was removed and registered again gets its new watcher.
-        Effect.andThen(
-          Effect.suspend(() => (entries.watch(key) === undefined ? RcMap.invalidate(watchers, key) : Effect.void))
-        ),
-        // The request of the first subscription ends long before the watcher, so its services are not the watcher's.
-        Effect.updateContext<never, never>(() => context),
-        Effect.forkScoped({ startImmediately: true })
-      )
-      return subscriptions
-    })
-  })
-  return watchers
-})
+const textOf = ({ kind, uri, ...rest }: WatchKey): string => JSON.stringify({ kind, uri, ...rest })
 
-/** Calls the listener at every update of the key until the scope closes. */
-export const subscribe = (
-  watchers: ResourceWatchers,
-  key: WatchKey,
-  listener: UpdateListener
-): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.flatMap(RcMap.get(watchers, key), (subscriptions) => {
+/** The watchers of a server. An `RcMap` does the same, and adds 1.5 KiB to the bundle of each server. */
+export class ResourceWatchers {
+  private readonly entries: ResourceEntries
+  private readonly context: Context.Context<Scope.Scope>
+  private readonly watchers = new Map<string, Watcher>()
+
+  /** Watchers run in this context, and in its scope. */
+  constructor(entries: ResourceEntries, context: Context.Context<Scope.Scope>) {
+    this.entries = entries
+    this.context = context
+  }
+
+  /** Calls the listener at every update of the key until the scope closes. */
+  subscribe(key: WatchKey, listener: UpdateListener): Effect.Effect<void, never, Scope.Scope> {
+    const name = textOf(key)
     const subscription = { listener }
     return Effect.asVoid(
       Effect.acquireRelease(
-        Effect.sync(() => subscriptions.add(subscription)),
-        () => Effect.sync(() => subscriptions.delete(subscription))
+        Effect.map(
+          Effect.suspend(() => {
+            const known = this.watchers.get(name)
+            return known === undefined ? this.start(name, key) : Effect.succeed(known)
+          }),
+          (watcher) => {
+            watcher.subscriptions.add(subscription)
+            return watcher
+          }
+        ),
+        (watcher) =>
+          Effect.suspend(() => {
+            watcher.subscriptions.delete(subscription)
+            if (watcher.subscriptions.size > 0) return Effect.void
+            this.forget(name, watcher)
+            return Scope.close(watcher.scope, Exit.void)
+          })
       )
     )
-  })
+  }
+
+  private forget(name: string, watcher: Watcher): void {
+    if (this.watchers.get(name) === watcher) this.watchers.delete(name)
+  }
+
+  private start(name: string, key: WatchKey): Effect.Effect<Watcher> {
+    const scope = Scope.forkUnsafe(Context.get(this.context, Scope.Scope))
+    const watcher: Watcher = { scope, subscriptions: new Set() }
+    this.watchers.set(name, watcher)
+    const stream = this.entries.watch(key)
+    if (stream === undefined) return Effect.succeed(watcher)
+    return Stream.runForEachArray(stream, () => notifyAll(key.uri, watcher.subscriptions)).pipe(
+      Effect.tapCause((cause) =>
+        Cause.hasDies(cause) ? Effect.logError(`The watcher of ${key.uri} died`, cause) : Effect.void
+      ),
+      // A subscription made after the resource was removed and registered again gets its new watcher.
+      Effect.andThen(
+        Effect.sync(() => {
+          if (this.entries.watch(key) === undefined) this.forget(name, watcher)
+        })
+      ),
+      // The request of the first subscription ends long before the watcher, so its services are not the watcher's.
+      Effect.updateContext<never, never>(() => this.context),
+      Effect.forkIn(scope, { startImmediately: true }),
+      Effect.as(watcher)
+    )
+  }
+}

@@ -21,7 +21,8 @@ const maxWatched = 10_000
 /** Length of the keys in one hint, in characters. */
 const hintSize = 1024
 
-type Watch = (key: WatchKey, listener: UpdateListener) => Effect.Effect<void, never, Scope.Scope>
+/** Watches a resource on this node, until the scope closes. */
+export type WatchHere = (key: WatchKey, listener: UpdateListener) => Effect.Effect<void, never, Scope.Scope>
 
 const keyOf = (value: unknown): WatchKey | undefined => {
   if (!isJsonObject(value) || typeof value["uri"] !== "string") return undefined
@@ -43,11 +44,11 @@ const textOf = ({ kind, uri, ...rest }: WatchKey): string => JSON.stringify({ ki
 export class SharedUpdates {
   private readonly bus: Bus
   private readonly server: string
-  private readonly watch: Watch
+  private readonly watch: WatchHere
   /** The subscriptions of this node's clients, by the text of their key. */
   private readonly wanted = new Map<string, Set<{ readonly listener: UpdateListener; readonly uri: string }>>()
 
-  private constructor(bus: Bus, server: string, watch: Watch) {
+  private constructor(bus: Bus, server: string, watch: WatchHere) {
     this.bus = bus
     this.server = server
     this.watch = watch
@@ -57,7 +58,7 @@ export class SharedUpdates {
   static readonly make = Effect.fnUntraced(function* (
     bus: Bus,
     server: string,
-    watch: Watch
+    watch: WatchHere
   ): Effect.fn.Return<SharedUpdates, never, Scope.Scope> {
     const shared = new SharedUpdates(bus, server, watch)
     const watchers = yield* FiberMap.make<string>()

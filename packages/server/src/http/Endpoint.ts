@@ -19,6 +19,7 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { McpServer } from "../dispatch/Server.ts"
 import { isModern } from "../dispatch/StatelessEra.ts"
+import { observedEndpoint } from "./observedEndpoint.ts"
 import * as Admission from "./request/Admission.ts"
 import * as Body from "./request/Body.ts"
 import type { HttpExchange } from "./request/HttpExchange.ts"
@@ -375,6 +376,5 @@ export const make = Effect.fnUntraced(function* (
   yield* server.drain.endBy(endpoint.end)
   const { observer } = server
   if (observer?.refused === undefined && observer?.carried === undefined) return endpoint
-  const { observedEndpoint } = yield* Effect.promise(() => import("./observedEndpoint.ts"))
   return { admission, exchanges, end: endpoint.end, ...observedEndpoint(endpoint, observer) }
 })

@@ -27,23 +27,7 @@ export class ReplayGuard extends Context.Service<
       caller?: string
     ) => Effect.Effect<A, McpError.McpError, R>
   }
->()("@effect-mcp/server/ReplayGuard") {
-  /**
-   * Remembers replies in the memory of this process: for a server of one node.
-   *
-   * @example
-   * ```ts
-   * import { McpServer, ReplayGuard } from "@effect-mcp/server"
-   * import { Layer } from "effect"
-   *
-   * export const server = McpServer.layer({ name: "orders", version: "1.0.0", features: Layer.empty }).pipe(
-   *   Layer.provide(ReplayGuard.ReplayGuard.layerMemory({ capacity: 1000 }))
-   * )
-   * ```
-   */
-  static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<ReplayGuard> =>
-    Layer.sync(ReplayGuard, () => memory(options))
-}
+>()("@effect-mcp/server/ReplayGuard") {}
 
 export interface MemoryOptions {
   /** Replies that are held (default 10 000); a state that would be one more is refused. */
@@ -100,6 +84,22 @@ const memory = ({ capacity = 10_000, perCaller = Math.ceil(capacity / 10) }: Mem
     })
   return { once }
 }
+
+/**
+ * Remembers replies in the memory of this process: for a server of one node.
+ *
+ * @example
+ * ```ts
+ * import { McpServer, ReplayGuard } from "@effect-mcp/server"
+ * import { Layer } from "effect"
+ *
+ * export const server = McpServer.layer({ name: "orders", version: "1.0.0", features: Layer.empty }).pipe(
+ *   Layer.provide(ReplayGuard.layerMemory({ capacity: 1000 }))
+ * )
+ * ```
+ */
+export const layerMemory = (options: MemoryOptions = {}): Layer.Layer<ReplayGuard> =>
+  Layer.sync(ReplayGuard, () => memory(options))
 
 const tooMany = (retryAfterMs: number) =>
   McpError.limitExceeded("The answers to too many questions are remembered already: send this one again later", {

@@ -6,7 +6,8 @@
 import { Broadcast } from "@effect-mcp/core/internal/Broadcast"
 import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type { Options, RequestReader } from "./RequestReader.ts"
+import type { TaskSources } from "../request/TaskSource.ts"
+import type { RequestReader } from "./RequestReader.ts"
 import type { RequestRow } from "./RequestRow.ts"
 
 export type { RequestRow } from "./RequestRow.ts"
@@ -32,18 +33,16 @@ export interface RequestsView {
   readonly changes: Stream.Stream<void>
 }
 
-// A server starts without it: most are never read.
-const loading = Effect.promise(() => import("./RequestReader.ts"))
-
 export class RequestView implements RequestsView {
-  private readonly options: Options
   /** A reader needs the last change only. */
   private readonly signal = new Broadcast<void>(1)
+  private readonly load: Effect.Effect<RequestReader>
   private loaded: RequestReader | undefined = undefined
 
-  constructor(options: Options) {
-    this.options = options
-    options.tasks.listen(() => this.changed())
+  /** `load` makes the reader: a server starts without, since most are never read. */
+  constructor(tasks: TaskSources, load: Effect.Effect<RequestReader>) {
+    this.load = load
+    tasks.listen(() => this.changed())
   }
 
   /** Called when a request begins or ends. */
@@ -58,6 +57,6 @@ export class RequestView implements RequestsView {
 
   private get reader(): Effect.Effect<RequestReader> {
     if (this.loaded !== undefined) return Effect.succeed(this.loaded)
-    return Effect.map(loading, ({ RequestReader }) => (this.loaded ??= new RequestReader(this.options)))
+    return Effect.map(this.load, (made) => (this.loaded ??= made))
   }
 }

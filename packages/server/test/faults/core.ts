@@ -299,6 +299,27 @@ export const coreFaults: ReadonlyArray<Fault> = [
     test: rateLimitTest
   },
   {
+    name: "a watcher of a resource runs on when its last subscriber has left",
+    file: "packages/server/src/features/ResourceWatchers.ts",
+    from: "if (watcher.subscriptions.size > 0) return Effect.void",
+    to: "if (watcher.subscriptions.size >= 0) return Effect.void",
+    test: "packages/server/test/features/watching.test.ts"
+  },
+  {
+    name: "of several sources the first alone is watched",
+    file: "packages/server/src/features/ResourceEntries.ts",
+    from: "streams.length > 1 ? ofEach(streams) : streams[0]",
+    to: "streams.length > 9 ? ofEach(streams) : streams[0]",
+    test: "packages/server/test/features/several-sources.test.ts"
+  },
+  {
+    name: "each subscriber of a resource starts a watcher",
+    file: "packages/server/src/features/ResourceWatchers.ts",
+    from: "return known === undefined ? this.start(name, key)",
+    to: "return known === undefined || true ? this.start(name, key)",
+    test: "packages/server/test/features/watching.test.ts"
+  },
+  {
     name: "a node keeps to itself what its callers used",
     file: "packages/server/src/features/Settling.ts",
     from: "used: this.used, perSecond",

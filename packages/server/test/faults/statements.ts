@@ -181,8 +181,8 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "a question leaves before the client said initialized",
     file: "packages/server/src/dispatch/StatefulEra.ts",
-    from: "relatedTo, timeout, ready: session.whenReady",
-    to: "relatedTo, timeout, ready: Effect.void",
+    from: "ready: session.whenReady",
+    to: "ready: Effect.void",
     test: "packages/server/test/dispatch/initialize.test.ts",
     ids: ["lifecycle.server.only-ping-and-log-before-initialized"]
   },

@@ -71,8 +71,8 @@ export const viewFaults: ReadonlyArray<Fault> = [
   {
     name: "reading the contract fixes the capabilities",
     file: "packages/server/src/dispatch/Server.ts",
-    from: "contract: (asked) =>",
-    to: "contract: (asked) => info.capabilities() &&",
+    from: "contract: contractOf({ name, instructions, extensions, revisions: info.revisions, features }),",
+    to: "contract: (asked) => info.capabilities() && contractOf({ name, instructions, extensions, revisions: info.revisions, features })(asked),",
     test: contractTest
   },
   {

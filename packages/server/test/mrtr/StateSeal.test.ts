@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import type * as Journal from "../../src/mrtr/Journal.ts"
-import { ReplayGuard } from "../../src/mrtr/ReplayGuard.ts"
+import * as ReplayGuard from "../../src/mrtr/ReplayGuard.ts"
 import * as StateSeal from "../../src/mrtr/StateSeal.ts"
 
 const key = (id: string, fill: number): StateSeal.SealingKey => ({
@@ -137,7 +137,7 @@ describe("A sealed journal", () => {
 describe("A replay guard", () => {
   it.effect("A replay guard runs the first use and gives the same reply to the same retry", () =>
     Effect.gen(function* () {
-      const guard = yield* ReplayGuard
+      const guard = yield* ReplayGuard.ReplayGuard
       let runs = 0
       const reply = Effect.sync(() => ++runs)
       assert.strictEqual(yield* guard.once("a", 1000, reply), 1)
@@ -148,7 +148,7 @@ describe("A replay guard", () => {
 
   it.effect("A replay guard lets a state be used again when its first use was interrupted", () =>
     Effect.gen(function* () {
-      const guard = yield* ReplayGuard
+      const guard = yield* ReplayGuard.ReplayGuard
       yield* Effect.exit(guard.once("a", 1000, Effect.interrupt))
       assert.strictEqual(yield* guard.once("a", 1000, Effect.succeed("second")), "second")
     }).pipe(Effect.provide(ReplayGuard.layerMemory()))
@@ -156,7 +156,7 @@ describe("A replay guard", () => {
 
   it.effect("A replay guard refuses when it is full, and forgets expired states", () =>
     Effect.gen(function* () {
-      const guard = yield* ReplayGuard
+      const guard = yield* ReplayGuard.ReplayGuard
       yield* guard.once("a", 1000, Effect.void)
       assert.strictEqual((yield* Effect.flip(guard.once("b", 2000, Effect.void))).code, -31429)
       yield* TestClock.adjust("1 second")
@@ -168,7 +168,7 @@ describe("A replay guard", () => {
     "A replay guard refuses a caller that has its share, says when to come back, and takes the states of others",
     () =>
       Effect.gen(function* () {
-        const guard = yield* ReplayGuard
+        const guard = yield* ReplayGuard.ReplayGuard
         for (const jti of ["a", "b"]) yield* guard.once(jti, 5000, Effect.void, "one")
         yield* Effect.exit(guard.once("cut off", 9000, Effect.interrupt, "one"))
         yield* TestClock.adjust("1 second")

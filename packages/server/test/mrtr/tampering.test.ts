@@ -2,7 +2,7 @@
 import { Elicitation, Principal, Prompt, Prompts, Resources, Tool, Tools } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { Middleware } from "@effect-mcp/server"
-import { ReplayGuard } from "@effect-mcp/server/ReplayGuard"
+import * as ReplayGuard from "@effect-mcp/server/ReplayGuard"
 import * as StateSeal from "@effect-mcp/server/StateSeal"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"

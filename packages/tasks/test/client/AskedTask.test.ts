@@ -16,7 +16,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 // Loaded before time stands still: it is loaded when the first question is asked as a task.
-import "@effect-mcp/core/internal/AskedTask"
+import "@effect-mcp/server/internal/RareParts"
 
 const version = "2025-11-25"
 const Name = Schema.Struct({ name: Schema.String })

@@ -1,0 +1,2 @@
+/** `@modelcontextprotocol/sdk/shared/uriTemplate.js`. */
+export { UriTemplate, type Variables } from "../../model/UriTemplate.ts"
