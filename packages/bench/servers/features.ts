@@ -91,9 +91,10 @@ const filler = (name: string) =>
 const { uri, name, mimeType, text } = C.resource
 const readme = Resources.layer({ uri, name, mimeType }, Effect.succeed(text))
 
-const contract = (fillers: ReadonlyArray<string>) => Layer.mergeAll(handlers, flood, readme, ...fillers.map(filler))
+export const contract = (fillers: ReadonlyArray<string>) =>
+  Layer.mergeAll(handlers, flood, readme, ...fillers.map(filler))
 // The limit is on, as it is by default, and never met: a load driver calls more often than any caller is meant to.
-const rateLimit = { "tools/call": 1e9 }
+export const rateLimit = { "tools/call": 1e9 }
 const without = McpServer.layer({ ...C.info, rateLimit, features: contract(C.fillers) })
 
 /** With tasks where the program is told to; without them nothing of their package is loaded. */

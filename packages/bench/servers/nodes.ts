@@ -2,6 +2,9 @@
  * One of several nodes, on `node:http`: `nodes.js postgres|redis PLACE holder|anywhere`, by where calls run. What is kept at a place (a
  * schema, or how keys begin) is removed by `nodes.js postgres|redis PLACE remove`.
  */
+import * as Elicitation from "@effect-mcp/core/Elicitation"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
 import * as Nodes from "@effect-mcp/nodes/Nodes"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Effect from "effect/Effect"
@@ -9,7 +12,7 @@ import * as Layer from "effect/Layer"
 import { createServer } from "node:http"
 import { createClient } from "redis"
 import * as C from "../peers/contract.mjs"
-import { server } from "./features.ts"
+import { contract, rateLimit } from "./features.ts"
 import * as Postgres from "./postgres.ts"
 
 const [kind = "postgres", place = "bench_nodes", what = "holder"] = process.argv.slice(2)
@@ -21,6 +24,10 @@ const nodes =
   kind === "redis"
     ? Nodes.layerRedis({ ...local, url: redisUrl, prefix: `${place}:` })
     : Layer.provide(Nodes.layerPostgres(local), Postgres.layerMade(place))
+
+const Ask = Tool.make("ask", { description: "Asks its user" })
+const asks = Tools.layer(Ask, () => Effect.as(Elicitation.confirm("Sure?"), "done"))
+const server = McpServer.layer({ ...C.info, rateLimit, features: Layer.merge(contract(C.fillers.slice(1)), asks) })
 
 const serve = (): void => {
   const { listener } = McpServer.toNodeListener(Layer.provide(server, Layer.orDie(nodes)), {

@@ -178,6 +178,13 @@ export const goals: ReadonlyArray<Goal> = [
       ]
     })
   ),
+  ...Object.entries({ postgres: 3, redis: 1 }).map(([kind, limit]): Goal => ({
+    title: `more for an answer at another node, ${kind}, ms`,
+    table: "Answers of a client, at the node that asked it and at another one",
+    row: kind,
+    figure: "more ms",
+    limit
+  })),
   absolute("heap per idle session, KiB", "Idle sessions", 4, router, "heap KiB"),
   absolute("heap per open GET stream, KiB", "Idle sessions", 8, router, "heap KiB +GET"),
   absolute("heap per open GET stream through a Node listener, KiB", "Idle sessions", 8, "ours:node", "heap KiB +GET"),

@@ -5,6 +5,7 @@ import type { Nodes } from "@effect-mcp/nodes"
 import { Nodes as Node, type SessionRecord } from "@effect-mcp/server/Nodes"
 import { ReplayGuard } from "@effect-mcp/server/ReplayGuard"
 import { StateSeal } from "@effect-mcp/server/StateSeal"
+import { scaled } from "@effect-mcp/spec/Scale"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
@@ -34,6 +35,8 @@ const join = (layer: Layer.Layer<Nodes.Services>) =>
     }
   })
 
+/** Events of a stream. */
+const eventsEach = scaled(500, 15_000)
 const eventsOf = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, at) => ({
     seq: from + at,
@@ -105,6 +108,26 @@ for (const { missing, name, open } of networks) {
           yield* a!.events.forget("s")
           assert.strictEqual((yield* Effect.flip(b!.events.after(key, 8)))._tag, "EventsGone")
         })
+    )
+
+    it.live(
+      "A network loses no event of ten streams that three nodes write at once, and gives each stream in order to a fourth node",
+      () =>
+        Effect.gen(function* () {
+          const [reader, ...writers] = yield* nodes(4)
+          const keys = Array.from({ length: 10 }, (_, at) => ({ session: `s${at}`, stream: "1" }))
+          const write = Effect.fnUntraced(function* (key: (typeof keys)[number], at: number) {
+            const { directory, events } = writers[at % writers.length]!
+            yield* directory.open(key.session, record())
+            // Writes of one to twenty events.
+            for (let seq = 0, size = 1; seq < eventsEach; seq += size, size = (size % 20) + 1) {
+              yield* events.append(key, eventsOf(seq, Math.min(seq + size, eventsEach)))
+            }
+          })
+          yield* Effect.forEach(keys, write, { concurrency: "unbounded", discard: true })
+          for (const key of keys) assert.deepStrictEqual(yield* reader!.events.after(key, 0), eventsOf(1, eventsEach))
+        }),
+      120_000
     )
 
     it.live(

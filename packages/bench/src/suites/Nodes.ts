@@ -1,10 +1,11 @@
-/** Several nodes of one server: what a call costs at the node that holds its session, and at another one. */
+/** Several nodes of one server: what a call costs at the node that holds its session, and at another one; how late a client's answer is there. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import * as path from "node:path"
+import * as Asking from "../Asking.ts"
 import * as Http from "../Http.ts"
 import { Connection } from "../Connection.ts"
-import { type Cell, type Figures, type Table, table } from "../Measure.ts"
+import { type Cell, type Figures, median, type Table, table } from "../Measure.ts"
 import type { Options } from "../Options.ts"
 import * as Process from "../Process.ts"
 import { ours } from "../Servers.ts"
@@ -58,6 +59,28 @@ const slice = async ({ running }: Pair, target: Target, inFlight: number, option
 
 const kinds = ["postgres", "redis"]
 
+/** How long answers take to questions of the first of two nodes, at that one and at the other one. */
+const answered = async (kind: string): Promise<Figures> => {
+  const pair = await pairOf(kind, "holder")
+  try {
+    const [own, other] = pair.running.map(({ port }) => port)
+    if (own === undefined || other === undefined) throw new Error("A node has no port")
+    const session = await Asking.open(own)
+    const times: Record<"own" | "other", Array<number>> = { own: [], other: [] }
+    for (let at = 0; at < 200; at++) {
+      const [here, there] = [await Asking.time(session, own, own), await Asking.time(session, own, other)]
+      // The first ones are compiled meanwhile.
+      if (at < 50) continue
+      times.own.push(here)
+      times.other.push(there)
+    }
+    const figures = { "own ms": median(times.own), "other ms": median(times.other) }
+    return { ...figures, "more ms": figures["other ms"] - figures["own ms"] }
+  } finally {
+    await pair.close()
+  }
+}
+
 /** What a call at a node costs that does not hold the session, by where calls run. */
 const rows = { holder: "other", anywhere: "guest" } as const
 type Calls = keyof typeof rows
@@ -86,6 +109,10 @@ export const nodes = async (options: Options): Promise<ReadonlyArray<Table>> => 
       const notes = "HTTP tools/call of 2025-11-25; CPU of both nodes. guest: another one, with `calls: anywhere`"
       tables.push(await table(title, cells, options.rounds, notes))
     }
+    const title = "Answers of a client, at the node that asked it and at another one"
+    const cells = kinds.map((kind): Cell => ({ key: kind, round: () => answered(kind) }))
+    const note = "from the POST of an answer until the call that asked has its result; medians of 150, by turns"
+    tables.push(await table(title, cells, options.rounds, note))
     return tables
   } finally {
     for (const pair of pairs.values()) await pair.close()
