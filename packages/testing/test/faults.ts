@@ -6,6 +6,9 @@ const cassette = "packages/testing/test/cassette/Cassette.test.ts"
 const diff = "packages/testing/test/fuzz/diff.test.ts"
 const torture = "packages/testing/test/torture/Torture.test.ts"
 const simulation = "packages/testing/test/simulation/Simulation.test.ts"
+const relay = "packages/testing/test/fuzz/relay.test.ts"
+const clientCommand = "packages/testing/test/fuzz/clientCommand.test.ts"
+const falseAlarms = "packages/testing/test/fuzz/falseAlarms.test.ts"
 const stdioClient = "packages/testing/test/fuzz/stdioClient.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
@@ -134,6 +137,83 @@ export const faults: ReadonlyArray<Fault> = [
     from: "places: points }",
     to: "places: runs.length - 1 }",
     test: torture
+  },
+  {
+    name: "fuzz: a batch counts where another revision is agreed on",
+    file: "packages/testing/src/fuzz/rules/messages.ts",
+    from: "        agreed === revision.version &&\n",
+    to: "",
+    test: falseAlarms
+  },
+  {
+    name: "fuzz: a GET before initialize counts",
+    file: "packages/testing/src/fuzz/rules/httpSessions.ts",
+    from: " || !call.isOpen",
+    to: "",
+    test: falseAlarms
+  },
+  {
+    name: "fuzz: wrong headers count in a session that is ended",
+    file: "packages/testing/src/fuzz/rules/httpSessions.ts",
+    from: 'call.session !== "ended" || !call.right',
+    to: 'call.session !== "ended"',
+    test: falseAlarms
+  },
+  {
+    name: "fuzz-client: a program whose conversation is over stays",
+    file: "packages/testing/src/fuzz/client/relay.ts",
+    from: "if (offer === undefined) return process.end()",
+    to: "if (offer === undefined) return",
+    test: relay
+  },
+  {
+    name: "fuzz-client: a program outlives its conversation",
+    file: "packages/testing/src/fuzz/client/relay.ts",
+    from: "for (const { end } of this.running) end()",
+    to: "for (const { exit } of this.running) exit(0)",
+    test: relay
+  },
+  {
+    name: "fuzz-client: a conversation can be guessed",
+    file: "packages/testing/src/fuzz/client/relay.ts",
+    from: "globalThis.crypto.randomUUID()",
+    to: "`${offers.size + 1}`",
+    test: relay
+  },
+  {
+    name: "fuzz-client: a signal that ends a client is not seen",
+    file: "packages/testing/src/fuzz/target/Target.ts",
+    from: "String(cause)",
+    to: '""',
+    test: clientCommand
+  },
+  {
+    name: "fuzz-client: the exit code of a client is taken for a signal",
+    file: "packages/testing/src/fuzz/client/clientCommand.ts",
+    from: "[...faults.values()].includes(code - 128)",
+    to: "code > 128",
+    test: clientCommand
+  },
+  {
+    name: "cassette: the command of the server keeps its secrets",
+    file: "packages/testing/src/cassette/Recorder.ts",
+    from: "head(Redact.redactName(this.options.server))",
+    to: "head(this.options.server)",
+    test: cassette
+  },
+  {
+    name: "cassette: names of fields keep their secrets",
+    file: "packages/testing/src/cassette/redact.ts",
+    from: "unique(clean(name), taken)",
+    to: "unique(name, taken)",
+    test: cassette
+  },
+  {
+    name: "cassette: a hidden name of a field fits none",
+    file: "packages/testing/src/cassette/difference.ts",
+    from: "if (hidden.length === 0) return json",
+    to: "if (hidden.length < 99) return json",
+    test: cassette
   },
   {
     name: "torture: no question is dismissed",

@@ -2,6 +2,7 @@
  * What `fuzz`, `fuzz-client` and `replay` do: the search with its progress on the screen, its reports in files, and findings played again.
  */
 import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Cassette from "@effect-mcp/testing/Cassette"
 import * as Diff from "@effect-mcp/testing/Diff"
 import * as Fuzz from "@effect-mcp/testing/Fuzz"
 import * as FuzzClient from "@effect-mcp/testing/FuzzClient"
@@ -136,7 +137,8 @@ export const fuzz = Effect.fnUntraced(function* (server: CommandTarget, settings
     allowDestructive: flags.allowDestructive,
     args: Object.fromEntries(flags.skipTool.map((name) => [name, "never" as const]))
   }).pipe(Effect.mapError(unreachable), Effect.ensuring(output.live(undefined)))
-  const recordings = report.findings.flatMap((finding) => Report.recording(report, finding) ?? [])
+  const shared = { ...report, target: Cassette.redactName(report.target) }
+  const recordings = report.findings.flatMap((finding) => Report.recording(shared, finding) ?? [])
   return yield* conclude(report, recordings, settings, flags)
 })
 

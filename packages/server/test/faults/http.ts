@@ -93,6 +93,13 @@ export const httpFaults: ReadonlyArray<Fault> = [
     test: fairness
   },
   {
+    name: "A GET counts as a body that has come",
+    file: inFlight,
+    from: "    exchange.reading = undefined\n    this.others",
+    to: "    this.others",
+    test: fairness
+  },
+  {
     name: "A slow body over HTTP with SSE does not give way",
     file: "packages/server/src/http/legacy/SseEndpoint.ts",
     from: "    slow?.cut()\n",

@@ -17,7 +17,7 @@ import { at } from "../fuzz/model/json.ts"
 
 export { CassetteError, type CassetteEntry as Entry } from "./Entry.ts"
 export { Recorder, type Options as RecorderOptions } from "./Recorder.ts"
-export { redact, redacted } from "./redact.ts"
+export { redact, redacted, redactName } from "./redact.ts"
 
 /** A cassette that was read. */
 export interface Cassette {

@@ -11,7 +11,7 @@ import * as Redact from "./redact.ts"
 import { at, parse } from "../fuzz/model/json.ts"
 
 export interface Options extends Redact.Options {
-  /** The server, as people recognise it. */
+  /** The server, as people recognise it; it is written without secrets of its command or URL. */
   readonly server: string
   /** Milliseconds since the recording began. */
   readonly now: () => number
@@ -46,7 +46,7 @@ export class Recorder {
     const { paths, value } = Redact.redact(json, this.options)
     const method = at(json, "method")
     for (const path of paths) this.redacted.add(`${typeof method === "string" ? `${method} ` : ""}${path}`)
-    if (this.messages++ === 0) this.options.write(head(this.options.server))
+    if (this.messages++ === 0) this.options.write(head(Redact.redactName(this.options.server)))
     const more = { ...(session === 1 ? undefined : { session }), ...(JsonRpc.isId(of) ? { of } : undefined) }
     this.options.write(JSON.stringify({ from, at: Math.round(this.options.now()), ...more, message: value }))
   }

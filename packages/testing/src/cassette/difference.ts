@@ -1,6 +1,7 @@
 /** How two requests differ, where ids, progress tokens and what every request of a client carries do not count. */
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import { at } from "../fuzz/model/json.ts"
 import { redacted } from "./redact.ts"
 
 /** Members of `_meta` that differ from run to run, or from client to client. */
@@ -48,6 +49,17 @@ const fits = (recorded: string, text: string): boolean => {
   return true
 }
 
+/** Fields by the names of the recording: of a name that was redacted only a part is known. */
+const renamed = (json: JsonObject, recorded: JsonObject): JsonObject => {
+  const hidden = Object.keys(recorded).filter((name) => name.includes(redacted) && !Object.hasOwn(json, name))
+  if (hidden.length === 0) return json
+  const nameOf = (name: string) => {
+    const index = Object.hasOwn(recorded, name) ? -1 : hidden.findIndex((part) => fits(part.replace(/ \d+$/, ""), name))
+    return index === -1 ? name : (hidden.splice(index, 1)[0] ?? name)
+  }
+  return Object.fromEntries(Object.entries(json).map(([name, member]) => [nameOf(name), member]))
+}
+
 /** The places where JSON is not what was recorded, as sentences. A redacted value fits any. */
 export const differences = (recorded: unknown, json: unknown, path: string): ReadonlyArray<string> => {
   if (recorded === redacted && json !== undefined) return []
@@ -56,8 +68,9 @@ export const differences = (recorded: unknown, json: unknown, path: string): Rea
     return recorded.flatMap((member: unknown, index) => differences(member, json[index], `${path}[${index}]`))
   }
   if (isJsonObject(recorded) && isJsonObject(json)) {
-    const names = new Set([...Object.keys(recorded), ...Object.keys(json)])
-    return [...names].flatMap((name) => differences(recorded[name], json[name], `${path}.${name}`))
+    const now = renamed(json, recorded)
+    const names = new Set([...Object.keys(recorded), ...Object.keys(now)])
+    return [...names].flatMap((name) => differences(at(recorded, name), at(now, name), `${path}.${name}`))
   }
   if (Object.is(recorded, json)) return []
   return [

@@ -49,6 +49,15 @@ const texts: ReadonlyArray<readonly [pattern: RegExp, by: string]> = [
 
 const clean = (text: string): string => texts.reduce((text, [pattern, by]) => text.replace(pattern, by), text)
 
+/** Secrets that are arguments of a command, such as `--api-key VALUE`. */
+const flags = new RegExp(
+  String.raw`((?:^|\s)--?[\w-]{0,40}?(?:${named}|token|bearer|authorization|cookie)[\w-]{0,40}(?:\s+|=))(?!-)\S+`,
+  "gi"
+)
+
+/** A command line or a URL without its secrets. */
+export const redactName = (name: string): string => clean(name.replace(flags, `$1${redacted}`))
+
 /** What `redact` found, as paths such as `params.arguments.apiKey`. */
 interface Found {
   readonly value: unknown
@@ -58,6 +67,14 @@ interface Found {
 export interface Options {
   /** Names of fields that are secrets, beside those that are known. Upper and lower case are the same. */
   readonly names?: ReadonlyArray<string> | undefined
+}
+
+/** A name of a field that no other field of the object has. Only those that were redacted may be equal. */
+const unique = (name: string, taken: Set<string>): string => {
+  let free = name
+  for (let number = 2; taken.has(free); number++) free = `${name} ${number}`
+  taken.add(free)
+  return free
 }
 
 /** JSON without its secrets. */
@@ -74,9 +91,13 @@ export const redact = (json: unknown, { names: more = [] }: Options = {}): Found
     if (Array.isArray(value))
       return value.map((member: unknown, index) => walk(member, `${path}[${index}]`, depth + 1, secret))
     if (isJsonObject(value)) {
+      const taken = new Set<string>()
       const entries = Object.entries(value).map(([name, member]): readonly [string, unknown] => {
         const hidden = secret || (isSecret(name) && !(schema && isJsonObject(member)))
-        return [name, walk(member, path === "" ? name : `${path}.${name}`, depth + 1, hidden, schemas.has(name))]
+        const shown = unique(clean(name), taken)
+        const place = path === "" ? shown : `${path}.${shown}`
+        if (shown !== name) paths.push(place)
+        return [shown, walk(member, place, depth + 1, hidden, schemas.has(name))]
       })
       return Object.fromEntries(entries)
     }

@@ -42,7 +42,7 @@ export const carried = (json: unknown): Call["carries"] => {
 /** The part of a call that its response does not change. */
 export type Opening = Omit<
   Call,
-  "status" | "answered" | "body" | "events" | "lastEventId" | "retry" | "ended" | "needsSession" | "session"
+  "status" | "answered" | "body" | "events" | "lastEventId" | "retry" | "ended" | "isOpen" | "needsSession" | "session"
 >
 
 export interface Options {
@@ -78,6 +78,7 @@ export class MessageReceiver {
       ...opening,
       session: given === undefined ? "none" : given !== this.id ? "unknown" : this.isEnded ? "ended" : "own",
       needsSession: this.id !== undefined,
+      isOpen: this.model.phase !== "new" && this.model.phase !== "opening",
       status: undefined,
       answered: {},
       body: "",

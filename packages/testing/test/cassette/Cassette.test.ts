@@ -202,6 +202,10 @@ describe("recordings", () => {
     [String.raw`{\"client_secret\":\"two words\"}`, String.raw`{\"client_secret\":\"[redacted]\"}`],
     ['{"password":{"type":"string"}}', '{"password":{"type":"string"}}'],
     [
+      { [`ghp_${"a".repeat(36)}`]: 1, [`ghp_${"b".repeat(36)}`]: 2 },
+      { "[redacted]": 1, "[redacted] 2": 2 }
+    ],
+    [
       { credentials: { user: "me", value: ["x"], of: { a: 1 } } },
       { credentials: { user: "[redacted]", value: ["[redacted]"], of: { a: "[redacted]" } } }
     ]
@@ -233,6 +237,23 @@ describe("recordings", () => {
     }
   )
 
+  it.each([
+    ["node server.js --api-key s3cret --port 80", "node server.js --api-key [redacted] --port 80"],
+    ["node server.js --token=s3cret -v", "node server.js --token=[redacted] -v"],
+    ["server --db-password s3cret", "server --db-password [redacted]"],
+    ["env API_KEY=s3cret server --password --verbose", "env API_KEY=[redacted] server --password --verbose"],
+    [
+      "https://me:s3cret@host/mcp?access_token=s3cret&x=1",
+      "https://me:[redacted]@host/mcp?access_token=[redacted]&x=1"
+    ],
+    ["node --max-old-space-size=99 a/tokens.js", "node --max-old-space-size=99 a/tokens.js"]
+  ])("A recording names its server without the secrets of its command or URL: %s", (server, shown) => {
+    const written: Array<string> = []
+    const recorder = new Cassette.Recorder({ server, now: () => 0, write: (line) => void written.push(line) })
+    recorder.lines().sent(new TextEncoder().encode('{"jsonrpc":"2.0","id":1,"method":"ping"}\n'))
+    assert.deepStrictEqual(JSON.parse(written[0] ?? ""), { cassette: 1, server: shown })
+  })
+
   it("A recording hides fields that the user names, and lists their paths", () => {
     const { paths, value } = Cassette.redact({ params: { arguments: { Word: "x" } } }, { names: ["word"] })
     assert.deepStrictEqual(value, { params: { arguments: { Word: "[redacted]" } } })
@@ -244,6 +265,23 @@ describe("recordings", () => {
       const { differences, say } = yield* connect(call(1, "login", { apiKey: "s3cret" }), text(1, "welcome"))
       assert.strictEqual(yield* say("login", { apiKey: "s3cret" }), "welcome")
       assert.deepStrictEqual(yield* differences, [])
+    })
+  )
+
+  it.effect("A recorded request with a hidden name of a field is replayed to a client that sends the name", () =>
+    Effect.gen(function* () {
+      const scopes = { [`ghp_${"a".repeat(36)}`]: ["read"] }
+      const { differences, say } = yield* connect(call(1, "grant", { scopes }), text(1, "granted"))
+      assert.strictEqual(yield* say("grant", { scopes }), "granted")
+      assert.deepStrictEqual(yield* differences, [])
+    })
+  )
+
+  it.effect("A request with a field that is named like a member of every object differs by it", () =>
+    Effect.gen(function* () {
+      const { say } = yield* connect(call(1, "a"), text(1, "A"))
+      const { message } = yield* Effect.flip(say("a", { constructor: 1 }))
+      assert.include(message, "params.arguments.constructor is 1 and was not there")
     })
   )
 })

@@ -94,6 +94,8 @@ export class InFlightRequests implements Entries {
   /** Begins an exchange of another method. */
   open(cut: () => void): HttpExchange {
     const exchange = new HttpExchange(cut, undefined)
+    // Its body is not counted in `reading`.
+    exchange.reading = undefined
     this.others.add(exchange)
     return exchange
   }

@@ -121,6 +121,26 @@ describe.each([...revisions, "2026-07-28"])("Slow bodies beside requests of %s",
   )
 })
 
+describe.each([...revisions, "2026-07-28"])("Other methods beside requests of %s", (version) => {
+  it.live("Requests of other methods take no place of those that are limited, however many there were", () =>
+    Effect.gen(function* () {
+      const client = yield* open(echo, { inFlight: 3, callerShare: 1 })
+      const { echo: ask } = yield* callerOf(client, version, "a")
+      for (const method of ["GET", "DELETE", "PUT", "OPTIONS", "GET", "DELETE", "GET", "DELETE"]) {
+        const { status } = yield* client.fetch({ method })
+        assert.isAtLeast(status, 400)
+        assert.notStrictEqual(status, 429)
+      }
+      assert.strictEqual((yield* ask).status, 200)
+      // Nor do they make room for more slow bodies.
+      const closed = yield* Queue.unbounded<void>()
+      for (let round = 0; round < 4; round++) yield* drip(client.port, closed)
+      yield* Queue.take(closed)
+      assert.strictEqual((yield* ask).status, 200)
+    })
+  )
+})
+
 describe("A slow body", () => {
   it("The oldest body of the caller with most of them gives way", () => {
     const bodies = ["a", "b", "b", "c", "b", "a"].map((caller, at) => ({ caller, at }))

@@ -83,7 +83,10 @@ const nothingDone = (
 ) =>
   new TargetError({
     message: `${target.name} cannot do its work with a right server: ${all
-      .map(({ played, revision }) => `in ${revision} it ${played.ending.how}`)
+      .map(({ played: { ending, methods }, revision }) => {
+        const silent = ending.kind === "done" && methods.size === 0 ? ", and sent no request" : ""
+        return `in ${revision} it ${ending.how}${silent}`
+      })
       .join("; ")}. Give a client that takes ${
       target.transport === "stdio" ? "the command of the server as its last arguments" : "the URL as its last argument"
     } and ends with exit code 0`

@@ -7,11 +7,12 @@ import * as HttpEffect from "effect/http/HttpEffect"
 import * as HttpServer from "effect/http/HttpServer"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type { PlatformError } from "effect/PlatformError"
 import * as ChildProcess from "effect/process/ChildProcess"
 import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import type * as Scope from "effect/Scope"
 import type * as SocketServer from "effect/socket/SocketServer"
-import { TargetError } from "../target/Target.ts"
+import { signalOf, TargetError } from "../target/Target.ts"
 import { type ClientTarget, done, settled } from "./ClientTarget.ts"
 import type { HttpHandler } from "./HttpDouble.ts"
 import type { Ending } from "./model/ClientModel.ts"
@@ -27,15 +28,28 @@ export interface CommandOptions {
   readonly scenario?: string | undefined
 }
 
-/** Signals that only a program's own fault sends. */
-const signals = /SIG(?:SEGV|ABRT|BUS|ILL|FPE|TRAP)/
+/** Signals that only a program's own fault sends, with their numbers. */
+const faults = new Map([
+  ["SIGILL", 4],
+  ["SIGTRAP", 5],
+  ["SIGABRT", 6],
+  ["SIGBUS", 7],
+  ["SIGFPE", 8],
+  ["SIGSEGV", 11],
+  ["SIGSYS", 31]
+])
+
+/** As a shell says that such a signal ended a program, and Windows that an exception did. */
+const isFault = (code: number): boolean => code >= 0xc0000000 || [...faults.values()].includes(code - 128)
 
 const endingOf = (code: number): Ending =>
-  code === 0
-    ? done
-    : code > 128 && code !== 130 && code !== 137 && code !== 143
-      ? { kind: "crashed", how: `ended with code ${code}` }
-      : { kind: "failed", how: `ended with code ${code}` }
+  code === 0 ? done : { kind: isFault(code) ? "crashed" : "failed", how: `ended with code ${code}` }
+
+const endingBySignal = (error: PlatformError): Ending => {
+  const signal = signalOf(error)
+  if (signal === undefined) return { kind: "failed", how: error.message }
+  return { kind: faults.has(signal) ? "crashed" : "failed", how: `was ended by ${signal}` }
+}
 
 /** Runs the client once, with these arguments behind its own. */
 type Start = (
@@ -69,8 +83,7 @@ const starting = (options: CommandOptions): Effect.Effect<Start, never, ChildPro
       const ended = Effect.flatMap(Effect.mapError(spawner.spawn(child), cannot), ({ exitCode }) =>
         Effect.match(exitCode, {
           onSuccess: endingOf,
-          onFailure: ({ message }): Ending =>
-            signals.test(message) ? { kind: "crashed", how: message } : { kind: "failed", how: message }
+          onFailure: endingBySignal
         })
       )
       return Effect.scoped(ended)

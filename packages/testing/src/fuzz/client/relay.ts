@@ -2,7 +2,9 @@
  * Programs that a client can start as a stdio server. Each relays what happens to it to this process, where the misbehaving server is, over
  * a socket of this machine.
  */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as FileSystem from "effect/FileSystem"
 import * as Base64 from "effect/encoding/Base64"
 import * as Latch from "effect/Latch"
@@ -12,6 +14,7 @@ import type * as Scope from "effect/Scope"
 import * as Socket from "effect/socket/Socket"
 import * as SocketServer from "effect/socket/SocketServer"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { at, parse } from "../model/json.ts"
 import { linesOf } from "../model/lines.ts"
 import { TargetError } from "../target/Target.ts"
 import type { Process, ProcessEvent, ProcessListener } from "./LineDouble.ts"
@@ -72,12 +75,17 @@ const decoding = () => {
   }
 }
 
-const eventOf = (line: string, decoded: (base64: unknown) => string): ProcessEvent | undefined => {
-  const said: unknown = JSON.parse(line)
+const eventOf = (said: unknown, decoded: (base64: unknown) => string): ProcessEvent | undefined => {
   if (!isJsonObject(said)) return undefined
   if (said["input"] !== undefined) return { _tag: "Input", text: decoded(said["input"]) }
   if (typeof said["signal"] === "string") return { _tag: "Signal", signal: said["signal"] }
   return said["ended"] === true ? { _tag: "InputEnded" } : undefined
+}
+
+/** A process, as its conversation has it. */
+interface Relayed extends Process {
+  /** Closes its connection: then it exits at once, though what it has to write is not read. */
+  readonly end: () => void
 }
 
 class Offer {
@@ -85,18 +93,18 @@ class Offer {
   readonly none = Latch.makeUnsafe(true)
   /** Whether the conversation is over. */
   isOver = false
-  private readonly running = new Set<Process>()
+  private readonly running = new Set<Relayed>()
 
   constructor(start: (process: Process) => ProcessListener) {
     this.start = start
   }
 
-  begin(process: Process): void {
+  begin(process: Relayed): void {
     this.running.add(process)
     this.none.closeUnsafe()
   }
 
-  end(process: Process): void {
+  end(process: Relayed): void {
     this.running.delete(process)
     if (this.running.size === 0) this.none.openUnsafe()
   }
@@ -104,7 +112,7 @@ class Offer {
   /** No process outlives the conversation. */
   close(): void {
     this.isOver = true
-    for (const { exit } of this.running) exit(0)
+    for (const { end } of this.running) end()
   }
 }
 
@@ -114,11 +122,13 @@ const serve = (offers: ReadonlyMap<string, Offer>, socket: Socket.Socket) =>
     const pull = yield* Socket.readerString(socket)
     const writer = yield* socket.writer
     const orders = yield* Queue.unbounded<object>()
+    const over = Deferred.makeUnsafe<void>()
     const order = (order: object): void => void Queue.offerUnsafe(orders, order)
-    const process: Process = {
+    const process: Relayed = {
       write: (bytes) => order({ out: Base64.encode(bytes) }),
       log: (err) => order({ err }),
-      exit: (exit) => order({ exit })
+      exit: (exit) => order({ exit }),
+      end: () => Deferred.doneUnsafe(over, Exit.void)
     }
     yield* Effect.forkScoped(
       Effect.forever(Effect.flatMap(Queue.take(orders), (order) => writer.write(`${JSON.stringify(order)}\n`)))
@@ -127,19 +137,25 @@ const serve = (offers: ReadonlyMap<string, Offer>, socket: Socket.Socket) =>
     let offer: Offer | undefined
     const decoded = decoding()
     const take = (line: string): void => {
-      const event = eventOf(line, decoded)
-      if (event !== undefined) return receive?.(event)
-      offer = offers.get(String(JSON.parse(line).key))
-      offer?.begin(process)
-      receive = offer?.start(process)
+      const said = parse(line)
+      if (offer !== undefined) {
+        const event = eventOf(said, decoded)
+        return event && receive?.(event)
+      }
+      // The first line has the key. A program of a conversation that is over ends, and so does a stranger's connection.
+      const key = at(said, "key")
+      offer = typeof key === "string" ? offers.get(key) : undefined
+      if (offer === undefined) return process.end()
+      offer.begin(process)
+      receive = offer.start(process)
     }
-    const feed = linesOf(take, Infinity)
+    const feed = linesOf(take)
     const read = Effect.map(pull, (texts) => texts.forEach(feed))
     const gone = Effect.sync(() => {
       if (offer?.isOver === false) receive?.({ _tag: "Gone" })
       offer?.end(process)
     })
-    return yield* Effect.ensuring(Effect.forever(read), gone)
+    return yield* Effect.ensuring(Effect.raceFirst(Effect.forever(read), Deferred.await(over)), gone)
   }).pipe(Effect.scoped, Effect.ignore)
 
 /** Listens for relays while the scope is open. */
@@ -158,13 +174,13 @@ export const listen: Effect.Effect<
   const offers = new Map<string, Offer>()
   yield* Effect.forkScoped(run((socket) => serve(offers, socket)))
   const port = address._tag === "UnixPathAddress" ? 0 : address.port
-  let next = 0
   return {
     offer: (start) =>
       Effect.map(
         Effect.acquireRelease(
           Effect.sync(() => {
-            const [key, offer] = [`${++next}`, new Offer(start)]
+            // Not to be guessed by other users of this machine.
+            const [key, offer] = [globalThis.crypto.randomUUID(), new Offer(start)]
             offers.set(key, offer)
             return { key, offer }
           }),

@@ -29,6 +29,8 @@ export interface Call {
   readonly session: "own" | "none" | "unknown" | "ended"
   /** Whether the server gave a session id. */
   readonly needsSession: boolean
+  /** Whether the server had answered `initialize` when it was sent. */
+  readonly isOpen: boolean
   /** Whether its headers are those of a right client. */
   readonly right: boolean
   /** The call whose stream a GET with `Last-Event-ID` resumes. */

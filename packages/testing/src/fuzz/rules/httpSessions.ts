@@ -64,8 +64,8 @@ const sessions: ReadonlyArray<Rule> = [
     section: "basic/transports#session-management",
     text: "A request with the id of a terminated session is answered with 404.",
     on: responded((call) =>
-      // A foreign page is refused before its session is looked at.
-      call.session !== "ended" || call.headers["origin"] !== undefined
+      // A request with wrong headers may be refused before its session is looked at.
+      call.session !== "ended" || !call.right
         ? undefined
         : call.status === 404
           ? "pass"
@@ -96,7 +96,14 @@ const streams: ReadonlyArray<Rule> = [
     section: "basic/transports#listening-for-messages-from-the-server",
     text: "A GET is answered with `text/event-stream` or with status 405.",
     on: responded((call) => {
-      if (call.method !== "GET" || !call.right || call.resumes !== undefined || call.session === "ended")
+      // Before `initialize` a server that needs a session id refuses each request without one.
+      if (
+        call.method !== "GET" ||
+        !call.right ||
+        !call.isOpen ||
+        call.resumes !== undefined ||
+        call.session === "ended"
+      )
         return undefined
       return call.status === 405 || (call.status === 200 && isStream(call))
         ? "pass"

@@ -134,10 +134,12 @@ export const messages: ReadonlyArray<Rule> = [
         exchange.inBatch && exchange.wellFormed && !reachesHandler(exchange, model)
           ? violated(`${exchange.method} in a batch is never answered`)
           : undefined,
-      Finished: ({ call }, { phase }) =>
+      // Where another revision is agreed on, it counts.
+      Finished: ({ call }, { agreed, phase, revision }) =>
         call.exchanges.some(({ inBatch }) => inBatch) &&
         call.right &&
         phase === "ready" &&
+        agreed === revision.version &&
         call.session !== "ended" &&
         !isTaken(call)
           ? violated(`A batch is answered with status ${call.status} and ${show(parse(call.body))}`)

@@ -61,6 +61,10 @@ export interface LineTarget {
   readonly settle?: Effect.Effect<void> | undefined
 }
 
+/** The signal that ended a process whose exit code fails with this error; undefined where none did. Only the cause names it. */
+export const signalOf = ({ cause }: { readonly cause?: unknown }): string | undefined =>
+  /\bSIG[A-Z0-9]+/.exec(String(cause))?.[0]
+
 /** A server to talk to by HTTP requests. All conversations are with the same one. */
 export interface HttpTarget {
   /** Its URL. */

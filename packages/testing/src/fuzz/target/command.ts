@@ -9,7 +9,7 @@ import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { linesOf } from "../model/lines.ts"
-import { type LineTarget, TargetError, type Wire } from "./Target.ts"
+import { type LineTarget, signalOf, TargetError, type Wire } from "./Target.ts"
 
 export interface Options {
   readonly command: string
@@ -48,7 +48,7 @@ export const command = (options: Options): Effect.Effect<LineTarget, never, Chil
         const output = Stream.runForEach(Stream.decodeText(handle.stdout), (text) => Effect.sync(() => feed(text)))
         const ended = Effect.match(handle.exitCode, {
           onSuccess: (code) => `it exited with code ${code}`,
-          onFailure: ({ message }) => message
+          onFailure: (error) => `it was ended by ${signalOf(error) ?? error.message}`
         })
         yield* background(
           Effect.andThen(

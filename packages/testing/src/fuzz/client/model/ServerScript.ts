@@ -6,6 +6,9 @@
 import { all } from "@effect-mcp/protocol/Revision"
 import * as Schema from "effect/Schema"
 
+/** A recording may come from anywhere: what no server can do is refused with the place where it stands. */
+const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+
 const Act = Schema.Union([
   /** Sends a message before the response: a notification, a stray response, anything. */
   Schema.TaggedStruct("Tell", { message: Schema.Json }),
@@ -27,17 +30,17 @@ const Act = Schema.Union([
   Schema.TaggedStruct("Id", { id: Schema.Json }),
   Schema.TaggedStruct("Twice", {}),
   Schema.TaggedStruct("Never", {}),
-  Schema.TaggedStruct("Late", { milliseconds: Schema.Int }),
+  Schema.TaggedStruct("Late", { milliseconds: between(0, 3_600_000) }),
   /** The response has a text of this many characters. */
-  Schema.TaggedStruct("Huge", { characters: Schema.Int }),
+  Schema.TaggedStruct("Huge", { characters: between(0, 100_000_000) }),
   /** Writes the response in so many pieces, with a pause behind each. */
-  Schema.TaggedStruct("Pieces", { count: Schema.Int }),
+  Schema.TaggedStruct("Pieces", { count: between(1, 1_000_000) }),
   /** Writes this to stderr before the response. Over stdio only. */
   Schema.TaggedStruct("Log", { text: Schema.String }),
   /** The server stays when its stdin ends; with `signals` also when SIGTERM comes. Over stdio only. */
   Schema.TaggedStruct("Linger", { signals: Schema.Boolean }),
   /** Another HTTP status and body. */
-  Schema.TaggedStruct("Status", { status: Schema.Int, type: Schema.String, body: Schema.String }),
+  Schema.TaggedStruct("Status", { status: between(200, 599), type: Schema.String, body: Schema.String }),
   /** Closes the connection before the response; behind an event id it can be resumed. Over stdio the server exits. */
   Schema.TaggedStruct("Cut", { resumable: Schema.Boolean, retry: Schema.optionalKey(Schema.Int) }),
   /** Forgets the session: this request and all later ones of the session get status 404. */

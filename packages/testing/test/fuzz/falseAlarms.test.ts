@@ -1,0 +1,56 @@
+/** Conversations in which a right server was accused: the search of ten minutes found them. */
+import { Revision } from "@effect-mcp/protocol"
+import * as Fuzz from "@effect-mcp/testing/Fuzz"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { target } from "./httpTarget.ts"
+
+const conversations: ReadonlyArray<readonly [rule: string, script: Fuzz.Script]> = [
+  [
+    "batch-answered",
+    {
+      revision: "2025-03-26",
+      commands: [
+        // The server chooses its newest revision, which has no batches.
+        { _tag: "Open", offer: "1999-01-01" },
+        { _tag: "Batch", members: [{ _tag: "Request", method: "prompts/list", params: { cursor: "%%%" } }] },
+        { _tag: "Wait" }
+      ]
+    }
+  ],
+  [
+    "http-get",
+    {
+      revision: "2025-03-26",
+      // A server with sessions refuses both.
+      commands: [{ _tag: "Listen" }, { _tag: "Request", method: "resources/list" }, { _tag: "Wait" }]
+    }
+  ],
+  [
+    "http-session-ended",
+    {
+      revision: "2025-06-18",
+      commands: [
+        { _tag: "Open" },
+        { _tag: "Delete" },
+        { _tag: "Request", method: "ping", http: { headers: { accept: "text/plain" } } },
+        { _tag: "Wait" }
+      ]
+    }
+  ]
+]
+
+describe("A right server over HTTP", () => {
+  it.live.each(conversations)("The rule %s accuses no right server: %j", ([, script]) =>
+    Effect.gen(function* () {
+      const server = yield* target()
+      const revisions = Revision.all.filter(({ version }) => version === script.revision)
+      const surveys = yield* Fuzz.survey(server, { revisions })
+      assert.lengthOf(surveys, 1)
+      for (const survey of surveys) {
+        const { found } = yield* Fuzz.play(server, survey, script, { rules: Fuzz.rules })
+        assert.deepStrictEqual(found, [])
+      }
+    })
+  )
+})
