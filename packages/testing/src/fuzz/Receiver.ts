@@ -135,6 +135,7 @@ export class MessageReceiver {
     this.byEventId.clear()
     this.byData.clear()
     this.model.asked.clear()
+    this.model.unanswered.clear()
   }
 
   private event(call: Call, event: StreamEvent): void {

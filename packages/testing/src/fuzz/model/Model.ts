@@ -57,6 +57,8 @@ export class Model {
   readonly ambiguous = new Set<string>()
   /** The ids of the server's requests. */
   readonly asked = new Set<string>()
+  /** Those of them that the client has not answered: what the server does may wait for it. */
+  readonly unanswered = new Set<string>()
   phase: "new" | "opening" | "open" | "ready" = "new"
   /** What `initialize` or `server/discover` said. */
   capabilities: JsonObject
@@ -144,6 +146,7 @@ export class Model {
     if (invalid) this.unreadable++
     if (!invalid && !JsonRpc.isRequest(message)) {
       if (typeof method === "string") this.sentNotification(method, at(json, "params"))
+      else this.unanswered.delete(keyOf(at(json, "id")))
       return
     }
     if (at(json, "id") === undefined) return
@@ -258,6 +261,7 @@ export class Model {
         return
       case "Asked":
         this.asked.add(keyOf(observation.question.id))
+        this.unanswered.add(keyOf(observation.question.id))
         return
       case "Told":
         return this.learnNotification(observation.method, observation.params)
