@@ -13,6 +13,20 @@ const process = "packages/durable/test/workflow/process.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "Each process gives the parked task that it finds late",
+    file: "packages/durable/src/store/Tables.ts",
+    from: "if (ended && row.node === null)",
+    to: "if (row.node === null)",
+    test: laws
+  },
+  {
+    name: "A database gives the tasks that expire while they run, and not those that are parked",
+    file: "packages/durable/src/store/Tables.ts",
+    from: "ended && row.node === null",
+    to: "ended && row.node !== null",
+    test: laws
+  },
+  {
     name: "A database in memory leaves a file",
     file: "packages/durable/src/sqlite/Client.ts",
     from: "if (file !== inMemory) closeSync",

@@ -222,6 +222,24 @@ describe("metrics of tasks", () => {
     }).pipe(Effect.provide(Telemetry.layer()), Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
+  it.effect("The metrics of tasks count a task that expires while it is parked once, with its tool", () =>
+    Effect.gen(function* () {
+      const { server } = yield* start
+      const client = yield* connect(server, ada)
+      yield* client.call("asks")
+      yield* quiesce
+      // Long enough to be parked: no fiber runs for the task when its time is over.
+      yield* TestClock.adjust("1 day")
+      yield* TestClock.adjust("2 minutes")
+      yield* quiesce
+      const ended = yield* series("mcp.server.task.duration")
+      assert.deepStrictEqual(
+        ended.map(({ attributes, state }) => [attributes, "count" in state && state.count]),
+        [[{ "mcp.task.state": "expired", "gen_ai.tool.name": "asks" }, 1]]
+      )
+    }).pipe(Effect.provide(Telemetry.layer()), Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+
   it.effect("The audit trail has entries of tasks, without the id of a task that is a right", () => {
     const lines: Array<string> = []
     const trail = Layer.provide(

@@ -318,6 +318,20 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/cli/test/commands/Top.test.ts"
   },
   {
+    name: "top sends to the socket of another user",
+    file: "packages/cli/src/top/Place.ts",
+    from: "file.uid !== user",
+    to: "file.uid === user",
+    test: "packages/cli/test/commands/Top.test.ts"
+  },
+  {
+    name: "the end of a task that expires while it is parked is not observed",
+    file: "packages/tasks/src/run/observedStore.ts",
+    from: 'tell(id, { input, createdAt }, "expired")',
+    to: "Effect.void",
+    test: "packages/operate/test/Tasks.test.ts"
+  },
+  {
     name: "top sends to a socket that others can open",
     file: "packages/cli/src/top/Place.ts",
     from: "(file.mode & ofOthers) === 0",

@@ -12,6 +12,27 @@ const askedTest = "packages/tasks/test/client/AskedTask.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "A memory gives the tasks that expire while they run, and not those that are parked",
+    file,
+    from: "if (row.node === undefined) this.expired",
+    to: "if (row.node !== undefined) this.expired",
+    test
+  },
+  {
+    name: "The audit log has no end of a task that expires while it is parked",
+    file: "packages/tasks/src/run/Audit.ts",
+    from: 'endedAs(task.id, input.owner, "expired")',
+    to: "Effect.void",
+    test: "packages/tasks/test/server/AuditLog.test.ts"
+  },
+  {
+    name: "The expired tasks of a store are never asked for",
+    file: "packages/tasks/src/run/TaskSupervisor.ts",
+    from: "Effect.forever(journal.expired)",
+    to: "Effect.never",
+    test: "packages/tasks/test/server/AuditLog.test.ts"
+  },
+  {
     name: "the end of a server waits for tasks of a tool whose layer was made after that of tasks",
     file: "packages/server/src/features/Features.ts",
     from: "  // Before the layers of the features.\n  yield* workEnds\n",

@@ -13,11 +13,13 @@ import { Context, Deferred, Effect, Fiber, Layer, Logger, Option, Redacted, type
 import { HttpRouter, HttpServer } from "effect/http"
 import * as PrivateSocket from "@effect-mcp/operate/PrivateSocket"
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { createServer as createSocket } from "node:net"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import { needs } from "@effect-mcp/spec/skip"
 import { run } from "../support/run.ts"
 import { person } from "../support/terminal.ts"
 import * as Endpoint from "@effect-mcp/cli/top/Endpoint"
@@ -153,6 +155,8 @@ describe("top", () => {
   )
 })
 
+const stranger = fileURLToPath(new URL("../support/stranger.ts", import.meta.url))
+
 /** A directory for sockets, until the end of the scope. */
 const directory = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(path.join(tmpdir(), "effect-mcp-top-"))),
@@ -228,6 +232,20 @@ describe("top at a Unix socket", () => {
       assert.strictEqual(code, 2)
       assert.include(stderr, "Others can open the socket")
     }).pipe(Effect.scoped)
+  )
+
+  it.live(
+    "The command top refuses the private socket of another user",
+    () =>
+      Effect.gen(function* () {
+        const made = yield* directory
+        chmodSync(made, 0o755)
+        const socket = path.join(made, "admin.sock")
+        yield* startAt(socket)
+        const { stderr, stdout } = spawnSync(process.execPath, [stranger, socket], { encoding: "utf8" })
+        assert.include(stdout, "belongs to another user (0). Run this as the user of the server", stderr)
+      }).pipe(Effect.scoped),
+    needs(process.getuid?.() === 0, "root, to become another user")
   )
 
   it.live(

@@ -353,6 +353,7 @@ export const make = (tables: Tables): Journal["Service"] => {
     parked: (max) => Effect.orDie(journal.parked(max)),
     parkedCounts: Effect.orDie(journal.parkedCounts),
     lost: (lease) => journal.lost(lease),
+    expired: tables.expired.next,
     sweep: Effect.orDie(journal.sweep)
   }
 }

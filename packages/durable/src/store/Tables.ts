@@ -4,6 +4,7 @@
  * A failure that may pass (a busy file, a connection that was cut, a database that starts) is tried again for a while; what fails then is a
  * defect. Every write may be tried again: one that took effect though its answer was lost changes nothing the second time.
  */
+import { ExpiredTasks } from "@effect-mcp/tasks/internal/Row"
 import { expiredAfter, type TaskOutcome, type Task } from "@effect-mcp/tasks/Task"
 import { defaultLimits, type StoreLimits } from "@effect-mcp/tasks/TaskStore"
 import * as Effect from "effect/Effect"
@@ -11,7 +12,7 @@ import * as Schedule from "effect/Schedule"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { type Changes, someTask } from "./Changes.ts"
 import type { Dialect } from "./Dialect.ts"
-import { type EntryRow, type TaskRow, taskOf } from "./Rows.ts"
+import { type EntryRow, inputOf, type TaskRow, taskOf } from "./Rows.ts"
 import * as Statements from "./Statements.ts"
 
 export interface Options extends Partial<StoreLimits> {
@@ -55,6 +56,7 @@ export class Tables {
   readonly dialect: Dialect
   readonly changes: Changes
   readonly statements: Statements.Statements
+  readonly expired = new ExpiredTasks()
   readonly limits: StoreLimits
   readonly lease: number
   readonly kept: number
@@ -135,9 +137,12 @@ export class Tables {
   }
 
   /** Ends a task that is past its ttl. */
-  expire({ id, ttl }: TaskRow): Effect.Effect<boolean, SqlError> {
-    const outcome = expiredAfter(ttl)
-    return this.end(id, outcome, outcome.message)
+  expire(row: TaskRow): Effect.Effect<void, SqlError> {
+    const outcome = expiredAfter(row.ttl)
+    return Effect.map(this.end(row.id, outcome, outcome.message), (ended) => {
+      // The node that runs a task learns of its end by its lease.
+      if (ended && row.node === null) this.expired.add({ task: taskOf(row, []), input: inputOf(row) })
+    })
   }
 
   /** The task of an owner; one that is past its ttl has ended. */

@@ -36,6 +36,16 @@ for (const { missing, name, place, runs } of databases) {
       { arbitrary: { runs: scaled(runs, 300), size: 40 } }
     )
 
+    it.effect("A task in a database that expires while it is parked is given once, by one of two processes", () =>
+      Effect.gen(function* () {
+        const open = yield* place
+        const [a, b] = [yield* open(limits), yield* open(limits)]
+        // The store has a clock of its own.
+        const pass = Effect.asVoid(Effect.orDie(a.sql`UPDATE mcp_task SET expires = 0`))
+        yield* TaskLaws.expiry([a, b], pass)
+      }).pipe(Effect.scoped)
+    )
+
     it.effect("Ended tasks are kept up to a bound: beyond it the oldest of the caller with the most is forgotten", () =>
       Effect.gen(function* () {
         const { journal, sql, store } = yield* (yield* place)({ ...limits, kept: 3 })

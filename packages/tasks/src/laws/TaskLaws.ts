@@ -7,6 +7,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type TaskOutcome, stateOf, type Task } from "../model/Task.ts"
@@ -309,4 +310,48 @@ export const run = Effect.fnUntraced(function* (
       yield* check(Option.isNone(yield* store.get(task.id, "eve")), "A task of another owner is unknown", task)
     }
   }
+})
+
+/** The services of one process. */
+interface StoreProcess {
+  readonly store: TaskStore["Service"]
+  readonly journal: Journal["Service"]
+}
+
+/** What a journal gives without a wait. */
+const expiredNow = Effect.fnUntraced(function* (journal: Journal["Service"]) {
+  const ids: Array<string> = []
+  for (;;) {
+    const next = yield* Effect.forkChild(journal.expired, { startImmediately: true })
+    const exit = next.pollUnsafe()
+    if (exit === undefined || Exit.isFailure(exit)) return yield* Effect.as(Fiber.interrupt(next), ids)
+    ids.push(exit.value.task.id)
+    yield* check(exit.value.input.tool === "tool", "A task that expired is given as it was made", exit.value)
+  }
+})
+
+/**
+ * Tasks that expire: those that are parked are given once, by one of the processes. `pass` lets more than a minute pass. Dies with the law that
+ * is broken.
+ */
+export const expiry = Effect.fnUntraced(function* (
+  nodes: readonly [StoreProcess, ...Array<StoreProcess>],
+  pass: Effect.Effect<void>
+) {
+  const [{ journal, store }] = nodes
+  const task = { owner: "ada", tool: "tool", input: { a: 1 }, client: {}, ttl: 60_000, pollInterval: 1000 }
+  const made = yield* Effect.orDie(Effect.replicateEffect(store.create(task, "a"), 4))
+  const [running, ...parked] = made.map(({ lease }) => lease)
+  for (const lease of parked) yield* Effect.orDie(journal.park(lease, { at: undefined, answers: [] }))
+  yield* check((yield* expiredNow(journal)).length === 0, "No task has expired before its time", made)
+  yield* pass
+  // A read ends a task, too.
+  yield* Effect.forEach(nodes, ({ store }) => store.get(parked[0]?.task ?? "", "ada"), { concurrency: "unbounded" })
+  yield* Effect.forEach(nodes, ({ journal }) => journal.sweep, { concurrency: "unbounded" })
+  const given = (yield* Effect.forEach(nodes, ({ journal }) => expiredNow(journal))).flat()
+  const expected = parked.map(({ task }) => task).toSorted()
+  yield* check(given.toSorted().join() === expected.join(), "A parked task that expires is given once", [
+    given,
+    running
+  ])
 })

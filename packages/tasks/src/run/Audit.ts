@@ -69,12 +69,9 @@ export const make = (
             ? line(level, message, { id, owner })
             : refused("it is unknown to its caller", { id, owner })
         )
-    const ended = (lease: Lease, end: string) =>
-      line("Info", "A task has ended", {
-        id: lease.task,
-        owner: owners.get(lease),
-        more: { "mcp.task.end": end }
-      })
+    const endedAs = (id: string, owner: string | undefined, end: string) =>
+      line("Info", "A task has ended", { id, owner, more: { "mcp.task.end": end } })
+    const ended = (lease: Lease, end: string) => endedAs(lease.task, owners.get(lease), end)
     const expiring = tellingExpiry(journal, (lease) => ended(lease, "expired"))
 
     return {
@@ -105,7 +102,8 @@ export const make = (
           Effect.tap(journal.take(node, task), (taken) => Effect.sync(() => Option.map(taken, leased))),
         settle: (lease, outcome, message) =>
           Effect.tap(expiring.settle(lease, outcome, message), () => ended(lease, endOf(outcome))),
-        lost: expiring.lost
+        lost: expiring.lost,
+        expired: Effect.tap(journal.expired, ({ input, task }) => endedAs(task.id, input.owner, "expired"))
       })
     }
   })

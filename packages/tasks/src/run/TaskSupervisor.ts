@@ -226,6 +226,12 @@ const renewing = (journal: Journal["Service"], runs: BusyMap<string, Run>): Effe
   return Effect.forever(Effect.all([Effect.sleep(third), ifAny], { concurrency: 2, discard: true }))
 }
 
+/** Ends tasks that are past their time, for ever. The observers of the journal learn of those that were parked as they are asked for. */
+const sweeps = (journal: Journal["Service"]): Effect.Effect<never> => {
+  const swept = Effect.andThen(Effect.sleep(sweeping), logged(journal.sweep))
+  return Effect.raceFirst(Effect.forever(swept), Effect.forever(journal.expired))
+}
+
 type Resumed = (
   claimed: Claimed,
   attempt: (claimed: Claimed) => Effect.Effect<Attempt, McpError>
@@ -270,7 +276,7 @@ export const make = Effect.fnUntraced(function* (
   const fibers = new Fibers()
 
   yield* Effect.forkScoped(renewing(journal, runs))
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(sweeping), logged(journal.sweep))))
+  yield* Effect.forkScoped(sweeps(journal))
   // Closed before the renewals end, all tasks at once.
   yield* Scope.addFinalizer(scope, fibers.end)
 

@@ -74,7 +74,10 @@ const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => vo
         ),
       settle: (lease, outcome, message) =>
         Effect.tap(expiring.settle(lease, outcome, message), () => tellOf(lease, stateOf(outcome))),
-      lost: expiring.lost
+      lost: expiring.lost,
+      expired: Effect.tap(journal.expired, ({ input, task: { createdAt, id } }) =>
+        tell(id, { input, createdAt }, "expired")
+      )
     }
   }
 }

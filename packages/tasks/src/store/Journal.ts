@@ -82,6 +82,9 @@ export interface Parked {
   readonly due: number | undefined
 }
 
+/** A task that expired while no node ran it. */
+export type ExpiredTask = Pick<Parked, "task" | "input">
+
 /** How many tasks are parked. */
 export interface ParkedCounts {
   /** They wait for answers of their clients. */
@@ -151,6 +154,11 @@ export class Journal extends Context.Service<
     readonly parkedCounts: Effect.Effect<ParkedCounts>
     /** Waits until the lease is lost. */
     readonly lost: (lease: Lease) => Effect.Effect<Lost>
+    /**
+     * Waits for a task that expired while it was parked, and that this process has ended: of all processes of a store one is given it, once.
+     * The latest thousand are kept until they are asked for.
+     */
+    readonly expired: Effect.Effect<ExpiredTask>
     /** Ends tasks that are past their ttl, forgets those that ended long ago; gives how many of both. */
     readonly sweep: Effect.Effect<number>
   }

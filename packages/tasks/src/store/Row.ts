@@ -1,8 +1,10 @@
 /** A task as a store holds it: its row in memory, and what all stores count and name alike. */
 import * as Base64Url from "effect/encoding/Base64Url"
 import type * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
 import { Expired, type NewTask, type Task } from "../model/Task.ts"
-import { type Entry, type Lease, Lost, type Parked, type ParkedCounts } from "./Journal.ts"
+import { type Entry, type ExpiredTask, type Lease, Lost, type Parked, type ParkedCounts } from "./Journal.ts"
 import type { StoreLimits } from "./TaskStore.ts"
 
 /** A task with what its owner does not see. */
@@ -112,4 +114,18 @@ export const countsOf = (parked: ReadonlyArray<Parked>, now: number): ParkedCoun
     else counts[task.questions.size > 0 ? "asking" : "sleeping"]++
   }
   return counts
+}
+
+/** The tasks that expired while they were parked, until they are asked for. */
+export class ExpiredTasks {
+  private readonly queue = Effect.runSync(Queue.sliding<ExpiredTask>(1024))
+
+  /** Called before the task loses its arguments. */
+  add({ input, task }: ExpiredTask): void {
+    Queue.offerUnsafe(this.queue, { input, task })
+  }
+
+  get next(): Effect.Effect<ExpiredTask> {
+    return Queue.take(this.queue)
+  }
 }

@@ -11,9 +11,9 @@ import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { type Answer, expiredAfter, type NewTask, type TaskOutcome, type Question, type Task } from "../model/Task.ts"
+import { type Answer, expiredAfter, type NewTask, type TaskOutcome, type Task } from "../model/Task.ts"
 import { Kept, type KeptOptions } from "./Kept.ts"
-import { bytesOf, countsOf, hasRoom, keep, lostOf, newId, newTask, none, type Row } from "./Row.ts"
+import { bytesOf, countsOf, ExpiredTasks, hasRoom, keep, lostOf, newId, newTask, none, type Row } from "./Row.ts"
 import { type Claimed, type Entry, Journal, JournalFull, type Lease, type Lost, type Wake } from "./Journal.ts"
 import { type Answers, defaultLimits, LimitReached, type StoreLimits, TaskStore, UnknownCursor } from "./TaskStore.ts"
 
@@ -38,6 +38,7 @@ class Memory {
   private readonly open = new Map<string, number>()
   private openTotal = 0
   private readonly kept: Kept
+  readonly expired = new ExpiredTasks()
 
   constructor(clock: Clock.Clock, { kept, keptBytes, lease = 10_000, ...limits }: Options) {
     this.clock = clock
@@ -51,8 +52,7 @@ class Memory {
   }
 
   private isForgotten({ endedAt, task }: Row): boolean {
-    if (endedAt === undefined) return false
-    return this.now >= Math.max(task.createdAt + task.ttl, endedAt + this.limits.keptAfterEnd)
+    return endedAt !== undefined && this.now >= Math.max(task.createdAt + task.ttl, endedAt + this.limits.keptAfterEnd)
   }
 
   private find(id: string, owner: string): Row | undefined {
@@ -100,6 +100,7 @@ class Memory {
   private expire(row: Row): boolean {
     const { createdAt, outcome, ttl } = row.task
     if (outcome !== undefined || this.now < createdAt + ttl) return false
+    if (row.node === undefined) this.expired.add(row)
     this.end(row, expiredAfter(ttl), expiredAfter(ttl).message)
     return true
   }
@@ -278,13 +279,11 @@ class Memory {
       keep(row, entry)
       row.bytes += bytesOf(entry)
       row.attempts = 0
-      if (entry._tag === "Question" && entry.answer === undefined) this.ask(row, entry.key, entry.question)
+      if (entry._tag === "Question" && entry.answer === undefined) {
+        this.change(row, { questions: new Map([...row.task.questions, [entry.key, entry.question]]) })
+      }
       return Effect.succeed(entry)
     })
-  }
-
-  private ask(row: Row, key: string, question: Question): void {
-    this.change(row, { questions: new Map([...row.task.questions, [key, question]]) })
   }
 
   answerOf(lease: Lease, key: string): Effect.Effect<Answer, Lost> {
@@ -393,6 +392,7 @@ export const layer = (options: Options = {}): Layer.Layer<TaskStore | Journal> =
           parked: (max) => memory.parked(max),
           parkedCounts: Effect.map(memory.parked(Infinity), (all) => countsOf(all, clock.currentTimeMillisUnsafe())),
           lost: (lease) => memory.lost(lease),
+          expired: memory.expired.next,
           sweep: memory.sweep
         })
       )

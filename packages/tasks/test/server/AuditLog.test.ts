@@ -1,4 +1,5 @@
 /** The audit log of tasks: which lines the loggers of a server get, and that no client gets any. */
+import { Once } from "@effect-mcp/core"
 import type { Principal } from "@effect-mcp/core/Principal"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { quiesce } from "@effect-mcp/testing"
@@ -69,6 +70,24 @@ describe("The audit log of tasks", () => {
           ["A task has ended", { ...made, "mcp.task.id": expiring, "mcp.task.end": "expired" }]
         ])
       })
+  )
+
+  it.effect("The audit log has the end of a task that expires while it is parked, once, with its owner", () =>
+    Effect.gen(function* () {
+      const { layer, take } = recording()
+      const sleeps = tool("sleeps", "optional", () => Effect.as(Once.sleep("night", "3 hours"), "slept"))
+      const server = yield* Effect.provide(Client.serve(Layer.mergeAll(sleeps, Tasks.layer({ ttl: "1 hour" }))), layer)
+      const client = yield* Client.connect(server, { principal: ada })
+      const id = (yield* client.call("sleeps"))["taskId"]
+      yield* quiesce
+      take()
+      // Long enough to be parked: no fiber runs for the task when its time is over.
+      yield* TestClock.adjust("30 minutes")
+      yield* TestClock.adjust("2 hours")
+      yield* quiesce
+      const ended = { "mcp.task.id": id, "mcp.task.owner": owner, "mcp.task.end": "expired" }
+      assert.deepStrictEqual(take(), [["A task has ended", ended]])
+    })
   )
 
   it.effect(

@@ -113,6 +113,13 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
+  it.effect("A task in memory that expires while it is parked is given once", () =>
+    Effect.gen(function* () {
+      const node = { store: yield* TaskStore, journal: yield* Journal }
+      yield* TaskLaws.expiry([node], TestClock.adjust("2 minutes"))
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
   it.effect("A task beyond a bound is refused with the reason, and a task that ended makes room", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore

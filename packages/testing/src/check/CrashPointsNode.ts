@@ -47,6 +47,7 @@ export class Node {
       message: (lease, message) => this.write(journal.message(lease, message)),
       park: (lease, wake) => this.write(journal.park(lease, wake)),
       settle: (lease, outcome, message) => this.write(journal.settle(lease, outcome, message)),
+      expired: this.alive(journal.expired),
       sweep: this.alive(journal.sweep)
     }
   }
