@@ -125,7 +125,8 @@ export class HandlerContext<R, S extends RequestServices = RequestServices> {
   private readonly inside = (ambient: Context.Context<S>): Context.Context<R> => {
     const services = ambient.mapUnsafe
     // A LazyContext does not make the services of the request here.
-    return Context.makeUnsafe<R>(services instanceof LazyContext ? services.over(this.over) : this.mixed(services))
+    if (!(services instanceof LazyContext)) return Context.makeUnsafe<R>(this.mixed(services))
+    return Context.makeUnsafe<R>(services.over(services.shared ? this.over : (below) => this.mixed(below)))
   }
 
   private mixed(ambient: Services): Services {

@@ -32,7 +32,7 @@ class Slot {
 /** How each service of a request is made. */
 export class ServiceTable<Request> {
   readonly makers: ReadonlyArray<(request: Request) => unknown>
-  private readonly slots: ReadonlyMap<string, Slot>
+  readonly slots: ReadonlyMap<string, Slot>
   private readonly layouts = new WeakMap<Services, Services>()
 
   constructor(factories: ReadonlyArray<ServiceFactory<Request>>) {
@@ -44,33 +44,49 @@ export class ServiceTable<Request> {
   over(base: Services): Services {
     const known = this.layouts.get(base)
     if (known !== undefined) return known
-    const layout = new Map([...base, ...this.slots])
+    const layout = this.layout(base)
     this.layouts.set(base, layout)
     return layout
   }
+
+  layout(base: Services): Services {
+    return new Map([...base, ...this.slots])
+  }
 }
 
-/** The services of `request` above those of `base`. `base` is not changed. */
+/**
+ * The services of `request` above those of `base`. `base` is not changed. With `shared`, requests over one `base` share its layout; a base that
+ * one request has is not copied to be read.
+ */
 export class LazyContext<Request> implements ReadonlyMap<string, unknown> {
   private readonly base: Services
   private readonly table: ServiceTable<Request>
   private readonly request: Request
   /** Shared by all maps of the request. */
   private readonly made: Array<unknown>
-  private readonly layout: Services
+  readonly shared: boolean
+  private layout: Services | undefined
+  private count: number | undefined = undefined
   private all: Services | undefined = undefined
 
-  constructor(base: Services, table: ServiceTable<Request>, request: Request, made: Array<unknown> = []) {
+  constructor(
+    base: Services,
+    table: ServiceTable<Request>,
+    request: Request,
+    made: Array<unknown> = [],
+    shared: boolean = true
+  ) {
     this.base = base
     this.table = table
     this.request = request
     this.made = made
-    this.layout = table.over(base)
+    this.shared = shared
+    this.layout = shared ? table.over(base) : undefined
   }
 
   /** The same services above another base: what `change` makes of this one. */
   over(change: (base: Services) => Services): LazyContext<Request> {
-    return new LazyContext(change(this.base), this.table, this.request, this.made)
+    return new LazyContext(change(this.base), this.table, this.request, this.made, this.shared)
   }
 
   /** The services below those of the request. */
@@ -79,7 +95,8 @@ export class LazyContext<Request> implements ReadonlyMap<string, unknown> {
   }
 
   get(key: string): unknown {
-    const found = this.layout.get(key)
+    const { layout } = this
+    const found = layout === undefined ? (this.table.slots.get(key) ?? this.base.get(key)) : layout.get(key)
     return found instanceof Slot ? this.service(found.index) : found
   }
 
@@ -88,17 +105,26 @@ export class LazyContext<Request> implements ReadonlyMap<string, unknown> {
   }
 
   has(key: string): boolean {
-    return this.layout.has(key)
+    return this.layout === undefined ? this.table.slots.has(key) || this.base.has(key) : this.layout.has(key)
   }
 
+  /** Effect asks for it at each look-up. */
   get size(): number {
-    return this.layout.size
+    if (this.layout !== undefined) return this.layout.size
+    if (this.count !== undefined) return this.count
+    this.count = this.base.size
+    for (const key of this.table.slots.keys()) if (!this.base.has(key)) this.count++
+    return this.count
+  }
+
+  private get laidOut(): Services {
+    return (this.layout ??= this.table.layout(this.base))
   }
 
   /** All services, made: for code that copies the map. */
   private whole(): Services {
     if (this.all !== undefined) return this.all
-    this.all = new Map(Array.from(this.layout.keys(), (key) => [key, this.get(key)]))
+    this.all = new Map(Array.from(this.laidOut.keys(), (key) => [key, this.get(key)]))
     return this.all
   }
 

@@ -23,9 +23,13 @@ const base = new Map<string, unknown>([
   [Base.key, "base"],
   [Principal.Principal.key, Principal.anonymous]
 ])
-const make = (one: One = { made: 0 }) => new LazyContext(base, table, one)
 
-describe("The services of a request", () => {
+describe.each([
+  ["whose context is shared", true],
+  ["whose context is its own", false]
+])("The services of a request %s", (_, shared) => {
+  const make = (one: One = { made: 0 }) => new LazyContext(base, table, one, [], shared)
+
   it("The services of a request are made when they are first read, and once", () => {
     const one = { made: 0 }
     const map = make(one)

@@ -11,6 +11,7 @@ import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices as Services } from "@effect-mcp/core/RequestContext"
 import { LazyContext } from "@effect-mcp/core/internal/LazyContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
+import * as TraceContext from "@effect-mcp/core/TraceContext"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -124,13 +125,14 @@ export class ServerRequest implements HandlerRunner, Source, Wired {
       return done
     }
     const provided = Effect.updateContext(effect, (ambient: Context.Context<never>) =>
-      this.servicesOver<Services>(ambient.mapUnsafe)
+      // Each traced request has a context of its own: that of its span.
+      this.servicesOver<Services>(ambient.mapUnsafe, !TraceContext.isTraced(ambient))
     )
     return Effect.onExit(provided, (exit) => this.close(exit))
   }
 
-  private servicesOver<R>(base: ReadonlyMap<string, unknown>): Context.Context<R> {
-    return Context.makeUnsafe<R>(new LazyContext(base, serviceTable, this, (this.services ??= [])))
+  private servicesOver<R>(base: ReadonlyMap<string, unknown>, shared: boolean = true): Context.Context<R> {
+    return Context.makeUnsafe<R>(new LazyContext(base, serviceTable, this, (this.services ??= []), shared))
   }
 
   private close(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {

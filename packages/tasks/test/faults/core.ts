@@ -285,8 +285,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "tasks are kept for ever",
     memory,
-    "    if (endedAt === undefined) return false\n",
-    "    if (endedAt === undefined || endedAt > 0) return false\n",
+    "return endedAt !== undefined && this.now >=",
+    "return endedAt === -1 && this.now >=",
     methods,
     "tasks.limits.expired-removed"
   ),
