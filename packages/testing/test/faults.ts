@@ -9,9 +9,24 @@ const simulation = "packages/testing/test/simulation/Simulation.test.ts"
 const relay = "packages/testing/test/fuzz/relay.test.ts"
 const clientCommand = "packages/testing/test/fuzz/clientCommand.test.ts"
 const falseAlarms = "packages/testing/test/fuzz/falseAlarms.test.ts"
+const reused = "packages/testing/test/fuzz/reused.test.ts"
 const stdioClient = "packages/testing/test/fuzz/stdioClient.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "fuzz: a finding that needs earlier conversations of its server is looked for without them",
+    file: "packages/testing/src/fuzz/Search.ts",
+    from: "alone ? shown : whole.script",
+    to: "shown",
+    test: reused
+  },
+  {
+    name: "fuzz: conversations with sessions share a server",
+    file: "packages/testing/src/fuzz/Search.ts",
+    from: 'wanted === undefined && Revision.get(script.revision)?.era === "stateless"',
+    to: "wanted === undefined",
+    test: reused
+  },
   {
     name: "traffic: a request that is cancelled late counts as answered",
     file: "packages/testing/src/fuzz/traffic/Conversation.ts",

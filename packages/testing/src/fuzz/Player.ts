@@ -11,37 +11,14 @@ import { Dialogue } from "./Dialogue.ts"
 import { isStream } from "./model/Call.ts"
 import { isWaiting, Model } from "./model/Model.ts"
 import type { Exchange, Observation, Question } from "./model/Observation.ts"
-import { concerned, type Count, type Found, Judge, type Rule } from "./model/Rule.ts"
+import { concerned, Judge, type Rule } from "./model/Rule.ts"
 import type { Answering, Command, Deviation, RequestCommand, Script } from "./model/Script.ts"
 import type { Survey } from "./model/Survey.ts"
+import type { Line, Played } from "./Played.ts"
 import { reachesHandler } from "./rules/judge.ts"
 import { type HttpWire, type Target, TargetError, type Wire, type WireEvent } from "./target/Target.ts"
 import { Waiting } from "./Waiting.ts"
 import { at } from "./model/json.ts"
-
-/** One line that crossed the wire. */
-export interface Line {
-  readonly from: "client" | "server"
-  readonly text: string
-  /** Whether it belongs to another client beside. */
-  readonly beside?: true | undefined
-  /** Milliseconds since the conversation began. */
-  readonly at: number
-}
-
-/** What became of a conversation. */
-export interface Played {
-  readonly script: Script
-  readonly found: ReadonlyArray<Found>
-  readonly counts: ReadonlyMap<string, Count>
-  readonly lines: ReadonlyArray<Line>
-  /** How the server ended, where it did so by itself or with its input. */
-  readonly ended: string | undefined
-  /** What is known of the server afterwards. */
-  readonly survey: () => Survey
-  /** The version that the server chose; undefined where it was not asked. */
-  readonly agreed: string | undefined
-}
 
 export interface Options {
   readonly rules: ReadonlyArray<Rule>
@@ -108,6 +85,8 @@ class Player {
     const { target } = this
     if (target.transport === "http") this.dialogue = this.speak(yield* target.open)
     else this.wire = yield* target.open(this.receive)
+    // No id is used twice on one wire.
+    this.next = 1000 * this.before.length
     for (const [index, command] of this.script.commands.entries()) {
       if (this.ended) break
       this.model.command = index
@@ -119,6 +98,10 @@ class Player {
     const message = `Cannot reach ${this.target.name}: ${this.how ?? ""}`
     yield* unreachable ? Effect.fail(new TargetError({ message })) : Effect.void
   })
+
+  get before(): ReadonlyArray<Script> {
+    return this.wire?.before ?? []
+  }
 
   private speak(wire: HttpWire): Dialogue {
     return new Dialogue(wire, this.model, {
@@ -343,8 +326,14 @@ class Player {
     yield* this.dialogue === undefined ? this.end : this.leave(this.dialogue)
   })
 
+  /** Whether nothing of the conversation can come any more, and nothing was wrong. */
+  private get isInOrder(): boolean {
+    return this.judge.found.length === 0 && this.model.unreadable === 0 && this.model.exchanges.every(isAnswered)
+  }
+
   private readonly end = Effect.gen({ self: this }, function* () {
     const spoke = this.lines.some(({ from }) => from === "server")
+    if (!this.ended && this.isInOrder && this.wire?.keep?.(this.script) === true) return
     if (this.ended || !spoke || this.target.transport !== "stdio" || this.options.closing === false) return
     this.closed = true
     if (this.wire !== undefined) yield* this.wire.end
@@ -374,6 +363,8 @@ class Player {
   })
 }
 
+const isAnswered = ({ answer, copies }: Exchange): boolean => answer !== undefined && copies === 0
+
 /** Plays a script against a fresh connection. `survey` is what is known of the server in this revision. */
 export const play = (
   target: Target,
@@ -394,7 +385,8 @@ export const play = (
         lines: player.lines,
         survey: () => player.model.survey(),
         agreed: player.model.agreed,
-        ended: player.how
+        ended: player.how,
+        before: player.before
       }
     })
   )

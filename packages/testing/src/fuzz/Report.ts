@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import { Script } from "./model/Script.ts"
 import { Survey } from "./model/Survey.ts"
 import type { Statement } from "./model/Rule.ts"
-import type { Line } from "./Player.ts"
+import type { Line } from "./Played.ts"
 import { confirmations, type Finding, type SearchOutcome, type Report } from "./Search.ts"
 
 /** A finding as a file: all that is needed to play it again. */

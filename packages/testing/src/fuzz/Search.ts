@@ -1,20 +1,24 @@
 /**
  * Generates conversations and plays them until the time is over. A broken rule is shrunk and confirmed, and the search continues.
  */
+import * as Revision from "@effect-mcp/protocol/Revision"
 import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Generator from "./generator/Generator.ts"
 import type { Exchange } from "./model/Observation.ts"
 import { type Count, count, type Found, keyOf, type Level, levelIn, type Rule, type Statement } from "./model/Rule.ts"
 import type { Script } from "./model/Script.ts"
 import { type Survey, unknown } from "./model/Survey.ts"
-import { type Line, play } from "./Player.ts"
+import { play } from "./Player.ts"
+import type { Line, Played } from "./Played.ts"
 import { all } from "./rules/all.ts"
 import { candidates, shrinkBy } from "./Shrinker.ts"
+import { reused } from "./target/reused.ts"
 import type { Target, TargetError } from "./target/Target.ts"
 
 /** A rule that is broken, and the shortest conversation that shows it. */
@@ -91,10 +95,12 @@ export interface Report extends SearchOutcome<Script> {
 }
 
 /** What was seen in one conversation. */
-export interface ConversationResult {
+export interface ConversationResult<S = never> {
   readonly found: ReadonlyArray<Found>
   readonly counts: ReadonlyMap<string, Count>
   readonly lines: ReadonlyArray<Line>
+  /** The same with the conversations that its server had before, and the number of their commands; undefined where it had none. */
+  readonly whole?: { readonly script: S; readonly earlier: number } | undefined
 }
 
 /** How a conversation is played. */
@@ -114,7 +120,7 @@ export interface SearchSubject<S> {
   readonly rules: ReadonlyArray<Statement>
   /** The generator for the conversation of this number. */
   readonly scripts: (number: number) => Arbitrary.Arbitrary<S> | undefined
-  readonly play: (script: S, playing: Playing) => Effect.Effect<ConversationResult, TargetError>
+  readonly play: (script: S, playing: Playing) => Effect.Effect<ConversationResult<S>, TargetError>
   readonly candidates: (script: S, cause?: number) => Iterable<S>
 }
 
@@ -163,7 +169,7 @@ class Search<S extends { readonly revision: Version }> {
     return this.seen.has(key) || known?.has(key) === true || known?.has(rule) === true
   }
 
-  private play(script: S, hasty: boolean, wanted?: string): Effect.Effect<ConversationResult, TargetError> {
+  private play(script: S, hasty: boolean, wanted?: string): Effect.Effect<ConversationResult<S>, TargetError> {
     return this.subject.play(script, { hasty, wanted, isKnown: this.isKnown })
   }
 
@@ -207,7 +213,7 @@ class Search<S extends { readonly revision: Version }> {
     return Effect.undefined
   }
 
-  private count({ counts }: ConversationResult): void {
+  private count({ counts }: ConversationResult<S>): void {
     for (const [name, { broken, kept }] of counts) {
       const counted = count(this.counts, name)
       counted.kept += kept
@@ -218,7 +224,7 @@ class Search<S extends { readonly revision: Version }> {
   private readonly examine = Effect.fnUntraced(function* (
     this: Search<S>,
     shown: S,
-    first: ConversationResult,
+    first: ConversationResult<S>,
     found: Found,
     key: string,
     conversation: number
@@ -227,13 +233,16 @@ class Search<S extends { readonly revision: Version }> {
     this.tell()
     const clock = yield* Clock.Clock
     const until = clock.currentTimeMillisUnsafe() + shrinkTime
-    const findIn = (played: ConversationResult | undefined) => played?.found.find((again) => keyOf(again) === key)
+    const findIn = (played: ConversationResult<S> | undefined) => played?.found.find((again) => keyOf(again) === key)
     const tried = (script: S, hasty: boolean) => Effect.catch(this.play(script, hasty, key), () => Effect.undefined)
+    // What does not show in a server of its own may need what the server was told before.
+    const { whole } = first
+    const alone = whole === undefined || findIn(yield* tried(shown, true)) !== undefined
     const script = yield* shrinkBy(
       this.subject.candidates,
-      shown,
+      alone ? shown : whole.script,
       (candidate) => Effect.map(tried(candidate, true), (played) => findIn(played) !== undefined),
-      { cause: found.command, goesOn: () => clock.currentTimeMillisUnsafe() < until }
+      { cause: found.command + (alone ? 0 : whole.earlier), goesOn: () => clock.currentTimeMillisUnsafe() < until }
     )
     // With more patience, so that a slow answer is no fault.
     const again = yield* Effect.forEach(Array.from({ length: confirmations }), () => tried(script, false))
@@ -293,7 +302,25 @@ const aboutOf = (target: Target, surveys: ReadonlyArray<Survey>): string => {
   return `${server === undefined ? target.name : `${server.name} ${server.version}`} in ${versions}`
 }
 
-const serverOf = (target: Target, surveys: ReadonlyArray<Survey>, options: Options): SearchSubject<Script> => {
+/** Without sessions a conversation needs no server of its own, but where one finding is looked for. */
+const reusing = (target: Target): Effect.Effect<Target, never, Scope.Scope> =>
+  target.transport === "stdio" ? reused(target) : Effect.succeed(target)
+
+/** What the player sends at the end of a conversation without sessions. */
+const ending: Script["commands"] = [{ _tag: "Wait" }, { _tag: "Request", method: "server/discover" }, { _tag: "Wait" }]
+
+const resultOf = (played: Played): ConversationResult<Script> => {
+  const earlier = played.before.flatMap(({ commands }) => [...commands, ...ending])
+  const script = { ...played.script, commands: [...earlier, ...played.script.commands] }
+  return played.before.length === 0 ? played : { ...played, whole: { script, earlier: earlier.length } }
+}
+
+const serverOf = (
+  target: Target,
+  shared: Target,
+  surveys: ReadonlyArray<Survey>,
+  options: Options
+): SearchSubject<Script> => {
   const rules = chosen([...all, ...(options.rules ?? [])], options.only)
   const generators = surveys.map((survey) =>
     Generator.conversations(survey, { ...options, overHttp: target.transport === "http" })
@@ -312,12 +339,15 @@ const serverOf = (target: Target, surveys: ReadonlyArray<Survey>, options: Optio
         wanted === undefined
           ? !isKnown("exits", "exits") && !isKnown("exits-with-input", "exits-with-input")
           : wanted.startsWith("exits")
-      return play(target, surveyOf.get(script.revision) ?? unknown(script.revision), script, {
+      const mayShare = wanted === undefined && Revision.get(script.revision)?.era === "stateless"
+      const survey = surveyOf.get(script.revision) ?? unknown(script.revision)
+      const played = play(mayShare ? shared : target, survey, script, {
         rules,
         patience: hasty ? Math.min(impatience, options.patience ?? impatience) : 2 * patience,
         closing,
         hopeful: (exchange) => isHopeful(exchange, playing)
       })
+      return Effect.map(played, resultOf)
     }
   }
 }
@@ -328,4 +358,11 @@ export const search = (
   surveys: ReadonlyArray<Survey>,
   options: Options = {}
 ): Effect.Effect<Report, TargetError> =>
-  Effect.map(searchSubject(serverOf(target, surveys, options), options), (outcome) => ({ ...outcome, surveys }))
+  Effect.scoped(
+    Effect.flatMap(reusing(target), (shared) =>
+      Effect.map(searchSubject(serverOf(target, shared, surveys, options), options), (outcome) => ({
+        ...outcome,
+        surveys
+      }))
+    )
+  )

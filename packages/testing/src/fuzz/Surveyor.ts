@@ -6,7 +6,8 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import type { Command } from "./model/Script.ts"
 import * as Survey from "./model/Survey.ts"
-import { play, type Played } from "./Player.ts"
+import { play } from "./Player.ts"
+import type { Played } from "./Played.ts"
 import { type Target, TargetError } from "./target/Target.ts"
 
 /** Before it, HTTP was another transport, HTTP with SSE. */

@@ -4,7 +4,7 @@
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import type { Line } from "../Player.ts"
+import type { Line } from "../Played.ts"
 import { type ClientRequest, ClientModel, type SentQuestion, type Sent } from "./model/ClientModel.ts"
 import type { ClientObservation } from "./model/ClientRule.ts"
 import { isList, resultOf } from "./offer.ts"

@@ -8,7 +8,8 @@ import * as Generator from "../generator/Generator.ts"
 import type { Found, Statement } from "../model/Rule.ts"
 import type { Command, Script } from "../model/Script.ts"
 import { type Survey, unknown } from "../model/Survey.ts"
-import { play, type Played } from "../Player.ts"
+import type { Played } from "../Played.ts"
+import { play } from "../Player.ts"
 import {
   type SearchLimits,
   type SearchOutcome,

@@ -1,6 +1,6 @@
 /** What two servers say in the same conversation, compared: by request, without what differs from run to run. */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import type { Line, Played } from "../Player.ts"
+import type { Line, Played } from "../Played.ts"
 import { show } from "../rules/judge.ts"
 import { at } from "../model/json.ts"
 

@@ -5,6 +5,7 @@ import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { StreamEvent, CallHeaders } from "../model/Call.ts"
+import type { Script } from "../model/Script.ts"
 
 /** The server could not be started or reached, which is no fault of its conversation. */
 export class TargetError extends Data.TaggedError("TargetError")<{ readonly message: string }> {}
@@ -41,6 +42,10 @@ export interface Wire {
   readonly send: (line: string) => void
   /** Ends the input of the server. */
   readonly end: Effect.Effect<void>
+  /** The conversations that the server had before, oldest first. Default: none. */
+  readonly before?: ReadonlyArray<Script> | undefined
+  /** Called with a conversation that ended in order: whether the server stays for another one. Default: it ends. */
+  readonly keep?: ((script: Script) => boolean) | undefined
 }
 
 /** A server that is reached by HTTP requests. */

@@ -10,7 +10,7 @@ import { isWaiting, Model } from "../model/Model.ts"
 import type { Exchange, Observation } from "../model/Observation.ts"
 import { concerned, type Found, Judge, type Rule } from "../model/Rule.ts"
 import { unknown } from "../model/Survey.ts"
-import type { Line } from "../Player.ts"
+import type { Line } from "../Played.ts"
 import { at, parse } from "../model/json.ts"
 
 export interface Options {
