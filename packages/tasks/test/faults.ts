@@ -245,6 +245,41 @@ export const faults: ReadonlyArray<Fault> = [
     test
   },
   {
+    name: "A slow reader of changes waits for a change that came before",
+    file: "packages/tasks/src/store/Row.ts",
+    from: "isOld ? Effect.void : changeOf(last.row)",
+    to: "changeOf(last.row)",
+    test
+  },
+  {
+    name: "A task whose end its store says at once is read by that",
+    file,
+    from: "const task = this.find(id, owner)?.task\n    return task?.outcome",
+    to: "const row = this.find(id, owner)\n    const task = row?.task\n    if (row !== undefined) this.kept.read(row)\n    return task?.outcome",
+    test
+  },
+  {
+    name: "A handler that is called at once ends its task with a result that is too long",
+    file: "packages/tasks/src/server/Attempts.ts",
+    from: "const end = exitOf(Effect.flatMapEager(fitting, (result) => stored(result, resultBytes)))",
+    to: "const end = exitOf(Effect.flatMapEager(fitting, (result) => stored(result, Infinity)))",
+    test: "packages/tasks/test/server/AtOnce.test.ts"
+  },
+  {
+    name: "A handler is called at once inside of middleware around its execution",
+    file: "packages/server/src/features/MiddlewareRegistry.ts",
+    from: "(request) => handle(request, false)",
+    to: "(request) => handle(request, true)",
+    test: "packages/tasks/test/server/AtOnce.test.ts"
+  },
+  {
+    name: "The client of a task that ended before its answer is not told its end",
+    file: "packages/tasks/src/server/TaskRoutes.ts",
+    from: "const told = this.tell(last)",
+    to: "const told: Effect.Effect<void> = last.outcome === undefined ? this.tell(last) : Effect.void",
+    test: "packages/tasks/test/server/AtOnce.test.ts"
+  },
+  {
     name: "A cancel replaces the outcome of a task that has ended",
     file,
     from: 'if (row.task.outcome === undefined) this.end(row, { _tag: "Cancelled" }, message)',

@@ -67,6 +67,16 @@ export const deferred: HandlerRunner = {
   withCaller: (use) => Effect.flatMap(Principal, use)
 }
 
+/**
+ * Calls every handler at once, as this caller: one that gives an effect which has ended needs no run. Others start when their effect runs, as
+ * with `deferred`; that effect must be run.
+ */
+export const calling = (principal: Principal["Service"]): HandlerRunner => ({
+  eager: true,
+  run: (handler, context) => context.provide(handler),
+  withCaller: (use) => use(principal)
+})
+
 type Services = ReadonlyMap<string, unknown>
 
 /** The context of the handlers of one layer: `R`, of which the request supplies `S`. */

@@ -89,9 +89,13 @@ export class ToolRegistry extends Context.Service<
     readonly register: (entry: ToolEntry) => Effect.Effect<void, never, Scope.Scope>
     /** The registered tool of that name, where the caller sees it; mounted tools are not among them. */
     readonly find: (name: string, principal: Principal["Service"]) => ToolEntry | undefined
-    /** Calls the tool of that name as the caller of the context: for code that answers outside of the request. */
+    /**
+     * Calls the tool of that name as the caller of the context: for code that answers outside of the request. `request` as in
+     * `ToolEntry.call`.
+     */
     readonly call: (
-      params: Model.CallToolParams
+      params: Model.CallToolParams,
+      request?: HandlerRunner
     ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices>
     /** The names of the registered tools whose calls may become tasks, for all callers. */
     readonly taskTools: () => ReadonlyArray<string>

@@ -34,8 +34,11 @@ export class MiddlewareRegistry extends Context.Service<
   MiddlewareRegistry,
   {
     readonly register: (middleware: Middleware, place?: Place) => Effect.Effect<void, never, Scope.Scope>
-    /** `handle` answers the request of a task, with the middleware around it that lies around the execution of tasks. */
-    readonly inTask: (request: Request, handle: Proceed) => Next
+    /**
+     * `handle` answers the request of a task, with the middleware around it that lies around the execution of tasks. Called right before its
+     * effect runs; `alone`: there is no such middleware, and `handle` is called at once.
+     */
+    readonly inTask: (request: Request, handle: (request: Request, alone: boolean) => Next) => Next
     /** Around every message that arrives. */
     readonly registerInbound: InboundHooks["register"]
   }
@@ -131,7 +134,11 @@ export const make: Effect.Effect<{
           const key = `${++count}`
           return registry.register(key, { key, middleware, ...place })
         }),
-      inTask: (request, handle) => Effect.suspend(() => apply(registry.entries.filter(isExecution), request, handle)),
+      inTask: (request, handle) => {
+        const entries = registry.entries.filter(isExecution)
+        if (entries.length === 0) return handle(request, true)
+        return Effect.suspend(() => apply(entries, request, (request) => handle(request, false)))
+      },
       registerInbound: (hook) => inbound.register(hook)
     })
   }

@@ -117,7 +117,7 @@ export const make = (
       context: Context.make(ToolRegistry, {
         register: (entry) => registry.register(entry.tool.name, limited(entry)),
         find,
-        call: (params) => call(params),
+        call,
         taskTools: () => registry.entries.flatMap((entry) => (mayBeTask(entry) ? [entry.tool.name] : [])),
         mayBeTask: (name) => mayBeTask(registry.get(name)),
         mayNeedTask: mayNeedTask(registry),

@@ -8,6 +8,7 @@
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
 import { Fibers } from "@effect-mcp/core/internal/Fibers"
+import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as McpErrors from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -77,6 +78,10 @@ export interface TaskSupervisor {
   readonly node: string
   /** Runs a handler as the task of a lease until it ends; gives its fiber. */
   readonly run: (lease: Lease, attempt: Attempt) => Effect.Effect<Fiber.Fiber<void>>
+  /** Whether a run is nothing but its handler: no engine starts it, no observer and no tracer sees it. */
+  readonly isPlain: boolean
+  /** Records how a handler of a plain run has ended that was called and did not wait. `attempt`: what views show where the store waits. */
+  readonly ended: (lease: Lease, exit: Exit.Exit<JsonObject, McpError>, attempt: () => Attempt) => Effect.Effect<void>
   /** Claims tasks that are due and whose tool is here, and runs them again, for ever. */
   readonly resume: (
     tools: () => ReadonlyArray<string>,
@@ -264,6 +269,41 @@ const onEngine = (
   }
 }
 
+/** Claims tasks that are due and runs them again. */
+const claimingOf =
+  (journal: Journal["Service"], runs: BusyMap<string, Run>, resumed: Resumed): TaskSupervisor["resume"] =>
+  (tools, attempt) => {
+    // What was claimed runs, or a shutdown would leave it leased.
+    const claim = Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function* () {
+        const names = tools()
+        const free = Math.min(maxClaimed, maxRunning - runs.size)
+        if (names.length === 0 || free <= 0) return 0
+        const claimed = yield* restore(journal.claim(journal.node, names, free))
+        for (const task of claimed) yield* resumed(task, attempt)
+        return claimed.length
+      })
+    )
+    const claimUntilNone = logged(Effect.repeat(claim, { while: (count) => count === maxClaimed }))
+    const next = Effect.andThen(logged(journal.due), claimUntilNone)
+    return Effect.andThen(Effect.andThen(Effect.sleep(settling), claimUntilNone), Effect.forever(next))
+  }
+
+/** Adds a run to those of this process; gives what takes it away. */
+const addedTo =
+  (runs: BusyMap<string, Run>, changed: () => void) =>
+  (lease: Lease, attempt: Attempt): { readonly run: Run; readonly forget: () => void } => {
+    const cut = Deferred.makeUnsafe<string>()
+    const run: Run = { lease, attempt, progress: undefined, end: "ended", message: undefined, nextMessage: 0, cut }
+    runs.set(lease.task, run)
+    changed()
+    const forget = () => {
+      if (runs.get(lease.task) === run) runs.delete(lease.task)
+      changed()
+    }
+    return { run, forget }
+  }
+
 /** A supervisor in the scope. When it closes, tasks are interrupted and their leases given up: another node continues at once. */
 export const make = Effect.fnUntraced(function* (
   options: Options
@@ -271,9 +311,11 @@ export const make = Effect.fnUntraced(function* (
   const journal = yield* Journal
   const clock = yield* Clock.Clock
   const scope = yield* Scope.Scope
-  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const context = yield* Effect.context<never>()
+  const runFork = Effect.runForkWith(context)
   const runs = new BusyMap<string, Run>()
   const fibers = new Fibers()
+  const added = addedTo(runs, options.changed)
 
   yield* Effect.forkScoped(renewing(journal, runs))
   yield* Effect.forkScoped(sweeps(journal))
@@ -301,23 +343,20 @@ export const make = Effect.fnUntraced(function* (
     fibers.add(runFork(Effect.andThen(Effect.sleep(wait), write(run))))
   }
 
+  const ended: TaskSupervisor["ended"] = (lease, exit, attempt) =>
+    Effect.sync(() => {
+      // Not in the fiber of the request: what is logged there is sent to its client.
+      const fiber = runFork(logged(Effect.uninterruptible(settle(journal, lease, exit))))
+      if (fiber.pollUnsafe() !== undefined) return
+      // Its lease is renewed until the store has recorded the end.
+      fiber.addObserver(added(lease, attempt()).forget)
+      fibers.add(fiber)
+    })
+
   const run: TaskSupervisor["run"] = (lease, attempt) =>
     Effect.sync(() => {
-      const run: Run = {
-        lease,
-        attempt,
-        progress: undefined,
-        end: "ended",
-        message: undefined,
-        nextMessage: 0,
-        cut: Deferred.makeUnsafe<string>()
-      }
-      runs.set(lease.task, run)
-      options.changed()
-      const forgotten = Effect.sync(() => {
-        if (runs.get(lease.task) === run) runs.delete(lease.task)
-        options.changed()
-      })
+      const { forget, run } = added(lease, attempt)
+      const forgotten = Effect.sync(forget)
       const handler = runFork(attempt.waits.watched(observed(attempt, lease.task, options.observer, () => run.end)))
       const fiber = runFork(Effect.ensuring(logged(supervised(journal, run, handler, options.drain)), forgotten))
       fibers.add(fiber)
@@ -332,25 +371,18 @@ export const make = Effect.fnUntraced(function* (
           onFailure: (cause) => settle(journal, claimed.lease, Exit.failCause(cause))
         })
 
-  const claiming: TaskSupervisor["resume"] = (tools, attempt) => {
-    // What was claimed runs, or a shutdown would leave it leased.
-    const claim = Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function* () {
-        const names = tools()
-        const free = Math.min(maxClaimed, maxRunning - runs.size)
-        if (names.length === 0 || free <= 0) return 0
-        const claimed = yield* restore(journal.claim(journal.node, names, free))
-        for (const task of claimed) yield* resumed(task, attempt)
-        return claimed.length
-      })
-    )
-    const claimUntilNone = logged(Effect.repeat(claim, { while: (count) => count === maxClaimed }))
-    const next = Effect.andThen(logged(journal.due), claimUntilNone)
-    return Effect.andThen(Effect.andThen(Effect.sleep(settling), claimUntilNone), Effect.forever(next))
-  }
-
+  const claiming = claimingOf(journal, runs, resumed)
   const running = () => runs.values().map(({ attempt, lease, progress }) => openTask(lease.task, attempt, progress))
-  const own = { node: journal.node, progress, running, ownerOf: (id: string) => runs.get(id)?.attempt.about.owner }
+  const isPlain =
+    journal.engine === undefined && options.observer?.taskRun === undefined && !TraceContext.isTraced(context)
+  const own = {
+    node: journal.node,
+    isPlain,
+    ended,
+    progress,
+    running,
+    ownerOf: (id: string) => runs.get(id)?.attempt.about.owner
+  }
   if (journal.engine === undefined) return { ...own, run, resume: claiming }
   return { ...own, ...onEngine(journal.engine, runFork, (task) => journal.take(journal.node, task), resumed) }
 })

@@ -4,7 +4,10 @@
  * Both ways give it the same services, made of what the row of the task keeps.
  */
 import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
+import { exitOf } from "@effect-mcp/core/internal/eager"
+import { calling } from "@effect-mcp/core/internal/HandlerContext"
 import type { ToolRegistry } from "@effect-mcp/core/Tools"
+import type { Principal } from "@effect-mcp/core/Principal"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -17,6 +20,7 @@ import * as Exit from "effect/Exit"
 import * as ClientFacts from "../run/ClientFacts.ts"
 import * as TaskInput from "../run/TaskInput.ts"
 import type { About, Attempt } from "../run/Attempt.ts"
+import type { Waits } from "../run/Waits.ts"
 import type { Claimed, Entry, Lease } from "../store/Journal.ts"
 import { bytesOf } from "../store/Row.ts"
 import type { Service } from "./Service.ts"
@@ -84,11 +88,43 @@ export const attemptOf = (
   return { handler: Effect.onExit(ended, over), waits: input.waits, questions: input.waits, about }
 }
 
-/** The call of a tool as the task runs it: nothing of the request that made the task is a part of it. */
-export const execution = ({ middleware, tools }: Executing, params: CallToolParams): Middleware.Next =>
-  middleware.inTask({ method: "tools/call", params }, (request) =>
+/**
+ * Runs the call of a tool as the task of a lease, for the first time. A handler that has ended when it was called needs no attempt: its end
+ * is recorded, and no fiber, service or input is made for it.
+ */
+export const begin = (
+  service: Service,
+  lease: Lease,
+  about: About,
+  call: Middleware.Next,
+  waits?: Waits
+): Effect.Effect<unknown> => {
+  const { resultBytes, routes, supervisor } = service
+  const attempt = (): Attempt => {
+    const made = attemptOf(service, lease, about, [], call)
+    return waits === undefined ? made : { ...made, waits }
+  }
+  const done = exitOf(call)
+  if (done === undefined) return supervisor.run(lease, attempt())
+  const fitting = Effect.mapErrorEager(done, (error) => fittingError(error, resultBytes))
+  const end = exitOf(Effect.flatMapEager(fitting, (result) => stored(result, resultBytes)))
+  if (end === undefined) return supervisor.run(lease, attempt())
+  routes.silence(lease.task)
+  return supervisor.ended(lease, end, attempt)
+}
+
+/**
+ * The call of a tool as the task runs it: nothing of the request that made the task is a part of it. `caller`: its handler is called at once,
+ * where no middleware lies around it.
+ */
+export const execution = (
+  { middleware, tools }: Executing,
+  params: CallToolParams,
+  caller?: Principal["Service"]
+): Middleware.Next =>
+  middleware.inTask({ method: "tools/call", params }, (request, alone) =>
     request.method === "tools/call"
-      ? tools.call(request.params)
+      ? tools.call(request.params, alone && caller !== undefined ? calling(caller) : undefined)
       : Effect.die(new Error(`A task runs tools/call, not ${request.method}`))
   )
 

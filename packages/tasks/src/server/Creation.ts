@@ -32,7 +32,7 @@ import * as Wire2025 from "../model/Wire2025.ts"
 import * as Wire2026 from "../model/Wire2026.ts"
 import * as ClientFacts from "../run/ClientFacts.ts"
 import type { Waits } from "../run/Waits.ts"
-import { attemptOf, execution, type Executing } from "./Attempts.ts"
+import * as Attempts from "./Attempts.ts"
 import { onBegin } from "./Begin.ts"
 import * as Outlet from "./Outlet.ts"
 import { ownerOf } from "./Owner.ts"
@@ -65,9 +65,12 @@ interface Generation {
   /** How long the task is kept, in milliseconds. */
   readonly ttl: number
   readonly answer: (task: Task) => EncodedResult
-  /** Lets messages of the task leave in the session of its request, where it has one; false where it has none. */
-  readonly join: (task: Task, owner: string, request: RequestContext["Service"]) => Effect.Effect<boolean>
+  /** Lets messages of the task leave in the session of its request, called when that runs; undefined where it has none. */
+  readonly join: (task: Task, owner: string, request: RequestContext["Service"]) => Effect.Effect<void> | undefined
 }
+
+/** What the task runs, called when it does; `caller`: a handler may be called at once, as this caller. */
+type Handler = (caller?: Principal["Service"]) => Next
 
 /** Cancels a task that no client knows, unless it has ended. */
 const abandoned = ({ store }: Service, id: string, owner: string): Effect.Effect<void> =>
@@ -85,7 +88,7 @@ const abandoned = ({ store }: Service, id: string, owner: string): Effect.Effect
 const begun = (
   service: Service,
   { arguments: input = {}, name }: CallToolParams,
-  handler: Next,
+  handler: Handler,
   before: Recorded,
   { join, ttl }: Generation,
   waits?: Waits
@@ -101,16 +104,17 @@ const begun = (
       const asked = { owner, tool: name, input: { name, arguments: input }, client: row, ttl, pollInterval }
       const started = ({ lease, task }: Effect.Success<ReturnType<typeof store.create>>) => {
         const about = { tool: name, owner, createdAt: task.createdAt, attempt: 1, client }
-        const attempt = attemptOf(service, lease, about, [], handler)
-        return Effect.flatMap(join(task, owner, Context.get(context, RequestContext)), (joined) => {
-          // The task may not speak before its client knows it.
-          const known = joined ? routes.beginSoon(task.id) : Effect.void
-          const answered = Scope.addFinalizerExit(Context.get(context, Scope.Scope), ({ _tag }) =>
-            _tag === "Success" ? known : Effect.andThen(known, abandoned(service, task.id, owner))
-          )
-          const run = supervisor.run(lease, waits === undefined ? attempt : { ...attempt, waits })
-          return Effect.as(Effect.andThen(answered, run), { task, owner })
-        })
+        const joined = join(task, owner, Context.get(context, RequestContext))
+        // The task may not speak before its client knows it.
+        const known = joined === undefined ? Effect.void : routes.beginSoon(task.id)
+        const answered = Scope.addFinalizerExit(Context.get(context, Scope.Scope), ({ _tag }) =>
+          _tag === "Success" ? known : Effect.andThen(known, abandoned(service, task.id, owner))
+        )
+        const run = Effect.suspend(() =>
+          Attempts.begin(service, lease, about, handler(supervisor.isPlain ? facts.principal : undefined), waits)
+        )
+        const ready = Effect.flatMapEager(joined ?? Effect.void, () => answered)
+        return Effect.as(Effect.andThen(ready, run), { task, owner })
       }
       const created = Effect.mapError(store.create(asked, supervisor.node), ({ message }) =>
         McpError.limitExceeded(message)
@@ -136,7 +140,7 @@ export const created = (
 export const extension = ({ ttl }: Service): Generation => ({
   ttl,
   answer: (task) => EncodedResult.of(TasksExtension, resultType, Wire2026.created(task)),
-  join: () => Effect.succeed(false)
+  join: () => undefined
 })
 
 /** The shortest time to live that a client gets, in milliseconds. */
@@ -148,10 +152,10 @@ export const core = ({ maxTtl, routes, ttl }: Service, asked: number | null | un
   answer: (task) => EncodedResult.core("complete", { task: Wire2025.write(task) }),
   join: (task, owner, request) => {
     const session = Outlet.ofSession(request)
-    if (session === undefined) return Effect.succeed(false)
+    if (session === undefined) return undefined
     const { progressToken } = request.meta
     const token = JsonRpc.isId(progressToken) ? progressToken : undefined
-    return Effect.as(routes.join(task, owner, session, token), true)
+    return routes.join(task, owner, session, token)
   }
 })
 
@@ -189,9 +193,9 @@ const coreCall = (
   params: CallToolParams,
   support: Support,
   next: Next,
-  handler: Next
+  handler: Handler
 ): Effect.Effect<Answer, McpError.McpError, RequestServices> =>
-  Effect.flatMap(taskOf(params), (task) => {
+  Effect.flatMapEager(taskOf(params), (task) => {
     if (task === undefined) {
       return support === "required"
         ? refused(`The tool ${params.name} runs only as a task: call it with \`task\` in the params`)
@@ -211,7 +215,7 @@ const extensionCall = Effect.fnUntraced(function* (
   params: CallToolParams,
   { beginsTask, taskAfter }: When,
   next: Next,
-  handler: Next
+  handler: Handler
 ): Effect.fn.Return<Answer, McpError.McpError, RequestServices> {
   const generation = extension(service)
   if (beginsTask !== true) {
@@ -234,7 +238,7 @@ export const mayBeTask =
 
 const call = (
   service: Service,
-  executing: Executing,
+  executing: Attempts.Executing,
   params: CallToolParams,
   next: Next
 ): Effect.Effect<Answer, McpError.McpError, RequestServices> =>
@@ -244,7 +248,7 @@ const call = (
     if (entry === undefined) return next
     const support = entry.tool.execution?.taskSupport ?? "forbidden"
     // Not `next`: it keeps the request for as long as the task runs.
-    const handler = execution(executing, params)
+    const handler: Handler = (caller) => Attempts.execution(executing, params, caller)
     const context = Context.get(services, RequestContext)
     const { clientCapabilities, revision } = context
     if (Extension.isIn(CoreTasks, revision)) return coreCall(service, params, support, next, handler)
@@ -253,11 +257,14 @@ const call = (
       return support === "optional" ? next : taskRequired(params.name, context)
     }
     const when = support === "required" ? { ...entry, taskAfter: undefined } : entry
+    if (when.beginsTask !== true && when.taskAfter === undefined) {
+      return created(service, params, handler, nothing, extension(service))
+    }
     return extensionCall(service, params, when, next, handler)
   })
 
 /** The middleware around calls of tools. */
 export const middleware =
-  (service: Service, executing: Executing): Middleware.Middleware =>
+  (service: Service, executing: Attempts.Executing): Middleware.Middleware =>
   (request, next) =>
     request.method === "tools/call" ? call(service, executing, request.params, next) : next

@@ -4,6 +4,7 @@
  * A question goes to the newest open `tasks/result` of its task, else to the stream of the session that made the task. Without either it
  * waits for one of them. It is asked again, with a new id, only when what it went on is gone. Notifications go the same way, or nowhere.
  */
+import { BusyMap, BusySet } from "@effect-mcp/core/internal/BusyMap"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { Id } from "@effect-mcp/protocol/JsonRpc"
 import * as Clock from "effect/Clock"
@@ -20,11 +21,11 @@ import { type Options, type ReportProgress, TaskRoutes } from "./TaskRoutes.ts"
 /** The routes of all tasks of a server. */
 export class Routes {
   private readonly options: Omit<Options, "over">
-  private readonly byTask = new Map<string, TaskRoutes>()
+  private readonly byTask = new BusyMap<string, TaskRoutes>()
   /** Tasks whose client knows them soon. */
   private answered: Array<string> = []
   /** The tasks whose messages leave on the stream of a session. */
-  private readonly bySession = new WeakMap<RequestConnection, Set<TaskRoutes>>()
+  private readonly bySession = new WeakMap<RequestConnection, BusySet<TaskRoutes>>()
 
   constructor(options: Omit<Options, "over">) {
     this.options = options
@@ -52,19 +53,17 @@ export class Routes {
   }
 
   /**
-   * Sends what belongs to the task on the stream of a session while the session lives, from `begin` on. `token`: that of the progress of the
-   * request that made the task.
+   * Sends what belongs to the task on the stream of a session while the session lives, from `begin` on. Called right before its effect runs.
+   * `token`: that of the progress of the request that made the task.
    */
   join(task: Task, owner: string, outlet: Outlet, token?: Id): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const { connection } = outlet
-      const routes = this.of(task, owner)
-      if (token !== undefined) routes.useToken(token, outlet)
-      const { connection: before } = routes
-      if (connection === undefined || !routes.join(outlet)) return Effect.void
-      if (before !== undefined) this.bySession.get(before)?.delete(routes)
-      return this.leaveAfter(connection, routes)
-    })
+    const { connection } = outlet
+    const routes = this.of(task, owner)
+    if (token !== undefined) routes.useToken(token, outlet)
+    const { connection: before } = routes
+    if (connection === undefined || !routes.join(outlet)) return Effect.void
+    if (before !== undefined) this.bySession.get(before)?.delete(routes)
+    return this.leaveAfter(connection, routes)
   }
 
   /** The client knows the task. */
@@ -95,8 +94,12 @@ export class Routes {
 
   private leaveAfter(connection: RequestConnection, routes: TaskRoutes): Effect.Effect<void> {
     const known = this.bySession.get(connection)
-    if (known !== undefined) return Effect.sync(() => known.add(routes))
-    const tasks = new Set([routes])
+    if (known !== undefined) {
+      known.add(routes)
+      return Effect.void
+    }
+    const tasks = new BusySet<TaskRoutes>()
+    tasks.add(routes)
     this.bySession.set(connection, tasks)
     return Scope.addFinalizer(
       connection.scope,

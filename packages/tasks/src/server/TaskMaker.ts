@@ -65,7 +65,7 @@ const make = (service: Service, params: CallToolParams, handler: Middleware.Next
     const generation = Extension.isIn(CoreTasks, revision)
       ? Creation.core(service, (yield* Creation.taskOf(params))?.ttl)
       : Creation.extension(service)
-    return yield* Creation.created(service, params, handler, Creation.nothing, generation, new Waits())
+    return yield* Creation.created(service, params, () => handler, Creation.nothing, generation, new Waits())
   })
 
 /** Keeps the tasks in memory, in the scope. */

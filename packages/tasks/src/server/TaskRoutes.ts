@@ -95,9 +95,10 @@ export class TaskRoutes {
   private readonly waits: Array<Route> = []
   /** The session that made the task. */
   private session: Route | undefined = undefined
-  /** Completes when there is another route, and is replaced. */
-  private changed = Deferred.makeUnsafe<void>()
-  private readonly asks = new Map<string, Fiber.Fiber<void>>()
+  /** Completes when there is another route; made where it is waited for. */
+  private changed: Deferred.Deferred<void> | undefined = undefined
+  /** Made with the first question. */
+  private asks: Map<string, Fiber.Fiber<void>> | undefined = undefined
   private follower: Fiber.Fiber<void> | undefined = undefined
   /** What the client was told last. */
   private told: Wire2025.WireTask
@@ -117,6 +118,8 @@ export class TaskRoutes {
     if (this.isKnown || this.ended) return
     this.release()
     const { fork, store } = this.options
+    const last = store.ended?.(this.id, this.owner)
+    if (last !== undefined) return this.conclude(last)
     const states = Stream.runForEach(store.changes(this.id, this.owner), (task) => this.reached(task))
     const follower = fork(
       Effect.ensuring(
@@ -125,6 +128,19 @@ export class TaskRoutes {
       )
     )
     if (!this.ended) this.follower = follower
+  }
+
+  /** The task has ended before its client knew it: one state is told. */
+  private conclude(last: Task): void {
+    const told = this.tell(last)
+    if (exitOf(told) !== undefined) return this.end()
+    const telling = this.options.fork(
+      Effect.ensuring(
+        told,
+        Effect.sync(() => this.end())
+      )
+    )
+    if (!this.ended) this.follower = telling
   }
 
   // ---- routes
@@ -137,8 +153,8 @@ export class TaskRoutes {
 
   private wake(): void {
     const { changed } = this
-    this.changed = Deferred.makeUnsafe()
-    Deferred.doneUnsafe(changed, Effect.void)
+    this.changed = undefined
+    if (changed !== undefined) Deferred.doneUnsafe(changed, Effect.void)
   }
 
   /** Adds the request that waits for the result; gives what takes it away. */
@@ -204,8 +220,8 @@ export class TaskRoutes {
     this.ended = true
     this.release()
     this.options.over(this, this.connection)
-    for (const ask of this.asks.values()) ask.interruptUnsafe(undefined, closed)
-    this.asks.clear()
+    for (const ask of this.asks?.values() ?? []) ask.interruptUnsafe(undefined, closed)
+    this.asks = undefined
     this.follower?.interruptUnsafe()
   }
 
@@ -214,11 +230,12 @@ export class TaskRoutes {
   private reached(task: Task): Effect.Effect<void> {
     return Effect.suspend(() => {
       for (const [key, question] of task.questions) {
-        if (!this.asks.has(key)) this.asks.set(key, this.options.fork(this.ask(key, question)))
+        const asks = (this.asks ??= new Map())
+        if (!asks.has(key)) asks.set(key, this.options.fork(this.ask(key, question)))
       }
-      for (const [key, ask] of this.asks) {
+      for (const [key, ask] of this.asks ?? []) {
         if (task.questions.has(key)) continue
-        this.asks.delete(key)
+        this.asks?.delete(key)
         ask.interruptUnsafe(undefined, closed)
       }
       return this.tell(task)
@@ -228,7 +245,7 @@ export class TaskRoutes {
   /** Waits until there is another route, or the stream of the session is read. */
   private get moved(): Effect.Effect<void> {
     const read = this.session?.outlet.connection?.read ?? Effect.never
-    return Effect.raceFirst(Deferred.await(this.changed), read)
+    return Effect.raceFirst(Deferred.await((this.changed ??= Deferred.makeUnsafe())), read)
   }
 
   /** Waits until no client reads a route while one reads another. A client that comes back to the route has its questions. */
@@ -269,19 +286,17 @@ export class TaskRoutes {
 
   // ---- notifications
 
-  /** Tells the client that the status has changed, where it reads. */
+  /** Tells the client that the status has changed, where it reads; has told it where the effect has ended. */
   private tell(task: Task): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const wire = Wire2025.write(task)
-      const outlet = this.route?.outlet
-      if (outlet === undefined || isSame(wire, this.told)) return Effect.void
-      this.told = wire
-      const { method } = CoreTasks.notifications.status
-      const send = Effect.sync(() => outlet.notify(method, wire))
-      // Nearly always there is room: then no time is watched.
-      const sent = start(Effect.andThen(outlet.ready, send), Context.empty())
-      return exitOf(sent) ?? Effect.asVoid(Effect.timeoutOption(sent, statusPatience))
-    })
+    const wire = Wire2025.write(task)
+    const outlet = this.route?.outlet
+    if (outlet === undefined || isSame(wire, this.told)) return Effect.void
+    this.told = wire
+    const { method } = CoreTasks.notifications.status
+    const send = Effect.sync(() => outlet.notify(method, wire))
+    // Nearly always there is room: then no time is watched.
+    const sent = start(Effect.andThen(outlet.ready, send), Context.empty())
+    return exitOf(sent) ?? Effect.asVoid(Effect.timeoutOption(sent, statusPatience))
   }
 
   /** Where progress leaves: on routes of the session of its token alone. */

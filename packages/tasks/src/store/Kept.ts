@@ -4,12 +4,15 @@
  * Until its time to live is over, a task is forgotten only where its caller has read its end. Where the memory is full for others, the caller
  * that keeps the most loses one: a caller that floods the memory neither pushes out tasks of others nor keeps them from new ones.
  */
-import type { TaskOutcome } from "../model/Task.ts"
+import type { NewTask, TaskOutcome } from "../model/Task.ts"
 import { InOrder } from "./InOrder.ts"
 import { bytesOf, type Row } from "./Row.ts"
 
 /** The part of the room that one caller may fill. */
 const share = 1 / 2
+
+/** In place of what a task that has ended does not keep. */
+const nothing: NewTask["input"] = {}
 
 /** The tasks of one owner, in the order of their ends. */
 class Holding {
@@ -50,7 +53,7 @@ export class Kept {
   /** Keeps a task that has ended, without what only a further run would need. */
   add(row: Row, outcome: TaskOutcome): void {
     row.entries = undefined
-    row.input = { ...row.input, input: {}, client: {} }
+    row.input = { ...row.input, input: nothing, client: nothing }
     row.bytes = bytesOf(outcome)
     const { owner } = row.input
     const holding = this.holdings.get(owner) ?? new Holding()

@@ -1,8 +1,9 @@
 /** A task as a store holds it: its row in memory, and what all stores count and name alike. */
 import * as Base64Url from "effect/encoding/Base64Url"
-import type * as Deferred from "effect/Deferred"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
 import { Expired, type NewTask, type Task } from "../model/Task.ts"
 import { type Entry, type ExpiredTask, type Lease, Lost, type Parked, type ParkedCounts } from "./Journal.ts"
 import type { StoreLimits } from "./TaskStore.ts"
@@ -24,14 +25,40 @@ export interface Row {
   wakeAt: number
   attempts: number
   endedAt: number | undefined
-  /** Completed at the next change, and replaced. */
-  changed: Deferred.Deferred<void>
+  /** Completed at the next change; made where that is waited for. */
+  changed: Deferred.Deferred<void> | undefined
 }
 
 /** Adds an entry, or replaces the one of its key. */
 export const keep = (row: Row, entry: Entry): void => {
   row.entries ??= new Map()
   row.entries.set(entry.key, entry)
+}
+
+/** Waits for the next change. */
+export const changeOf = (row: Row): Effect.Effect<void> => Deferred.await((row.changed ??= Deferred.makeUnsafe()))
+
+/** The state of a task that a reader has got. */
+interface Seen {
+  readonly row: Row
+  readonly task: Task
+}
+
+/** A task now and after each change, until its end; `find` gives its row, where its reader has one. */
+export const changesOf = (find: () => Row | undefined): Stream.Stream<Task> => {
+  const next = (): readonly [Task, Seen | undefined] | undefined => {
+    const row = find()
+    return row && [row.task, row.task.outcome === undefined ? { row, task: row.task } : undefined]
+  }
+  const states = Stream.unfold<Seen | "first" | undefined, Task, never, never>("first", (last) => {
+    if (last === undefined) return Effect.undefined
+    if (last === "first") return Effect.sync(next)
+    // A slow reader may have missed a change, and the last one.
+    const isOld = last.row.task !== last.task || find() !== last.row
+    return Effect.map(isOld ? Effect.void : changeOf(last.row), next)
+  })
+  // A change of its lease alone does not change a task.
+  return Stream.changesWith(states, (a, b) => a === b)
 }
 
 const encoder = new TextEncoder()
@@ -74,6 +101,27 @@ export const newTask = (id: string, { message, pollInterval, ttl }: NewTask, now
   message,
   questions: none,
   outcome: undefined
+})
+
+/** The row of a task that a node has leased for its first run. */
+export const newRow = (
+  task: Task,
+  input: NewTask,
+  order: number,
+  { node, until }: { readonly node: string; readonly until: number }
+): Row => ({
+  task,
+  input,
+  order,
+  entries: undefined,
+  bytes: 0,
+  epoch: 1,
+  node,
+  leaseUntil: until,
+  wakeAt: 0,
+  attempts: 1,
+  endedAt: undefined,
+  changed: undefined
 })
 
 /** Why a lease on a task is not valid; without a row the task is forgotten. */

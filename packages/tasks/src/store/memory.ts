@@ -13,7 +13,21 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { type Answer, expiredAfter, type NewTask, type TaskOutcome, type Task } from "../model/Task.ts"
 import { Kept, type KeptOptions } from "./Kept.ts"
-import { bytesOf, countsOf, ExpiredTasks, hasRoom, keep, lostOf, newId, newTask, none, type Row } from "./Row.ts"
+import {
+  bytesOf,
+  changeOf,
+  changesOf,
+  countsOf,
+  ExpiredTasks,
+  hasRoom,
+  keep,
+  lostOf,
+  newId,
+  newRow,
+  newTask,
+  none,
+  type Row
+} from "./Row.ts"
 import { type Claimed, type Entry, Journal, JournalFull, type Lease, type Lost, type Wake } from "./Journal.ts"
 import { type Answers, defaultLimits, LimitReached, type StoreLimits, TaskStore, UnknownCursor } from "./TaskStore.ts"
 
@@ -70,8 +84,8 @@ class Memory {
   /** Lets those look again that wait for a change. */
   private wake(row: Row): void {
     const { changed } = row
-    row.changed = Deferred.makeUnsafe()
-    Deferred.doneUnsafe(changed, Effect.void)
+    row.changed = undefined
+    if (changed !== undefined) Deferred.doneUnsafe(changed, Effect.void)
   }
 
   private count(owner: string, by: 1 | -1): void {
@@ -120,20 +134,7 @@ class Memory {
       const id = newId()
       const task = newTask(id, input, this.now)
       this.count(input.owner, 1)
-      this.rows.set(id, {
-        task,
-        input,
-        order: this.created++,
-        entries: undefined,
-        bytes: 0,
-        epoch: 1,
-        node,
-        leaseUntil: this.now + this.leaseTime,
-        wakeAt: 0,
-        attempts: 1,
-        endedAt: undefined,
-        changed: Deferred.makeUnsafe()
-      })
+      this.rows.set(id, newRow(task, input, this.created++, { node, until: this.now + this.leaseTime }))
       return Effect.succeed({ task, lease: { task: id, epoch: 1 } })
     })
   }
@@ -194,23 +195,17 @@ class Memory {
     })
   }
 
-  changes(id: string, owner: string): Stream.Stream<Task> {
-    const states = Stream.unfold<Row | "first" | undefined, Task, never, never>("first", (last) => {
-      if (last === undefined) return Effect.undefined
-      if (last === "first") return Effect.sync(() => this.next(id, owner))
-      return Effect.map(Deferred.await(last.changed), () => this.next(id, owner))
-    })
-    return Stream.suspend(() => {
-      const task = this.find(id, owner)?.task
-      if (task?.outcome !== undefined) return Stream.succeed(task)
-      // Most have ended when they are followed. A change of its lease alone does not change a task.
-      return Stream.changesWith(states, (a, b) => a === b)
-    })
+  ended(id: string, owner: string): Task | undefined {
+    const task = this.find(id, owner)?.task
+    return task?.outcome === undefined ? undefined : task
   }
 
-  private next(id: string, owner: string): readonly [Task, Row | undefined] | undefined {
-    const row = this.find(id, owner)
-    return row && [row.task, row.task.outcome === undefined ? row : undefined]
+  changes(id: string, owner: string): Stream.Stream<Task> {
+    return Stream.suspend(() => {
+      const last = this.ended(id, owner)
+      // Most have ended when they are followed.
+      return last === undefined ? changesOf(() => this.find(id, owner)) : Stream.succeed(last)
+    })
   }
 
   // ---- for what runs tasks
@@ -290,7 +285,7 @@ class Memory {
     return this.under(lease, (row) => {
       const entry = row.entries?.get(key)
       if (entry?._tag === "Question" && entry.answer !== undefined) return Effect.succeed(entry.answer)
-      return Effect.andThen(Deferred.await(row.changed), this.answerOf(lease, key))
+      return Effect.andThen(changeOf(row), this.answerOf(lease, key))
     })
   }
 
@@ -342,7 +337,7 @@ class Memory {
       const row = this.held(lease)
       return row === undefined
         ? Effect.succeed(lostOf(lease, this.rows.get(lease.task)))
-        : Effect.andThen(Deferred.await(row.changed), this.lost(lease))
+        : Effect.andThen(changeOf(row), this.lost(lease))
     })
   }
 
@@ -372,6 +367,7 @@ export const layer = (options: Options = {}): Layer.Layer<TaskStore | Journal> =
         list: (owner, cursor, size) => memory.list(owner, cursor, size),
         answer: (id, owner, answers) => memory.answer(id, owner, answers),
         cancel: (id, owner, message) => memory.cancel(id, owner, message),
+        ended: (id, owner) => memory.ended(id, owner),
         changes: (id, owner) => memory.changes(id, owner)
       }).pipe(
         Context.add(Journal, {

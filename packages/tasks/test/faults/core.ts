@@ -35,8 +35,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "the answer to the call waits for its handler",
     creation,
-    "Effect.as(Effect.andThen(answered, run), {",
-    'Effect.as(Effect.andThen(answered, Effect.flatMap(run, (fiber) => name === "slow" ? Effect.interruptible(Fiber.await(fiber)) : Effect.void)), {',
+    "Effect.as(Effect.andThen(ready, run), {",
+    'Effect.as(Effect.andThen(ready, Effect.flatMap(run, (fiber) => name === "slow" ? Effect.interruptible(Fiber.await(fiber)) : Effect.void)), {',
     methods,
     "tasks.create.at-once"
   ),

@@ -57,8 +57,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "A task keeps the request that made it",
     file: "packages/tasks/src/server/Creation.ts",
-    from: "const handler = execution(executing, params)",
-    to: "const handler = next",
+    from: "const handler: Handler = (caller) => Attempts.execution(executing, params, caller)",
+    to: "const handler: Handler = () => next",
     test: "packages/tasks/test/server/Execution.test.ts"
   },
   {
@@ -336,8 +336,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "A task sends a log message",
     file: "packages/tasks/src/server/Creation.ts",
-    from: "const run = supervisor.run(",
-    to: 'Context.get(context, RequestContext).outbound.connection?.notify("notifications/message", { level: "error", data: "lost" })\n          const run = supervisor.run(',
+    from: "const run = Effect.suspend(() =>",
+    to: 'Context.get(context, RequestContext).outbound.connection?.notify("notifications/message", { level: "error", data: "lost" })\n          const run = Effect.suspend(() =>',
     test: methods,
     ids: ["tasks-extension.listen.no-progress"]
   },

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Option, Stream } from "effect"
+import { quiesce } from "@effect-mcp/testing"
+import { Deferred, Effect, Exit, Fiber, Option, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as TaskLaws from "../../src/laws/TaskLaws.ts"
 import { stateOf } from "../../src/model/Task.ts"
@@ -34,6 +35,25 @@ describe("tasks in memory", () => {
       yield* journal.settle(lease, { _tag: "Result", result: {} })
       assert.deepStrictEqual(yield* Fiber.join(states), ["working", "input_required", "working", "done"])
       assert.deepStrictEqual(yield* Stream.runCollect(store.changes(made.id, "eve")), [])
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("A slow reader of changes gets the end that came before it looked again", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      const journal = yield* Journal
+      const { lease, task: made } = yield* store.create(task, "a")
+      const isTaken = yield* Deferred.make<void>()
+      const isReady = yield* Deferred.make<void>()
+      const slow = Stream.mapEffect(store.changes(made.id, "ada"), (task) =>
+        Effect.as(Effect.andThen(Deferred.succeed(isTaken, undefined), Deferred.await(isReady)), stateOf(task))
+      )
+      const states = yield* Effect.forkChild(Stream.runCollect(slow), { startImmediately: true })
+      yield* Deferred.await(isTaken)
+      yield* journal.settle(lease, { _tag: "Result", result: {} })
+      yield* Deferred.succeed(isReady, undefined)
+      yield* quiesce
+      assert.deepStrictEqual(states.pollUnsafe(), Exit.succeed(["working", "done"]))
     }).pipe(Effect.provide(Memory.layer()))
   )
 
@@ -151,6 +171,23 @@ describe("tasks in memory", () => {
     Effect.flatMap(TaskStore, (store) =>
       Effect.map(store.list(owner, undefined, 100), ({ tasks }) => tasks.map(({ id }) => id))
     )
+
+  it.effect("The end of a task that its store says at once is not read by that", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      const { task: open } = yield* store.create(task, "a")
+      assert.isUndefined(store.ended?.(open.id, "ada"))
+      const unread = yield* ended("ada")
+      assert.strictEqual(store.ended?.(unread, "ada")?.outcome?._tag, "Result")
+      assert.isUndefined(store.ended?.(unread, "eve"))
+      const read = yield* ended("ada", { read: true })
+      yield* ended("ada")
+      assert.deepStrictEqual(
+        [Option.isSome(yield* store.get(unread, "ada")), store.ended?.(read, "ada")],
+        [true, undefined]
+      )
+    }).pipe(Effect.provide(Memory.layer({ kept: 4 })))
+  )
 
   it.effect("A caller keeps half of the room for ended tasks: then the first task that it has read is forgotten", () =>
     Effect.gen(function* () {

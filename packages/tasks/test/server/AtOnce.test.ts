@@ -1,0 +1,88 @@
+/** Handlers of tasks that are called at once, held against those that an effect runs: middleware around the execution makes them so. */
+import { Principal, Tools } from "@effect-mcp/core"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import { quiesce } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import * as Tasks from "../../src/Tasks.ts"
+import * as Session from "../support/session.ts"
+import { tool } from "../support/tools.ts"
+
+let called = 0
+const handlers: { readonly [name: string]: Parameters<typeof tool>[2] } = {
+  text: () => Effect.succeed(`Call ${++called}`),
+  failing: () => Effect.fail(new Tools.ToolFailure({ message: "No" })),
+  refusing: () => Effect.fail(McpError.invalidParams("Not this", { data: 1 })),
+  dying: () => Effect.die(new Error("A defect")),
+  throwing: () => {
+    throw new Error("A defect")
+  },
+  interrupting: () => Effect.interrupt,
+  long: () => Effect.succeed("a".repeat(1000)),
+  step: () => Effect.sync(() => `Call ${++called}`)
+}
+const tools = Layer.mergeAll(
+  tool("none", "optional", () => Effect.succeed("None")),
+  ...Object.entries(handlers).map(([name, handler]) => tool(name, "optional", handler))
+)
+const around = Middleware.layer((_request, next) => next, { tasks: "execution" })
+
+/** What the caller of each tool gets, without ids and times. */
+const outcomes = Effect.fnUntraced(function* (features: Parameters<typeof Session.inMemory>[0]) {
+  called = 0
+  const client = yield* Session.inMemory(features)
+  return yield* Effect.forEach(Object.keys(handlers), (name) =>
+    Effect.gen(function* () {
+      const { taskId } = yield* client.start(name)
+      yield* quiesce
+      const { status, statusMessage } = yield* client.get(taskId)
+      const result = yield* Effect.catch(
+        Effect.map(client.result(taskId), ({ content, isError }) => ({ content, isError })),
+        (error) =>
+          Effect.succeed(
+            error._tag === "McpError" ? { code: error.code, message: error.message, data: error.data } : error
+          )
+      )
+      const told = client.notes.filter(({ params }) => params.taskId === taskId).map(({ params }) => params.status)
+      return { name, status, statusMessage, result, told }
+    })
+  )
+})
+
+describe("a handler of a task that has ended when it was called", () => {
+  it.effect("A handler that is called at once ends its task as one that an effect runs", () =>
+    Effect.gen(function* () {
+      const limits = { resultBytes: 500 }
+      const atOnce = yield* outcomes(Layer.merge(tools, Tasks.layer(limits)))
+      assert.strictEqual(called, 2)
+      const later = yield* outcomes(Layer.mergeAll(tools, around, Tasks.layer(limits)))
+      assert.deepStrictEqual(atOnce, later)
+      assert.deepStrictEqual(
+        atOnce.map(({ status }) => status),
+        ["completed", "failed", "failed", "failed", "failed", "failed", "failed", "completed"]
+      )
+      assert.deepStrictEqual(
+        atOnce.map(({ told }) => told.length),
+        [1, 1, 1, 1, 1, 1, 1, 1]
+      )
+    })
+  )
+
+  it.effect("A handler is called for the principal that middleware around its execution gives", () =>
+    Effect.gen(function* () {
+      const visible: NonNullable<Tools.Options["visible"]> = ({ subject }) => subject !== "eve"
+      const hidden = tool("hidden", "optional", () => Effect.succeed("Seen"), { visible })
+      const asEve = Middleware.on(
+        "tools/call",
+        (_request, next) =>
+          Effect.provideService(next, Principal.Principal, { subject: "eve", scopes: [], claims: {} }),
+        { tasks: "execution" }
+      )
+      const client = yield* Session.inMemory(Layer.mergeAll(hidden, asEve, Tasks.layer()))
+      const { taskId } = yield* client.start("hidden")
+      yield* quiesce
+      assert.strictEqual((yield* client.get(taskId)).status, "failed")
+    })
+  )
+})
