@@ -16,7 +16,8 @@ export const groups: ReadonlyArray<{ readonly title: string; readonly pages: Rea
       "migrating-from-effect-ai",
       "revisions",
       "performance",
-      "compared"
+      "compared",
+      "rough-edges"
     ]
   }
 ]

@@ -5,6 +5,7 @@ import { Console, Effect, Layer } from "effect"
 import { LanguageModel, Prompt } from "effect/ai"
 import { fileURLToPath } from "node:url"
 import { ModelDouble } from "./model.ts"
+import { Provider } from "./provider.ts"
 
 const server = McpClient.layerStdio({
   command: process.execPath,
@@ -20,5 +21,7 @@ const program = Effect.gen(function* () {
   yield* Console.log(text)
 })
 
-// The layer of a provider stands where the double stands.
-program.pipe(Effect.provide([Layer.provide(server, NodeServices.layer), ModelDouble]), NodeRuntime.runMain)
+// A double, unless the environment names the model of a provider.
+const model = process.env["AGENT_MODEL"] === undefined ? ModelDouble : Provider
+
+program.pipe(Effect.provide([Layer.provide(server, NodeServices.layer), model]), NodeRuntime.runMain)
