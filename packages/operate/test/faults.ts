@@ -80,6 +80,27 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/operate/test/telemetry/Export.test.ts"
   },
   {
+    name: "a sent notification does not carry its span",
+    file: "packages/core/src/peer/Spans.ts",
+    from: "params: withEntries(params, fiber.context)",
+    to: "params",
+    test: "packages/testing/test/SentSpans.test.ts"
+  },
+  {
+    name: "all progress is in the trace of its request",
+    file: "packages/core/src/peer/Spans.ts",
+    from: "if (before >= maxProgress) return",
+    to: "",
+    test: "packages/testing/test/SentSpans.test.ts"
+  },
+  {
+    name: "a notification that is sent outside of fibers has no span",
+    file: "packages/core/src/peer/Spans.ts",
+    from: "fiber?.context ?? sender?.tracing",
+    to: "fiber?.context",
+    test: "packages/testing/test/SentSpans.test.ts"
+  },
+  {
     name: "a metric of the dashboard does not exist",
     file: "packages/operate/src/telemetry/Names.ts",
     from: '"mcp.server.backlog"',

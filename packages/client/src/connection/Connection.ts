@@ -205,6 +205,8 @@ const makePeer = Effect.fnUntraced(function* (
           announce(notification, revision(), opening.inUse, relatedTo)
       },
       dropped: (reason) => options.dropped(reason, "Debug"),
+      tracing: traced && context,
+      surroundings: () => ({ revision: revision().version }),
       observer: ClientObserver.ofPeer(options.observers, opening.observed, Context.get(context, Clock.Clock))
     },
     {

@@ -165,7 +165,7 @@ export class OutboundRequests implements Entries {
       const complete =
         trace === undefined && token === undefined
           ? params
-          : { ...params, _meta: { ...trace, ...meta(params), ...token } }
+          : { ...params, _meta: { ...trace, ...TraceContext.metaOf(params), ...token } }
       // Registered before it is sent: the answer may come within this very call.
       waiting.set(id, entry)
       entry.options.onSend?.(id)
@@ -252,7 +252,9 @@ export class OutboundRequests implements Entries {
               options.onSend?.(id)
             }
             const traced = { ...options, onSend }
-            return Effect.withFiber(({ context }) => this.ask(method, untraced(params), traced, context))
+            return Effect.withFiber(({ context }) =>
+              this.ask(method, TraceContext.withoutEntries(params), traced, context)
+            )
           })
         : this.ask(method, params, options, context)
     )
@@ -357,18 +359,6 @@ export class OutboundRequests implements Entries {
   get size(): number {
     return this.waiting?.size ?? 0
   }
-}
-
-const meta = (params: JsonRpc.Params | undefined): object => {
-  const value = params?._meta
-  return typeof value === "object" && value !== null ? value : {}
-}
-
-/** Without the trace context of another message: the span of this one takes its place. */
-const untraced = (params: JsonRpc.Params | undefined): JsonRpc.Params | undefined => {
-  if (params?._meta === undefined) return params
-  const { traceparent: _, tracestate: __, baggage: ___, ..._meta } = Object.fromEntries(Object.entries(meta(params)))
-  return { ...params, _meta }
 }
 
 const unsent = ({ cause, message }: Closed): Closed => new Closed({ message, cause, unsent: true })

@@ -18,6 +18,7 @@ import type { Envelope, Inbound, Single, Sink, Transport, TransportError } from 
 import { collectBatch, refuseBatch } from "./batch.ts"
 import { InboundRequests, nameOf, type RunFork } from "./Inbound.ts"
 import { Closed, OutboundRequests, type RequestError, type RequestOptions, type SentRequest } from "./Outbound.ts"
+import * as Spans from "./Spans.ts"
 import type { PeerHandlers, InFlight, OpenRequest, Options, Peer, Watcher } from "./types.ts"
 import { WatchedSink } from "./WatchedSink.ts"
 
@@ -148,7 +149,7 @@ class Router implements PeerWithoutTransport {
   }
 
   notify(method: string, params?: JsonRpc.Params, relatedTo?: JsonRpc.Id): void {
-    this.sink.send(JsonRpc.notification(method, params), "data", relatedTo)
+    Spans.notify(this.sink, JsonRpc.notification(method, params), "data", relatedTo, this.handlers)
   }
 
   outstanding(): number {

@@ -14,8 +14,11 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
-import { isTraced, parentOf } from "./TraceContext.ts"
+import type { Lane, Sink } from "../transport/Transport.ts"
+import { isTraced, metaOf, parentOf, withEntries } from "./TraceContext.ts"
 
 /** Attributes that a transport or a session knows; what is undefined is left out. */
 export interface Surroundings {
@@ -48,6 +51,9 @@ const cut = (text: unknown): string | undefined => (typeof text === "string" ? t
 const resource = (uri: unknown): string | undefined => (typeof uri === "string" ? cut(withoutSecrets(uri)) : undefined)
 
 const nothing: Surroundings = {}
+
+/** What surrounds a message that was received, kept with its span: notifications that are sent within it have the same. */
+class Around extends Context.Service<Around, Surroundings>()("@effect-mcp/core/Spans/Around") {}
 
 /** The name of the tool or prompt that a message is about, and the attribute for it. */
 export const targetOf = ({ method, params }: Message): readonly [attribute: string, name: string] | undefined => {
@@ -157,7 +163,8 @@ export const server = <A, E, R>(
       (around.headers === undefined ? undefined : parentOf(around.headers))
     const ambient = Context.getOrUndefined(fiber.context, Tracer.ParentSpan)
     const links = parent !== undefined && ambient !== undefined ? [{ span: ambient, attributes: {} }] : []
-    return within(message, around, fiber.context, { kind: "server", parent, links }, () => effect)
+    const annotations = Context.make(Around, around)
+    return within(message, around, fiber.context, { kind: "server", parent, links, annotations }, () => effect)
   })
 
 /** What the span of a run of a task says. */
@@ -214,9 +221,94 @@ export const client = <A, E, R>(
   send: (span: Tracer.Span) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
   Effect.withFiber((fiber) => {
-    const { _meta: meta } = message.params ?? {}
-    const named = isJsonObject(meta) ? parentOf(meta) : undefined
-    const current = Context.getOrUndefined(fiber.context, Tracer.ParentSpan)
-    const parent = named?.traceId === current?.traceId ? undefined : named
+    const parent = senderOf(message, Context.getOrUndefined(fiber.context, Tracer.ParentSpan))
     return within(message, nothing, fiber.context, { kind: "client", parent }, send)
   })
+
+/** The span that the `_meta` of a message names, where it is to be the parent; undefined for the current one. */
+const senderOf = ({ params }: Message, current: Tracer.AnySpan | undefined): Tracer.AnySpan | undefined => {
+  const named = parentOf(metaOf(params))
+  return named?.traceId === current?.traceId ? undefined : named
+}
+
+/** The span of the received message that the span belongs to. */
+const receivedIn = (span: Tracer.AnySpan | undefined): Tracer.Span | undefined => {
+  for (let at = span; at?._tag === "Span"; at = Option.getOrUndefined(at.parent)) {
+    if (Context.getOrUndefined(at.annotations, Around) !== undefined) return at
+  }
+  return undefined
+}
+
+const aroundOf = (span: Tracer.AnySpan | undefined): Surroundings => {
+  const received = receivedIn(span)
+  return (received && Context.getOrUndefined(received.annotations, Around)) ?? nothing
+}
+
+/** What the spans of notifications are made of, where the current fiber does not say it. */
+export interface SpanSource {
+  /** What is said of the conversation. Default: what the span of the current request says. */
+  readonly surroundings?: (() => Surroundings) | undefined
+  /** The context of what is sent outside of fibers: from microtasks and promises. Default: that has no span. */
+  readonly tracing?: Context.Context<never> | undefined
+  /** The parent of what is sent outside of fibers. Default: the current span of `tracing`. */
+  readonly parent?: Tracer.AnySpan | undefined
+}
+
+/** The request of the current fiber as sender, where there is a tracer. */
+export const currentSender = (): SpanSource | undefined => {
+  const context = Fiber.getCurrent()?.context
+  if (context === undefined || !isTraced(context)) return undefined
+  // A service may be made within a span of its own: that has ended when the service is used.
+  return { tracing: context, parent: receivedIn(Context.getOrUndefined(context, Tracer.ParentSpan)) }
+}
+
+/**
+ * Sends a notification. With a tracer the sending is a span of kind `client`, and `_meta` carries it. Its parent is chosen as `client` does. Progress has no span and no `_meta`: it is an event of the current span.
+ */
+export const notify = (
+  sink: Sink,
+  notification: JsonRpc.Notification,
+  lane: Lane,
+  relatedTo: JsonRpc.Id | undefined,
+  sender?: SpanSource
+): void => {
+  const fiber = Fiber.getCurrent()
+  const context = fiber?.context ?? sender?.tracing
+  if (context === undefined || !isTraced(context)) return sink.send(notification, lane, relatedTo)
+  const outside = fiber === undefined ? sender?.parent : undefined
+  const current = outside ?? Context.getOrUndefined(context, Tracer.ParentSpan)
+  const { method, params } = notification
+  if (method === "notifications/progress") {
+    progressed(current, context, params)
+    return sink.send(notification, lane, relatedTo)
+  }
+  const around = sender?.surroundings?.() ?? aroundOf(current)
+  const parent = senderOf(notification, current) ?? outside
+  const sending = within(notification, around, context, { kind: "client", parent }, () =>
+    Effect.withFiber((fiber) => {
+      sink.send({ ...notification, params: withEntries(params, fiber.context) }, lane, relatedTo)
+      return Effect.void
+    })
+  )
+  Effect.runSyncWith(context)(sending)
+}
+
+/** Events of progress that one span has at most: as many as OpenTelemetry keeps by default. */
+const maxProgress = 128
+const progressEvents = new WeakMap<Tracer.Span, number>()
+
+const progressed = (
+  span: Tracer.AnySpan | undefined,
+  context: Context.Context<never>,
+  params: JsonRpc.Params | undefined
+): void => {
+  if (span?._tag !== "Span" || !span.sampled) return
+  const before = progressEvents.get(span) ?? 0
+  if (before >= maxProgress) return
+  progressEvents.set(span, before + 1)
+  const { progress, total } = params ?? {}
+  span.event("notifications/progress", Context.get(context, Clock.Clock).currentTimeNanosUnsafe(), {
+    "mcp.progress.value": progress,
+    ...(total === undefined ? undefined : { "mcp.progress.total": total })
+  })
+}

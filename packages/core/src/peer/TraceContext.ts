@@ -4,7 +4,8 @@
  *
  * The parent of a request's span is read from them; the span of a sent request is written into it. A malformed `traceparent` is ignored.
  */
-import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { Params } from "@effect-mcp/protocol/JsonRpc"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
 import * as Tracer from "effect/Tracer"
 
@@ -54,6 +55,26 @@ export const entries = (context: Context.Context<never>): JsonObject | undefined
     ? undefined
     : { traceparent: `00-${span.traceId}-${span.spanId}-${span.sampled ? "01" : "00"}`, ...carriedBy(span) }
 }
+
+/**
+ * The params of a message that is sent within the current span, which takes the place of the trace context of another message. They are
+ * unchanged where there is nothing to write or to take out.
+ */
+export const withEntries = (params: Params | undefined, context: Context.Context<never>): Params | undefined => {
+  const bare = withoutEntries(params)
+  const trace = entries(context)
+  return trace === undefined ? bare : { ...bare, _meta: { ...trace, ...metaOf(bare) } }
+}
+
+/** Without the trace context of another message. */
+export const withoutEntries = (params: Params | undefined): Params | undefined => {
+  if (params?._meta === undefined) return params
+  const { traceparent: _, tracestate: __, baggage: ___, ..._meta } = metaOf(params)
+  return { ...params, _meta }
+}
+
+/** The `_meta` of params; empty where they have none. */
+export const metaOf = (params: Params | undefined): JsonObject => (isJsonObject(params?._meta) ? params._meta : {})
 
 /** Whether a span's ids have the W3C's format; tracers may choose others. */
 const isWeb = (span: Tracer.AnySpan): boolean =>

@@ -10,6 +10,7 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type { Envelope, Inbound, Sink, TransportError } from "../transport/Transport.ts"
+import type { SpanSource } from "./Spans.ts"
 import type { RequestError, RequestOptions, SentRequest } from "./Outbound.ts"
 
 /** A request of the other side, with the sink of its answer. */
@@ -84,7 +85,7 @@ export interface PeerObserver {
 export type Watcher = (direction: "received" | "sent", message: JsonRpc.Message) => void
 
 /** What the two roles, server and client, plug in. The effects have no requirements: a role captures its own context. */
-export interface PeerHandlers {
+export interface PeerHandlers extends SpanSource {
   /**
    * Answers a request, in a fiber of its own unless the effect is complete already. Its success is the result on the wire; a defect is
    * answered by -32603 without details.

@@ -1,7 +1,7 @@
 /** A client, a gateway and a server as three services, whose spans and metrics reach one collector on loopback. */
 import { McpClient } from "@effect-mcp/client"
 import * as Http from "@effect-mcp/client/Http"
-import { Elicitation, Tool, Tools } from "@effect-mcp/core"
+import { Elicitation, Log, Tool, Tools } from "@effect-mcp/core"
 import { Gateway } from "@effect-mcp/gateway"
 import { Telemetry } from "@effect-mcp/operate"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -76,7 +76,10 @@ const exporting = (baseUrl: string, serviceName: string) =>
 
 const Book = Tool.make("book", { description: "Books a table" })
 const book = Tools.layer(Book, () =>
-  Effect.map(Elicitation.form("For whom?", Schema.Struct({ name: Schema.String })), ({ name }) => name)
+  Effect.andThen(
+    Log.warning("Booking"),
+    Effect.map(Elicitation.form("For whom?", Schema.Struct({ name: Schema.String })), ({ name }) => name)
+  )
 )
 const user = Elicitation.layer({ form: () => Effect.succeed({ action: "accept" as const, content: { name: "Ada" } }) })
 
@@ -132,7 +135,7 @@ const printed = (tree: ReadonlyArray<OtlpSpan>): string => {
       .filter(({ parentSpanId, spanId }) => spanId !== parent && (parentSpanId || undefined) === parent)
       .toSorted((a, b) => (BigInt(a.startTimeUnixNano) < BigInt(b.startTimeUnixNano) ? -1 : 1))
       .flatMap(({ kind, name, service, spanId }) => {
-        if (/^(?:http|POST|GET)/.test(name)) return below(spanId, depth)
+        if (/^(?:http|POST|GET|notifications)/.test(name)) return below(spanId, depth)
         const line = `${"  ".repeat(depth)}${service}: ${name} ${kinds[kind] ?? ""}`.trimEnd()
         return [line, ...below(spanId, depth + 1)]
       })
@@ -176,6 +179,17 @@ describe.each(Revision.withElicitation)("telemetry of $version over HTTP", ({ er
         // The gateway asks in the fiber of the call that it answers.
         const asked = ["gateway elicitation/create client", "client elicitation/create server"]
         assert.deepInclude(answered, [...call.slice(0, 3), ...asked])
+      }
+      if (era === "stateful") {
+        // The gateway passes the message on in the call that it belongs to.
+        const told = paths.filter((path) => path.at(-1)?.includes("notifications/message"))
+        const sent = "notifications/message client"
+        assert.sameDeepMembers(told, [
+          [...call, `server ${sent}`],
+          [...call, `server ${sent}`, "gateway notifications/message server"],
+          [...call.slice(0, 3), `gateway ${sent}`],
+          [...call.slice(0, 3), `gateway ${sent}`, "client notifications/message server"]
+        ])
       }
       if (version === "2025-11-25") {
         const page = readFileSync(new URL("../../../docs/pages/operations.md", import.meta.url), "utf8")

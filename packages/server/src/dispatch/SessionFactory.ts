@@ -107,6 +107,7 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
   private readonly own: Scope.Closeable | undefined
   /** The context that requests run in; undefined where they are traced. */
   private readonly base: Context.Context<never> | undefined
+  readonly tracing: Context.Context<never> | undefined
   private readonly clock: Clock.Clock
   private readonly traffic: Traffic | undefined
   readonly observer: Peer.Observer | undefined
@@ -124,7 +125,8 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
     this.options = options
     this.scope = scope
     this.own = own
-    this.base = TraceContext.isTraced(context) ? undefined : context
+    this.tracing = TraceContext.isTraced(context) ? context : undefined
+    this.base = this.tracing === undefined ? context : undefined
     this.clock = options.passive?.clock ?? Context.get(context, Clock.Clock)
     this.traffic = traffic
     const { observer } = shared
@@ -201,6 +203,10 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
 
   dropped(reason: string): void {
     this.shared.runFork(Effect.logDebug(`Dropped: ${reason}`))
+  }
+
+  surroundings(): Spans.Surroundings {
+    return this.session?.surroundings ?? { transport: this.options.kind }
   }
 
   // ---- options of the peer

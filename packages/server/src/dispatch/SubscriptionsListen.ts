@@ -4,6 +4,7 @@
  * It subscribes before it acknowledges, and acknowledges before any other message; every message carries the subscription's id. It ends
  * when the client cancels it, or with a result when the server closes.
  */
+import * as Spans from "@effect-mcp/core/internal/Spans"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { Sink } from "@effect-mcp/core/Transport"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -42,6 +43,7 @@ class ListenSubscriber implements Subscriber {
   private readonly id: JsonRpc.Id
   private readonly lists: ReadonlyArray<ListKind>
   readonly fork: Subscriber["fork"]
+  private readonly sender: Spans.SpanSource | undefined = Spans.currentSender()
   readonly meta: { readonly [subscriptionId]: JsonRpc.Id }
 
   constructor(sink: Sink, id: JsonRpc.Id, lists: ReadonlyArray<ListKind>, fork: Subscriber["fork"]) {
@@ -61,7 +63,7 @@ class ListenSubscriber implements Subscriber {
   }
 
   send(method: string, params: JsonRpc.Params): void {
-    this.sink.send(JsonRpc.notification(method, { ...params, _meta: this.meta }), "data", this.id)
+    Spans.notify(this.sink, JsonRpc.notification(method, { ...params, _meta: this.meta }), "data", this.id, this.sender)
   }
 
   /** Sends the messages of extensions, each once there is room; never ends. */

@@ -44,15 +44,14 @@ const declaredIn = (message: JsonRpc.Request | JsonRpc.Notification): string | u
   return typeof revision === "string" ? beginning(revision) : undefined
 }
 
-/** What a span says of the session of a message. Over HTTP the id of a session admits its holder: a digest stands for it. */
+/** What a span says of a message of a session. A message that names its revision belongs to no session. */
 export const surroundingsOf =
   (session: Session, message: JsonRpc.Request | JsonRpc.Notification, { headers }: Envelope) =>
   (): Spans.Surroundings => {
-    const declared = declaredIn(message)
-    const { duplex, id, kind: transport, negotiated, sessionless } = session
-    const revision = declared ?? negotiated?.revision.version
-    if (declared !== undefined || sessionless) return { revision, transport, headers }
-    return { session: duplex ? id : session.digest, revision, transport, headers }
+    const revision = declaredIn(message)
+    return revision === undefined
+      ? { ...session.surroundings, headers }
+      : { revision, transport: session.kind, headers }
   }
 
 /** The same for a request without a session. */

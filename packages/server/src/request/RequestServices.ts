@@ -9,6 +9,7 @@ import { Principal } from "@effect-mcp/core/Principal"
 import * as Progress from "@effect-mcp/core/Progress"
 import { type RequestConnection, httpOf, RequestContext } from "@effect-mcp/core/RequestContext"
 import { ServiceTable, service } from "@effect-mcp/core/internal/LazyContext"
+import * as Spans from "@effect-mcp/core/internal/Spans"
 import { Provided, ProvidedServices } from "@effect-mcp/core/internal/Provided"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
@@ -63,6 +64,7 @@ export interface Wired {
 export const contextOf = (source: Wired): RequestContext["Service"] => {
   const { envelope, request, sink } = source.received
   const { closing, connection, context } = source.eraContext
+  const sender = Spans.currentSender()
   return {
     ...context,
     id: request.id,
@@ -73,7 +75,7 @@ export const contextOf = (source: Wired): RequestContext["Service"] => {
     http: httpOf(envelope),
     outbound: {
       notify: (method, params) => {
-        if (!source.over) sink.send(JsonRpc.notification(method, params), "data", request.id)
+        if (!source.over) Spans.notify(sink, JsonRpc.notification(method, params), "data", request.id, sender)
       },
       ready: sink.ready,
       isRead: () => sink.isRead?.() !== false,
@@ -99,7 +101,7 @@ export const progressOf = (source: Wired): Progress.Progress["Service"] => {
       if (source.over) return
       const params = event.message === undefined || progressMessage ? event : silent(event)
       received.progress = event
-      sink.send(JsonRpc.notification("notifications/progress", params), "data", request.id)
+      Spans.notify(sink, JsonRpc.notification("notifications/progress", params), "data", request.id)
     }
   })
 }

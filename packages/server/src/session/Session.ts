@@ -1,6 +1,7 @@
 /**
  * The server's record of one session, beside its peer: what `initialize` agreed on, log level, subscriptions, roots.
  */
+import type { Surroundings } from "@effect-mcp/core/internal/Spans"
 import { digest } from "@effect-mcp/core/internal/digest"
 import type { Peer } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -137,6 +138,12 @@ export class Session implements Mailboxes, Subscriber {
   /** A digest of its id, for spans: over HTTP the id of a session admits its holder. */
   get digest(): string {
     return (this.digested ??= digest(this.id))
+  }
+
+  /** What spans say of its messages. Over HTTP the id of a session admits its holder: a digest stands for it. */
+  get surroundings(): Surroundings {
+    const session = this.sessionless ? undefined : this.duplex ? this.id : this.digest
+    return { session, revision: this.negotiated?.revision.version, transport: this.kind }
   }
 
   /** Runs a change of what other nodes need to open the session again; then that is kept. */
