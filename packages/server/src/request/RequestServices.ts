@@ -93,6 +93,8 @@ export const progressOf = (source: Wired): Progress.Progress["Service"] => {
   const token = metaOf(request).progressToken
   if (!JsonRpc.isId(token)) return Progress.none
   const { progressMessage } = source.eraContext.context.revision.rules
+  // Handlers report in loops: the tracer is looked for once.
+  const sender = Spans.currentSender()
   return Progress.make({
     token,
     writable: () => sink.writable(),
@@ -101,7 +103,9 @@ export const progressOf = (source: Wired): Progress.Progress["Service"] => {
       if (source.over) return
       const params = event.message === undefined || progressMessage ? event : silent(event)
       received.progress = event
-      Spans.notify(sink, JsonRpc.notification("notifications/progress", params), "data", request.id)
+      const notification = JsonRpc.notification("notifications/progress", params)
+      if (sender === undefined) sink.send(notification, "data", request.id)
+      else Spans.notify(sink, notification, "data", request.id, sender)
     }
   })
 }
