@@ -10,6 +10,7 @@ const relay = "packages/testing/test/fuzz/relay.test.ts"
 const clientCommand = "packages/testing/test/fuzz/clientCommand.test.ts"
 const falseAlarms = "packages/testing/test/fuzz/falseAlarms.test.ts"
 const reused = "packages/testing/test/fuzz/reused.test.ts"
+const tasks = "packages/testing/test/fuzz/tasks.test.ts"
 const stdioClient = "packages/testing/test/fuzz/stdioClient.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
@@ -26,6 +27,34 @@ export const faults: ReadonlyArray<Fault> = [
     from: 'wanted === undefined && Revision.get(script.revision)?.era === "stateless"',
     to: "wanted === undefined",
     test: reused
+  },
+  {
+    name: "fuzzer: a flood is one request",
+    file: "packages/testing/src/fuzz/Player.ts",
+    from: "sent < command.count",
+    to: "sent < 1",
+    test: tasks
+  },
+  {
+    name: "fuzzer: the end of a task is not remembered",
+    file: "packages/testing/src/fuzz/model/TaskBook.ts",
+    from: "known.ended ??= status",
+    to: "known.ended = undefined",
+    test: tasks
+  },
+  {
+    name: "fuzzer: the progress of a task is to stop with the answer of its call",
+    file: "packages/testing/src/fuzz/rules/progress.ts",
+    from: " || becameTask(exchange)",
+    to: "",
+    test: "packages/everything/test/fuzz.test.ts"
+  },
+  {
+    name: "fuzzer: a call with malformed params is to be refused because of its task",
+    file: "packages/testing/src/fuzz/rules/tasks.ts",
+    from: "wrongParams(exchange, model) !== undefined",
+    to: "false",
+    test: tasks
   },
   {
     name: "traffic: a request that is cancelled late counts as answered",

@@ -1,8 +1,10 @@
 /** What the client of a conversation declares, and how it answers the server's questions. */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { example } from "./generator/example.ts"
 import { type Model } from "./model/Model.ts"
-import type { Answering, Command } from "./model/Script.ts"
+import type { Answering, Command, RequestCommand } from "./model/Script.ts"
+import { withTasks } from "./model/TaskBook.ts"
 import { at } from "./model/json.ts"
 
 /** What a client declares that has the capability. */
@@ -25,6 +27,39 @@ export const answerTo = (method: string, params: JsonObject, how: Answering): Js
   return how === "accept" ? answers[method]?.(params) : undefined
 }
 
+/** The client's answers to questions, by their keys. */
+const answersTo = (questions: ReadonlyArray<readonly [string, unknown]>, how: Answering): JsonObject =>
+  Object.fromEntries(
+    questions.flatMap(([key, question]) => {
+      const params = at(question, "params")
+      const answer = answerTo(String(at(question, "method")), isJsonObject(params) ? params : {}, how)
+      return answer === undefined ? [] : [[key, answer]]
+    })
+  )
+
+/** 2026-07-28: what each request says of the client. */
+export const metaOf = (version: string, declares: JsonObject): JsonObject => ({
+  [Meta.protocolVersion]: version,
+  [Meta.clientInfo]: { name: "effect-mcp fuzz", version: "0.1.0" },
+  [Meta.clientCapabilities]: declares
+})
+
+/** A request about a task that the server gave; undefined where there is none. */
+export const taskRequest = (
+  { revision, tasks }: Model,
+  { method, which }: Extract<Command, { readonly _tag: "Task" }>,
+  client: Answering
+): RequestCommand | undefined => {
+  const task = tasks.find(which)
+  if (task === undefined) return undefined
+  const responses =
+    method === "tasks/update" ? { inputResponses: answersTo(Object.entries(task.questions), client) } : {}
+  const meta = revision.era === "stateless" ? { _meta: withTasks } : {}
+  const params = { taskId: task.id, ...responses, ...meta }
+  // Parsed JSON holds JSON values only.
+  return { _tag: "Request", method, params: JSON.parse(JSON.stringify(params)) }
+}
+
 /** 2026-07-28: the newest request that was answered with questions, with answers; undefined where there is none. */
 export const nextRound = (
   model: Model,
@@ -38,13 +73,7 @@ export const nextRound = (
   const { inputRequests, requestState } = Object(asking.answer.result)
   const questions = isJsonObject(inputRequests) ? Object.entries(inputRequests) : []
   const answering = how === "wrong" ? "malformed" : client
-  const responses = Object.fromEntries(
-    questions.flatMap(([key, question]) => {
-      const params = at(question, "params")
-      const answer = answerTo(String(at(question, "method")), isJsonObject(params) ? params : {}, answering)
-      return answer === undefined ? [] : [[key, answer]]
-    })
-  )
+  const responses = answersTo(questions, answering)
   const state: unknown = how === "tamper" && typeof requestState === "string" ? `${requestState}x` : requestState
   const params = Object.assign(
     {},

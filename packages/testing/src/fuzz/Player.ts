@@ -1,12 +1,11 @@
 /**
  * Plays a conversation against a target, holds all that is observed against the rules, and writes down what crossed the wire.
  */
-import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { answerTo, capabilities, nextRound } from "./Answers.ts"
+import { answerTo, capabilities, metaOf, nextRound, taskRequest } from "./Answers.ts"
 import { Dialogue } from "./Dialogue.ts"
 import { isStream } from "./model/Call.ts"
 import { isWaiting, Model } from "./model/Model.ts"
@@ -191,19 +190,11 @@ class Player {
     }
   })
 
-  private meta(): JsonObject {
-    return {
-      [Meta.protocolVersion]: this.script.revision,
-      [Meta.clientInfo]: { name: "effect-mcp fuzz", version: "0.1.0" },
-      [Meta.clientCapabilities]: this.declares
-    }
-  }
-
   private message({ bare, id, method, params }: RequestCommand): JsonObject {
     const named = { jsonrpc: "2.0", id: id === undefined ? `r${++this.next}` : id, method }
     const stateless = this.model.revision.era === "stateless" && bare !== true
     if (stateless && (params === undefined || isJsonObject(params))) {
-      const meta: JsonObject = Object.assign(this.meta(), at(params, "_meta"))
+      const meta: JsonObject = Object.assign(metaOf(this.script.revision, this.declares), at(params, "_meta"))
       return { ...named, params: Object.assign({}, params, { _meta: meta }) }
     }
     return params === undefined ? named : { ...named, params }
@@ -305,6 +296,12 @@ class Player {
         )
       case "Resume":
         return this.resume(command.how)
+      case "Task": {
+        const request = taskRequest(this.model, command, this.answering)
+        return request && this.send(this.message(request))
+      }
+      case "Flood":
+        for (let sent = 0; sent < command.count; sent++) this.send(this.message(command.request))
     }
   }
 

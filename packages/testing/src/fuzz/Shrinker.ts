@@ -56,6 +56,10 @@ function* simplerCommand(command: Command): Iterable<Command> {
     case "Beside":
       for (const commands of shorter(command.commands)) yield { ...command, commands }
       return
+    case "Flood":
+      for (const count of [1, Math.floor(command.count / 2), command.count - 1])
+        if (count >= 1 && count < command.count) yield { ...command, count }
+      return
     case "Batch":
       for (const index of command.members.keys()) yield { ...command, members: command.members.toSpliced(index, 1) }
       return

@@ -11,12 +11,14 @@ export interface Faulty {
   readonly finds: string
   /** Default 2025-11-25. */
   readonly revision?: Revision.Version | undefined
+  /** The messages of the client that its shortest conversation may have. Default 8. */
+  readonly messages?: number | undefined
 }
 
 /** The search finds the fault, and a conversation that shows it in at most 8 messages of the client. */
 export const assertFinds = Effect.fnUntraced(function* (
   target: Fuzz.Target,
-  { finds, revision = "2025-11-25" }: Faulty
+  { finds, messages = 8, revision = "2025-11-25" }: Faulty
 ) {
   const report = yield* Fuzz.run(target, {
     revisions: Revision.all.filter(({ version }) => version === revision),
@@ -29,5 +31,5 @@ export const assertFinds = Effect.fnUntraced(function* (
   const found = report.findings.find(({ key, rule }) => key === finds || rule.name === finds)
   assert.isDefined(found, Fuzz.Report.text(report))
   const sent = found?.lines.filter(({ from }) => from === "client") ?? []
-  assert.isAtMost(sent.length, 8, Fuzz.Report.conversation(found?.lines ?? []))
+  assert.isAtMost(sent.length, messages, Fuzz.Report.conversation(found?.lines ?? []))
 })

@@ -67,7 +67,7 @@ export const tapped = (target: Fuzz.LineTarget, make: () => Tap): Fuzz.LineTarge
 })
 
 /** Changes the responses to a method. */
-const answers = (method: string | undefined, change: (response: Json, request: Json) => Json) => (): Tap => ({
+export const answers = (method: string | undefined, change: (response: Json, request: Json) => Json) => (): Tap => ({
   out: (message, request) => {
     if (request === undefined || (method !== undefined && request.method !== method)) return [message]
     const changed = change(message, request)
@@ -76,22 +76,24 @@ const answers = (method: string | undefined, change: (response: Json, request: J
 })
 
 /** Changes results only. */
-const results = (method: string, change: (result: Json, request: Json) => Json) =>
+export const results = (method: string, change: (result: Json, request: Json) => Json) =>
   answers(method, (response, request) =>
     response.result === undefined ? response : { ...response, result: change(response.result, request) }
   )
 
 /** Answers a request by itself. */
-const instead = (wanted: (message: Json) => boolean, reply: (message: Json) => ReadonlyArray<Json>) => (): Tap => ({
-  instead: (message) =>
-    message !== null && typeof message === "object" && wanted(message) ? reply(message) : undefined
-})
+export const instead =
+  (wanted: (message: Json) => boolean, reply: (message: Json) => ReadonlyArray<Json>) => (): Tap => ({
+    instead: (message) =>
+      message !== null && typeof message === "object" && wanted(message) ? reply(message) : undefined
+  })
 
-const ok = ({ id }: Json, result: Json) => [{ jsonrpc: "2.0", id, result }]
-const error = ({ id }: Json, code: number, message = "no") => [{ jsonrpc: "2.0", id, error: { code, message } }]
-const isRequest = (method: string) => (message: Json) => message.method === method && message.id !== undefined
+export const ok = ({ id }: Json, result: Json) => [{ jsonrpc: "2.0", id, result }]
+export const error = ({ id }: Json, code: number, message = "no") => [{ jsonrpc: "2.0", id, error: { code, message } }]
+export const isRequest = (method: string) => (message: Json) => message?.method === method && message.id !== undefined
 const tell = (method: string, params: Json = {}) => ({ jsonrpc: "2.0", method, params })
-const call = (name: string) => (message: Json) => isRequest("tools/call")(message) && message.params?.name === name
+export const call = (name: string) => (message: Json) =>
+  isRequest("tools/call")(message) && message.params?.name === name
 const text = (value: string) => ({ content: [{ type: "text", text: value }] })
 
 const messages: ReadonlyArray<Mutant> = [

@@ -7,8 +7,10 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import type { Answering, Command, Script } from "../model/Script.ts"
 import type { Survey, SurveyedTool } from "../model/Survey.ts"
+import { floods } from "./floods.ts"
 import { http } from "./http.ts"
 import type { Move } from "./Move.ts"
+import { type Callable, tasks } from "./tasks.ts"
 import { almost, choose, oneOf, valid, type Values } from "./Values.ts"
 
 export type { Move } from "./Move.ts"
@@ -20,6 +22,8 @@ export interface Options {
   readonly args?: { readonly [tool: string]: Values | "never" } | undefined
   /** The moves of a conversation at most. Default 12. */
   readonly moves?: number | undefined
+  /** The requests of a flood. Default 50; 0: there are none. */
+  readonly flood?: number | undefined
   /** Commands of a user, beside the others. */
   readonly commands?: ReadonlyArray<Move> | undefined
 }
@@ -123,8 +127,8 @@ const lists = (survey: Survey): ReadonlyArray<Move> =>
   paginated.flatMap(({ capability, method }): ReadonlyArray<Move> => {
     const plain: Move = [1, request(method, oneOf<unknown>(undefined, {}, { _meta: { "com.example/fuzz": 1 } }))]
     if (!declared(survey, capability)) return [plain]
-    const page: Command = { _tag: "NextPage", method }
-    return [plain, [1, request(method, oneOf({ cursor: "fuzz-invalid" }, { cursor: "%%%" }))], [1, commands(page)]]
+    const page: Move = [1, commands({ _tag: "NextPage", method })]
+    return [plain, [1, request(method, oneOf({ cursor: "fuzz-invalid" }, { cursor: "%%%" }))], page]
   })
 
 const callOf = (tool: SurveyedTool, values: Values): Arbitrary.Arbitrary<Command> =>
@@ -140,7 +144,7 @@ const callOf = (tool: SurveyedTool, values: Values): Arbitrary.Arbitrary<Command
 
 /** The tools that may be called, with right arguments. */
 const callable = (survey: Survey, { allowDestructive = false, args = {} }: Options) =>
-  survey.tools.flatMap((tool): ReadonlyArray<{ readonly tool: SurveyedTool; readonly values: Values }> => {
+  survey.tools.flatMap((tool): ReadonlyArray<Callable> => {
     const own = args[tool.name]
     if (own === "never") return []
     const destroys = tool.annotations?.destructiveHint === true
@@ -339,6 +343,7 @@ export const conversations = (
     readonly overHttp?: boolean | undefined
   } = {}
 ): Arbitrary.Arbitrary<Script> => {
+  const aboutTasks = tasks(survey, declared(survey, "tools") ? callable(survey, options) : [])
   const offers = [
     lists(survey),
     tools(survey, options),
@@ -347,12 +352,13 @@ export const conversations = (
     utilities(survey),
     rounds(survey),
     batches(survey),
+    aboutTasks,
     options.overHttp === true ? http(survey) : []
   ]
   // Each feature has its share, however many tools there are. What any server must cope with is the most varied.
-  const common = general(survey)
   const open = opening(survey)
-  const groups = [common, common, ...offers, options.commands ?? []].filter((moves) => moves.length > 0)
+  const common = general(survey)
+  const groups = [common, common, ...offers, options.commands ?? []].filter(({ length }) => length > 0)
   const any = choose(...groups.map((group) => oneOf(...weighted(group))))
   const script = (move: Arbitrary.Arbitrary<Command>, least = 1) => scriptOf({ survey, options, open, move, least })
   const all = script(Arbitrary.flatMap(any, (move) => move))
@@ -361,9 +367,11 @@ export const conversations = (
     script(choose(...moves))
   )
   const work = right(survey, options)
-  if (work.length === 0) return choose(all, few)
+  const own = aboutTasks.length > 0 ? [script(choose(...weighted(aboutTasks)), 4)] : []
+  const mixed = [all, all, all, few, few, few, ...own, ...floods(survey, open, options.flood)]
   // Right calls only, one on top of the other: races of the server's own code.
-  return choose(all, few, script(choose(...weighted([...work, [1, cancels]])), 4))
+  const races = work.length > 0 ? [script(choose(...weighted([...work, [1, cancels]])), 4)] : []
+  return choose(...mixed, ...races, ...races, ...races)
 }
 
 const scriptOf = ({

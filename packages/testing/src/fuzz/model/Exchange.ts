@@ -20,6 +20,8 @@ export interface ObservedExchange {
   /** The client's declaration that is valid for it. */
   readonly declares: JsonObject
   readonly token: string | number | undefined
+  /** The terminal status of the task that it asks about, where the server had told it before. */
+  readonly taskEnded: string | undefined
   /** The place in the script of the command that sent it. */
   readonly command: number
   /** Whether no other request has been open at the same time so far: what it sees is not in the middle of a change. */

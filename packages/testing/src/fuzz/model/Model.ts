@@ -11,6 +11,7 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type { Answer, Exchange, Observation } from "./Observation.ts"
 import * as Survey from "./Survey.ts"
 import { at, parse } from "./json.ts"
+import { TaskBook } from "./TaskBook.ts"
 
 const none: JsonObject = {}
 
@@ -53,6 +54,7 @@ export class Model {
   readonly exchanges: Array<Exchange> = []
   private readonly byId = new Map<string, Exchange>()
   readonly tokens = new Map<string, Exchange>()
+  readonly tasks = new TaskBook()
   /** Tokens that two requests had at the same time: their progress cannot be told apart. */
   readonly ambiguous = new Set<string>()
   /** The ids of the server's requests. */
@@ -163,6 +165,7 @@ export class Model {
       open: right && (stateless || this.phase === "open" || this.phase === "ready"),
       declares: stateless ? objectAt(params, "_meta", Meta.clientCapabilities) : this.declares,
       token: JsonRpc.isId(token) ? token : undefined,
+      taskEnded: this.tasks.get(at(params, "taskId"))?.ended,
       command: this.command,
       alone: others.length === 0,
       answer: undefined,
@@ -277,6 +280,7 @@ export class Model {
   }
 
   private learnNotification(method: string, params: JsonObject): void {
+    if (method === "notifications/tasks/status") this.tasks.told(params)
     const progress = at(params, "progress")
     const exchange = this.tokens.get(keyOf(at(params, "progressToken") ?? null))
     if (method === "notifications/progress" && exchange !== undefined && typeof progress === "number") {
@@ -308,7 +312,9 @@ export class Model {
     return this.byId.get(keyOf(at(params, "_meta", Meta.subscriptionId) ?? null))
   }
 
-  private learnResult({ method, params }: Exchange, result: unknown): void {
+  private learnResult(exchange: Exchange, result: unknown): void {
+    const { method, params } = exchange
+    this.tasks.answered(exchange, result)
     if (method === "initialize" && this.phase === "opening") {
       this.phase = "open"
       this.capabilities = objectAt(result, "capabilities")

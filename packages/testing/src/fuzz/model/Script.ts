@@ -60,6 +60,19 @@ const Step = Schema.Union([
   Schema.TaggedStruct("Batch", { members: Schema.Array(Schema.Union([RequestCommand, Notify])) }),
   /** 2026-07-28: sends the newest request that was answered with questions again, with answers. */
   Schema.TaggedStruct("Resume", { how: Schema.Literals(["answer", "omit", "wrong", "tamper"]) }),
+  /**
+   * Asks about a task that the server gave: the newest, the oldest, or the newest that is known to have ended. An update answers the
+   * questions that are known (2026-07-28).
+   */
+  Schema.TaggedStruct("Task", {
+    method: Schema.Literals(["tasks/get", "tasks/result", "tasks/update", "tasks/cancel"]),
+    which: Schema.Literals(["newest", "oldest", "ended"])
+  }),
+  /** The same request many times, one on top of the other. */
+  Schema.TaggedStruct("Flood", {
+    count: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10_000 })),
+    request: RequestCommand
+  }),
   /** Waits until every open request is answered, or the patience is over. */
   Schema.TaggedStruct("Wait", {}),
   /** HTTP: a GET for what the server sends by itself. */

@@ -9,6 +9,8 @@ import { messages } from "./messages.ts"
 import { progressRules } from "./progress.ts"
 import { stateless } from "./stateless.ts"
 import { subscriptions } from "./subscriptions.ts"
+import { tasks } from "./tasks.ts"
+import { tasksExtension } from "./tasksExtension.ts"
 
 export const all: ReadonlyArray<Rule> = [
   ...messages,
@@ -17,6 +19,8 @@ export const all: ReadonlyArray<Rule> = [
   ...features,
   ...stateless,
   ...subscriptions,
+  ...tasks,
+  ...tasksExtension,
   ...http,
   ...httpSessions,
   ...httpHeaders

@@ -9,10 +9,12 @@ import type { Rule, Verdict } from "../model/Rule.ts"
 import type { SurveyedTool } from "../model/Survey.ts"
 import { answered, infoOf, mayExist, refused, result, show, showAnswer, violated, wrongResult } from "./judge.ts"
 import { at } from "../model/json.ts"
+import { taskOfCall } from "../model/TaskBook.ts"
 
 const declared = (model: Model, capability: string): boolean => at(model.capabilities, capability) !== undefined
 
-const toolOf = ({ params }: Exchange, { tools }: Model): SurveyedTool | undefined => {
+/** The tool that is called, where it is known. */
+export const toolOf = ({ params }: Exchange, { tools }: Model): SurveyedTool | undefined => {
   const name = at(params, "name")
   return typeof name === "string" ? tools.get(name) : undefined
 }
@@ -53,7 +55,8 @@ const validatorOf = (schema: unknown): Validator => {
   return known
 }
 
-const structured = (value: unknown, tool: SurveyedTool, model: Model): Verdict => {
+/** Why the structured content of a tool's result does not fit its output schema. */
+export const structured = (value: unknown, tool: SurveyedTool, model: Model): Verdict => {
   if (tool.outputSchema === undefined || !model.revision.rules.structuredOutput || at(value, "isError") === true)
     return undefined
   // Questions instead of a result (2026-07-28).
@@ -146,6 +149,7 @@ export const features: ReadonlyArray<Rule> = [
     on: {
       Answered: ({ answer, exchange }, model) => {
         if (!exchange.open || answer._tag === "Error" || infoOf(exchange.method) === undefined) return undefined
+        if (taskOfCall(exchange, answer.result) !== undefined) return undefined
         const wrong = wrongResult(exchange.method, answer.result, model)
         return wrong === undefined
           ? "pass"
@@ -163,6 +167,8 @@ export const features: ReadonlyArray<Rule> = [
       const tool = toolOf(exchange, model)
       const wrong = tool && wrongArguments(tool, at(exchange.params, "arguments"))
       if (tool === undefined || wrong === undefined) return undefined
+      // The task fails then.
+      if (answer._tag === "Result" && taskOfCall(exchange, answer.result) !== undefined) return undefined
       return answer._tag === "Error" || at(answer.result, "isError") === true
         ? "pass"
         : violated(`${tool.name} ${wrong} is accepted: ${showAnswer(answer)}`, tool.name)
@@ -177,7 +183,7 @@ export const features: ReadonlyArray<Rule> = [
     since: "2025-06-18",
     on: result("tools/call", (value, exchange, model) => {
       const tool = toolOf(exchange, model)
-      return tool && structured(value, tool, model)
+      return taskOfCall(exchange, value) === undefined ? tool && structured(value, tool, model) : undefined
     })
   },
   {

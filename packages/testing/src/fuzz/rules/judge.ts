@@ -87,6 +87,8 @@ export const reachesHandler = (exchange: Exchange, model: Model): boolean => {
       return typeof name === "string" && (model.tools.has(name) || !model.knows("tools"))
     case "prompts/get":
       return typeof name === "string" && (model.prompts.has(name) || !model.knows("prompts"))
+    case "tasks/result":
+      return model.observed || model.tasks.get(at(params, "taskId")) !== undefined
     case "resources/read":
       return typeof uri === "string" && mayExist(uri, model)
     default:

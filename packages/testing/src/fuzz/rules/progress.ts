@@ -4,6 +4,7 @@ import type { Model } from "../model/Model.ts"
 import type { Rule, Verdict } from "../model/Rule.ts"
 import { show, violated } from "./judge.ts"
 import { at } from "../model/json.ts"
+import { taskOfCall } from "../model/TaskBook.ts"
 
 const progress =
   (check: (exchange: Exchange | undefined, token: unknown, value: unknown) => Verdict) =>
@@ -13,6 +14,10 @@ const progress =
     const key = JSON.stringify(token ?? null)
     return ambiguous.has(key) ? undefined : check(tokens.get(key), token, at(params, "progress"))
   }
+
+/** The token of a call that became a task serves until the task ends. */
+const becameTask = (exchange: Exchange): boolean =>
+  exchange.answer?._tag === "Result" && taskOfCall(exchange, exchange.answer.result) !== undefined
 
 export const progressRules: ReadonlyArray<Rule> = [
   {
@@ -37,7 +42,7 @@ export const progressRules: ReadonlyArray<Rule> = [
       Told: progress((exchange) =>
         exchange === undefined
           ? undefined
-          : exchange.answer === undefined
+          : exchange.answer === undefined || becameTask(exchange)
             ? "pass"
             : violated(`Progress of ${exchange.method} arrives after its response`, exchange.method)
       )
