@@ -15,15 +15,29 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "Each process gives the parked task that it finds late",
     file: "packages/durable/src/store/Tables.ts",
-    from: "if (ended && row.node === null)",
-    to: "if (row.node === null)",
+    from: "if (ended && !isHeld)",
+    to: "if (!isHeld)",
     test: laws
   },
   {
     name: "A database gives the tasks that expire while they run, and not those that are parked",
     file: "packages/durable/src/store/Tables.ts",
-    from: "ended && row.node === null",
-    to: "ended && row.node !== null",
+    from: "ended && !isHeld",
+    to: "ended && isHeld",
+    test: laws
+  },
+  {
+    name: "A task of a node that died expires untold",
+    file: "packages/durable/src/store/Tables.ts",
+    from: "row.node !== null && (row.free === 0 || row.epoch === by?.epoch)",
+    to: "row.node !== null",
+    test: laws
+  },
+  {
+    name: "A task whose node learns late that it has expired is told twice",
+    file: "packages/durable/src/store/Tables.ts",
+    from: "(row.free === 0 || row.epoch === by?.epoch)",
+    to: "row.free === 0",
     test: laws
   },
   {

@@ -28,8 +28,22 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "The expired tasks of a store are never asked for",
     file: "packages/tasks/src/run/TaskSupervisor.ts",
-    from: "Effect.forever(journal.expired)",
+    from: "Effect.forever(told)",
     to: "Effect.never",
+    test: "packages/tasks/test/server/AuditLog.test.ts"
+  },
+  {
+    name: "Parked tasks expire untold after an observer threw",
+    file: "packages/tasks/src/run/TaskSupervisor.ts",
+    from: "Effect.forever(told)",
+    to: "Effect.forever(journal.expired)",
+    test: "packages/tasks/test/server/AuditLog.test.ts"
+  },
+  {
+    name: "A logger that throws ends the sweeps of tasks",
+    file: "packages/tasks/src/run/TaskSupervisor.ts",
+    from: "Effect.ignoreCause(Effect.logWarning(message, cause))",
+    to: "Effect.logWarning(message, cause)",
     test: "packages/tasks/test/server/AuditLog.test.ts"
   },
   {
@@ -261,8 +275,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A handler that is called at once ends its task with a result that is too long",
     file: "packages/tasks/src/server/Attempts.ts",
-    from: "const end = exitOf(Effect.flatMapEager(fitting, (result) => stored(result, resultBytes)))",
-    to: "const end = exitOf(Effect.flatMapEager(fitting, (result) => stored(result, Infinity)))",
+    from: "(result) => stored(result, resultBytes)\n    )\n  // A value",
+    to: "(result) => stored(result, Infinity)\n    )\n  // A value",
     test: "packages/tasks/test/server/AtOnce.test.ts"
   },
   {

@@ -23,6 +23,8 @@ export interface TaskRow {
   readonly due: number | null
   /** Whether the task has not ended, though its time is over. */
   readonly late: number
+  /** Whether no node has a valid lease on it. A task that is late stays so: none leases it, and none renews its lease. */
+  readonly free: number
 }
 
 export interface EntryRow {

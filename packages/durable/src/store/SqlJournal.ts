@@ -49,10 +49,11 @@ class SqlJournal {
   }
 
   /** The error for a lease that is not valid; a task that is past its ttl ends by it. */
-  private lostError({ task }: Lease): Effect.Effect<Lost, SqlError> {
+  private lostError(lease: Lease): Effect.Effect<Lost, SqlError> {
     const { statements } = this.tables
+    const { task } = lease
     return Effect.flatMap(this.tables.first<TaskRow>(statements.row, [task]), (row) =>
-      row?.late === 1 ? Effect.as(this.tables.expire(row), lostOf(task, row)) : Effect.succeed(lostOf(task, row))
+      row?.late === 1 ? Effect.as(this.tables.expire(row, lease), lostOf(task, row)) : Effect.succeed(lostOf(task, row))
     )
   }
 

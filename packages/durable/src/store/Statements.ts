@@ -18,8 +18,12 @@ const held = (now: string, t = ""): string =>
 /** Whether a task that has ended is forgotten; the parameter: how long it is kept at least. */
 const forgotten = (now: string): string => `(outcome IS NOT NULL AND expires <= ${now} AND ended + ${number} <= ${now})`
 
+/** Whether no lease on a task is valid. */
+const free = (now: string): string => `CASE WHEN node IS NULL OR due <= ${now} THEN 1 ELSE 0 END AS free`
+
 const reading = ({ among, now, text }: Dialect) => {
-  const row = `SELECT *, CASE WHEN outcome IS NULL AND expires <= ${now} THEN 1 ELSE 0 END AS late FROM mcp_task`
+  const late = `CASE WHEN outcome IS NULL AND expires <= ${now} THEN 1 ELSE 0 END AS late`
+  const row = `SELECT *, ${late}, ${free(now)} FROM mcp_task`
   return {
     /** id */
     row: text(`${row} WHERE id = ?`),
@@ -32,7 +36,7 @@ const reading = ({ among, now, text }: Dialect) => {
     ),
     /** max */
     parked: text(
-      `SELECT *, 0 AS late FROM mcp_task WHERE outcome IS NULL AND node IS NULL AND expires > ${now} ORDER BY created, id LIMIT ${integer}`
+      `SELECT *, 0 AS late, 1 AS free FROM mcp_task WHERE outcome IS NULL AND node IS NULL AND expires > ${now} ORDER BY created, id LIMIT ${integer}`
     ),
     /** nodes that are gone, tools, max */
     unstarted: text(
@@ -128,12 +132,12 @@ const writing = ({ among, lock, now, text }: Dialect) => {
     claim: text(
       `UPDATE mcp_task ${leased}
        WHERE id IN (SELECT id FROM mcp_task WHERE (due <= ${now} OR ${among("node")}) AND ${among("tool")}
-        AND (pin IS NULL OR pin = ${string}) AND outcome IS NULL AND expires > ${now} ORDER BY due LIMIT ${integer}${lock.skip}) RETURNING *, 0 AS late`
+        AND (pin IS NULL OR pin = ${string}) AND outcome IS NULL AND expires > ${now} ORDER BY due LIMIT ${integer}${lock.skip}) RETURNING *, 0 AS late, 0 AS free`
     ),
     /** node, lease, id */
     take: text(
       `UPDATE mcp_task ${leased}
-       WHERE id = ? AND outcome IS NULL AND expires > ${now} RETURNING *, 0 AS late`
+       WHERE id = ? AND outcome IS NULL AND expires > ${now} RETURNING *, 0 AS late, 0 AS free`
     ),
     /** lease, node, tasks */
     renew: text(
@@ -146,7 +150,7 @@ const writing = ({ among, lock, now, text }: Dialect) => {
 const sweeping = ({ among, lock, now, text }: Dialect) => ({
   /** max */
   late: text(
-    `SELECT *, 1 AS late FROM mcp_task WHERE outcome IS NULL AND expires <= ${now} ORDER BY expires LIMIT ${integer}`
+    `SELECT *, 1 AS late, ${free(now)} FROM mcp_task WHERE outcome IS NULL AND expires <= ${now} ORDER BY expires LIMIT ${integer}`
   ),
   /** kept, max */
   forget: text(

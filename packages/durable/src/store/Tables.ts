@@ -5,6 +5,7 @@
  * defect. Every write may be tried again: one that took effect though its answer was lost changes nothing the second time.
  */
 import { ExpiredTasks } from "@effect-mcp/tasks/internal/Row"
+import type { Lease } from "@effect-mcp/tasks/Journal"
 import { expiredAfter, type TaskOutcome, type Task } from "@effect-mcp/tasks/Task"
 import { defaultLimits, type StoreLimits } from "@effect-mcp/tasks/TaskStore"
 import * as Effect from "effect/Effect"
@@ -136,12 +137,13 @@ export class Tables {
     )
   }
 
-  /** Ends a task that is past its ttl. */
-  expire(row: TaskRow): Effect.Effect<void, SqlError> {
+  /** Ends a task that is past its ttl. `by`: the lease whose holder learns of the end from its caller. */
+  expire(row: TaskRow, by?: Lease): Effect.Effect<void, SqlError> {
     const outcome = expiredAfter(row.ttl)
     return Effect.map(this.end(row.id, outcome, outcome.message), (ended) => {
-      // The node that runs a task learns of its end by its lease.
-      if (ended && row.node === null) this.expired.add({ task: taskOf(row, []), input: inputOf(row) })
+      // The node that runs a task learns of its end by its lease. One whose lease has run out may have died.
+      const isHeld = row.node !== null && (row.free === 0 || row.epoch === by?.epoch)
+      if (ended && !isHeld) this.expired.add({ task: taskOf(row, []), input: inputOf(row) })
     })
   }
 

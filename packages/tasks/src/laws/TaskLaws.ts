@@ -331,8 +331,9 @@ const expiredNow = Effect.fnUntraced(function* (journal: Journal["Service"]) {
 })
 
 /**
- * Tasks that expire: those that are parked are given once, by one of the processes. `pass` lets more than a minute pass. Dies with the law that
- * is broken.
+ * Tasks that expire: those that are parked are given once, by one of the processes. So is one whose node died, where the store outlives a node.
+ * One whose node learns of it by its lease is not given. `pass` lets more than a minute pass, in which the leases of the nodes "dead" and "slow"
+ * run out. Dies with the law that is broken.
  */
 export const expiry = Effect.fnUntraced(function* (
   nodes: readonly [StoreProcess, ...Array<StoreProcess>],
@@ -342,15 +343,19 @@ export const expiry = Effect.fnUntraced(function* (
   const task = { owner: "ada", tool: "tool", input: { a: 1 }, client: {}, ttl: 60_000, pollInterval: 1000 }
   const made = yield* Effect.orDie(Effect.replicateEffect(store.create(task, "a"), 4))
   const [running, ...parked] = made.map(({ lease }) => lease)
+  const { lease: dead } = yield* Effect.orDie(store.create(task, "dead"))
+  const { lease: slow } = yield* Effect.orDie(store.create(task, "slow"))
   for (const lease of parked) yield* Effect.orDie(journal.park(lease, { at: undefined, answers: [] }))
   yield* check((yield* expiredNow(journal)).length === 0, "No task has expired before its time", made)
   yield* pass
+  const { reason } = yield* Effect.orDie(Effect.flip(journal.settle(slow, { _tag: "Cancelled" })))
+  yield* check(reason === "expired", "A node learns by its lease that its task has expired", reason)
   // A read ends a task, too.
   yield* Effect.forEach(nodes, ({ store }) => store.get(parked[0]?.task ?? "", "ada"), { concurrency: "unbounded" })
   yield* Effect.forEach(nodes, ({ journal }) => journal.sweep, { concurrency: "unbounded" })
   const given = (yield* Effect.forEach(nodes, ({ journal }) => expiredNow(journal))).flat()
-  const expected = parked.map(({ task }) => task).toSorted()
-  yield* check(given.toSorted().join() === expected.join(), "A parked task that expires is given once", [
+  const expected = (store.outlives ? [dead, ...parked] : parked).map(({ task }) => task).toSorted()
+  yield* check(given.toSorted().join() === expected.join(), "A task that expires and that no node runs is given once", [
     given,
     running
   ])

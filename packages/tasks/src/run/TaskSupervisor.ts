@@ -143,12 +143,12 @@ const settle = (
     : settled
 }
 
-/** A store that fails is logged: what it was asked for is asked again, here or by another node. */
-const logged = <A>(effect: Effect.Effect<A>): Effect.Effect<A | void> =>
+/** A store that fails is logged: what it was asked for is asked again, here or by another node. A logger that throws ends nothing. */
+const logged = <A>(effect: Effect.Effect<A>, message = "The store of tasks failed"): Effect.Effect<A | void> =>
   Effect.catchCause(effect, (cause) =>
     Cause.hasInterruptsOnly(cause)
       ? Effect.failCause(cause)
-      : Effect.andThen(Effect.logWarning("The store of tasks failed", cause), Effect.sleep(retryInterval))
+      : Effect.andThen(Effect.ignoreCause(Effect.logWarning(message, cause)), Effect.sleep(retryInterval))
   )
 
 /** Until the handler ends, waits, or loses its lease; the last two interrupt it. `restore`: as interruptible as the supervisor. */
@@ -234,7 +234,8 @@ const renewing = (journal: Journal["Service"], runs: BusyMap<string, Run>): Effe
 /** Ends tasks that are past their time, for ever. The observers of the journal learn of those that were parked as they are asked for. */
 const sweeps = (journal: Journal["Service"]): Effect.Effect<never> => {
   const swept = Effect.andThen(Effect.sleep(sweeping), logged(journal.sweep))
-  return Effect.raceFirst(Effect.forever(swept), Effect.forever(journal.expired))
+  const told = logged(journal.expired, "The expiry of a task could not be told")
+  return Effect.raceFirst(Effect.forever(swept), Effect.forever(told))
 }
 
 type Resumed = (

@@ -4,7 +4,7 @@
  * Both ways give it the same services, made of what the row of the task keeps.
  */
 import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
-import { exitOf } from "@effect-mcp/core/internal/eager"
+import * as Eager from "@effect-mcp/core/internal/eager"
 import { calling } from "@effect-mcp/core/internal/HandlerContext"
 import type { ToolRegistry } from "@effect-mcp/core/Tools"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -104,10 +104,15 @@ export const begin = (
     const made = attemptOf(service, lease, about, [], call)
     return waits === undefined ? made : { ...made, waits }
   }
-  const done = exitOf(call)
+  const done = Eager.exitOf(call)
   if (done === undefined) return supervisor.run(lease, attempt())
-  const fitting = Effect.mapErrorEager(done, (error) => fittingError(error, resultBytes))
-  const end = exitOf(Effect.flatMapEager(fitting, (result) => stored(result, resultBytes)))
+  const kept = () =>
+    Effect.flatMapEager(
+      Effect.mapErrorEager(done, (error) => fittingError(error, resultBytes)),
+      (result) => stored(result, resultBytes)
+    )
+  // A value without a JSON form throws there: the task has been made, and ends by the defect.
+  const end = Eager.exitOf(Eager.attempt(kept))
   if (end === undefined) return supervisor.run(lease, attempt())
   routes.silence(lease.task)
   return supervisor.ended(lease, end, attempt)

@@ -155,7 +155,8 @@ export class Journal extends Context.Service<
     /** Waits until the lease is lost. */
     readonly lost: (lease: Lease) => Effect.Effect<Lost>
     /**
-     * Waits for a task that expired while it was parked, and that this process has ended: of all processes of a store one is given it, once.
+     * Waits for a task that expired while no node had a valid lease on it, and that this process has ended: of all processes of a store one is
+     * given it, once.
      * The latest thousand are kept until they are asked for.
      */
     readonly expired: Effect.Effect<ExpiredTask>

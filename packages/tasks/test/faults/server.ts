@@ -6,6 +6,13 @@ const methods = "packages/tasks/test/server/Methods.test.ts"
 
 export const serverFaults: ReadonlyArray<Fault> = [
   {
+    name: "A task whose handler ended at once with a value that has no JSON form is made, and its caller gets no id",
+    file: "packages/tasks/src/server/Attempts.ts",
+    from: "Eager.exitOf(Eager.attempt(kept))",
+    to: "Eager.exitOf(kept())",
+    test: "packages/tasks/test/server/AtOnce.test.ts"
+  },
+  {
     name: "A refusal is not in the audit log of tasks",
     file: "packages/tasks/src/run/Audit.ts",
     from: ': refused("it is unknown to its caller", { id, owner })',

@@ -1,6 +1,7 @@
 /** The audit log of tasks: which lines the loggers of a server get, and that no client gets any. */
 import { Once } from "@effect-mcp/core"
 import type { Principal } from "@effect-mcp/core/Principal"
+import * as Observer from "@effect-mcp/server/Observer"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -13,6 +14,20 @@ import { tool } from "../support/tools.ts"
 
 const ada: Principal["Service"] = { subject: "ada", scopes: [], claims: { iss: "issuer", token: "secret" } }
 const owner = 'principal ["issuer","ada"]'
+
+const night = tool("night", "optional", () => Effect.as(Once.sleep("night", "1 day"), "slept"))
+
+/** A server whose tasks sleep, and expire after an hour. */
+const serveNights = Client.serve(Layer.mergeAll(night, Tasks.layer({ ttl: "1 hour" })))
+
+/** Lets a parked task expire. */
+const expireOne = Effect.fnUntraced(function* (client: Effect.Success<ReturnType<typeof Client.connect>>) {
+  yield* client.call("night")
+  yield* quiesce
+  yield* TestClock.adjust("30 minutes")
+  yield* TestClock.adjust("2 hours")
+  yield* quiesce
+})
 
 /** The lines of tasks that loggers get, and a layer that has them. */
 const recording = () => {
@@ -87,6 +102,40 @@ describe("The audit log of tasks", () => {
       yield* quiesce
       const ended = { "mcp.task.id": id, "mcp.task.owner": owner, "mcp.task.end": "expired" }
       assert.deepStrictEqual(take(), [["A task has ended", ended]])
+    })
+  )
+
+  it.effect("The expiry of a parked task is told after an observer threw at one before", () =>
+    Effect.gen(function* () {
+      const states: Array<string> = []
+      const observer = Observer.layer(
+        Effect.succeed({
+          task: ({ state }) => {
+            states.push(state)
+            if (states.length === 2) throw new Error("No connection")
+          }
+        })
+      )
+      const client = yield* Client.connect(yield* Effect.provide(serveNights, observer))
+      yield* expireOne(client)
+      yield* expireOne(client)
+      assert.deepStrictEqual(states, ["created", "expired", "created", "expired"])
+    })
+  )
+
+  it.effect("The expiry of a parked task is logged after a logger threw at one before, and at the report of that", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const logger = Logger.make(({ message }) => {
+        const text = String(message)
+        if (!/^(A task has ended|The expiry|The store)/.test(text)) return
+        lines.push(text.slice(0, 16))
+        if (lines.length < 3) throw new Error("No room")
+      })
+      const client = yield* Client.connect(yield* Effect.provide(serveNights, Logger.layer([logger])))
+      yield* expireOne(client)
+      yield* expireOne(client)
+      assert.deepStrictEqual(lines, ["A task has ended", "The expiry of a ", "A task has ended"])
     })
   )
 
