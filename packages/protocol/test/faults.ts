@@ -110,5 +110,19 @@ export const faults: ReadonlyArray<Fault> = [
     to: 'if ($ref?.toString().startsWith("https:") !== true && $ref !== undefined && target(lookup, node) === undefined) {',
     test: "packages/protocol/test/schema/JsonSchemaValidator.test.ts",
     ids: ["tools.security.references"]
+  },
+  {
+    name: "a copy takes keys of a record as they are, though the schema changes them",
+    file: "packages/protocol/src/schema/PlainCopy.ts",
+    from: " && parameter.encoding === undefined",
+    to: "",
+    test: "packages/protocol/test/schema/PlainCopy.test.ts"
+  },
+  {
+    name: "a copy does not hold fields against the record beside them",
+    file: "packages/protocol/src/schema/PlainCopy.ts",
+    from: ' || (named && type._tag !== "Unknown")',
+    to: "",
+    test: "packages/protocol/test/schema/PlainCopy.test.ts"
   }
 ]

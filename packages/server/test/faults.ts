@@ -136,5 +136,19 @@ export const faults: ReadonlyArray<Fault> = [
     from: "if (Number(info.size) > maxBytes) return yield* new TooLarge({ maxBytes })",
     to: "maxBytes = Number.MAX_SAFE_INTEGER",
     test: "packages/server/test/features/folder.test.ts"
+  },
+  {
+    name: "later subscribers join a watcher that died",
+    file: "packages/server/src/features/ResourceWatchers.ts",
+    from: "if (!Cause.hasDies(cause)) return Effect.void\n        this.forget(name, watcher)",
+    to: "if (!Cause.hasDies(cause)) return Effect.void",
+    test: "packages/server/test/features/resources.test.ts"
+  },
+  {
+    name: "a change of a list is told after the end of its server",
+    file: "packages/server/src/dispatch/ListChanges.ts",
+    from: "if (closed) return",
+    to: "",
+    test: "packages/server/test/dispatch/list-changes.test.ts"
   }
 ]

@@ -50,9 +50,14 @@ export const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => Js
   let copy: PlainCopy.Copy | undefined
   /** The value past the parser, where that is known to give the same. */
   const copied = (value: unknown): Exit.Exit<A> | undefined => {
-    const found = (copy ??= PlainCopy.of(schema.ast) ?? notPlain)(value)
-    // What a schema reads, and writes, is the same for a plain one.
-    return found === PlainCopy.none ? undefined : Exit.succeed(found as A) // a copy has the type of its schema
+    try {
+      const found = (copy ??= PlainCopy.of(schema.ast) ?? notPlain)(value)
+      // What a schema reads, and writes, is the same for a plain one.
+      return found === PlainCopy.none ? undefined : Exit.succeed(found as A) // a copy has the type of its schema
+    } catch {
+      // A check or a getter of the value throws: a defect of the effect that the parser gives.
+      return undefined
+    }
   }
   return {
     get jsonSchema() {

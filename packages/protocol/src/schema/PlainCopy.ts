@@ -11,6 +11,7 @@ import { isJsonObject, type JsonObject } from "../internal/JsonObject.ts"
 import { hasOnlyWords, isUnchecked } from "./PlainSchema.ts"
 
 type AST = SchemaAST.AST
+type IndexSignature = SchemaAST.Objects["indexSignatures"][number]
 
 /** No copy: the value is wrong. */
 export const none: unique symbol = Symbol("@effect-mcp/protocol/PlainCopy/none")
@@ -135,6 +136,13 @@ interface Property {
   readonly copy: Copy
 }
 
+/** The copy of the members that a record has; `named`: beside fields, which the Schema holds against the type of the record, too. */
+const restOf = ({ parameter, type }: IndexSignature, named: boolean): Copy | undefined => {
+  const isAnyKey = SchemaAST.isString(parameter) && parameter.checks === undefined && parameter.encoding === undefined
+  if (!isAnyKey || (named && type._tag !== "Unknown")) return undefined
+  return of(type)
+}
+
 const objectOf = (ast: SchemaAST.Objects): Copy | undefined => {
   const { indexSignatures, propertySignatures } = ast
   const [index, ...others] = indexSignatures
@@ -151,9 +159,8 @@ const objectOf = (ast: SchemaAST.Objects): Copy | undefined => {
     properties.push({ name, optional, copy })
     if (SchemaAST.isLiteral(type) && !optional) tags.push([name, type.literal])
   }
-  const isOpen = index === undefined || (SchemaAST.isString(index.parameter) && index.parameter.checks === undefined)
-  const rest = index === undefined ? undefined : of(index.type)
-  if (!isOpen || (index !== undefined && rest === undefined)) return undefined
+  const rest = index === undefined ? undefined : restOf(index, properties.length > 0)
+  if (index !== undefined && rest === undefined) return undefined
   const names = new Set(properties.map(({ name }) => name))
   return (value) => {
     if (!isJsonObject(value)) return none

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Arbitrary, Effect, Exit, Schema } from "effect"
+import { Arbitrary, Effect, Exit, Schema, SchemaTransformation } from "effect"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as PlainCopy from "../../src/schema/PlainCopy.ts"
@@ -133,6 +133,16 @@ describe("The copy of a plain value", () => {
 
   it.each<readonly [string, Schema.Constraint]>([
     ["a transformation", Schema.Struct({ a: Schema.NumberFromString })],
+    [
+      "a transformation of keys",
+      Schema.Record(Schema.String.pipe(Schema.decode(SchemaTransformation.snakeToCamel())), Schema.Finite)
+    ],
+    [
+      "a record that its fields must fit, too",
+      Schema.StructWithRest(Schema.Struct({ a: Schema.String }), [
+        Schema.Record(Schema.String, Schema.String.check(Schema.isMaxLength(3)))
+      ])
+    ],
     ["a class", Schema.Struct({ a: Schema.Date })],
     ["recursion", Schema.Struct({ a: Schema.suspend(() => Schema.String) })],
     ["a default", Schema.Struct({ a: Schema.optional(Schema.String) })],

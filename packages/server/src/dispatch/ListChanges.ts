@@ -7,8 +7,8 @@ import type { ChangeNotifier, ListKind } from "../session/ChangeNotifier.ts"
 import type { Session } from "../session/Session.ts"
 import type { ServerInfo } from "./ServerInfo.ts"
 
-const kinds: ReadonlyArray<string> = ["tools", "resources", "prompts"] satisfies ReadonlyArray<ListKind>
-const isListKind = (text: string): text is ListKind => kinds.includes(text)
+const kinds: ReadonlyArray<ListKind> = ["tools", "resources", "prompts"]
+const isListKind = (text: string): text is ListKind => kinds.some((kind) => kind === text)
 
 export interface Options {
   readonly features: Features
@@ -27,32 +27,41 @@ export const forward = ({
   info,
   listeners,
   sessions
-}: Options): Effect.Effect<void, never, Scope.Scope> => {
-  const changed = (kind: ListKind): void => {
-    for (const session of sessions) {
-      // A client gets changes only of lists whose changes were declared to it.
-      if (session.negotiated === undefined || session.sessionless || session.isGuest) continue
-      if (info.capabilities()[kind]?.listChanged === true) session.notifier.listChanged(kind)
+}: Options): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.flatMap(Effect.context<Scope.Scope>(), (context) => {
+    let closed = false
+    const changed = (kind: ListKind): void => {
+      for (const session of sessions) {
+        // A client gets changes only of lists whose changes were declared to it.
+        if (session.negotiated === undefined || session.sessionless || session.isGuest) continue
+        if (info.capabilities()[kind]?.listChanged === true) session.notifier.listChanged(kind)
+      }
+      for (const listener of listeners) listener.listChanged(kind)
     }
-    for (const listener of listeners) listener.listChanged(kind)
-  }
-  const topic = `list ${info.implementation.name}`
-  const watch = (kind: ListKind) => {
-    let told = false
-    return features[kind].onChange(() => {
-      if (told) return
-      told = true
-      // Changes of one turn are told once, after the answer of a handler that makes them.
-      queueMicrotask(() => {
-        told = false
-        changed(kind)
-        bus?.publish(topic, kind)
+    const topic = `list ${info.implementation.name}`
+    const watch = (kind: ListKind) => {
+      let told = false
+      return features[kind].onChange(() => {
+        if (told) return
+        told = true
+        // Changes of one turn are told once, after the answer of a handler that makes them.
+        queueMicrotask(() => {
+          told = false
+          if (closed) return
+          // A defect here would end the process: no fiber runs this.
+          try {
+            changed(kind)
+            bus?.publish(topic, kind)
+          } catch (defect) {
+            Effect.runForkWith(context)(Effect.logError(`The change of the list of ${kind} could not be told`, defect))
+          }
+        })
       })
-    })
-  }
-  const received =
-    bus?.subscribe(topic, (kind) => {
-      if (isListKind(kind)) changed(kind)
-    }) ?? Effect.void
-  return Effect.andThen(Effect.andThen(received, watch("tools")), Effect.andThen(watch("resources"), watch("prompts")))
-}
+    }
+    const received =
+      bus?.subscribe(topic, (kind) => {
+        if (isListKind(kind)) changed(kind)
+      }) ?? Effect.void
+    const ended = Effect.addFinalizer(() => Effect.sync(() => (closed = true)))
+    return Effect.all([ended, received, ...kinds.map(watch)], { discard: true })
+  })

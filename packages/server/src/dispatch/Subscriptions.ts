@@ -9,6 +9,7 @@ import type * as McpError from "@effect-mcp/protocol/McpError"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type { Limits } from "../Limits.ts"
 import type { ResourceSet } from "../features/ResourceRegistry.ts"
@@ -41,25 +42,40 @@ export const start = (
     const refused = limits.subscribe(session, uri, session.subscriptions.size)
     if (refused !== undefined) return Effect.fail(refused)
     const established = Deferred.makeUnsafe<void>()
+    let own: Fiber.Fiber<void> | undefined
     const run = Effect.scoped(
       Effect.flatMap(resources.subscribe(uri, principal, session.notifier), () => {
         Deferred.doneUnsafe(established, Effect.void)
         return Effect.never
       })
+    ).pipe(
+      Effect.onExit((exit) =>
+        Effect.sync(() => {
+          if (Exit.isSuccess(exit) || !Deferred.doneUnsafe(established, exit)) return
+          if (own !== undefined && session.subscriptions.get(uri)?.fiber === own) release(limits, session, uri)
+        })
+      )
     )
     return Effect.flatMap(Clock.currentTimeMillis, (since) =>
       Effect.flatMap(Effect.forkIn(run, session.scope, { startImmediately: true }), (fiber) => {
+        own = fiber
         session.subscriptions.set(uri, { fiber, since })
+        // The watcher could not be made.
+        if (fiber.pollUnsafe() !== undefined) release(limits, session, uri)
         return Deferred.await(established)
       })
     )
   })
 
+const release = (limits: Limits, session: Session, uri: string): void => {
+  session.subscriptions.delete(uri)
+  limits.unsubscribe(session, uri)
+}
+
 export const unsubscribe = (limits: Limits, session: Session, uri: string): Effect.Effect<void> =>
   Effect.suspend(() => {
     const subscription = session.subscriptions.get(uri)
     if (subscription === undefined) return Effect.void
-    session.subscriptions.delete(uri)
-    limits.unsubscribe(session, uri)
+    release(limits, session, uri)
     return Fiber.interrupt(subscription.fiber)
   })

@@ -92,15 +92,18 @@ export class ResourceWatchers {
   }
 
   private start(name: string, key: WatchKey): Effect.Effect<Watcher> {
+    // The layer's `changes` may throw: then there is no watcher that later subscribers would join.
+    const stream = this.entries.watch(key)
     const scope = Scope.forkUnsafe(Context.get(this.context, Scope.Scope))
     const watcher: Watcher = { scope, subscriptions: new Set() }
-    this.watchers.set(name, watcher)
-    const stream = this.entries.watch(key)
     if (stream === undefined) return Effect.succeed(watcher)
+    this.watchers.set(name, watcher)
     return Stream.runForEachArray(stream, () => notifyAll(key.uri, watcher.subscriptions)).pipe(
-      Effect.tapCause((cause) =>
-        Cause.hasDies(cause) ? Effect.logError(`The watcher of ${key.uri} died`, cause) : Effect.void
-      ),
+      Effect.tapCause((cause) => {
+        if (!Cause.hasDies(cause)) return Effect.void
+        this.forget(name, watcher)
+        return Effect.logError(`The watcher of ${key.uri} died`, cause)
+      }),
       // A subscription made after the resource was removed and registered again gets its new watcher.
       Effect.andThen(
         Effect.sync(() => {

@@ -71,16 +71,23 @@ const memory = ({ capacity = 10_000, perCaller = Math.ceil(capacity / 10) }: Mem
     caller = ""
   ): Effect.Effect<A, McpError.McpError, R> =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const known = kept.get(jti)
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is kept under a jti came from a reply to the very same request, so it has this type
-      if (known !== undefined) return Deferred.await(known.reply) as Effect.Effect<A, McpError.McpError>
-      if (isFull(caller)) sweep(now)
-      if (isFull(caller)) return Effect.fail(tooMany(nextExpiry - now))
-      const entry: Kept = { caller, expires, reply: Deferred.makeUnsafe() }
-      kept.set(jti, entry)
-      counts.set(caller, (counts.get(caller) ?? 0) + 1)
-      nextExpiry = Math.min(nextExpiry, expires)
-      return Effect.onExit(reply, (exit) => remember(() => void (kept.get(jti) === entry && drop(jti)), entry, exit))
+      let entry: Kept | undefined
+      // Noted inside of `onExit`: an interruption between the two would leave later uses waiting.
+      const noted = Effect.suspend((): Effect.Effect<A, McpError.McpError, R> => {
+        const known = kept.get(jti)
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is kept under a jti came from a reply to the very same request, so it has this type
+        if (known !== undefined) return Deferred.await(known.reply) as Effect.Effect<A, McpError.McpError>
+        if (isFull(caller)) sweep(now)
+        if (isFull(caller)) return Effect.fail(tooMany(nextExpiry - now))
+        entry = { caller, expires, reply: Deferred.makeUnsafe() }
+        kept.set(jti, entry)
+        counts.set(caller, (counts.get(caller) ?? 0) + 1)
+        nextExpiry = Math.min(nextExpiry, expires)
+        return reply
+      })
+      return Effect.onExit(noted, (exit) =>
+        entry === undefined ? Effect.void : remember(() => void (kept.get(jti) === entry && drop(jti)), entry, exit)
+      )
     })
   return { once }
 }

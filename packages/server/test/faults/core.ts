@@ -252,7 +252,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   {
     name: "an unsubscribed URI counts for ever",
     file: "packages/server/src/dispatch/Subscriptions.ts",
-    from: "    limits.unsubscribe(session, uri)\n",
+    from: "  limits.unsubscribe(session, uri)\n",
     to: "",
     test: limitsTest
   },

@@ -269,6 +269,8 @@ const counted = Effect.gen(function* () {
 })
 
 describe("Subscriptions", () => {
+  const version = "2025-11-25"
+
   for (const version of versions()) {
     it.effect(
       `Subscriptions tell of updates from subscribe to unsubscribe in ${version}`,
@@ -401,6 +403,51 @@ describe("Subscriptions", () => {
         client.notes("notifications/resources/updated").map((note) => note.params.uri),
         ["x://1"]
       )
+    })
+  )
+
+  it.effect(
+    "A subscription whose `changes` throw is answered by an error, and a later one of any session has a watcher",
+    () =>
+      Effect.gen(function* () {
+        let made = 0
+        const updates = yield* Queue.unbounded<string>()
+        const server = yield* serve({
+          features: Resources.layerTemplate(
+            { uriTemplate: "x://{id}", name: "x" },
+            () => Effect.succeed(""),
+            () => {
+              if (made++ === 0) throw new Error("not connected")
+              return Stream.fromQueue(updates)
+            }
+          )
+        })
+        const [a, b] = [yield* connect(server, { version }), yield* connect(server, { version })]
+        assert.strictEqual((yield* a.refused("resources/subscribe", { uri: "x://1" })).code, -32603)
+        for (const client of [a, b]) yield* client.request("resources/subscribe", { uri: "x://1" })
+        Queue.offerUnsafe(updates, "x")
+        yield* quiesce
+        for (const client of [a, b]) assert.lengthOf(client.notes("notifications/resources/updated"), 1)
+        assert.strictEqual(made, 2)
+      })
+  )
+
+  it.effect("A subscription has a new watcher where the one of earlier subscribers died", () =>
+    Effect.gen(function* () {
+      let made = 0
+      const server = yield* serve({
+        features: Resources.layerTemplate(
+          { uriTemplate: "x://{id}", name: "x" },
+          () => Effect.succeed(""),
+          () => (made++ === 0 ? Stream.die(new Error("cut")) : Stream.concat(Stream.succeed("x"), Stream.never))
+        )
+      })
+      for (const count of [1, 2]) {
+        const client = yield* connect(server, { version })
+        yield* client.request("resources/subscribe", { uri: "x://1" })
+        yield* quiesce
+        assert.strictEqual(made, count)
+      }
     })
   )
 

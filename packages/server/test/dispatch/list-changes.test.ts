@@ -1,0 +1,59 @@
+/** How changes of lists are told: to sessions, to listeners and to other nodes. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Logger, Scope } from "effect"
+import * as ListChanges from "../../src/dispatch/ListChanges.ts"
+import { Registry } from "../../src/features/Registry.ts"
+
+/** The changes that a bus is told, which refuses the first `refusals` of them. */
+const forwarded = Effect.fnUntraced(function* (scope: Scope.Scope, refusals: number) {
+  const published: Array<string> = []
+  let left = refusals
+  const bus = {
+    subscribe: () => Effect.void,
+    publish: (_topic: string, kind: string) => {
+      if (left-- > 0) throw new Error("not connected")
+      published.push(kind)
+    }
+  }
+  const tools = new Registry("tool")
+  const features: any = { tools, resources: new Registry("resource"), prompts: new Registry("prompt") }
+  const info: any = { implementation: { name: "test" }, capabilities: () => ({}) }
+  const options = { bus, features, info, sessions: new Set<never>(), listeners: new Set<never>() }
+  yield* Scope.provide(ListChanges.forward(options), scope)
+  return {
+    published,
+    change: Effect.andThen(
+      tools.changed,
+      Effect.promise(() => Promise.resolve())
+    )
+  }
+})
+
+describe("Changes of lists", () => {
+  it.effect("A change that the bus refuses is logged, and later changes are told", () =>
+    Effect.gen(function* () {
+      const logged: Array<unknown> = []
+      const logger = Logger.make(({ message }) => void logged.push(message))
+      const { change, published } = yield* Effect.provide(
+        Effect.flatMap(Effect.scope, (scope) => forwarded(scope, 1)),
+        Logger.layer([logger])
+      )
+      yield* change
+      yield* change
+      assert.deepStrictEqual(published, ["tools"])
+      assert.lengthOf(logged, 1)
+    })
+  )
+
+  it.effect("A change in the turn in which its server ends is not told", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { change, published } = yield* forwarded(scope, 0)
+      yield* change
+      const told = Effect.runFork(change)
+      yield* Scope.close(scope, Exit.void)
+      yield* Effect.promise(() => new Promise((resolve) => told.addObserver(resolve)))
+      assert.deepStrictEqual(published, ["tools"])
+    })
+  )
+})
