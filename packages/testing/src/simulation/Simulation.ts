@@ -108,6 +108,8 @@ export interface CheckOptions {
 /** Fewer decisions, and smaller ones. */
 function* fewer({ decisions }: Pick<SimulationOutcome, "decisions">): Iterable<Pick<SimulationOutcome, "decisions">> {
   for (const some of shorter(decisions)) yield { decisions: some }
+  // Several may hide the effect of each other, so that none of them can be left out alone.
+  if (decisions.length > 1) for (const decision of decisions) yield { decisions: [decision] }
   for (const [index, decision] of decisions.entries()) {
     for (const value of new Set([1, Math.floor(decision.value / 2), Math.floor((decision.value * 3) / 4)])) {
       if (value >= 1 && value < decision.value) yield { decisions: decisions.with(index, { ...decision, value }) }
