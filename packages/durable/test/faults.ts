@@ -99,9 +99,23 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A change of another process is not seen",
     file: "packages/durable/src/store/Changes.ts",
-    from: "version !== undefined && versions.get(id) !== version",
-    to: "version === undefined && versions.get(id) !== version",
+    from: "versions.get(id) !== version",
+    to: "versions.get(id) === version",
     test: sqlite
+  },
+  {
+    name: "A change during the first look of a waiter is missed",
+    file: "packages/durable/src/store/Changes.ts",
+    from: "if (versions.get(id) !== version)",
+    to: "if (version !== undefined && versions.get(id) !== version)",
+    test: "packages/durable/test/store/Changes.test.ts"
+  },
+  {
+    name: "A waiter misses a version that another waiter of its task has seen",
+    file: "packages/durable/src/store/Changes.ts",
+    from: "if (before !== undefined && before !== version) this.changed(id)",
+    to: "",
+    test: "packages/durable/test/store/Changes.test.ts"
   },
   {
     name: "The entries of a forgotten task stay",

@@ -43,7 +43,10 @@ export class Changes {
         const { changed } = watched
         return Effect.flatMap(look, ({ found, version }) => {
           if (Option.isSome(found)) return Effect.succeed(found.value)
+          const before = watched.version
           watched.version = version
+          // Another waiter has seen an older version, and the poll would find this one known.
+          if (before !== undefined && before !== version) this.changed(id)
           return Effect.andThen(Deferred.await(changed), looks(watched))
         })
       })
@@ -77,7 +80,8 @@ export class Changes {
   polled(rows: ReadonlyArray<{ readonly id: string; readonly version: number }>): void {
     const versions = new Map(rows.map(({ id, version }) => [id, version]))
     for (const [id, { version }] of this.watched) {
-      if (version !== undefined && versions.get(id) !== version) this.changed(id)
+      // Also during a first look, which may have read an older version.
+      if (versions.get(id) !== version) this.changed(id)
     }
   }
 
