@@ -24,6 +24,9 @@ export type WatchKey =
   | { readonly kind: "resource" | "mounted"; readonly uri: string }
   | { readonly kind: "template"; readonly uri: string; readonly uriTemplate: string }
 
+/** A key as the key of a Map. */
+export const textOfKey = ({ kind, uri, ...rest }: WatchKey): string => JSON.stringify({ kind, uri, ...rest })
+
 const unsuggested = Effect.succeed([])
 
 const sees = (entry: ResourceEntry | TemplateEntry, caller: Caller, uri?: string): boolean =>

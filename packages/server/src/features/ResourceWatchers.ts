@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { ResourceEntries, WatchKey } from "./ResourceEntries.ts"
+import { type ResourceEntries, textOfKey, type WatchKey } from "./ResourceEntries.ts"
 
 export interface UpdateListener {
   /** Called in the watcher's fiber: must not throw. */
@@ -46,8 +46,6 @@ interface Watcher {
   readonly scope: Scope.Closeable
 }
 
-const textOf = ({ kind, uri, ...rest }: WatchKey): string => JSON.stringify({ kind, uri, ...rest })
-
 /** The watchers of a server. An `RcMap` does the same, and adds 1.5 KiB to the bundle of each server. */
 export class ResourceWatchers {
   private readonly entries: ResourceEntries
@@ -62,7 +60,7 @@ export class ResourceWatchers {
 
   /** Calls the listener at every update of the key until the scope closes. */
   subscribe(key: WatchKey, listener: UpdateListener): Effect.Effect<void, never, Scope.Scope> {
-    const name = textOf(key)
+    const name = textOfKey(key)
     const subscription = { listener }
     return Effect.asVoid(
       Effect.acquireRelease(

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 import type * as Scope from "effect/Scope"
 import type { Bus } from "../session/Bus.ts"
-import type { WatchKey } from "./ResourceEntries.ts"
+import { textOfKey, type WatchKey } from "./ResourceEntries.ts"
 import type { UpdateListener } from "./ResourceWatchers.ts"
 
 /** How often a node repeats what it wants. */
@@ -39,8 +39,6 @@ const parsed = (text: string): unknown => {
   }
 }
 
-const textOf = ({ kind, uri, ...rest }: WatchKey): string => JSON.stringify({ kind, uri, ...rest })
-
 export class SharedUpdates {
   private readonly bus: Bus
   private readonly server: string
@@ -65,7 +63,7 @@ export class SharedUpdates {
     const runFork = yield* FiberMap.runtime(watchers)<never>()
     yield* bus.subscribe(`watch ${server}`, (text) => {
       for (const key of shared.keysOf(text)) {
-        const name = textOf(key)
+        const name = textOfKey(key)
         if (shared.renew(name) || shared.deadlines.size >= maxWatched) continue
         shared.deadlines.set(name, true)
         runFork(name, shared.watched(name, key))
@@ -87,7 +85,7 @@ export class SharedUpdates {
 
   /** Calls the listener at each update on another node, until the scope closes. */
   subscribe(key: WatchKey, listener: UpdateListener): Effect.Effect<void, never, Scope.Scope> {
-    const name = textOf(key)
+    const name = textOfKey(key)
     const entry = { listener, uri: key.uri }
     return Effect.asVoid(
       Effect.acquireRelease(

@@ -92,6 +92,7 @@ export const make = (
         answer: (id, owner, answers) => used("A task was answered", id, owner)(store.answer(id, owner, answers)),
         cancel: (id, owner, message) =>
           used("A task was cancelled", id, owner, "Info")(store.cancel(id, owner, message)),
+        ended: (id, owner) => store.ended?.(id, owner),
         changes: (id, owner) => store.changes(id, owner)
       }),
       journal: Journal.of({

@@ -5,6 +5,7 @@ import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type { ClientRequestInfo } from "@effect-mcp/protocol/MethodInfo"
 import type { MethodCodec } from "@effect-mcp/protocol/Revision"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import { InvalidParams } from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -47,6 +48,10 @@ export const refused = (answer: Answer, code: number, why: string, about?: strin
   answer._tag === "Error" && answer.code === code
     ? "pass"
     : violated(`${why} is answered with ${showAnswer(answer)}; error ${code} was expected`, about)
+
+/** Whether a request about a task that the server never gave is refused. */
+export const refusedUnknown = (answer: Answer, { method }: Exchange, id: string): Verdict =>
+  refused(answer, InvalidParams, `${method} of the unknown task ${show(id)}`, method)
 
 /** By revision. */
 const codecs = new WeakMap<object, ReadonlyMap<string, MethodCodec<unknown, unknown>>>()

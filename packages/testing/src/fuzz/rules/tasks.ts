@@ -8,7 +8,7 @@ import type { Exchange } from "../model/Observation.ts"
 import type { Rule, RuleHandlers, Verdict } from "../model/Rule.ts"
 import { taskOfCall } from "../model/TaskBook.ts"
 import { structured, toolOf } from "./features.ts"
-import { answered, refused, result, show, violated, wrongParams, wrongResult } from "./judge.ts"
+import { answered, refused, refusedUnknown, result, show, violated, wrongParams, wrongResult } from "./judge.ts"
 
 const page = "basic/utilities/tasks"
 const [since, until] = ["2025-11-25", "2025-11-25"] as const
@@ -61,12 +61,7 @@ const unknown: RuleHandlers = {
       return undefined
     if (!exchange.wellFormed || !exchange.open || !declared(model)) return undefined
     if (verb === "cancel" && !declared(model, "cancel")) return undefined
-    return refused(
-      answer,
-      McpError.InvalidParams,
-      `${exchange.method} of the unknown task ${show(id)}`,
-      exchange.method
-    )
+    return refusedUnknown(answer, exchange, id)
   }
 }
 

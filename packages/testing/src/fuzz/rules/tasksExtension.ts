@@ -6,7 +6,7 @@ import type { Model } from "../model/Model.ts"
 import type { Answer, Exchange } from "../model/Observation.ts"
 import type { Rule, RuleHandlers, Verdict } from "../model/Rule.ts"
 import { extension } from "../model/TaskBook.ts"
-import { answered, refused, result, show, violated } from "./judge.ts"
+import { answered, refused, refusedUnknown, result, show, violated } from "./judge.ts"
 import { statuses } from "./tasks.ts"
 
 const page = "extensions/tasks"
@@ -29,12 +29,7 @@ const unknown = (methods: RegExp): RuleHandlers =>
     const id = at(exchange.params, "taskId")
     if (typeof id !== "string" || !declares(exchange) || model.observed || model.tasks.get(id)) return undefined
     if (exchange.method === "tasks/update" && !isJsonObject(at(exchange.params, "inputResponses"))) return undefined
-    return refused(
-      answer,
-      McpError.InvalidParams,
-      `${exchange.method} of the unknown task ${show(id)}`,
-      exchange.method
-    )
+    return refusedUnknown(answer, exchange, id)
   })
 
 /** What `tasks/get` says of a task of this status, besides. */
