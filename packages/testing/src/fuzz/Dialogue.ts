@@ -131,7 +131,13 @@ export class Dialogue {
     if (!this.stateless) return this.version()
     const message = JsonRpc.classify(json)
     if (JsonRpc.isInvalid(message) || !("method" in message)) return this.version()
-    return { ...this.version(), ...MirrorHeaders.of(message, this.params(message)) }
+    const task = /^tasks\/(get|update|cancel)$/.test(message.method) ? at(message.params, "taskId") : undefined
+    return {
+      ...this.version(),
+      ...MirrorHeaders.of(message, this.params(message)),
+      // The methods of the extension are none of the protocol, whose table says what they name.
+      ...(typeof task === "string" ? { [MirrorHeaders.name]: MirrorHeaders.encode(task) } : undefined)
+    }
   }
 
   private params({

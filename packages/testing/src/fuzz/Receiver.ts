@@ -42,7 +42,17 @@ export const carried = (json: unknown): Call["carries"] => {
 /** The part of a call that its response does not change. */
 export type Opening = Omit<
   Call,
-  "status" | "answered" | "body" | "events" | "lastEventId" | "retry" | "ended" | "isOpen" | "needsSession" | "session"
+  | "overtaken"
+  | "status"
+  | "answered"
+  | "body"
+  | "events"
+  | "lastEventId"
+  | "retry"
+  | "ended"
+  | "isOpen"
+  | "needsSession"
+  | "session"
 >
 
 export interface Options {
@@ -59,6 +69,8 @@ export class MessageReceiver {
   isEnded = false
   /** Of sessions that are not ended yet. */
   readonly ids = new Set<string>()
+  /** Of sessions whose DELETE was sent and not refused. */
+  private readonly ending = new Set<string>()
   private readonly byEventId = new Map<string, Call>()
   private readonly byData = new Map<string, Call>()
   private readonly model: Model
@@ -74,11 +86,13 @@ export class MessageReceiver {
   /** The call of a request that is sent now. */
   begin(opening: Opening): Call {
     const given = opening.headers[sessionHeader]
+    if (opening.method === "DELETE" && given !== undefined) this.ending.add(given)
     return {
       ...opening,
       session: given === undefined ? "none" : given !== this.id ? "unknown" : this.isEnded ? "ended" : "own",
       needsSession: this.id !== undefined,
       isOpen: this.model.phase !== "new" && this.model.phase !== "opening",
+      overtaken: false,
       status: undefined,
       answered: {},
       body: "",
@@ -115,7 +129,10 @@ export class MessageReceiver {
   }
 
   private begun(call: Call, status: number, headers: CallHeaders): void {
-    Object.assign(call, { status, answered: headers })
+    const session = call.headers[sessionHeader]
+    if (call.method === "DELETE" && !isTaken({ status })) this.ending.delete(session ?? "")
+    const overtaken = call.method !== "DELETE" && this.ending.has(session ?? "")
+    Object.assign(call, { status, answered: headers, overtaken })
     const given = headers[sessionHeader]
     const isNewId = given !== undefined && given !== this.id && this.isNewId(given)
     if (isStream(call) || status !== 200) this.to.note("server", `${status} ${headers["content-type"] ?? ""}`.trim())

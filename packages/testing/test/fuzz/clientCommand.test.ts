@@ -1,9 +1,10 @@
 /** What is said of a client that is a program, by how it ends. */
-import { NodeServices, NodeSocketServer } from "@effect/platform-node"
+import { NodeHttpServer, NodeServices, NodeSocketServer } from "@effect/platform-node"
 import { Revision } from "@effect-mcp/protocol"
 import * as FuzzClient from "@effect-mcp/testing/FuzzClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
+import { createServer } from "node:http"
 
 const services = Layer.merge(NodeServices.layer, NodeSocketServer.layer({ port: 0, host: "127.0.0.1" }))
 
@@ -41,6 +42,21 @@ describe("A client that is a program", () => {
       )
       assert.include(message, "in 2025-11-25 it is done, and sent no request")
     }).pipe(Effect.provide(services))
+  )
+
+  it.live("A client over HTTP gets the headers of a GET stream before its first message", () =>
+    Effect.gen(function* () {
+      const code = "fetch(process.argv[1], { headers: { accept: 'text/event-stream' } }).then(() => process.exit(0))"
+      const target = yield* FuzzClient.command({ command: process.execPath, args: ["-e", code] })
+      const { ending } = yield* FuzzClient.play(target, FuzzClient.right("2025-11-25"), { rules: [] })
+      assert.strictEqual(ending.kind, "done")
+    }).pipe(
+      Effect.scoped,
+      Effect.provide([
+        NodeServices.layer,
+        NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1", disablePreemptiveShutdown: true })
+      ])
+    )
   )
 
   it.effect.each([

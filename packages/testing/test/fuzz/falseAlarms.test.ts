@@ -19,6 +19,26 @@ const conversations: ReadonlyArray<readonly [rule: string, script: Fuzz.Script]>
     }
   ],
   [
+    "batch-answered",
+    {
+      revision: "2025-03-26",
+      // The session may be over before the batch is read.
+      commands: [
+        { _tag: "Open" },
+        { _tag: "Batch", members: [{ _tag: "Request", method: "ping" }] },
+        { _tag: "Delete" },
+        { _tag: "Wait" }
+      ]
+    }
+  ],
+  [
+    "http-get",
+    {
+      revision: "2025-06-18",
+      commands: [{ _tag: "Open" }, { _tag: "Listen" }, { _tag: "Delete" }, { _tag: "Wait" }]
+    }
+  ],
+  [
     "http-get",
     {
       revision: "2025-03-26",

@@ -29,10 +29,10 @@ const parsed = (text: string): Json => {
   }
 }
 
-/** The small server as a target over HTTP. */
-export const target = Effect.fnUntraced(function* (between?: Between) {
+/** A server as a target over HTTP; default: the small one. */
+export const target = Effect.fnUntraced(function* (between?: Between, served = server) {
   const { handler } = yield* Effect.acquireRelease(
-    Effect.sync(() => McpServer.toWebHandler(server, { path: "/mcp" })),
+    Effect.sync(() => McpServer.toWebHandler(served, { path: "/mcp" })),
     ({ dispose }) => Effect.promise(() => dispose())
   )
   const pass = between?.()

@@ -6,8 +6,9 @@ import { scaled } from "@effect-mcp/spec/Scale"
 import { Tasks } from "@effect-mcp/tasks"
 import * as Fuzz from "@effect-mcp/testing/Fuzz"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Logger, Schema } from "effect"
 import { assertFinds } from "./finds.ts"
+import { target as httpTarget } from "./httpTarget.ts"
 import { tapped } from "./mutants.ts"
 import { taskMutants } from "./taskMutants.ts"
 
@@ -48,6 +49,19 @@ describe("The fuzzer on a server with tasks", () => {
           unused.map(({ rule }) => rule.name),
           []
         )
+      })
+  )
+
+  it.live.each(revisions)(
+    "The fuzzer exercises the rules of tasks over HTTP and finds nothing in a right server ($version)",
+    (revision) =>
+      Effect.gen(function* () {
+        const target = yield* httpTarget(undefined, Layer.provideMerge(server, Logger.layer([])))
+        const runs = scaled(150, 1000)
+        const report = yield* Fuzz.run(target, { revisions: [revision], runs, time: "1 day", only: ["task", "http"] })
+        assert.isFalse(Fuzz.Report.fails(report), Fuzz.Report.text(report))
+        const kept = report.rules.filter(({ kept, rule }) => rule.name.startsWith("task-") && kept > 0)
+        assert.isAtLeast(kept.length, 10, Fuzz.Report.text(report))
       })
   )
 

@@ -76,7 +76,7 @@ export class HttpDouble {
   private get({ at: now, headers }: Sent): Response {
     const { model, options } = this.server
     const lastEventId = headers["last-event-id"]
-    if (lastEventId === undefined) return this.stream(() => this.server.ended)
+    if (lastEventId === undefined) return this.stream(this.silence)
     const cut = model.cuts.find((cut) => cut.lastEventId === lastEventId)
     options.observe({ _tag: "Resumed", lastEventId, cut, at: now })
     if (cut !== undefined) cut.resumed = true
@@ -106,7 +106,7 @@ export class HttpDouble {
   private async respond(asked: ClientRequest): Promise<Response> {
     const { server } = this
     const { method } = asked
-    if (server.model.stateless && method === "subscriptions/listen") return this.stream(() => server.ended)
+    if (server.model.stateless && method === "subscriptions/listen") return this.stream(this.silence)
     const acts = server.actsOn(method)
     for (const act of acts) {
       if (act._tag === "Status")
@@ -126,6 +126,12 @@ export class HttpDouble {
     server.note("server", text)
     server.done(asked)
     return json(text, 200, headers)
+  }
+
+  /** A stream without events. Node sends headers with the first byte of the body: here an empty line. */
+  private readonly silence = ({ write }: MessageOutlet): Promise<void> => {
+    write(Uint8Array.of(0x0a))
+    return this.server.ended
   }
 
   private forget(session: string): Response {

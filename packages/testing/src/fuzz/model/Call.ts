@@ -37,6 +37,8 @@ export interface Call {
   readonly resumes: Call | undefined
   /** The place in the script of the command that sent it. */
   readonly command: number
+  /** Whether a DELETE of its session was sent before its response began: the server may have ended the session first. */
+  overtaken: boolean
   /** Undefined until the response begins. */
   status: number | undefined
   answered: CallHeaders

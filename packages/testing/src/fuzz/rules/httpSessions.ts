@@ -102,7 +102,8 @@ const streams: ReadonlyArray<Rule> = [
         !call.right ||
         !call.isOpen ||
         call.resumes !== undefined ||
-        call.session === "ended"
+        call.session === "ended" ||
+        call.overtaken
       )
         return undefined
       return call.status === 405 || (call.status === 200 && isStream(call))

@@ -145,6 +145,7 @@ export const messages: ReadonlyArray<Rule> = [
         phase === "ready" &&
         agreed === revision.version &&
         call.session !== "ended" &&
+        !call.overtaken &&
         !isTaken(call)
           ? violated(`A batch is answered with status ${call.status} and ${show(parse(call.body))}`)
           : undefined
