@@ -24,9 +24,11 @@ const quit = (message: string): never => {
 const edit = (file: string, change: (text: string) => string): void =>
   writeFileSync(file, change(readFileSync(file, "utf8")))
 
-/** The change of imports that the README of the package gives. */
+/** The change of imports that the README of the package gives; and Node's SQLite for one that an install script would build. */
 const withShim = (text: string): string =>
-  text.replaceAll(/@modelcontextprotocol\/(server|client|node|express|hono)(["'/])/g, "@effect-mcp/compat/$1$2")
+  text
+    .replaceAll(/@modelcontextprotocol\/(server|client|node|express|hono)(["'/])/g, "@effect-mcp/compat/$1$2")
+    .replace("import Database from 'better-sqlite3'", "import { DatabaseSync as Database } from 'node:sqlite'")
 
 const isReplaced = /^@modelcontextprotocol\/(?:server|client|node|express|hono)$/
 

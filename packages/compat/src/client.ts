@@ -1,7 +1,7 @@
 /** The client of `@modelcontextprotocol/client`. */
 export { Client } from "./client/Client.ts"
 export type { ClientContext } from "./client/Handlers.ts"
-export { extractWWWAuthenticateParams } from "./client/challenge.ts"
+export { extractWWWAuthenticateParams } from "./client/login/challenge.ts"
 export type {
   ClientOptions,
   ConnectOptions,
@@ -9,6 +9,9 @@ export type {
   ListChangedHandlers,
   RequestOptions
 } from "./client/Options.ts"
+export { auth, validateClientMetadataUrl } from "./client/login/auth.ts"
+export type * from "./client/login/provider.ts"
+export * from "./client/login/providers.ts"
 export type { McpSubscription, SubscriptionFilter } from "./client/Subscription.ts"
 export {
   type HttpClientTransportOptions as StreamableHTTPClientTransportOptions,

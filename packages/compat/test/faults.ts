@@ -113,5 +113,33 @@ export const faults: ReadonlyArray<Fault> = [
     from: 'path.startsWith("/") ?',
     to: "/^\\/[^/]/.test(path) ?",
     test: "packages/compat/test/paths.test.ts"
+  },
+  {
+    name: "a code is used whose answer names another authorization server",
+    file: "packages/compat/src/client/login/flow.ts",
+    from: "iss !== null && iss !== issuer",
+    to: "iss !== null && iss === null",
+    test: "packages/compat/test/login.test.ts"
+  },
+  {
+    name: "a secret of one authorization server is sent to another",
+    file: "packages/compat/src/client/login/flow.ts",
+    from: "(known.issuer ?? issuer) === issuer",
+    to: "(known.issuer ?? issuer) !== null",
+    test: "packages/compat/test/login.test.ts"
+  },
+  {
+    name: "a refresh token of one authorization server is sent to another",
+    file: "packages/compat/src/client/login/flow.ts",
+    from: "(tokens.issuer ?? issuer) !== issuer",
+    to: "(tokens.issuer ?? issuer) === null",
+    test: "packages/compat/test/login.test.ts"
+  },
+  {
+    name: "each request that is refused logs in by itself",
+    file: "packages/compat/src/client/login/Login.ts",
+    from: "this.#attempt ??= this.#again(response)",
+    to: "this.#attempt = this.#again(response)",
+    test: "packages/compat/test/login.test.ts"
   }
 ]

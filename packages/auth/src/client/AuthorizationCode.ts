@@ -76,9 +76,9 @@ const withOffline = (options: Options, { metadata, scopes }: GrantRequest): stri
   return [...new Set(offline ? [...scopes, "offline_access"] : scopes)].join(" ")
 }
 
-const obtain = Effect.fnUntraced(function* (options: Options, request: GrantRequest) {
-  const { metadata, resource } = request
-  const authorizer = yield* Authorizer
+/** The page of the authorization server where a user logs in; fails where the server does not say that it supports PKCE. */
+export const page = Effect.fnUntraced(function* (request: GrantRequest): Effect.fn.Return<URL, OAuthError> {
+  const { metadata } = request
   if (metadata.code_challenge_methods_supported?.includes("S256") !== true)
     return yield* new OAuthError({
       step: "server-metadata",
@@ -88,50 +88,83 @@ const obtain = Effect.fnUntraced(function* (options: Options, request: GrantRequ
       found: listed(metadata.code_challenge_methods_supported),
       advice: "Without it a stolen code could be used; the operator has to add it."
     })
-  const endpoint = yield* TrustedUrl.check(
+  return yield* TrustedUrl.check(
     "server-metadata",
     "`authorization_endpoint`",
     metadata.authorization_endpoint ?? "",
     request
   )
+})
+
+/** The redirect URI of a login; fails unless it is secure. */
+export const secureRedirect = (redirectUri: string): Effect.Effect<string, OAuthError> =>
+  TrustedUrl.isRedirectUri(redirectUri)
+    ? Effect.succeed(redirectUri)
+    : Effect.fail(
+        fail({
+          problem: "the redirect URI is not secure",
+          expected: "https, or http on the loopback interface",
+          found: excerpt(redirectUri)
+        })
+      )
+
+/** What one login asks the page for. */
+export interface PageRequest {
+  readonly clientId: string
+  readonly redirectUri: string
+  readonly state: string | undefined
+  /** The secret of PKCE, whose hash is sent. */
+  readonly verifier: string
+  readonly scope: string | undefined
+}
+
+/** The URL to open in the browser: the page with the parameters of this login. */
+export const pageFor = Effect.fnUntraced(function* (
+  page: URL,
+  { binding, resource }: GrantRequest,
+  { clientId, redirectUri, scope, state, verifier }: PageRequest
+): Effect.fn.Return<URL> {
+  const parameters = {
+    response_type: "code",
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    state,
+    code_challenge: yield* sha256(verifier),
+    code_challenge_method: "S256",
+    resource,
+    scope,
+    // OpenID Connect gives offline access only after consent (Core 1.0 section 11).
+    prompt: scope?.split(" ").includes("offline_access") === true ? "consent" : undefined,
+    dpop_jkt: binding === undefined ? undefined : yield* thumbprint(binding)
+  }
+  const url = new URL(page)
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) url.searchParams.set(name, value)
+  return url
+})
+
+const obtain = Effect.fnUntraced(function* (options: Options, request: GrantRequest) {
+  const { metadata, resource } = request
+  const authorizer = yield* Authorizer
+  const endpoint = yield* page(request)
   const flow = yield* authorizer.open
-  if (!TrustedUrl.isRedirectUri(flow.redirectUri))
-    return yield* fail({
-      problem: "the redirect URI is not secure",
-      expected: "https, or http on the loopback interface",
-      found: excerpt(flow.redirectUri)
-    })
-  const credentials = yield* Registration.credentials(options, request, flow.redirectUri)
+  const redirectUri = yield* secureRedirect(flow.redirectUri)
+  const credentials = yield* Registration.credentials(options, request, redirectUri)
+  const { clientId } = credentials
   const expected: Expected = {
     issuer: metadata.issuer,
     state: yield* random,
     verifier: yield* random,
     issRequired: metadata.authorization_response_iss_parameter_supported === true
   }
-  const scope = withOffline(options, request)
-  const parameters = {
-    response_type: "code",
-    client_id: credentials.clientId,
-    redirect_uri: flow.redirectUri,
-    state: expected.state,
-    code_challenge: yield* sha256(expected.verifier),
-    code_challenge_method: "S256",
-    resource,
-    scope,
-    // OpenID Connect gives offline access only after consent (Core 1.0 section 11).
-    prompt: scope?.split(" ").includes("offline_access") === true ? "consent" : undefined,
-    dpop_jkt: request.binding === undefined ? undefined : yield* thumbprint(request.binding)
-  }
-  for (const [name, value] of Object.entries(parameters))
-    if (value !== undefined) endpoint.searchParams.set(name, value)
-  const code = yield* codeOf(yield* flow.authorize(endpoint), expected)
+  const login = { ...expected, clientId, redirectUri, scope: withOffline(options, request) }
+  const code = yield* codeOf(yield* flow.authorize(yield* pageFor(endpoint, request, login)), expected)
   return yield* TokenEndpoint.tokens(
     request,
     credentials,
     {
       grant_type: "authorization_code",
       code,
-      redirect_uri: flow.redirectUri,
+      redirect_uri: redirectUri,
       code_verifier: expected.verifier,
       resource
     },

@@ -104,7 +104,7 @@ const wantedMethod = (supported: ReadonlyArray<string> | undefined): Stored.Auth
       : "client_secret_post"
 
 /** Registers the client (RFC 7591) for one redirect URI. */
-const register = Effect.fnUntraced(function* (
+export const register = Effect.fnUntraced(function* (
   options: Options,
   request: GrantRequest,
   registrationEndpoint: string,

@@ -40,7 +40,7 @@ import type {
   RequestOf,
   ResultOf
 } from "../model/requests.ts"
-import { toSdk } from "../request/errors.ts"
+import { isDenial, toSdk } from "../request/errors.ts"
 import type { MethodOf, RequestSchema } from "../server/methods.ts"
 import { opened } from "../server/messages.ts"
 import type { Transport } from "../server/Transport.ts"
@@ -53,15 +53,13 @@ import { marked } from "./resumption.ts"
 import { settingsOf } from "./settings.ts"
 import type { McpSubscription, SubscriptionFilter } from "./Subscription.ts"
 import { listen, watchLists } from "./subscriptions.ts"
-import { openingOf } from "./openings.ts"
+import { type Opening, openingOf } from "./openings.ts"
 import { readOn } from "./pages.ts"
 
 type Async<A> = A | PromiseLike<A>
 type Method = keyof ClientRequests
 
 const isSchema = (u: unknown): u is StandardSchemaV1 => typeof u === "object" && u !== null && "~standard" in u
-
-const modern = "2026-07-28"
 
 /** A running client and what ends it. */
 interface Running {
@@ -97,6 +95,7 @@ export class Client {
   readonly #options: ClientOptions
   readonly #handlers = new Handlers((error) => this.onerror?.(error))
   #running: Running | undefined = undefined
+  #opening: Opening | undefined = undefined
   /** The subscription that `listChanged` opened, where the revision has them. */
   autoOpenedSubscription: McpSubscription | undefined = undefined
 
@@ -133,7 +132,8 @@ export class Client {
     signal?.removeEventListener("abort", cancel)
     if (Exit.isSuccess(exit)) return exit.value
     if (signal?.aborted === true && Cause.hasInterrupts(exit.cause)) throw signal.reason
-    throw this.failure(toPublic(Cause.squash(exit.cause)))
+    const error = toPublic(Cause.squash(exit.cause))
+    throw (isDenial(error) ? this.#opening?.denied?.() : undefined) ?? this.failure(error)
   }
 
   /** Sends a request with its options. */
@@ -157,7 +157,7 @@ export class Client {
     const { capabilities = {} } = this.#options
     checkedPrior(options.prior)
     const settings = settingsOf(this.#info, this.#options, options, this.#handlers)
-    const opening = openingOf(transport)
+    const opening = (this.#opening = openingOf(transport))
     const client = opening
       ? EffectClient.open(opening.open(), settings)
       : Effect.flatMap(opened(transport), ({ core }) => EffectClient.connect(core, settings))
@@ -176,7 +176,7 @@ export class Client {
   }
 
   #start(client: Effective.Client, transport: Transport, scope: Scope.Closeable): void {
-    const opening = openingOf(transport)
+    const opening = this.#opening
     let closing: Promise<void> | undefined
     const close = (): Promise<void> =>
       (closing ??= Effect.runPromise(Scope.close(scope, Exit.void)).then(() => {
@@ -395,6 +395,6 @@ export class Client {
 
   getProtocolEra(): "legacy" | "modern" | undefined {
     const version = this.getNegotiatedProtocolVersion()
-    return version === undefined ? undefined : version === modern ? "modern" : "legacy"
+    return version === undefined ? undefined : version === "2026-07-28" ? "modern" : "legacy"
   }
 }

@@ -2,6 +2,8 @@
 import type { Transport } from "../server/Transport.ts"
 import * as Effect from "effect/Effect"
 import * as Context from "effect/Context"
+import { Login, type LoginOptions } from "./login/Login.ts"
+import type { FetchLike } from "./login/provider.ts"
 import { openedAs, type Opened } from "./openings.ts"
 import { tellingTokens } from "./resumption.ts"
 
@@ -73,39 +75,21 @@ export class StdioClientTransport extends ClientTransport {
   }
 }
 
-type Async<A> = A | PromiseLike<A>
-
-/** Gives an access token: by `token()`, or as the tokens that an OAuth provider has. */
-export interface TokenProvider {
-  token?: (() => Async<string | undefined>) | undefined
-  tokens?: (() => Async<{ access_token: string } | undefined>) | undefined
-}
-
-const tokenOf = async (provider: TokenProvider): Promise<string | undefined> =>
-  (await provider.token?.()) ?? (await provider.tokens?.())?.access_token
-
-export interface HttpClientTransportOptions {
+export interface HttpClientTransportOptions extends LoginOptions {
   /** `headers` are those of every request; other members are ignored. */
   requestInit?: RequestInit | undefined
-  fetch?: ((url: string | URL, init?: RequestInit) => Promise<Response>) | undefined
-  /** Its token is the bearer token of each request. It is not logged in: a server that wants another token answers by 401. */
-  authProvider?: TokenProvider | undefined
+  fetch?: FetchLike | undefined
   /** Accepted and ignored: a new session is opened. */
   sessionId?: string | undefined
   /** Accepted and ignored: see `reconnect` of `@effect-mcp/client`. */
   reconnectionOptions?: unknown
 }
 
-/** The `fetch` of a transport: with the token of its provider, and telling the session that the server opens. */
-const fetchOf = (
-  { authProvider, fetch = globalThis.fetch }: HttpClientTransportOptions,
-  heard: (sessionId: string) => void
-): typeof globalThis.fetch => {
-  const send = tellingTokens((url, init) => fetch(url, init))
+/** The `fetch` of a transport: with the token of its login, and telling the session that the server opens. */
+const fetchOf = (login: Login, heard: (sessionId: string) => void): typeof globalThis.fetch => {
+  const send = tellingTokens(login.fetch)
   return async (input, init) => {
     const headers = new Headers(init?.headers)
-    const bearer = authProvider && (await tokenOf(authProvider))
-    if (bearer !== undefined) headers.set("authorization", `Bearer ${bearer}`)
     const response = await send(input instanceof Request ? input.url : input, { ...init, headers })
     const sessionId = response.headers.get("mcp-session-id")
     if (sessionId !== null) heard(sessionId)
@@ -115,34 +99,53 @@ const fetchOf = (
 
 const http = (
   url: URL,
-  options: HttpClientTransportOptions,
+  { requestInit }: HttpClientTransportOptions,
   transport: "streamable" | "sse",
-  heard: (sessionId: string) => void
+  fetch: typeof globalThis.fetch
 ): Opened => {
-  const headers = Object.fromEntries(new Headers(options.requestInit?.headers))
+  const headers = Object.fromEntries(new Headers(requestInit?.headers))
   return Effect.flatMap(
     Effect.promise(() => Promise.all([import("@effect-mcp/client/Http"), import("effect/http/FetchHttpClient")])),
     ([Http, FetchHttpClient]) =>
       Http.open({ url, headers, transport }).pipe(
         Effect.provide(FetchHttpClient.layer),
-        Effect.provideContext(Context.make(FetchHttpClient.Fetch, fetchOf(options, heard)))
+        Effect.provideContext(Context.make(FetchHttpClient.Fetch, fetch))
       )
   )
 }
 
-/** A server at a URL: Streamable HTTP. */
-export class StreamableHTTPClientTransport extends ClientTransport {
-  constructor(url: URL, options: HttpClientTransportOptions = {}) {
+class HttpClientTransport extends ClientTransport {
+  protected readonly login: Login
+
+  constructor(url: URL, options: HttpClientTransportOptions, kind: "streamable" | "sse") {
     super()
+    const { fetch = globalThis.fetch } = options
+    const login = new Login(url, options, (target, init) => fetch(target, init))
+    this.login = login
     const heard = (sessionId: string) => {
-      this.sessionId = sessionId
+      if (kind === "streamable") this.sessionId = sessionId
     }
     openedAs(this, {
-      open: () => http(url, options, "streamable", heard),
+      open: () => http(url, options, kind, fetchOf(login, heard)),
       opened: (close) => {
         this.end = close
-      }
+      },
+      denied: () => login.failure
     })
+  }
+
+  /** Gets tokens for the answer of the authorization server: the parameters of the redirect, or its code and `iss`. */
+  finishAuth(answer: URLSearchParams): Promise<void>
+  finishAuth(code: string, iss?: string): Promise<void>
+  async finishAuth(answer: URLSearchParams | string, iss?: string): Promise<void> {
+    await this.login.finish(answer, iss)
+  }
+}
+
+/** A server at a URL: Streamable HTTP. */
+export class StreamableHTTPClientTransport extends HttpClientTransport {
+  constructor(url: URL, options: HttpClientTransportOptions = {}) {
+    super(url, options, "streamable")
   }
 
   /** Ends the session, and the connection with it. */
@@ -153,14 +156,8 @@ export class StreamableHTTPClientTransport extends ClientTransport {
 }
 
 /** A server at a URL: HTTP with SSE (2024-11-05). */
-export class SSEClientTransport extends ClientTransport {
+export class SSEClientTransport extends HttpClientTransport {
   constructor(url: URL, options: HttpClientTransportOptions = {}) {
-    super()
-    openedAs(this, {
-      open: () => http(url, options, "sse", () => undefined),
-      opened: (close) => {
-        this.end = close
-      }
-    })
+    super(url, options, "sse")
   }
 }

@@ -46,3 +46,50 @@ export class OAuthError extends Error {
     return { error: this.code, error_description: this.message, ...uri }
   }
 }
+
+/** A login that the client itself gave up: what it was told is not there, or not to be trusted. */
+export class OAuthClientFlowError extends Error {
+  override readonly name: string = "OAuthClientFlowError"
+}
+
+/** The authorization server refused to register the client. */
+export class RegistrationRejectedError extends OAuthClientFlowError {
+  override readonly name: string = "RegistrationRejectedError"
+}
+
+/** The answer of a login comes from another authorization server than the one that was asked (RFC 9207). */
+export class IssuerMismatchError extends OAuthClientFlowError {
+  override readonly name: string = "IssuerMismatchError"
+}
+
+/** What was saved for one authorization server would be sent to another. */
+export class AuthorizationServerMismatchError extends OAuthClientFlowError {
+  override readonly name: string = "AuthorizationServerMismatchError"
+  readonly recordedIssuer: string
+  readonly currentIssuer: string
+
+  constructor(recordedIssuer: string, currentIssuer: string) {
+    super(`The login is of ${recordedIssuer}, and the server now names ${currentIssuer}: log in again`)
+    this.recordedIssuer = recordedIssuer
+    this.currentIssuer = currentIssuer
+  }
+}
+
+/** The server demands scopes that the token lacks, and the transport was told not to ask for them. */
+export class InsufficientScopeError extends OAuthClientFlowError {
+  override readonly name: string = "InsufficientScopeError"
+  readonly requiredScope: string | undefined
+  readonly resourceMetadataUrl: URL | undefined
+
+  constructor({
+    requiredScope,
+    resourceMetadataUrl
+  }: {
+    requiredScope?: string | undefined
+    resourceMetadataUrl?: URL | undefined
+  }) {
+    super(`The token lacks scopes${requiredScope === undefined ? "" : `: ${requiredScope}`}`)
+    this.requiredScope = requiredScope
+    this.resourceMetadataUrl = resourceMetadataUrl
+  }
+}

@@ -3,6 +3,8 @@ import type * as Client from "@effect-mcp/compat/client"
 import type * as ClientStdio from "@effect-mcp/compat/client/stdio"
 import type * as Server from "@effect-mcp/compat/server"
 import type * as ServerStdio from "@effect-mcp/compat/server/stdio"
+import type * as V1ClientAuth from "@effect-mcp/compat/v1/client/auth.js"
+import type * as V1ClientExtensions from "@effect-mcp/compat/v1/client/auth-extensions.js"
 import type * as V1Client from "@effect-mcp/compat/v1/client/index.js"
 import type * as V1ClientHttp from "@effect-mcp/compat/v1/client/streamableHttp.js"
 import type * as V1ClientStdio from "@effect-mcp/compat/v1/client/stdio.js"
@@ -34,7 +36,12 @@ export type V1 = typeof V1Server &
   typeof V1ServerStdio &
   typeof V1ServerHttp &
   typeof V1Memory
-export type V1ClientModule = typeof V1Client & typeof V1ClientStdio & typeof V1ClientHttp & typeof V1Types
+export type V1ClientModule = typeof V1Client &
+  typeof V1ClientStdio &
+  typeof V1ClientHttp &
+  typeof V1ClientAuth &
+  typeof V1ClientExtensions &
+  typeof V1Types
 
 const merged = async (kind: Kind, paths: ReadonlyArray<string>): Promise<any> =>
   Object.assign({}, ...(await Promise.all(paths.map((path) => load(kind, path)))))
@@ -52,4 +59,11 @@ export const serverV1 = (kind: Kind): Promise<V1> =>
     "v1/inMemory.js"
   ])
 export const clientV1 = (kind: Kind): Promise<V1ClientModule> =>
-  merged(kind, ["v1/client/index.js", "v1/client/stdio.js", "v1/client/streamableHttp.js", "v1/types.js"])
+  merged(kind, [
+    "v1/client/index.js",
+    "v1/client/stdio.js",
+    "v1/client/streamableHttp.js",
+    "v1/client/auth.js",
+    "v1/client/auth-extensions.js",
+    "v1/types.js"
+  ])

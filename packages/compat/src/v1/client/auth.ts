@@ -1,3 +1,11 @@
-/** `@modelcontextprotocol/sdk/client/auth.js`: what a refused client learns. Logins are missing. */
-export { extractWWWAuthenticateParams } from "../../client/challenge.ts"
+/** `@modelcontextprotocol/sdk/client/auth.js`: the login of a client. */
+import { auth as login } from "../../client/login/auth.ts"
+import type { AuthOptions, AuthResult, OAuthClientProvider } from "../../client/login/provider.ts"
+
+export { extractWWWAuthenticateParams } from "../../client/login/challenge.ts"
+export type * from "../../client/login/provider.ts"
 export { UnauthorizedError } from "../../model/errors.ts"
+
+/** Gets tokens for a server, or sends the user to its authorization server. Programs of v1 pass no `iss`, which is not checked then. */
+export const auth = (provider: OAuthClientProvider, options: AuthOptions): Promise<AuthResult> =>
+  login(provider, { ...options, iss: options.iss ?? null })

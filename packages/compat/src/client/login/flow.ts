@@ -1,0 +1,296 @@
+/**
+ * The login of a client whose state is a provider's: from the server's metadata to tokens, in one call or in two around the page of the
+ * authorization server. Discovery, registration and requests are those of `@effect-mcp/auth`.
+ */
+import * as AuthorizationCode from "@effect-mcp/auth/client/AuthorizationCode"
+import * as ClientIdentity from "@effect-mcp/auth/client/ClientIdentity"
+import type { GrantRequest } from "@effect-mcp/auth/client/Grant"
+import * as MetadataDiscovery from "@effect-mcp/auth/client/MetadataDiscovery"
+import * as Registration from "@effect-mcp/auth/client/Registration"
+import * as TokenEndpoint from "@effect-mcp/auth/client/TokenEndpoint"
+import { OAuthError as LibraryError } from "@effect-mcp/auth/OAuthError"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClient from "effect/http/HttpClient"
+import * as Redacted from "effect/Redacted"
+import {
+  AuthorizationServerMismatchError,
+  IssuerMismatchError,
+  OAuthClientFlowError,
+  OAuthError,
+  RegistrationRejectedError
+} from "../../model/oauth.ts"
+import type {
+  AuthOptions,
+  AuthResult,
+  OAuthClientInformationMixed,
+  OAuthClientProvider,
+  OAuthTokens,
+  StoredOAuthClientInformation
+} from "./provider.ts"
+
+/** The error of the library as the SDK has it: with the code of the authorization server, where it gave one. */
+const toThrown = (error: unknown): unknown => {
+  if (!(error instanceof LibraryError)) return error
+  if (error.code !== undefined) return new OAuthError(error.code, error.message)
+  return error.step === "registration"
+    ? new RegistrationRejectedError(error.message)
+    : new OAuthClientFlowError(error.message)
+}
+
+/** What one call works with. */
+interface Flow {
+  readonly provider: OAuthClientProvider
+  readonly options: AuthOptions
+  readonly request: GrantRequest
+  readonly issuer: string
+  readonly scope: string | undefined
+  readonly run: <A>(effect: Effect.Effect<A, LibraryError>) => Promise<A>
+}
+
+const runner =
+  ({ fetchFn = globalThis.fetch }: AuthOptions): Flow["run"] =>
+  async (effect) => {
+    const fetch: typeof globalThis.fetch = (input, init) => fetchFn(input instanceof Request ? input.url : input, init)
+    try {
+      return await Effect.runPromise(Effect.provideService(effect, FetchHttpClient.Fetch, fetch))
+    } catch (error) {
+      throw toThrown(error)
+    }
+  }
+
+/** The scopes to ask for, with `offline_access` where the client refreshes tokens and the authorization server has that scope. */
+const scopeOf = (
+  { clientMetadata }: OAuthClientProvider,
+  { scope }: AuthOptions,
+  supported: ReadonlyArray<string> | undefined,
+  { scopes_supported }: GrantRequest["metadata"]
+): string | undefined => {
+  const wanted = scope ?? supported?.join(" ") ?? clientMetadata.scope
+  const refreshes = clientMetadata.grant_types?.includes("refresh_token") === true
+  if (wanted === undefined || wanted === "") return undefined
+  if (!refreshes || scopes_supported?.includes("offline_access") !== true) return wanted
+  return [...new Set([...wanted.split(" "), "offline_access"])].join(" ")
+}
+
+/** Finds the authorization server: the one that the user was sent to, where there is a code. */
+const found = async (provider: OAuthClientProvider, options: AuthOptions): Promise<Flow> => {
+  const run = runner(options)
+  const server = new URL(options.serverUrl)
+  const saved = options.authorizationCode === undefined ? undefined : await provider.discoveryState?.()
+  const http = await run(Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer))
+  const discovery = { http, server, protocolVersion: "2025-11-25", fallback: true }
+  const challenged = options.resourceMetadataUrl?.href ?? saved?.resourceMetadataUrl
+  const resource = await run(MetadataDiscovery.resource(discovery, challenged))
+  const issuer = saved?.authorizationServerUrl ?? resource.issuers[0]
+  if (!resource.issuers.includes(issuer)) throw new AuthorizationServerMismatchError(issuer, resource.issuers[0])
+  const metadata = await run(MetadataDiscovery.server(discovery, issuer, resource.indicator === undefined))
+  const indicator = provider.validateResourceURL
+    ? (await provider.validateResourceURL(server, resource.indicator))?.href
+    : resource.indicator
+  if (indicator !== undefined) await provider.saveResourceUrl?.(indicator)
+  const scope = scopeOf(provider, options, resource.scopes, metadata)
+  const request = { ...discovery, metadata, resource: indicator, scopes: scope?.split(" "), binding: undefined }
+  return { provider, options, request, issuer, scope, run }
+}
+
+const isCurrent = ({ client_secret_expires_at: end = 0 }: { client_secret_expires_at?: number | undefined }): boolean =>
+  end === 0 || end > Date.now() / 1000
+
+/** Registers the client with all of its metadata. */
+const registered = async (flow: Flow, redirectUri: string): Promise<OAuthClientInformationMixed> => {
+  const { provider, request, run } = flow
+  const endpoint = request.metadata.registration_endpoint
+  const { clientMetadata } = provider
+  if (endpoint === undefined || provider.saveClientInformation === undefined) {
+    throw new OAuthClientFlowError(
+      `The client is not registered with ${flow.issuer}: give its id by clientInformation()${endpoint === undefined ? "" : ", or have saveClientInformation() to register it"}`
+    )
+  }
+  const options = { clientName: clientMetadata.client_name ?? "MCP client", registration: clientMetadata }
+  const made = await run(Registration.register(options, request, endpoint, redirectUri))
+  return {
+    ...clientMetadata,
+    client_id: made.clientId,
+    redirect_uris: [...made.redirectUris],
+    ...(made.clientSecret === undefined ? undefined : { client_secret: Redacted.value(made.clientSecret) }),
+    ...(made.expiresAt === undefined ? undefined : { client_secret_expires_at: made.expiresAt / 1000 }),
+    ...(made.method === undefined ? undefined : { token_endpoint_auth_method: made.method })
+  }
+}
+
+/** The client at this authorization server: the provider's, its metadata document, or a new registration. */
+const clientOf = async (flow: Flow): Promise<StoredOAuthClientInformation> => {
+  const { issuer, options, provider, request } = flow
+  const known = await provider.clientInformation({ issuer })
+  const isIts = known !== undefined && (known.issuer ?? issuer) === issuer
+  if (isIts && isCurrent(known)) return known
+  if (known?.issuer !== undefined && !isIts && provider.saveClientInformation === undefined) {
+    throw new AuthorizationServerMismatchError(known.issuer, issuer)
+  }
+  if (options.authorizationCode !== undefined) {
+    throw new OAuthClientFlowError(
+      `The client that got the code is not known at ${issuer}: clientInformation() gave none`
+    )
+  }
+  const { clientMetadataUrl, clientMetadata } = provider
+  const documented = request.metadata.client_id_metadata_document_supported === true ? clientMetadataUrl : undefined
+  const redirectUri = String(provider.redirectUrl ?? clientMetadata.redirect_uris[0])
+  const made = documented === undefined ? await registered(flow, redirectUri) : { client_id: documented }
+  const stamped = { ...made, issuer }
+  await provider.saveClientInformation?.(stamped, { issuer })
+  return stamped
+}
+
+const methods = ["none", "client_secret_basic", "client_secret_post"] as const
+
+/** Authenticates a token request: by the provider, or with the secret of the client. */
+const authenticate = async (
+  { provider, request, run }: Flow,
+  client: StoredOAuthClientInformation,
+  url: URL,
+  params: URLSearchParams
+): Promise<Headers> => {
+  const headers = new Headers()
+  if (provider.addClientAuthentication) {
+    await provider.addClientAuthentication(headers, params, url, request.metadata)
+    return headers
+  }
+  const registeredMethod = "token_endpoint_auth_method" in client ? client.token_endpoint_auth_method : undefined
+  const proof = await run(
+    ClientIdentity.prove(
+      {
+        clientId: client.client_id,
+        clientSecret: client.client_secret === undefined ? undefined : Redacted.make(client.client_secret),
+        method: methods.find((method) => method === registeredMethod)
+      },
+      request.metadata
+    )
+  )
+  for (const [name, value] of Object.entries(proof.parameters)) params.set(name, value)
+  for (const [name, value] of Object.entries(proof.headers)) headers.set(name, value)
+  return headers
+}
+
+/** Requests tokens and has the provider save them. `before` is what a refresh leaves as it was. */
+const request = async (
+  flow: Flow,
+  client: StoredOAuthClientInformation,
+  given: URLSearchParams,
+  before?: OAuthTokens
+): Promise<AuthResult> => {
+  const { issuer, provider, request, run } = flow
+  const params = new URLSearchParams(given)
+  if (request.resource !== undefined) params.set("resource", request.resource)
+  const url = await run(TokenEndpoint.endpoint(request))
+  const headers = await authenticate(flow, client, url, params)
+  const answer = await run(
+    TokenEndpoint.ask(request, "token", url, Object.fromEntries(params), Object.fromEntries(headers))
+  )
+  const { token_type = "Bearer" } = answer
+  if (token_type.toLowerCase() !== "bearer") {
+    throw new OAuthClientFlowError(`The token of ${issuer} is of the type ${token_type}; expected Bearer`)
+  }
+  const kept = before && { refresh_token: before.refresh_token, scope: before.scope }
+  await provider.saveTokens({ ...kept, ...answer, token_type, issuer }, { issuer })
+  await provider.saveAuthorizationServerUrl?.(issuer)
+  return "AUTHORIZED"
+}
+
+/** Tokens by the refresh token; undefined where there is none, or where the authorization server refuses it. */
+const refreshed = async (flow: Flow, client: StoredOAuthClientInformation): Promise<AuthResult | undefined> => {
+  const { issuer, options, provider } = flow
+  const tokens = await provider.tokens({ issuer })
+  if (tokens?.refresh_token === undefined || options.forceReauthorization === true) return undefined
+  if ((tokens.issuer ?? issuer) !== issuer) return undefined
+  const params = new URLSearchParams({ grant_type: "refresh_token", refresh_token: tokens.refresh_token })
+  const scope = await provider.scopeForRefresh?.(tokens)
+  if (scope !== undefined && scope !== "") params.set("scope", scope)
+  try {
+    return await request(flow, client, params, tokens)
+  } catch (error) {
+    if (error instanceof OAuthError && error.code !== "invalid_client") return undefined
+    throw error
+  }
+}
+
+/** Sends the user to the page of the authorization server. */
+const redirect = async (flow: Flow, page: URL, { client_id }: OAuthClientInformationMixed): Promise<AuthResult> => {
+  const { issuer, options, provider, request, run, scope } = flow
+  const redirectUri = String(provider.redirectUrl)
+  const verifier = Base64Url.encode(SecureRandom.randomBytesUnsafe(32))
+  const state = await provider.state?.()
+  const url = await run(
+    AuthorizationCode.pageFor(page, request, { clientId: client_id, redirectUri, state, verifier, scope })
+  )
+  await provider.saveCodeVerifier(verifier)
+  const named = options.resourceMetadataUrl && { resourceMetadataUrl: options.resourceMetadataUrl.href }
+  await provider.saveDiscoveryState?.({ authorizationServerUrl: issuer, ...named })
+  await provider.redirectToAuthorization(url)
+  return "REDIRECT"
+}
+
+/** The parameters of a token request: the provider's, or those of the code or of a client without a user. */
+const parameters = async ({ options, provider, scope }: Flow): Promise<URLSearchParams> => {
+  const prepared = await provider.prepareTokenRequest?.(scope)
+  if (prepared !== undefined) return prepared
+  const { authorizationCode: code } = options
+  if (code !== undefined) {
+    const redirect_uri = String(provider.redirectUrl)
+    const code_verifier = await provider.codeVerifier()
+    return new URLSearchParams({ grant_type: "authorization_code", code, code_verifier, redirect_uri })
+  }
+  if (provider.clientMetadata.grant_types?.includes("client_credentials") === true) {
+    return new URLSearchParams({ grant_type: "client_credentials", ...(scope !== undefined && { scope }) })
+  }
+  throw new OAuthClientFlowError(
+    "A provider without a redirectUrl needs prepareTokenRequest(), or the grant client_credentials"
+  )
+}
+
+/** The answer must come from the authorization server that the user was sent to (RFC 9207, by code units). */
+const checkIssuer = ({ issuer, options: { iss }, request }: Flow): void => {
+  const required = request.metadata.authorization_response_iss_parameter_supported === true
+  if (iss === undefined ? required : iss !== null && iss !== issuer) {
+    throw new IssuerMismatchError(
+      `The answer ${iss === undefined ? "does not name its authorization server" : "names another authorization server"}; expected iss=${issuer}. The code was not used`
+    )
+  }
+}
+
+const attempt = async (provider: OAuthClientProvider, options: AuthOptions): Promise<AuthResult> => {
+  const flow = await found(provider, options)
+  const { run } = flow
+  if (options.authorizationCode !== undefined) {
+    checkIssuer(flow)
+    return request(flow, await clientOf(flow), await parameters(flow))
+  }
+  if (provider.redirectUrl === undefined) return request(flow, await clientOf(flow), await parameters(flow))
+  const page = await run(AuthorizationCode.page(flow.request))
+  await run(AuthorizationCode.secureRedirect(String(provider.redirectUrl)))
+  const client = await clientOf(flow)
+  return (await refreshed(flow, client)) ?? redirect(flow, page, client)
+}
+
+/** What is void where the authorization server answers with an error of this code. */
+const voided: ReadonlyMap<string, "all" | "tokens"> = new Map([
+  ["invalid_client", "all"],
+  ["unauthorized_client", "all"],
+  ["invalid_grant", "tokens"]
+])
+
+/** `auth` of the SDK: what the authorization server does not know any more is forgotten, and got anew once. */
+export const login = async (provider: OAuthClientProvider, options: AuthOptions): Promise<AuthResult> => {
+  try {
+    return await attempt(provider, options)
+  } catch (error) {
+    const forgotten = error instanceof OAuthError ? voided.get(error.code) : undefined
+    if (forgotten === undefined || provider.invalidateCredentials === undefined) throw error
+    await provider.invalidateCredentials(forgotten)
+    // A code is good for one request.
+    if (options.authorizationCode !== undefined) throw error
+    return attempt(provider, options)
+  }
+}

@@ -1,0 +1,8 @@
+/** `@modelcontextprotocol/sdk/shared/auth.js`: its types. */
+export type {
+  OAuthClientInformation,
+  OAuthClientInformationFull,
+  OAuthClientInformationMixed,
+  OAuthClientMetadata,
+  OAuthTokens
+} from "../../client/login/provider.ts"
