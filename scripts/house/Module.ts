@@ -20,6 +20,7 @@ export type Rule =
   | "turns"
   | "time"
   | "methods"
+  | "assigned"
 
 /** A rule that is broken: the file from the root of the workspace, the line, and what to do. */
 export interface Finding {
@@ -45,6 +46,8 @@ export interface Module {
   readonly undocumented: ReadonlyArray<{ readonly name: string; readonly start: number }>
   /** The arrays that hold two or more names of methods. */
   readonly methodLists: ReadonlyArray<{ readonly value: string; readonly start: number }>
+  /** The functions that are written in an assignment to a property. */
+  readonly assigned: ReadonlyArray<{ readonly start: number }>
 }
 
 /** Names such as `tools/call`. */
@@ -124,7 +127,12 @@ export const parse = (file: string, text: string): Module => {
   const { comments, module, program } = parsed
   const titles: Array<Title> = []
   const methodLists: Array<{ readonly value: string; readonly start: number }> = []
+  const assigned: Array<{ readonly start: number }> = []
   new Visitor({
+    AssignmentExpression: ({ left, right, start }) => {
+      const isFunction = right.type === "ArrowFunctionExpression" || right.type === "FunctionExpression"
+      if (isFunction && left.type === "MemberExpression") assigned.push({ start })
+    },
     ArrayExpression: ({ elements, start }) => {
       const methods = elements.flatMap((element) =>
         element?.type === "Literal" && typeof element.value === "string" && methodName.test(element.value)
@@ -157,6 +165,7 @@ export const parse = (file: string, text: string): Module => {
     titles,
     undocumented: undocumentedOf(parsed, text),
     methodLists,
+    assigned,
     comments,
     exported,
     declared: declaredOf(program),

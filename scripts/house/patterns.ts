@@ -1,4 +1,4 @@
-/** What code has to leave to a table, a latch or a test of its own: lists of methods, counts of turns, clocks. */
+/** What code has to write in another way: lists of methods, counts of turns, clocks, functions that are assigned to properties. */
 import { type Finding, lineOf, type Module } from "./Module.ts"
 
 const turnCounts = /Effect\.(?:repeat|replicateEffect)\(\s*Effect\.yieldNow|yieldNow[^\n]*times:/g
@@ -36,4 +36,21 @@ export const methods = ({ file, methodLists, text }: Module): ReadonlyArray<Find
         file,
         line: lineOf(text, start),
         text: `A list of methods (${value}); make it a column of ${tableOfMethods} and derive the list`
+      }))
+
+/** Packages of tools, and one whose objects live as long as connections. */
+const unhurried = /^packages\/(?:bench|compat|docs|spec|testing)\//
+
+/**
+ * V8 makes a function in the old generation that is written in an assignment to a property: what it closes over, such as a request, is kept
+ * until a full collection. Young collections then copy nearly all that they meet (`packages/bench/NOTES.md`).
+ */
+export const assigned = ({ assigned, file, text }: Module): ReadonlyArray<Finding> =>
+  unhurried.test(file)
+    ? []
+    : assigned.map(({ start }) => ({
+        rule: "assigned",
+        file,
+        line: lineOf(text, start),
+        text: "A function written in an assignment to a property; make it a field of its class, or a constant that is assigned"
       }))

@@ -147,6 +147,12 @@ describe("rules of the house", () => {
     assert.deepStrictEqual(Patterns.methods(table), [])
   })
 
+  it("The rules of the house report a function that is written in an assignment to a property", () => {
+    const text = `this.a = () => 1\nconst b = () => 1\nthis.b = b\nc.d ??= function () {}\n`
+    const found = [1, 4].map((line) => `assigned packages/a/src/A.ts:${line}`)
+    assert.deepStrictEqual(lines(Patterns.assigned(module("A.ts", text))), found)
+  })
+
   it("The rules of the house report a person in the title of every form of test", () => {
     const person = "nobody"
     const text = [

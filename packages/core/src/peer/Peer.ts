@@ -262,7 +262,8 @@ export const make = Effect.fnUntraced(function* (
   const peer = new Router(transport.sink, handlers, options, yield* Clock.Clock, runFork)
   yield* Effect.addFinalizer(() => peer.close(Exit.void))
   const aborted = Deferred.makeUnsafe<never, TransportError>()
-  peer.stopReading = (end) => void Deferred.doneUnsafe(aborted, end)
+  const stopReading = (end: Effect.Effect<never, TransportError>): void => void Deferred.doneUnsafe(aborted, end)
+  peer.stopReading = stopReading
   const reading = Effect.andThen(
     Incoming.forEach(transport, (inbound) => peer.receive(inbound)),
     peer.finish

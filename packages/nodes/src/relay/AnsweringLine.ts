@@ -129,5 +129,6 @@ export class AnsweringLine {
 
 const roomOf = (answering: Answering): Effect.Effect<void> =>
   Effect.callback((resume) => {
-    answering.resume = () => resume(Effect.void)
+    const resumed = (): void => resume(Effect.void)
+    answering.resume = resumed
   })

@@ -81,7 +81,8 @@ export class Series {
   ) {
     this.names = names
     this.droppable = droppable
-    this.make = (attributes) => made(info, attributes, context)
+    const make = (attributes: Attributes): Measured => made(info, attributes, context)
+    this.make = make
     this.limit = limit
   }
 

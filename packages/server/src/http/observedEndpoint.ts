@@ -37,7 +37,8 @@ export const observedEndpoint = (endpoint: Answering, observer: Observer): Answe
     // Not the length of its bytes, which are made of its text when they are read.
     if (body._tag === "Uint8Array") return carried(received, body.contentLength)
     // Events are counted as they are written.
-    if (body instanceof SseHttpBody) body.sse.written = (text) => carried(0, byteLengthOf(text))
+    const written = (text: string): void => carried(0, byteLengthOf(text))
+    if (body instanceof SseHttpBody) body.sse.written = written
     carried(received, 0)
   }
   /** An answer that is there already makes no effect. */

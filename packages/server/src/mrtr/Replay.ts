@@ -38,17 +38,18 @@ export const isSuspension = <E>(cause: Cause.Cause<E>): boolean =>
 
 class RoundInput implements ReadyTasks {
   ready = 0
-  readonly ask: ClientInput["Service"]["ask"]
-  readonly askOwn: ClientInput["Service"]["askOwn"]
-  readonly once: ClientInput["Service"]["once"]
-  readonly recorded: NonNullable<ClientInput["Service"]["recorded"]>
+  private readonly questions: () => Questions
 
   constructor(questions: () => Questions) {
-    this.ask = (method, params, options) => questions().ask(method, params, options)
-    this.askOwn = (question, options) => questions().askOwn(question, options)
-    this.once = (name, schema, effect) => questions().once(name, schema, effect)
-    this.recorded = () => questions().recorded
+    this.questions = questions
   }
+
+  // Fields: V8 makes a function that is assigned to a property in the old generation, where it keeps its round until a full collection.
+  readonly ask: ClientInput["Service"]["ask"] = (method, params, options) =>
+    this.questions().ask(method, params, options)
+  readonly askOwn: ClientInput["Service"]["askOwn"] = (question, options) => this.questions().askOwn(question, options)
+  readonly once: ClientInput["Service"]["once"] = (name, schema, effect) => this.questions().once(name, schema, effect)
+  readonly recorded: NonNullable<ClientInput["Service"]["recorded"]> = () => this.questions().recorded
 }
 
 /** `ambient`, counting the tasks of rounds: handlers must run on it for their siblings to be waited for. */
@@ -116,7 +117,9 @@ export class Round {
   private endedOrAsking<A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<Exit.Exit<A, E> | undefined> {
     const outcome = Effect.callback<Exit.Exit<A, E> | undefined>((resume) => {
       if (this.made?.isAsking === true) return resume(Effect.undefined)
-      this.onAsked = () => resume(Effect.undefined)
+      const asked = (): void => resume(Effect.undefined)
+      // Not assigned as a literal: V8 would make it in the old generation.
+      this.onAsked = asked
       return Effect.sync(fiber.addObserver((exit) => resume(Effect.succeed(exit))))
     })
     return Effect.onExit(outcome, (exit) => passOn(exit, fiber))

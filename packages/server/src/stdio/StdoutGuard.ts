@@ -55,13 +55,14 @@ export const guardStdout: Effect.Effect<(text: string) => Uint8Array, never, Sco
     yield* Effect.acquireRelease(
       Effect.sync(() => {
         const original = stdout.write
-        stdout.write = (chunk, ...rest) => {
+        const write: typeof stdout.write = (chunk, ...rest) => {
           if (passing) return original.call(stdout, chunk, ...rest)
           if (typeof chunk === "string" || !ours.has(chunk)) return stderr.write(chunk, ...rest)
           const room = original.call(stdout, chunk, ...rest)
           ours.delete(chunk)
           return room
         }
+        stdout.write = write
         return original
       }),
       (original) =>

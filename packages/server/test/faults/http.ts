@@ -158,15 +158,15 @@ export const httpFaults: ReadonlyArray<Fault> = [
   {
     name: "A client that hangs up while its events are read stays attached",
     file: sessionEndpoint,
-    from: "    exchange.left = () => stream.detach(body)\n    return Effect.match",
+    from: "    exchange.left = stream.detaching(body)\n    return Effect.match",
     to: "    return Effect.match",
     test: sessionTest
   },
   {
     name: "The lifetime of a connection outlives it",
     file: sessionEndpoint,
-    from: "      timer?.interruptUnsafe()\n",
-    to: "",
+    from: "stream.detaching(body, timer)",
+    to: "stream.detaching(body)",
     test: sessionTest
   },
   {

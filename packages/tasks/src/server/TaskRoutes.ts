@@ -310,20 +310,21 @@ export class TaskRoutes {
   /** Sends progress with the token of the request that made the task. */
   useToken(token: Id, session: Outlet): void {
     const outlet = () => this.progressOutlet(session)
-    const { report } = Progress.make({
+    const { report: send } = Progress.make({
       token,
       writable: () => false,
       ready: Effect.suspend(() => outlet()?.ready ?? Effect.void),
       send: (event) => outlet()?.notify("notifications/progress", relatedTo(this.id, { ...event }))
     })
     const sent: ReportProgress = (progress, options) =>
-      Effect.suspend(() => (outlet() === undefined ? Effect.void : report(progress, options)))
-    this.report = (progress, options) =>
+      Effect.suspend(() => (outlet() === undefined ? Effect.void : send(progress, options)))
+    const report: ReportProgress = (progress, options) =>
       Effect.suspend(() =>
         this.isKnown
           ? sent(progress, options)
           : Effect.andThen(Deferred.await((this.known ??= Deferred.makeUnsafe())), sent(progress, options))
       )
+    this.report = report
   }
 
   /** Progress of the handler. */

@@ -4,6 +4,7 @@
  * Owns the order of events, the room for senders and which body is written. Refuses ids and resumption: those are `ResumableStream`'s.
  */
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import { batchSize, EventBatch } from "./EventBatch.ts"
 import { type EventSource, SseBody } from "./SseBody.ts"
@@ -114,6 +115,14 @@ export class EventStream implements EventSource {
     this.release()
     this.wasAttached = true
     return (this.body = new SseBody(this))
+  }
+
+  /** `detach`, which first interrupts the fiber. */
+  detaching(body: SseBody, fiber?: Fiber.Fiber<void>): () => void {
+    return () => {
+      fiber?.interruptUnsafe()
+      this.detach(body)
+    }
   }
 
   /** The response of that body is over. */

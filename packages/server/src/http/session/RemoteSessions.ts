@@ -339,10 +339,11 @@ export class RemoteSessions {
     )
     // A shutdown waits for requests; streams of GET end at once.
     const fiber = (http.method === "POST" ? passOn : fork)(Effect.ignore(pump))
-    exchange.left = () => {
+    const left = (): void => {
       fiber.interruptUnsafe()
       stream.detach(sse)
     }
+    exchange.left = left
     return sseResponse(sse, keepAlive, headers)
   }
 }

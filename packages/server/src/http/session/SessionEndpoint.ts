@@ -286,7 +286,8 @@ export class SessionEndpoint {
   private answer(session: HttpSession, response: SessionResponse, exchange: HttpExchange): Answer {
     if (response.isDecided) return Effect.succeed(this.responseOf(session, response, exchange))
     const { slow } = this.options
-    exchange.left = () => response.detached()
+    const left = (): void => response.detached()
+    exchange.left = left
     exchange.stop = endsWithSession
     const responded = Effect.map(response.decided, () => this.responseOf(session, response, exchange))
     if (!session.polls) return responded
@@ -317,10 +318,7 @@ export class SessionEndpoint {
               Effect.sync(() => stream.closeStream(config.retry))
             )
           )
-    exchange.left = () => {
-      timer?.interruptUnsafe()
-      stream.detach(body)
-    }
+    exchange.left = stream.detaching(body, timer)
     return sseResponse(body, keepAlive, config.sessionless ? undefined : { [sessionIdHeader]: session.id })
   }
 
@@ -359,7 +357,7 @@ export class SessionEndpoint {
     if (cursor === undefined || stream === undefined || !stream.has(cursor.seq)) return Effect.succeed(gone)
     const body = stream.attach()
     // A client that hangs up does not wait for the store.
-    exchange.left = () => stream.detach(body)
+    exchange.left = stream.detaching(body)
     return Effect.match(stream.resume(body, cursor.seq), {
       onFailure: () => gone,
       onSuccess: () => this.opening(session, stream, body, exchange)
@@ -373,7 +371,7 @@ export class SessionEndpoint {
     const standing = (missed: string) => {
       const stream = session.standaloneStream()
       const body = stream.attach()
-      exchange.left = () => stream.detach(body)
+      exchange.left = stream.detaching(body)
       return Effect.map(resumeAll(stream, body, missed), () => this.opening(session, stream, body, exchange))
     }
     const answer = isGetStream(cursor.stream)

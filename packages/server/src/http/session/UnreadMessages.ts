@@ -33,7 +33,7 @@ export class UnreadMessages {
     return Effect.callback((resume) => {
       const { unread } = this
       this.unread = []
-      this.reader = (inbound) => {
+      const reader: Receive = (inbound) => {
         try {
           receive(inbound)
         } catch (defect) {
@@ -42,6 +42,7 @@ export class UnreadMessages {
           resume(Effect.die(defect))
         }
       }
+      this.reader = reader
       for (const inbound of unread) this.push(inbound)
     })
   }

@@ -76,10 +76,11 @@ export const make = ({ context, exchanges, fibers, keepAlive, server }: Options)
       fiber.interruptUnsafe()
     }
     exchange.stop = giveUp
-    exchange.left = () => {
+    const left = (): void => {
       response.close()
       giveUp()
     }
+    exchange.left = left
     return response.isDecided ? Effect.succeed(respond()) : Effect.map(response.decided, respond)
   }
 }
