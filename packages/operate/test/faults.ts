@@ -45,6 +45,20 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/operate/test/telemetry/Telemetry.test.ts"
   },
   {
+    name: "a series that the program has taken out of its registry stays away",
+    file: "packages/operate/src/telemetry/Durations.ts",
+    from: "siblings.changes++",
+    to: "",
+    test: "packages/operate/test/telemetry/Operations.test.ts"
+  },
+  {
+    name: "requests of another revision are measured as those before",
+    file: "packages/operate/src/telemetry/Operations.ts",
+    from: " && this.revision === revision",
+    to: "",
+    test: "packages/operate/test/telemetry/Operations.test.ts"
+  },
+  {
     name: "the wait for a permit is not measured",
     file: "packages/core/src/peer/Inbound.ts",
     from: "next.waited = observer.now() - next.arrived",
@@ -369,8 +383,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a layer hides the durations of another one",
     file: "packages/operate/src/telemetry/Durations.ts",
-    from: "if (found === undefined) all.set",
-    to: "if (found === undefined || key !== '') all.set",
+    from: "if (known !== undefined) return known",
+    to: "",
     test: "packages/operate/test/telemetry/Durations.test.ts"
   },
   {

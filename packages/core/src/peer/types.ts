@@ -26,6 +26,10 @@ export interface ReceivedRequest {
   progress?: ProgressParams | undefined
   /** How many questions its handler has asked, in earlier rounds too. Default 0. */
   asked?: number | undefined
+  /** When it arrived, by the clock of the observer. Default 0: nothing observes it. */
+  readonly arrived?: number | undefined
+  /** How long it waited for a permit, in milliseconds, where it is observed. Default 0. */
+  readonly waited?: number | undefined
 }
 
 /** `ending`: it was cancelled or interrupted, and its handler or finalizers still run. */

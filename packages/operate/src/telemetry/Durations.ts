@@ -8,10 +8,18 @@ import * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
 import { type Attributes, boundaries, histogram, type MetricInfo } from "./Names.ts"
 
-/** The series of each registry, by what identifies them: layers that share a registry count together. */
-const made = new WeakMap<object, Map<string, Durations>>()
+/** The series of a registry, by what identifies them: layers that share a registry count together. */
+class RegistrySeries {
+  readonly all = new Map<string, Durations>()
+  /** How many series the registry had when that was last read. */
+  size = 0
+  /** How often that had changed by other hands: then the program may have taken out any of `all`. */
+  changes = 0
+}
 
-/** After how many updates the series is looked for, where the number of series has not changed meanwhile. */
+const made = new WeakMap<object, RegistrySeries>()
+
+/** After how many updates a series is looked for, where the number of series has not changed meanwhile. */
 const often = 64
 
 const sorted = (attributes: Attributes) => Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -30,34 +38,43 @@ const buckets = 4
 export class Durations {
   private readonly figures = new Float64Array(buckets + boundaries.length + 1)
   private readonly registry: Metric.MetricRegistry
-  /** How many series there were when this one was last known to be there. */
-  private size = -1
+  private readonly siblings: RegistrySeries
   private readonly metric: Metric.Histogram<number>
   private readonly context: Context.Context<never>
   /** The key and the entry of the series in the registry. */
   private key: string | undefined = undefined
   private entry: unknown = undefined
+  /** The changes of the registry after which the series was last found in it. */
+  private found = -1
 
-  private constructor(metric: Metric.Histogram<number>, context: Context.Context<never>) {
+  private constructor(metric: Metric.Histogram<number>, context: Context.Context<never>, siblings: RegistrySeries) {
     this.metric = metric
     this.context = context
+    this.siblings = siblings
     this.registry = Context.get(context, Metric.MetricRegistry)
   }
 
   /** The series with these attributes and those of the context, in the registry of the context. */
   static of(info: MetricInfo, attributes: Attributes, context: Context.Context<never>): Durations {
     const registry = Context.get(context, Metric.MetricRegistry)
-    let all = made.get(registry)
-    if (all === undefined) made.set(registry, (all = new Map()))
+    let siblings = made.get(registry)
+    if (siblings === undefined) made.set(registry, (siblings = new RegistrySeries()))
     const around = Context.get(context, Metric.CurrentMetricAttributes)
     const key = JSON.stringify([info.name, sorted(attributes), sorted(around)])
-    let found = all.get(key)
-    if (found === undefined) all.set(key, (found = new Durations(histogram(info, attributes), context)))
-    return found
+    const known = siblings.all.get(key)
+    if (known !== undefined) return known
+    const series = new Durations(histogram(info, attributes), context, siblings)
+    siblings.all.set(key, series)
+    return series
   }
 
   record(seconds: number): void {
-    if (this.registry.size !== this.size || this.add(unchecked, 1) === often) this.check()
+    const { registry, siblings } = this
+    if (registry.size !== siblings.size) {
+      siblings.size = registry.size
+      siblings.changes++
+    }
+    if (this.found !== siblings.changes || this.add(unchecked, 1) === often) this.check()
     let bucket = 0
     if (seconds > least) while (bucket < boundaries.length && seconds > (boundaries[bucket] ?? 0)) bucket++
     this.add(buckets + bucket, 1)
@@ -77,7 +94,7 @@ export class Durations {
   /** Begins anew where the program has taken the series out of its registry. */
   private check(): void {
     if (this.key === undefined || this.registry.get(this.key) !== this.entry) this.register()
-    this.size = this.registry.size
+    this.found = this.siblings.changes
     this.figures[unchecked] = 0
   }
 
@@ -92,6 +109,7 @@ export class Durations {
       this.key = key
       this.entry = entry
     }
+    this.siblings.size = this.registry.size
   }
 
   private get state(): Metric.HistogramState {

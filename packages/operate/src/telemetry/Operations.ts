@@ -73,34 +73,36 @@ class Success {
   private readonly target: string | undefined
   private readonly revision: string | undefined
   private readonly transport: string | undefined
-  readonly series: Measured | undefined
+  readonly series: Measured
+  /** Others of the same target, or of the same method without one. */
+  readonly next: Success | undefined
 
   constructor(
     method: string,
     target: string | undefined,
     revision: string | undefined,
     transport: string | undefined,
-    series: Measured | undefined
+    series: Measured,
+    next: Success | undefined
   ) {
     this.method = method
     this.target = target
     this.revision = revision
     this.transport = transport
     this.series = series
+    this.next = next
   }
 
   is(method: string, target: string | undefined, revision: string | undefined, transport: string | undefined): boolean {
     return (
-      this.target === target && this.method === method && this.revision === revision && this.transport === transport
+      this.target === target && this.transport === transport && this.method === method && this.revision === revision
     )
   }
 }
 
 export class Operations {
-  /** Most requests are like the one before. */
-  private last = new Success("", undefined, undefined, undefined, undefined)
   /** By target, or by method where a request has none. */
-  private readonly successes = new Map<string, Array<Success>>()
+  private readonly successes = new Map<string, Success>()
   private readonly namesTargets: boolean
   private readonly series: Series
   private readonly methods = new KnownNames()
@@ -137,10 +139,9 @@ export class Operations {
     revision: string | undefined,
     transport: string | undefined
   ): Measured | undefined {
-    if (this.last.is(method, target, revision, transport)) return this.last.series
-    const found = this.successes.get(target ?? method)?.find((one) => one.is(method, target, revision, transport))
-    if (found !== undefined) this.last = found
-    return found?.series
+    let one = this.successes.get(target ?? method)
+    while (one !== undefined && !one.is(method, target, revision, transport)) one = one.next
+    return one?.series
   }
 
   private recordSlowly(
@@ -172,10 +173,8 @@ export class Operations {
     series.record(milliseconds / 1000)
     // Only text that is among the attributes is a key: the other side cannot make this grow.
     if (error === undefined && shown === method && target === name && version === revision) {
-      const alike = this.successes.get(name ?? method)
-      const success = new Success(method, name, revision, transport, series)
-      if (alike === undefined) this.successes.set(name ?? method, [success])
-      else alike.push(success)
+      const key = name ?? method
+      this.successes.set(key, new Success(method, name, revision, transport, series, this.successes.get(key)))
     }
     return error
   }

@@ -183,8 +183,9 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const listeners = new Set<ChangeNotifier>()
   const sessions = new Set<Session>()
   const logging = Logging.make(options.logging ?? {}, clock)
-  const settling = yield* settlingOf(options.name, clock)
-  const rateLimit = new RateLimit.RateLimit(options.rateLimit ?? RateLimit.defaults, clock, settling)
+  const now = Observer.timeOf(clock)
+  const settling = yield* settlingOf(options.name, now)
+  const rateLimit = new RateLimit.RateLimit(options.rateLimit ?? RateLimit.defaults, now, settling)
   const { askTimeout = "10 minutes", caching = {}, onInitialize, pageSize = defaultPageSize } = options
   const { extensions, instructions, name } = options
   const methods = Methods.make({ features, info, limits, listeners, pageSize })
@@ -230,6 +231,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     subscriptionResult: (request) => (isModern(request) ? stateless.subscriptionResult(request) : undefined),
     runFork,
     nextId: () => `session-${++unnamed}`,
+    now,
     limits: options.limits,
     observer,
     over: (session) => limits.release(session),
@@ -242,7 +244,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   return McpServer.of({
     connect,
     observer,
-    dispatch: StatelessDispatch.make({ era: stateless, inbound, clock, requests: waiting, changed, observer }),
+    dispatch: StatelessDispatch.make({ era: stateless, inbound, clock, now, requests: waiting, changed, observer }),
     receive: yield* PostedNotifications.make({ inbound, own, runFork }),
     revisions: info.revisions,
     name,
@@ -278,11 +280,11 @@ const drainOf = (
 }
 
 /** Undefined where each node counts for itself. */
-const settlingOf = Effect.fnUntraced(function* (server: string, clock: Clock.Clock) {
+const settlingOf = Effect.fnUntraced(function* (server: string, now: () => number) {
   const store = Option.getOrUndefined(yield* Effect.serviceOption(RateLimitStore))
   if (store === undefined) return undefined
   const { Settling } = yield* loadRareParts
-  return yield* Settling.make(store, server, clock)
+  return yield* Settling.make(store, server, now)
 })
 
 /** The other nodes, which learn of updates from now on. */

@@ -23,7 +23,7 @@ import * as Scope from "effect/Scope"
 import type { InboundHooks } from "../features/InboundHooks.ts"
 import * as Sender from "../session/Sender.ts"
 import { Session } from "../session/Session.ts"
-import { type Observer, SessionObserver, timeOf } from "../view/Observer.ts"
+import { type Observer, SessionObserver } from "../view/Observer.ts"
 import { surroundingsOf } from "./observed.ts"
 import type { OwnNotifications } from "./OwnNotifications.ts"
 import * as StatefulEra from "./StatefulEra.ts"
@@ -87,6 +87,8 @@ export interface Options {
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   /** The id of a session without one of its own. */
   readonly nextId: () => string
+  /** Monotonic milliseconds. */
+  readonly now: () => number
   /** Default: nothing observes the sessions. */
   readonly observer: Observer | undefined
   /** Called when a session is over. */
@@ -129,8 +131,8 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
     this.base = this.tracing === undefined ? context : undefined
     this.clock = options.passive?.clock ?? Context.get(context, Clock.Clock)
     this.traffic = traffic
-    const { observer } = shared
-    this.observer = observer && new SessionObserver(observer, timeOf(this.clock), this)
+    const { now, observer } = shared
+    this.observer = observer && new SessionObserver(observer, now, this)
   }
 
   /** The session of the peer; made by the first call, since the reader may run before `Peer.make` has returned. */

@@ -19,7 +19,7 @@ import * as OwnMethods from "./OwnMethods.ts"
 import type { Limits } from "../Limits.ts"
 import type { Logging } from "./Logging.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
-import type { Account, RateLimit, MethodLimit } from "../features/RateLimit.ts"
+import { type Account, arrivalOf, type RateLimit, type MethodLimit } from "../features/RateLimit.ts"
 import type { EraContext } from "../request/RequestServices.ts"
 import { ServerRequest } from "../request/ServerRequest.ts"
 import type { Drain } from "../session/Drain.ts"
@@ -78,7 +78,7 @@ export class StatefulEra {
     const operation = session.sessionless ? dispatcher.withoutSession(known) : known
     if (operation === undefined) return Effect.fail(McpError.sessionRequired(method))
     if (operation.rateLimit !== undefined) {
-      const excess = this.excess(operation.rateLimit, session, principal, received.envelope.address)
+      const excess = this.excess(operation.rateLimit, session, principal, received, base)
       if (excess !== undefined) return Effect.fail(excess)
     }
     const client = () => ({ revision, capabilities: negotiated.clientCapabilities })
@@ -100,12 +100,14 @@ export class StatefulEra {
     rule: MethodLimit,
     session: Session,
     principal: Principal["Service"],
-    address: string | undefined
+    received: Exchange,
+    base: Context.Context<never> | undefined
   ): McpError.McpError | undefined {
     const { rateLimit } = this.options
+    const now = arrivalOf(received, base)
     return session.sessionless
-      ? rateLimit.take(rule, false, this.unnamed, principal, address)
-      : rateLimit.take(rule, false, session, principal, undefined)
+      ? rateLimit.take(rule, false, this.unnamed, principal, received.envelope.address, now)
+      : rateLimit.take(rule, false, session, principal, undefined, now)
   }
 
   private initialize(session: Session, { envelope, request }: Exchange): Effect.Effect<unknown, McpError.McpError> {

@@ -15,7 +15,7 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type { InboundHooks } from "../features/InboundHooks.ts"
 import type * as RateLimit from "../features/RateLimit.ts"
-import { type Observer, statelessEnd, timeOf } from "../view/Observer.ts"
+import { type Observer, statelessEnd } from "../view/Observer.ts"
 import { StatelessRequest } from "../view/StatelessRequest.ts"
 import { observed, surroundingsOfStateless } from "./observed.ts"
 import type { StatelessEra } from "./StatelessEra.ts"
@@ -50,6 +50,8 @@ export interface Options {
   readonly era: StatelessEra
   readonly inbound: InboundHooks
   readonly clock: Clock.Clock
+  /** Monotonic milliseconds. */
+  readonly now: () => number
   /** The requests that wait. */
   readonly requests: BusySet<StatelessRequest>
   /** Called when one begins to wait, or ends. */
@@ -58,8 +60,7 @@ export interface Options {
   readonly observer: Observer | undefined
 }
 
-export const make = ({ changed, clock, era, inbound, observer, requests }: Options): Dispatch => {
-  const now = timeOf(clock)
+export const make = ({ changed, clock, era, inbound, now, observer, requests }: Options): Dispatch => {
   const answer = (received: StatelessRequest, exit: Exit.Exit<unknown, McpError.McpError>): void => {
     send(received, exit)
     observer?.request?.(statelessEnd(received, received.arrived, now()), exit)

@@ -32,7 +32,7 @@ import type { Logging, LogPayer } from "./Logging.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
 import * as OwnMethods from "./OwnMethods.ts"
 import * as InputRounds from "../mrtr/InputRounds.ts"
-import type * as RateLimit from "../features/RateLimit.ts"
+import * as RateLimit from "../features/RateLimit.ts"
 import { ended } from "./SubscriptionsListen.ts"
 import type { NegotiatedSession } from "../session/Session.ts"
 import { type EraContext, metaOf } from "../request/RequestServices.ts"
@@ -135,7 +135,8 @@ export class StatelessEra {
     }
     if (operation.rateLimit !== undefined) {
       const isResumed = typeof params?.requestState === "string"
-      const excess = rateLimit.take(operation.rateLimit, isResumed, origin, principal, origin.address)
+      const now = RateLimit.arrivalOf(received, base)
+      const excess = rateLimit.take(operation.rateLimit, isResumed, origin, principal, origin.address, now)
       if (excess !== undefined) return Effect.fail(excess)
     }
     const answered = Effect.flatMapEager(declarations.decode(metaOf(request)), (declared) => {

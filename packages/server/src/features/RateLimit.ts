@@ -5,11 +5,12 @@
  * fails with -31429; its `data.retryAfterMs` says when to send it again. How many requests run at once is bounded by `Limits`. Several nodes
  * count together where they have a `RateLimitStore`.
  */
+import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
-import type * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import { type Buckets, TokenBucket } from "../internal/TokenBucket.ts"
 import type { Settling } from "./Settling.ts"
 
@@ -78,6 +79,15 @@ const excess = (
     { limit: "rateLimit", allowed: perSecond, retryAfterMs }
   )
 
+/**
+ * When a request arrived that is observed, and that is handled within the call that brought it: the clock need not be read again. Undefined
+ * for one that has waited since: it counts when it is handled.
+ */
+export const arrivalOf = (
+  { arrived = 0, waited = 0 }: ReceivedRequest,
+  base: Context.Context<never> | undefined
+): number | undefined => (base !== undefined && waited === 0 && arrived !== 0 ? arrived : undefined)
+
 /** Counts requests by the clock of the server. */
 export class RateLimit {
   private readonly rules = new Map<string, MethodLimit | undefined>()
@@ -85,15 +95,15 @@ export class RateLimit {
   /** The rules of extensions, by method and limit. */
   private readonly usual = new Map<string, MethodLimit>()
   private made = 0
-  private readonly clock: Clock.Clock
+  private readonly now: () => number
   private readonly named = new Map<string, Buckets>()
   private sweepAt = callersKept
   private readonly settling: Settling | undefined
 
-  /** `settling`: of callers with a name or an address, where several nodes share the limits. */
-  constructor(options: Options | false, clock: Clock.Clock, settling?: Settling) {
+  /** `now`: monotonic milliseconds. `settling`: of callers with a name or an address, where several nodes share the limits. */
+  constructor(options: Options | false, now: () => number, settling?: Settling) {
     this.isOff = options === false
-    this.clock = clock
+    this.now = now
     this.settling = settling
     for (const [method, perSecond] of Object.entries(options === false ? {} : options)) {
       this.rules.set(method, perSecond === undefined ? undefined : this.rule(method, perSecond))
@@ -113,15 +123,15 @@ export class RateLimit {
     return rule
   }
 
-  /** Counts a request. The error to refuse it with, or undefined where it may run. */
+  /** Counts a request, at `now` where that was read already. The error to refuse it with, or undefined where it may run. */
   take(
     rule: MethodLimit,
     resumed: boolean,
     account: Account,
     principal: Principal.Principal["Service"],
-    address: string | undefined
+    address: string | undefined,
+    now = this.now()
   ): McpError.McpError | undefined {
-    const now = this.clock.currentTimeMillisUnsafe()
     const name = Principal.callerKey(principal, address)
     const buckets = name === undefined ? (account.buckets ??= []) : this.bucketsOf(name, now)
     const index = resumed ? rule.index + 1 : rule.index

@@ -1,6 +1,5 @@
 /** Settles buckets with those of the other nodes, in a fiber: what is used during one step is told by the next. */
 import * as Effect from "effect/Effect"
-import type * as Clock from "effect/Clock"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import { TokenBucket } from "../internal/TokenBucket.ts"
@@ -25,20 +24,20 @@ export class Settling {
   static readonly make = Effect.fnUntraced(function* (
     store: RateLimitStore["Service"],
     server: string,
-    clock: Clock.Clock
+    now: () => number
   ): Effect.fn.Return<Settling, never, Scope.Scope> {
     const waiting = yield* Queue.unbounded<SharedBucket>()
     const step = Effect.flatMap(Queue.takeAll(waiting), (buckets) => {
       const uses = buckets.map((bucket) => bucket.begin())
       return Effect.matchCauseEffect(store.settle(uses), {
         onFailure: () => {
-          const now = clock.currentTimeMillisUnsafe()
-          for (const bucket of buckets) bucket.failed(now)
+          const at = now()
+          for (const bucket of buckets) bucket.failed(at)
           return Effect.sleep(outage)
         },
         onSuccess: (levels) => {
-          const now = clock.currentTimeMillisUnsafe()
-          for (const [at, bucket] of buckets.entries()) bucket.settled(uses[at]?.used ?? 0, levels[at], now)
+          const at = now()
+          for (const [i, bucket] of buckets.entries()) bucket.settled(uses[i]?.used ?? 0, levels[i], at)
           return Effect.sleep(pause)
         }
       })

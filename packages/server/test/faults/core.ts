@@ -299,6 +299,20 @@ export const coreFaults: ReadonlyArray<Fault> = [
     test: rateLimitTest
   },
   {
+    name: "a request that is observed and has waited counts for the rate limit when it arrived",
+    file: rateLimit,
+    from: "base !== undefined && waited === 0 && arrived !== 0",
+    to: "base !== undefined && arrived !== 0",
+    test: "packages/server/test/features/rate-limit-observed.test.ts"
+  },
+  {
+    name: "a request that is observed and held up by a hook counts for the rate limit when it arrived",
+    file: rateLimit,
+    from: "base !== undefined && waited === 0 && arrived !== 0 ?",
+    to: "waited === 0 && arrived !== 0 ?",
+    test: "packages/server/test/features/rate-limit-observed.test.ts"
+  },
+  {
     name: "a watcher of a resource runs on when its last subscriber has left",
     file: "packages/server/src/features/ResourceWatchers.ts",
     from: "if (watcher.subscriptions.size > 0) return Effect.void",

@@ -122,7 +122,9 @@ describe("Nodes that share their rate limits", () => {
   it.effect("Nodes keep a bucket that waits to be settled, so that its name is in a statement once", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
-      const settling = yield* Settling.make({ settle: () => Effect.never }, "server", clock)
+      const settling = yield* Settling.make({ settle: () => Effect.never }, "server", () =>
+        clock.currentTimeMillisUnsafe()
+      )
       const bucket = settling.bucket("tools/call", false, "ann", 20, clock.currentTimeMillisUnsafe())
       assert.isTrue(bucket.isFull(clock.currentTimeMillisUnsafe()))
       assert.isTrue(bucket.take(clock.currentTimeMillisUnsafe()))
