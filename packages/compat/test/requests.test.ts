@@ -37,6 +37,25 @@ describe("servers of the shim", () => {
     assert.deepStrictEqual([one.logs, other.logs], [["for one"], ["for other"]])
   })
 
+  it("A server refuses a cursor that none of its lists gave", async () => {
+    const { client, open, server } = await pair("one", false)
+    server.registerTool("tool", {}, () => ({ content: [] }))
+    server.registerResource("resource", "one://resource", {}, () => ({ contents: [] }))
+    server.registerPrompt("prompt", {}, () => ({ messages: [] }))
+    await open()
+    const cursor = "no-such-page"
+    const lists = [
+      client.listTools({ cursor }),
+      client.listResources({ cursor }),
+      client.listResourceTemplates({ cursor }),
+      client.listPrompts({ cursor })
+    ]
+    for (const list of lists) {
+      const error: unknown = await list.catch((error: unknown) => error)
+      assert.strictEqual(Object(error).code, -32_602)
+    }
+  })
+
   it("A server asks over the connection once the request of the handler has ended", async () => {
     const { client, open, server } = await pair("one", false)
     let ended = () => {}

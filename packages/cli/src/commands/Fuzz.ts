@@ -5,6 +5,8 @@ import * as Flag from "effect/cli/Flag"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import { orUsage } from "../terminal/Arguments.ts"
 import { usage } from "../terminal/Exit.ts"
 import { chosen } from "../session/Session.ts"
 import * as Settings from "../target/Settings.ts"
@@ -57,6 +59,25 @@ const serverFlags = {
   skipTool: text("skip-tool", "NAME", "A tool that is never called; repeatable").pipe(Flag.atLeast(0))
 }
 
+const stranger = "stranger-header"
+
+/** Credentials of a second principal, in place of those of `--header`. */
+const strangerFlag = {
+  strangerHeader: text(
+    stranger,
+    "NAME: VALUE",
+    "For a URL: a header of another user, who must not reach the tasks of the first one; repeatable"
+  ).pipe(Flag.atLeast(0))
+}
+
+const strangerOf = ({ strangerHeader }: { readonly strangerHeader: ReadonlyArray<string> }) =>
+  strangerHeader.length === 0
+    ? Effect.undefined
+    : Effect.map(
+        orUsage(Result.all(strangerHeader.map((each) => Settings.parseHeader(each, stranger)))),
+        Object.fromEntries<string>
+      )
+
 const clientFlags = {
   ...flags,
   scenario: text(
@@ -100,12 +121,13 @@ const settingsAndTarget = Effect.gen(function* () {
 
 export const fuzz = Command.make(
   "fuzz",
-  serverFlags,
+  { ...serverFlags, ...strangerFlag },
   Effect.fnUntraced(function* (given) {
     const { settings, target } = yield* settingsAndTarget
     const limits = yield* checked(given)
+    const strangerHeaders = yield* strangerOf(given)
     const Fuzzing = yield* loaded
-    return yield* Fuzzing.fuzz(target, settings, { ...given, ...limits })
+    return yield* Fuzzing.fuzz(target, settings, { ...given, ...limits, strangerHeaders })
   })
 ).pipe(
   Command.withDescription("See whether the server keeps the specification"),
@@ -175,14 +197,16 @@ export const fuzzClient = Command.make(
 export const replay = Command.make(
   "replay",
   {
+    ...strangerFlag,
     file: Argument.String("file").pipe(
       Argument.withDescription("A finding that fuzz --save or fuzz-client --save has written")
     )
   },
-  Effect.fnUntraced(function* ({ file }) {
+  Effect.fnUntraced(function* (given) {
     const { settings, target } = yield* settingsAndTarget
+    const strangerHeaders = yield* strangerOf(given)
     const Fuzzing = yield* loaded
-    return yield* Fuzzing.replay(target, settings, file)
+    return yield* Fuzzing.replay(target, settings, { file: given.file, strangerHeaders })
   })
 ).pipe(
   Command.withDescription("Play a finding of either fuzzer again, and show the wire"),

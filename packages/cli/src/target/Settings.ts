@@ -90,10 +90,13 @@ export const parseDuration = (input: string): Duration.Duration | undefined => {
 }
 
 /** `Name: value`, as curl has it. */
-export const parseHeader = (text: string): Result.Result<readonly [name: string, value: string], string> => {
+export const parseHeader = (
+  text: string,
+  flag = "header"
+): Result.Result<readonly [name: string, value: string], string> => {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):(.*)$/s.exec(text) ?? []
   if (name === undefined || value === undefined || /[\r\n\0]/.test(value)) {
-    return Result.fail(`--header "${text}" is no header: write "Name: value"`)
+    return Result.fail(`--${flag} "${text}" is no header: write "Name: value"`)
   }
   return Result.succeed([name, value.trim()])
 }
@@ -112,7 +115,7 @@ export const settings = Effect.gen(function* () {
     return yield* usage("--server needs --config FILE, which has the server of that name")
   }
   yield* orUsage(Result.all(given.answer.map(parse)))
-  const headers = yield* orUsage(Result.all(given.header.map(parseHeader)))
+  const headers = yield* orUsage(Result.all(given.header.map((header) => parseHeader(header))))
   const env = yield* orUsage(assembleText(given.env))
   const result: Settings = {
     json: given.json,

@@ -39,17 +39,24 @@ interface Flags extends SearchFlags {
   readonly skipTool: ReadonlyArray<string>
 }
 
+type StrangerHeaders = NonNullable<Parameters<typeof Fuzz.http>[0]["strangerHeaders"]> | undefined
+
 const { Report } = Fuzz
 
-const open = Effect.fnUntraced(function* ({ name, words = [] }: CommandTarget, settings: Settings) {
+const open = Effect.fnUntraced(function* (
+  { name, words = [] }: CommandTarget,
+  settings: Settings,
+  strangerHeaders?: StrangerHeaders
+) {
   const [command, ...args] = words
   if (command === undefined)
     return yield* Endings.usage(`${name} cannot be fuzzed: name its command or its URL after --`)
   if (/^https?:\/\//i.test(command)) {
     if (args.length > 0) return yield* Endings.usage(`A URL takes no arguments: ${args.join(" ")}`)
     const { headers } = settings
-    return yield* Effect.provide(Fuzz.http({ url: command, headers }), FetchHttpClient.layer)
+    return yield* Effect.provide(Fuzz.http({ url: command, headers, strangerHeaders }), FetchHttpClient.layer)
   }
+  if (strangerHeaders !== undefined) return yield* Endings.usage("--stranger-header is for a server at a URL")
   const output = yield* Output
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const stderr = (text: string): void => void runFork(output.note(output.noteStyle.dim(`[server] ${text.trimEnd()}`)))
@@ -125,9 +132,13 @@ const conclude = Effect.fnUntraced(function* (
 })
 
 /** `effect-mcp fuzz`. */
-export const fuzz = Effect.fnUntraced(function* (server: CommandTarget, settings: Settings, flags: Flags) {
+export const fuzz = Effect.fnUntraced(function* (
+  server: CommandTarget,
+  settings: Settings,
+  flags: Flags & { readonly strangerHeaders: StrangerHeaders }
+) {
   const output = yield* Output
-  const target = yield* open(server, settings)
+  const target = yield* open(server, settings, flags.strangerHeaders)
   const limits = yield* limitsOf(flags)
   yield* output.live(`Asking ${safeLine(server.name)} what it offers`)
   const report = yield* Fuzz.run(target, {
@@ -262,7 +273,11 @@ interface Replayed {
 }
 
 /** `effect-mcp replay`. */
-export const replay = Effect.fnUntraced(function* (server: CommandTarget, settings: Settings, file: string) {
+export const replay = Effect.fnUntraced(function* (
+  server: CommandTarget,
+  settings: Settings,
+  { file, strangerHeaders }: { readonly file: string; readonly strangerHeaders: StrangerHeaders }
+) {
   const output = yield* Output
   const recording = yield* Effect.mapError(decode(yield* readFile(file)), ({ message }) =>
     Endings.usage(`${file} is no recording of effect-mcp fuzz --save: ${message}`)
@@ -276,7 +291,7 @@ export const replay = Effect.fnUntraced(function* (server: CommandTarget, settin
           { scenario: recording.scenario, stdio: recording.transport === "stdio" },
           (target) => FuzzClient.replay(target, recording, options)
         )
-      : Effect.flatMap(open(server, settings), (target) =>
+      : Effect.flatMap(open(server, settings, strangerHeaders), (target) =>
           Effect.mapError(Fuzz.replay(target, recording, options), unreachable)
         )
   const { again, last } = yield* played

@@ -67,6 +67,8 @@ describe("effect-mcp fuzz", () => {
       [["fuzz", "--time", "soon", ...here], 2, "--time soon is no duration"],
       [["fuzz", "--jobs", "0", ...here], 2, "--jobs 0"],
       [["fuzz", "--known", "/nowhere", ...faulty], 2, "Cannot read /nowhere"],
+      [["fuzz", "--stranger-header", "eve", ...here], 2, '--stranger-header "eve" is no header'],
+      [["fuzz", "--stranger-header", "x-user: eve", ...faulty], 2, "--stranger-header is for a server at a URL"],
       [["fuzz", "--", "no-such-program"], 3, "Cannot start no-such-program"],
       [["fuzz", "--", "http://127.0.0.1:1/mcp"], 3, "Cannot reach http://127.0.0.1:1/mcp"],
       [["fuzz", "--", "http://127.0.0.1:1/mcp", "more"], 2, "A URL takes no arguments: more"],

@@ -63,7 +63,7 @@ export class Prompts {
     if (this.#server.handler("prompts/list") !== undefined) return
     const listChanged = this.#server.capabilities().prompts?.listChanged ?? true
     this.#server.registerCapabilities({ prompts: { listChanged } })
-    this.#server.answer("prompts/list", () => ({
+    this.#server.answerList("prompts/list", () => ({
       prompts: this.#registry.offered().map(([name, entry]) => described(name, entry))
     }))
     this.#server.answer("prompts/get", ({ params }, context) => this.#get(params, context))

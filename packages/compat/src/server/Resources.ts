@@ -57,8 +57,8 @@ export class Resources {
     if (this.#server.handler("resources/list") !== undefined) return
     const listChanged = this.#server.capabilities().resources?.listChanged ?? true
     this.#server.registerCapabilities({ resources: { listChanged } })
-    this.#server.answer("resources/list", (_, context) => this.#list(context))
-    this.#server.answer("resources/templates/list", () => ({
+    this.#server.answerList("resources/list", (_, context) => this.#list(context))
+    this.#server.answerList("resources/templates/list", () => ({
       resourceTemplates: this.#templates
         .offered()
         .map(([, entry]) => ({ ...listed(entry), uriTemplate: entry.template.uriTemplate.toString() }))

@@ -6,7 +6,7 @@
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import * as Effect from "effect/Effect"
-import { SdkError, SdkErrorCode } from "../model/errors.ts"
+import { ProtocolError, ProtocolErrorCode, SdkError, SdkErrorCode } from "../model/errors.ts"
 import { plain } from "../model/plain.ts"
 import type {
   ClientCapabilities,
@@ -149,6 +149,18 @@ export class Server implements Definition {
   /** Answers requests of a method by what `McpServer` has registered: the codec of the method checks the result. */
   answer(method: string, handler: Handler): void {
     this._requestHandlers.set(method, handler)
+  }
+
+  /** Answers requests of a list that is one page: it gives no cursors. */
+  answerList(method: string, handler: Handler): void {
+    this.answer(method, (request, context) => {
+      const { cursor } = request.params
+      if (cursor === undefined) return handler(request, context)
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        "Invalid cursor: it is of no page of this list; list without one"
+      )
+    })
   }
 
   /** Answers requests of a method: by its name, by schemas of a method of its own, or as in v1 by the schema of its requests. */

@@ -125,7 +125,7 @@ export class Tools {
     if (this.#server.handler("tools/list") !== undefined) return
     const listChanged = this.#server.capabilities().tools?.listChanged ?? true
     this.#server.registerCapabilities({ tools: { listChanged } })
-    this.#server.answer("tools/list", (_, context) => ({
+    this.#server.answerList("tools/list", (_, context) => ({
       tools: this.#registry.offered().map(([name, entry]) => described(name, entry, wantsObject(context)))
     }))
     this.#server.answer("tools/call", ({ params }, context) => this.#call(params, context))

@@ -46,11 +46,11 @@ export const metaOf = (version: string, declares: JsonObject): JsonObject => ({
 
 /** A request about a task that the server gave; undefined where there is none. */
 export const taskRequest = (
-  { revision, tasks }: Model,
+  { foreign, revision, tasks }: Model,
   { method, which }: Extract<Command, { readonly _tag: "Task" }>,
   client: Answering
 ): RequestCommand | undefined => {
-  const task = tasks.find(which)
+  const task = tasks.find(which) ?? foreign?.tasks.find(which)
   if (task === undefined) return undefined
   const responses =
     method === "tasks/update" ? { inputResponses: answersTo(Object.entries(task.questions), client) } : {}

@@ -15,7 +15,7 @@ import type { Answering, Command, Deviation, RequestCommand, Script } from "./mo
 import type { Survey } from "./model/Survey.ts"
 import type { Line, Played } from "./Played.ts"
 import { reachesHandler } from "./rules/judge.ts"
-import { type HttpWire, type Target, TargetError, type Wire, type WireEvent } from "./target/Target.ts"
+import { anotherClient, type HttpWire, type Target, TargetError, type Wire, type WireEvent } from "./target/Target.ts"
 import { Waiting } from "./Waiting.ts"
 import { at } from "./model/json.ts"
 
@@ -248,7 +248,7 @@ class Player {
       case "Wait":
         return this.settle
       case "Beside":
-        return this.dialogue === undefined ? Effect.void : this.beside(command.commands)
+        return this.dialogue === undefined ? Effect.void : this.beside(command)
       case "Delete":
         this.dialogue?.remove(command.http)
         return this.begun
@@ -258,9 +258,15 @@ class Player {
   }
 
   /** Another client has a conversation with the same server, while this one stays open. */
-  private readonly beside = Effect.fnUntraced(function* (this: Player, commands: Script["commands"]) {
+  private readonly beside = Effect.fnUntraced(function* (
+    this: Player,
+    { commands, stranger = false }: Extract<Command, { readonly _tag: "Beside" }>
+  ) {
+    const client = anotherClient(this.target, stranger)
+    if (client === undefined) return
     const script = { revision: this.script.revision, commands }
-    const other = new Player(this.target, this.survey, script, this.options, this.now)
+    const other = new Player(client.target, this.survey, script, this.options, this.now)
+    other.model.foreign = { tasks: this.model.tasks, callers: client.callers }
     yield* Effect.scoped(other.play)
     this.lines.push(...other.lines.map((line): Line => ({ ...line, beside: true })))
     this.judge.include(other.judge, this.model.command)

@@ -191,7 +191,9 @@ export class MessageReceiver {
   private take(call: Call, body: string): void {
     const json = parse(body)
     const id = at(json, "id")
-    const isMessage = isTaken(call) ? body !== "" && call.carries !== "nothing" : id !== undefined && id !== null
+    // What is refused because its session has ended is no answer of the method.
+    const isRefusal = call.overtaken || id === undefined || id === null
+    const isMessage = isTaken(call) ? body !== "" && call.carries !== "nothing" : !isRefusal
     if (isMessage) this.to.hear(body, call.exchange)
     else if (body !== "") this.to.note("server", body)
     if (!isTaken(call)) for (const exchange of call.exchanges) exchange.refused = true

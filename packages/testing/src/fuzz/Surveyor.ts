@@ -6,6 +6,7 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import type { Command } from "./model/Script.ts"
 import * as Survey from "./model/Survey.ts"
+import { withTasks } from "./model/TaskBook.ts"
 import { play } from "./Player.ts"
 import type { Played } from "./Played.ts"
 import { type Target, TargetError } from "./target/Target.ts"
@@ -27,15 +28,22 @@ const listing: ReadonlyArray<Command> = lists.flatMap((method): ReadonlyArray<Co
   ...Array.from({ length: maxPages - 1 }, (): ReadonlyArray<Command> => [{ _tag: "NextPage", method }, wait]).flat()
 ])
 
+/** A server may hide tools that are always tasks from a client without the extension. */
+const listingWithTasks: ReadonlyArray<Command> = [
+  { _tag: "Request", method: "tools/list", params: { _meta: withTasks } },
+  wait
+]
+
 const ask = (
   target: Target,
   { era, version }: Revision.Revision,
   patience: number
 ): Effect.Effect<Played, TargetError> => {
   const discover: Command = { _tag: "Request", method: "server/discover" }
-  const opening: ReadonlyArray<Command> = era === "stateless" ? [discover, wait] : [{ _tag: "Open" }]
+  const isStateless = era === "stateless"
+  const opening: ReadonlyArray<Command> = isStateless ? [discover, wait] : [{ _tag: "Open" }]
   // The features are listed even where they are not declared: that a server has them undeclared is for the rules.
-  const commands = [...opening, ...listing]
+  const commands = [...opening, ...listing, ...(isStateless ? listingWithTasks : [])]
   // A process may take long to start.
   return play(target, Survey.unknown(version), { revision: version, commands }, { rules: [], patience, closing: false })
 }

@@ -32,6 +32,13 @@ const conversations: ReadonlyArray<readonly [rule: string, script: Fuzz.Script]>
     }
   ],
   [
+    "ping-empty",
+    {
+      revision: "2025-03-26",
+      commands: [{ _tag: "Open" }, { _tag: "Request", method: "ping" }, { _tag: "Delete" }, { _tag: "Wait" }]
+    }
+  ],
+  [
     "http-get",
     {
       revision: "2025-06-18",

@@ -12,8 +12,8 @@ export interface Passing {
   readonly request: Request
   /** The message in its body; undefined where there is none. */
   readonly message: Json
-  /** What the server answers; with other headers, where they are given: null takes one out. */
-  readonly next: (headers?: { readonly [name: string]: string | null }) => Promise<Response>
+  /** What the server answers; with other headers, where they are given: null takes one out; and with another message. */
+  readonly next: (headers?: { readonly [name: string]: string | null }, message?: Json) => Promise<Response>
 }
 
 /** What lies between; new for each server. */
@@ -29,10 +29,17 @@ const parsed = (text: string): Json => {
   }
 }
 
+/** A `fetch` handler for as long as the scope. */
+const serving = (served: typeof server) => McpServer.toWebHandler(served, { path: "/mcp" })
+
 /** A server as a target over HTTP; default: the small one. */
-export const target = Effect.fnUntraced(function* (between?: Between, served = server) {
+export const target = Effect.fnUntraced(function* (
+  between?: Between,
+  served = server,
+  { serve = serving, ...options }: Partial<Parameters<typeof Fuzz.http>[0]> & { readonly serve?: typeof serving } = {}
+) {
   const { handler } = yield* Effect.acquireRelease(
-    Effect.sync(() => McpServer.toWebHandler(served, { path: "/mcp" })),
+    Effect.sync(() => serve(served)),
     ({ dispose }) => Effect.promise(() => dispose())
   )
   const pass = between?.()
@@ -40,23 +47,29 @@ export const target = Effect.fnUntraced(function* (between?: Between, served = s
     const request = new Request(input, init)
     if (pass === undefined) return handler(request)
     const body = request.method === "POST" ? await request.clone().text() : undefined
-    const next: Passing["next"] = (changes = {}) => {
+    const next: Passing["next"] = (changes = {}, message) => {
       const headers = new Headers(request.headers)
       for (const [name, value] of Object.entries(changes)) {
         if (value === null) headers.delete(name)
         else headers.set(name, value)
       }
       return handler(
-        new Request(request.url, { method: request.method, headers, body: body ?? null, signal: request.signal })
+        new Request(request.url, {
+          method: request.method,
+          headers,
+          body: message === undefined ? (body ?? null) : JSON.stringify(message),
+          signal: request.signal
+        })
       )
     }
     return pass({ request, message: body === undefined ? undefined : parsed(body), next }) ?? next()
   }
-  return yield* Fuzz.http({ url: path }).pipe(
+  return yield* Fuzz.http({ url: path, ...options }).pipe(
     Effect.provide(FetchHttpClient.layer),
     Effect.map((target): Fuzz.HttpTarget => ({
       ...target,
-      open: Effect.provideService(target.open, FetchHttpClient.Fetch, fetch)
+      open: Effect.provideService(target.open, FetchHttpClient.Fetch, fetch),
+      stranger: target.stranger && Effect.provideService(target.stranger, FetchHttpClient.Fetch, fetch)
     }))
   )
 })

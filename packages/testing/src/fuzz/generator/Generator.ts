@@ -343,7 +343,7 @@ export const conversations = (
     readonly overHttp?: boolean | undefined
   } = {}
 ): Arbitrary.Arbitrary<Script> => {
-  const aboutTasks = tasks(survey, declared(survey, "tools") ? callable(survey, options) : [])
+  const aboutTasks = tasks(survey, declared(survey, "tools") ? callable(survey, options) : [], options.overHttp)
   const offers = [
     lists(survey),
     tools(survey, options),

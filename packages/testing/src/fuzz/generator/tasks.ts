@@ -84,6 +84,29 @@ const extended = (survey: Survey, tools: ReadonlyArray<Callable>): ReadonlyArray
   ]
 }
 
+type Step = Extract<Command, { readonly _tag: "Beside" }>["commands"][number]
+
+/** Over HTTP: another client, of another principal or of the same one, asks about the tasks of the first. */
+const beside = (survey: Survey): ReadonlyArray<Move> => {
+  const isCore = survey.revision < "2026"
+  const verbs: ReadonlyArray<Verb> = ["tasks/get", isCore ? "tasks/result" : "tasks/update", "tasks/cancel"]
+  const steps: ReadonlyArray<Step> = [
+    ...(isCore ? [{ _tag: "Request", method: "tasks/list" } as const] : []),
+    ...verbs.map((method): Step => ({ _tag: "Task", method, which: "newest" }))
+  ]
+  const commands: ReadonlyArray<Step> = [{ _tag: "Open" }, ...steps, { _tag: "Wait" }]
+  return [
+    [3, oneOf<Command>({ _tag: "Beside", stranger: true, commands }, { _tag: "Beside", stranger: false, commands })]
+  ]
+}
+
 /** Moves with tasks; none where the server declares none. */
-export const tasks = (survey: Survey, tools: ReadonlyArray<Callable>): ReadonlyArray<Move> =>
-  survey.revision >= "2026" ? extended(survey, tools) : survey.revision === "2025-11-25" ? core(survey, tools) : []
+export const tasks = (
+  survey: Survey,
+  tools: ReadonlyArray<Callable>,
+  overHttp: boolean | undefined
+): ReadonlyArray<Move> => {
+  const { revision } = survey
+  const moves = revision >= "2026" ? extended(survey, tools) : revision === "2025-11-25" ? core(survey, tools) : []
+  return overHttp === true && moves.length > 0 ? [...moves, ...beside(survey)] : moves
+}

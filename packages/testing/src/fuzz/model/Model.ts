@@ -11,7 +11,7 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type { Answer, Exchange, Observation } from "./Observation.ts"
 import * as Survey from "./Survey.ts"
 import { at, parse } from "./json.ts"
-import { TaskBook } from "./TaskBook.ts"
+import { type ForeignTasks, TaskBook } from "./TaskBook.ts"
 
 const none: JsonObject = {}
 
@@ -55,6 +55,8 @@ export class Model {
   private readonly byId = new Map<string, Exchange>()
   readonly tokens = new Map<string, Exchange>()
   readonly tasks = new TaskBook()
+  /** Undefined where it is the first client of its conversation. */
+  foreign: ForeignTasks | undefined
   /** Tokens that two requests had at the same time: their progress cannot be told apart. */
   readonly ambiguous = new Set<string>()
   /** The ids of the server's requests. */

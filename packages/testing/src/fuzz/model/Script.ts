@@ -87,8 +87,15 @@ const Step = Schema.Union([
 
 export const Command = Schema.Union([
   ...Step.members,
-  /** HTTP: another client of the same server, from its first message to its last one. Over stdio each has a server of its own. */
-  Schema.TaggedStruct("Beside", { commands: Schema.Array(Step) })
+  /**
+   * HTTP: another client of the same server, from its first message to its last one. Over stdio each has a server of its own. Its `Task`
+   * is one of the first client's where it has none.
+   */
+  Schema.TaggedStruct("Beside", {
+    commands: Schema.Array(Step),
+    /** Whether it has the credentials of another principal; without such the command does nothing. Default false. */
+    stranger: Schema.optionalKey(Schema.Boolean)
+  })
 ])
 export type Command = typeof Command.Type
 

@@ -22,6 +22,13 @@ export interface KnownTask {
   questions: JsonObject
 }
 
+/** The tasks of the client that another one is beside. */
+export interface ForeignTasks {
+  readonly tasks: TaskBook
+  /** How the two are told apart: they are different principals, one and the same, or neither has credentials. */
+  readonly callers: "different" | "same" | "anonymous"
+}
+
 /** Tasks that are kept: a client that is observed may speak for days. */
 const kept = 1000
 
@@ -37,6 +44,11 @@ export class TaskBook {
 
   get(id: unknown): KnownTask | undefined {
     return typeof id === "string" ? this.byId.get(id) : undefined
+  }
+
+  /** The ids of tasks that calls of this client became. */
+  get made(): ReadonlyArray<string> {
+    return [...this.byId.values()].flatMap(({ id, tool }) => (tool === undefined ? [] : [id]))
   }
 
   /** The task that a command means. */

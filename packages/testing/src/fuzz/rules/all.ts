@@ -9,6 +9,7 @@ import { messages } from "./messages.ts"
 import { progressRules } from "./progress.ts"
 import { stateless } from "./stateless.ts"
 import { subscriptions } from "./subscriptions.ts"
+import { taskAccess } from "./taskAccess.ts"
 import { tasks } from "./tasks.ts"
 import { tasksExtension } from "./tasksExtension.ts"
 
@@ -21,6 +22,7 @@ export const all: ReadonlyArray<Rule> = [
   ...subscriptions,
   ...tasks,
   ...tasksExtension,
+  ...taskAccess,
   ...http,
   ...httpSessions,
   ...httpHeaders

@@ -93,7 +93,7 @@ export const reachesHandler = (exchange: Exchange, model: Model): boolean => {
     case "prompts/get":
       return typeof name === "string" && (model.prompts.has(name) || !model.knows("prompts"))
     case "tasks/result":
-      return model.observed || model.tasks.get(at(params, "taskId")) !== undefined
+      return model.observed || [model.tasks, model.foreign?.tasks].some((tasks) => tasks?.get(at(params, "taskId")))
     case "resources/read":
       return typeof uri === "string" && mayExist(uri, model)
     default:

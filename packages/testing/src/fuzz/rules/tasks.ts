@@ -53,12 +53,15 @@ const calls = (check: (kind: string | undefined, asTask: boolean, exchange: Exch
       : refused(answer, code, `A call of ${show(at(exchange.params, "name"))} with ${show(exchange.params)}`)
   })
 
+/** Whether the server gave the id, to this client or to one beside it. */
+export const isGiven = (id: string, { foreign, tasks }: Model): boolean =>
+  tasks.get(id) !== undefined || foreign?.tasks.get(id) !== undefined
+
 const unknown: RuleHandlers = {
   Answered: ({ answer, exchange }, model): Verdict => {
     const [, verb] = /^tasks\/(get|result|cancel)$/.exec(exchange.method) ?? []
     const id = at(exchange.params, "taskId")
-    if (verb === undefined || typeof id !== "string" || model.observed || model.tasks.get(id) !== undefined)
-      return undefined
+    if (verb === undefined || typeof id !== "string" || model.observed || isGiven(id, model)) return undefined
     if (!exchange.wellFormed || !exchange.open || !declared(model)) return undefined
     if (verb === "cancel" && !declared(model, "cancel")) return undefined
     return refusedUnknown(answer, exchange, id)

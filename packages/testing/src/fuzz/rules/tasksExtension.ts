@@ -7,7 +7,7 @@ import type { Answer, Exchange } from "../model/Observation.ts"
 import type { Rule, RuleHandlers, Verdict } from "../model/Rule.ts"
 import { extension } from "../model/TaskBook.ts"
 import { answered, refused, refusedUnknown, result, show, violated } from "./judge.ts"
-import { statuses } from "./tasks.ts"
+import { isGiven, statuses } from "./tasks.ts"
 
 const page = "extensions/tasks"
 const since = "2026-07-28"
@@ -27,7 +27,7 @@ const about = (
 const unknown = (methods: RegExp): RuleHandlers =>
   about(methods, (exchange, answer, model) => {
     const id = at(exchange.params, "taskId")
-    if (typeof id !== "string" || !declares(exchange) || model.observed || model.tasks.get(id)) return undefined
+    if (typeof id !== "string" || !declares(exchange) || model.observed || isGiven(id, model)) return undefined
     if (exchange.method === "tasks/update" && !isJsonObject(at(exchange.params, "inputResponses"))) return undefined
     return refusedUnknown(answer, exchange, id)
   })

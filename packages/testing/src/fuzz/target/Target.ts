@@ -6,6 +6,7 @@ import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { StreamEvent, CallHeaders } from "../model/Call.ts"
 import type { Script } from "../model/Script.ts"
+import type { ForeignTasks } from "../model/TaskBook.ts"
 
 /** The server could not be started or reached, which is no fault of its conversation. */
 export class TargetError extends Data.TaggedError("TargetError")<{ readonly message: string }> {}
@@ -76,8 +77,22 @@ export interface HttpTarget {
   readonly name: string
   readonly transport: "http"
   readonly open: Effect.Effect<HttpWire, never, Scope.Scope>
+  /** The same with the credentials of another principal, where there are such. */
+  readonly stranger?: Effect.Effect<HttpWire, never, Scope.Scope> | undefined
+  /** Whether requests carry no headers of the user, such as credentials. */
+  readonly isAnonymous: boolean
   readonly settle?: undefined
 }
 
 /** A server to talk to. */
 export type Target = LineTarget | HttpTarget
+
+/** The server as another client of it sees it, and how the two are told apart; undefined for a stranger without credentials. */
+export const anotherClient = (
+  target: Target,
+  stranger: boolean
+): { readonly target: Target; readonly callers: ForeignTasks["callers"] } | undefined => {
+  if (target.transport !== "http") return undefined
+  if (!stranger) return { target, callers: target.isAnonymous ? "anonymous" : "same" }
+  return target.stranger && { target: { ...target, open: target.stranger }, callers: "different" }
+}

@@ -11,12 +11,14 @@ import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type CallHeaders, isStream } from "../model/Call.ts"
-import type { HttpEvent, TargetRequest, HttpTarget } from "./Target.ts"
+import type { HttpEvent, HttpWire, TargetRequest, HttpTarget } from "./Target.ts"
 
 export interface Options {
   readonly url: string
   /** Sent with every request, such as credentials. */
   readonly headers?: { readonly [name: string]: string } | undefined
+  /** In their place for another principal, whose client must not reach the tasks of the first one. Default: there is none. */
+  readonly strangerHeaders?: { readonly [name: string]: string } | undefined
 }
 
 /** The longest body or event that is kept, in characters. */
@@ -60,8 +62,15 @@ const body = Effect.fnUntraced(function* (response: HttpClientResponse, tell: (e
   )
 })
 
+const lowerCase = (headers: CallHeaders): CallHeaders =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
 /** A server at a URL. Redirects are not followed: nothing leaves the server. */
-export const http = ({ headers = {}, url }: Options): Effect.Effect<HttpTarget, never, HttpClient.HttpClient> =>
+export const http = ({
+  headers = {},
+  strangerHeaders,
+  url
+}: Options): Effect.Effect<HttpTarget, never, HttpClient.HttpClient> =>
   Effect.gen(function* () {
     const client = yield* HttpClient.HttpClient
     const init = yield* Effect.serviceOption(FetchHttpClient.RequestInit)
@@ -71,7 +80,7 @@ export const http = ({ headers = {}, url }: Options): Effect.Effect<HttpTarget, 
       if (seen.size < mostIds) seen.add(id)
       return isNew
     }
-    const exchange = (request: TargetRequest, tell: (event: HttpEvent) => void) => {
+    const exchange = (headers: CallHeaders, request: TargetRequest, tell: (event: HttpEvent) => void) => {
       const made = HttpClientRequest.make(request.method)(url).pipe(
         HttpClientRequest.setHeaders({ ...headers, ...request.headers }),
         request.body === undefined
@@ -88,20 +97,18 @@ export const http = ({ headers = {}, url }: Options): Effect.Effect<HttpTarget, 
         })
       )
     }
-    return {
-      name: url,
-      transport: "http",
-      open: Effect.gen(function* () {
+    const opened = (headers: CallHeaders) =>
+      Effect.gen(function* () {
         const scope = yield* Effect.scope
         const run = Effect.runForkWith(yield* Effect.context<never>())
-        return {
+        const wire: HttpWire = {
           isNewId,
           begin: (request, listener) => {
             let isCut = false
             const told = (event: HttpEvent) => {
               if (!isCut) listener(event)
             }
-            const fiber = run(exchange(request, told))
+            const fiber = run(exchange(headers, request, told))
             const cut = () => {
               isCut = true
               fiber.interruptUnsafe()
@@ -110,6 +117,13 @@ export const http = ({ headers = {}, url }: Options): Effect.Effect<HttpTarget, 
             return cut
           }
         }
+        return wire
       })
+    return {
+      name: url,
+      transport: "http",
+      isAnonymous: Object.keys(headers).length === 0,
+      open: opened(headers),
+      stranger: strangerHeaders && opened({ ...lowerCase(headers), ...lowerCase(strangerHeaders) })
     }
   })
