@@ -9,8 +9,9 @@ export type {
   ListChangedHandlers,
   RequestOptions
 } from "./client/Options.ts"
-export { auth, validateClientMetadataUrl } from "./client/login/auth.ts"
+export { auth } from "./client/login/auth.ts"
 export type * from "./client/login/provider.ts"
+export { validateClientMetadataUrl } from "./client/login/provider.ts"
 export * from "./client/login/providers.ts"
 export type { McpSubscription, SubscriptionFilter } from "./client/Subscription.ts"
 export {

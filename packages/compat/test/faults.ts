@@ -124,22 +124,71 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a secret of one authorization server is sent to another",
     file: "packages/compat/src/client/login/flow.ts",
-    from: "(known.issuer ?? issuer) === issuer",
-    to: "(known.issuer ?? issuer) !== null",
+    from: "isSameIssuer(known.issuer ?? issuer, issuer)",
+    to: "isSameIssuer(issuer, issuer)",
     test: "packages/compat/test/login.test.ts"
   },
   {
     name: "a refresh token of one authorization server is sent to another",
     file: "packages/compat/src/client/login/flow.ts",
-    from: "(tokens.issuer ?? issuer) !== issuer",
-    to: "(tokens.issuer ?? issuer) === null",
+    from: "!isSameIssuer(tokens.issuer ?? issuer, issuer)",
+    to: "!isSameIssuer(issuer, issuer)",
     test: "packages/compat/test/login.test.ts"
   },
   {
     name: "each request that is refused logs in by itself",
     file: "packages/compat/src/client/login/Login.ts",
-    from: "this.#attempt ??= this.#again(response)",
-    to: "this.#attempt = this.#again(response)",
+    from: "attempts.get(key) ?? attempt()",
+    to: "attempt()",
     test: "packages/compat/test/login.test.ts"
+  },
+  {
+    name: "a token is sent over plain http to any host",
+    file: "packages/compat/src/client/login/Login.ts",
+    from: "provider === undefined || !isSecure(this.#server)",
+    to: "provider === undefined",
+    test: "packages/compat/test/loginFailures.test.ts"
+  },
+  {
+    name: "a code is sent to the authorization server that the MCP server names now, whichever the user visited",
+    file: "packages/compat/src/client/login/flow.ts",
+    from: "((await provider.discoveryState?.()) ?? visited.get(provider))",
+    to: "await provider.discoveryState?.()",
+    test: "packages/compat/test/loginFailures.test.ts"
+  },
+  {
+    name: "texts of an answer are told whatever its issuer",
+    file: "packages/compat/src/client/login/flow.ts",
+    from: "checkIssuer(await found(provider, options, true))",
+    to: "await found(provider, options, true)",
+    test: "packages/compat/test/loginFailures.test.ts"
+  },
+  {
+    name: "a client that was saved without its authorization server stays without",
+    file: "packages/compat/src/client/login/flow.ts",
+    from: "if (client.issuer === undefined) await bind(",
+    to: "if (client.issuer === null) await bind(",
+    test: "packages/compat/test/loginFailures.test.ts"
+  },
+  {
+    name: "a code that is given twice forgets the tokens of the first time",
+    file: "packages/compat/src/client/login/flow.ts",
+    from: 'if (hasCode && forgotten === "tokens") throw error',
+    to: "",
+    test: "packages/compat/test/loginFailures.test.ts"
+  },
+  {
+    name: "a stream and the request after it open a page each",
+    file: "packages/compat/src/client/login/Login.ts",
+    from: "if (this.#unseen !== undefined) throw this.#unseen",
+    to: "",
+    test: "packages/compat/test/loginFailures.test.ts"
+  },
+  {
+    name: "a refused token is got again without end",
+    file: "packages/compat/src/client/login/Login.ts",
+    from: "if (tried.has(`${status}`)) throw exhausted(status, this.#server)",
+    to: "if (tried.size > 9) throw exhausted(status, this.#server)",
+    test: "packages/compat/test/loginFailures.test.ts"
   }
 ]

@@ -1,73 +1,12 @@
 /** Clients that log in: those of the official SDKs and those of the shim, with the same provider at the same servers. */
-import type {
-  AuthProvider,
-  OAuthClientMetadata,
-  OAuthClientProvider,
-  OAuthDiscoveryState,
-  StoredOAuthClientInformation,
-  StoredOAuthTokens
-} from "@effect-mcp/compat/client"
+import type { AuthProvider, OAuthClientProvider } from "@effect-mcp/compat/client"
 import * as Shim from "@effect-mcp/compat/client"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import * as Jose from "jose"
 import { type Guarded, guarded } from "./support/guarded.ts"
 import { clientV1, clientV2, type Kind, kinds } from "./support/modules.ts"
-
-const callback = "http://127.0.0.1:9/callback"
-
-/** Keeps everything in memory, as the examples of the SDK do. */
-class MemoryProvider implements OAuthClientProvider {
-  readonly redirectUrl = callback
-  readonly clientMetadata: OAuthClientMetadata = {
-    client_name: "tester",
-    redirect_uris: [callback],
-    grant_types: ["authorization_code", "refresh_token"]
-  }
-  client: StoredOAuthClientInformation | undefined = undefined
-  saved: StoredOAuthTokens | undefined = undefined
-  verifier = ""
-  discovered: OAuthDiscoveryState | undefined = undefined
-  readonly pages: Array<URL> = []
-  readonly forgotten: Array<string> = []
-
-  clientInformation() {
-    return this.client
-  }
-  saveClientInformation(information: StoredOAuthClientInformation) {
-    this.client = information
-  }
-  tokens() {
-    return this.saved
-  }
-  saveTokens(tokens: StoredOAuthTokens) {
-    this.saved = tokens
-  }
-  redirectToAuthorization(url: URL) {
-    this.pages.push(url)
-  }
-  saveCodeVerifier(verifier: string) {
-    this.verifier = verifier
-  }
-  codeVerifier() {
-    return this.verifier
-  }
-  discoveryState() {
-    return this.discovered
-  }
-  saveDiscoveryState(state: OAuthDiscoveryState) {
-    this.discovered = state
-  }
-  invalidateCredentials(scope: "all" | "client" | "tokens" | "verifier" | "discovery") {
-    this.forgotten.push(scope)
-    if (scope === "all" || scope === "client") this.client = undefined
-    if (scope === "all" || scope === "tokens") this.saved = undefined
-  }
-
-  get page(): URL {
-    return this.pages.at(-1) ?? assert.fail("The client sent its user to no page")
-  }
-}
+import { callback, failureOf, MemoryProvider } from "./support/provider.ts"
 
 interface Caller {
   readonly open: () => Promise<void>
@@ -107,14 +46,6 @@ const v1 =
       close: () => client.close()
     }
   }
-
-const failureOf = async (promise: Promise<unknown>): Promise<Error> => {
-  const error = await promise.then(
-    () => assert.fail("The promise was fulfilled"),
-    (error: unknown) => error
-  )
-  return error instanceof Error ? error : assert.fail(`rejected with ${String(error)}`)
-}
 
 /** A caller that ends with the scope. */
 const callerOf = (make: MakeCaller, url: URL, provider: Given): Effect.Effect<Caller, never, Scope.Scope> =>
@@ -208,7 +139,23 @@ describe.each(clients)("Client $client", ({ kind, make }) => {
 })
 
 // The v1 of the SDK refreshes its token instead, which lacks the scope again.
-describe.each(clients.filter(({ client }) => client !== "v1 of the official"))("Client $client", ({ make }) => {
+describe.each(clients.filter(({ client }) => client !== "v1 of the official"))("Client $client", ({ kind, make }) => {
+  it.live("A client with a secret asks for the scopes that a refusal names, beside its own", () =>
+    Effect.gen(function* () {
+      const { authority, url } = yield* guarded()
+      const registered = yield* authority.register({
+        secret: "secret",
+        authMethod: "client_secret_basic",
+        grantTypes: ["client_credentials"]
+      })
+      const { ClientCredentialsProvider } = yield* Effect.promise(() => clientV1(kind))
+      const options = { clientId: registered.clientId, clientSecret: "secret", scope: "use" }
+      const caller = yield* callerOf(make, url, new ClientCredentialsProvider(options))
+      yield* Effect.promise(caller.open)
+      assert.include(yield* Effect.promise(() => caller.call("write")), "files:write")
+    })
+  )
+
   it.live("A tool that needs another scope sends the user to the page for the scopes of before and the new one", () =>
     Effect.gen(function* () {
       const server = yield* guarded()

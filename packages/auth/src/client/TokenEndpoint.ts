@@ -49,6 +49,7 @@ const Response = Schema.Struct({
   issued_token_type: Schema.optionalKey(Schema.String),
   expires_in: Schema.optionalKey(Schema.Union([Schema.Finite, Schema.FiniteFromString])),
   refresh_token: Schema.optionalKey(Schema.String),
+  id_token: Schema.optionalKey(Schema.String),
   scope: Schema.optionalKey(Schema.String)
 })
 const decodeResponse = Schema.decodeUnknownOption(Response)

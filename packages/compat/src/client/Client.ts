@@ -40,7 +40,7 @@ import type {
   RequestOf,
   ResultOf
 } from "../model/requests.ts"
-import { isDenial, toSdk } from "../request/errors.ts"
+import { toSdk } from "../request/errors.ts"
 import type { MethodOf, RequestSchema } from "../server/methods.ts"
 import { opened } from "../server/messages.ts"
 import type { Transport } from "../server/Transport.ts"
@@ -52,6 +52,7 @@ import { answeringProbe, checkedPrior, discoverResultOf } from "./prior.ts"
 import { marked } from "./resumption.ts"
 import { settingsOf } from "./settings.ts"
 import type { McpSubscription, SubscriptionFilter } from "./Subscription.ts"
+import { loginFailureOf } from "./login/LoginFailure.ts"
 import { listen, watchLists } from "./subscriptions.ts"
 import { type Opening, openingOf } from "./openings.ts"
 import { readOn } from "./pages.ts"
@@ -95,7 +96,6 @@ export class Client {
   readonly #options: ClientOptions
   readonly #handlers = new Handlers((error) => this.onerror?.(error))
   #running: Running | undefined = undefined
-  #opening: Opening | undefined = undefined
   /** The subscription that `listChanged` opened, where the revision has them. */
   autoOpenedSubscription: McpSubscription | undefined = undefined
 
@@ -132,8 +132,9 @@ export class Client {
     signal?.removeEventListener("abort", cancel)
     if (Exit.isSuccess(exit)) return exit.value
     if (signal?.aborted === true && Cause.hasInterrupts(exit.cause)) throw signal.reason
-    const error = toPublic(Cause.squash(exit.cause))
-    throw (isDenial(error) ? this.#opening?.denied?.() : undefined) ?? this.failure(error)
+    const error = Cause.squash(exit.cause)
+    const refused = loginFailureOf(error)
+    throw refused === undefined ? this.failure(toPublic(error)) : refused.error
   }
 
   /** Sends a request with its options. */
@@ -157,7 +158,7 @@ export class Client {
     const { capabilities = {} } = this.#options
     checkedPrior(options.prior)
     const settings = settingsOf(this.#info, this.#options, options, this.#handlers)
-    const opening = (this.#opening = openingOf(transport))
+    const opening = openingOf(transport)
     const client = opening
       ? EffectClient.open(opening.open(), settings)
       : Effect.flatMap(opened(transport), ({ core }) => EffectClient.connect(core, settings))
@@ -165,7 +166,7 @@ export class Client {
     const services = answering(capabilities, this.#handlers, answeringProbe(options.prior))
     const connecting = Effect.provide(Scope.provide(client, scope), services)
     try {
-      this.#start(await this.#run(connecting, options.signal), transport, scope)
+      this.#start(await this.#run(connecting, options.signal), transport, scope, opening)
     } catch (error) {
       await Effect.runPromise(Scope.close(scope, Exit.void))
       throw error
@@ -175,8 +176,7 @@ export class Client {
     this.autoOpenedSubscription = await watchLists(this, this.#options.listChanged)
   }
 
-  #start(client: Effective.Client, transport: Transport, scope: Scope.Closeable): void {
-    const opening = this.#opening
+  #start(client: Effective.Client, transport: Transport, scope: Scope.Closeable, opening: Opening | undefined): void {
     let closing: Promise<void> | undefined
     const close = (): Promise<void> =>
       (closing ??= Effect.runPromise(Scope.close(scope, Exit.void)).then(() => {

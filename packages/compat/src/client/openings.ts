@@ -12,8 +12,6 @@ export interface Opening {
   readonly open: () => Opened
   /** Called when the client is connected, with what ends that. */
   readonly opened: (close: () => Promise<void>) => void
-  /** Why the last refused request got no token; undefined where that was not tried. */
-  readonly denied?: (() => unknown) | undefined
 }
 
 const openings = new WeakMap<object, Opening>()

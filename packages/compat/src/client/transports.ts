@@ -1,7 +1,6 @@
 /** The transports of a client: a child process, Streamable HTTP, HTTP with SSE. They say what is opened; the client opens it. */
 import type { Transport } from "../server/Transport.ts"
 import * as Effect from "effect/Effect"
-import * as Context from "effect/Context"
 import { Login, type LoginOptions } from "./login/Login.ts"
 import type { FetchLike } from "./login/provider.ts"
 import { openedAs, type Opened } from "./openings.ts"
@@ -105,12 +104,8 @@ const http = (
 ): Opened => {
   const headers = Object.fromEntries(new Headers(requestInit?.headers))
   return Effect.flatMap(
-    Effect.promise(() => Promise.all([import("@effect-mcp/client/Http"), import("effect/http/FetchHttpClient")])),
-    ([Http, FetchHttpClient]) =>
-      Http.open({ url, headers, transport }).pipe(
-        Effect.provide(FetchHttpClient.layer),
-        Effect.provideContext(Context.make(FetchHttpClient.Fetch, fetch))
-      )
+    Effect.promise(() => Promise.all([import("@effect-mcp/client/Http"), import("./login/httpClient.ts")])),
+    ([Http, client]) => Effect.provide(Http.open({ url, headers, transport }), client.layer(fetch))
   )
 }
 
@@ -120,7 +115,7 @@ class HttpClientTransport extends ClientTransport {
   constructor(url: URL, options: HttpClientTransportOptions, kind: "streamable" | "sse") {
     super()
     const { fetch = globalThis.fetch } = options
-    const login = new Login(url, options, (target, init) => fetch(target, init))
+    const login = new Login(url, options, (target, init) => fetch(target, init), kind === "streamable")
     this.login = login
     const heard = (sessionId: string) => {
       if (kind === "streamable") this.sessionId = sessionId
@@ -129,8 +124,7 @@ class HttpClientTransport extends ClientTransport {
       open: () => http(url, options, kind, fetchOf(login, heard)),
       opened: (close) => {
         this.end = close
-      },
-      denied: () => login.failure
+      }
     })
   }
 

@@ -35,7 +35,9 @@ export const SdkErrorCode = {
   SendFailed: "SEND_FAILED",
   InvalidResult: "INVALID_RESULT",
   MethodNotSupportedByProtocolVersion: "METHOD_NOT_SUPPORTED_BY_PROTOCOL_VERSION",
-  EraNegotiationFailed: "ERA_NEGOTIATION_FAILED"
+  EraNegotiationFailed: "ERA_NEGOTIATION_FAILED",
+  ClientHttpAuthentication: "CLIENT_HTTP_AUTHENTICATION",
+  ClientHttpForbidden: "CLIENT_HTTP_FORBIDDEN"
 } as const
 export type SdkErrorCode = (typeof SdkErrorCode)[keyof typeof SdkErrorCode]
 

@@ -55,6 +55,13 @@ export class OAuthClientFlowError extends Error {
 /** The authorization server refused to register the client. */
 export class RegistrationRejectedError extends OAuthClientFlowError {
   override readonly name: string = "RegistrationRejectedError"
+  /** The status of the answer. */
+  readonly status: number
+
+  constructor(message: string, status: number) {
+    super(message)
+    this.status = status
+  }
 }
 
 /** The answer of a login comes from another authorization server than the one that was asked (RFC 9207). */
@@ -80,16 +87,20 @@ export class InsufficientScopeError extends OAuthClientFlowError {
   override readonly name: string = "InsufficientScopeError"
   readonly requiredScope: string | undefined
   readonly resourceMetadataUrl: URL | undefined
+  readonly errorDescription: string | undefined
 
   constructor({
+    errorDescription,
     requiredScope,
     resourceMetadataUrl
   }: {
     requiredScope?: string | undefined
     resourceMetadataUrl?: URL | undefined
+    errorDescription?: string | undefined
   }) {
     super(`The token lacks scopes${requiredScope === undefined ? "" : `: ${requiredScope}`}`)
     this.requiredScope = requiredScope
     this.resourceMetadataUrl = resourceMetadataUrl
+    this.errorDescription = errorDescription
   }
 }

@@ -56,10 +56,6 @@ export const toSdk = (error: unknown): unknown => {
   return new SdkError(codes[error.reason], error.message)
 }
 
-/** Whether the server refused the token of a request, or its want. */
-export const isDenial = (error: unknown): boolean =>
-  error instanceof Promised.RequestError && (error.reason === "Unauthorized" || error.reason === "Forbidden")
-
 const codeOf = (thrown: unknown): number | undefined =>
   thrown instanceof Error && "code" in thrown && Number.isSafeInteger(thrown.code) ? Number(thrown.code) : undefined
 

@@ -1,100 +1,152 @@
 /** The login of one transport: the token of each request, and what happens when the server refuses it. */
-import { InsufficientScopeError, OAuthError, OAuthErrorCode } from "../../model/oauth.ts"
-import { UnauthorizedError } from "../../model/errors.ts"
-import { extractWWWAuthenticateParams } from "./challenge.ts"
-import { auth } from "./auth.ts"
+import { isSecure } from "@effect-mcp/auth/client/TrustedUrl"
+import { InsufficientScopeError, OAuthClientFlowError } from "../../model/oauth.ts"
+import { SdkError, SdkErrorCode, UnauthorizedError } from "../../model/errors.ts"
+import { type Challenge, extractWWWAuthenticateParams } from "./challenge.ts"
+import { auth, refusalOf } from "./auth.ts"
+import { LoginFailure } from "./LoginFailure.ts"
 import { type AuthProvider, type FetchLike, isOAuthProvider, type OAuthClientProvider } from "./provider.ts"
+
+type Provider = AuthProvider | OAuthClientProvider
 
 export interface LoginOptions {
   /** Gives tokens, or logs in by OAuth. */
-  authProvider?: AuthProvider | OAuthClientProvider | undefined
+  authProvider?: Provider | undefined
   /** After a refusal for want of scopes: asks for them (default), or has the request reject with an `InsufficientScopeError`. */
   onInsufficientScope?: "reauthorize" | "throw" | undefined
 }
 
-const union = (...scopes: ReadonlyArray<string | undefined>): string | undefined => {
-  const all = new Set(scopes.flatMap((scope) => scope?.split(" ") ?? []).filter((scope) => scope !== ""))
-  return all.size === 0 ? undefined : [...all].join(" ")
+const scopesOf = (...scopes: ReadonlyArray<string | undefined>): Set<string> =>
+  new Set(scopes.flatMap((scope) => scope?.split(/\s+/) ?? []).filter((scope) => scope !== ""))
+
+const tokenOf = async (provider: Provider): Promise<string | undefined> =>
+  isOAuthProvider(provider) ? (await provider.tokens())?.access_token : provider.token()
+
+/**
+ * The attempts that run, by provider, then by server and kind of refusal. Requests that are refused at the same time share one, those of
+ * other transports too: a second use of a refresh token may revoke all tokens of the user.
+ */
+const running = new WeakMap<Provider, Map<string, Promise<void>>>()
+
+const sharedAttempt = async (provider: Provider, key: string, attempt: () => Promise<void>): Promise<void> => {
+  const attempts = running.get(provider) ?? new Map<string, Promise<void>>()
+  running.set(provider, attempts)
+  const started = attempts.get(key) ?? attempt().finally(() => attempts.delete(key))
+  attempts.set(key, started)
+  await started
 }
 
-/** How often one request may get another token. */
-const maxAttempts = 2
+const exhausted = (status: number, server: URL): SdkError =>
+  status === 401
+    ? new SdkError(SdkErrorCode.ClientHttpAuthentication, `${server.origin} refuses a token that it was just given`)
+    : new SdkError(SdkErrorCode.ClientHttpForbidden, `${server.origin} demands more scopes than it was asked for`)
 
 export class Login {
   readonly #server: URL
   readonly #options: LoginOptions
   readonly #fetch: FetchLike
-  /** The attempt that runs: requests that are refused at the same time share it. */
-  #attempt: Promise<boolean> | undefined
-  /** What the last refusal named. */
+  /** What the refusals named last. */
   #resourceMetadataUrl: URL | undefined
-  /** Why the last login gave no token. */
-  failure: unknown = undefined
+  /** The scopes that the server demanded so far. */
+  #demanded = new Set<string>()
+  /** The page that a stream opened: the next refused request tells of it, since another page would make its answer void. */
+  #unseen: UnauthorizedError | undefined
+  #told: unknown
 
-  constructor(server: URL, options: LoginOptions, fetch: FetchLike) {
+  /** Whether a GET is a stream that no call of the program waits for. */
+  readonly #hasStreams: boolean
+
+  constructor(server: URL, options: LoginOptions, fetch: FetchLike, hasStreams: boolean) {
+    this.#hasStreams = hasStreams
     this.#server = server
     this.#options = options
     this.#fetch = fetch
   }
 
-  async #token(): Promise<string | undefined> {
-    const { authProvider: provider } = this.#options
-    if (provider === undefined) return undefined
-    return isOAuthProvider(provider) ? (await provider.tokens())?.access_token : provider.token()
-  }
-
-  /** Whether there is another token now. */
-  async #again(response: Response): Promise<boolean> {
-    const { authProvider: provider, onInsufficientScope } = this.#options
-    const { error, resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
-    this.#resourceMetadataUrl = resourceMetadataUrl
-    const stepUp = response.status === 403
-    if (provider === undefined || (stepUp && error !== "insufficient_scope")) return false
+  /** Gets another token; rejects where that is not possible. */
+  async #renew(provider: Provider, response: Response, { resourceMetadataUrl, scope }: Challenge): Promise<void> {
     if (!isOAuthProvider(provider)) {
-      if (stepUp || provider.onUnauthorized === undefined) return false
-      await provider.onUnauthorized({ response, serverUrl: this.#server, fetchFn: this.#fetch })
-      return true
+      await provider.onUnauthorized?.({ response, serverUrl: this.#server, fetchFn: this.#fetch })
+      return
     }
-    if (stepUp && onInsufficientScope === "throw") {
-      throw new InsufficientScopeError({ requiredScope: scope, resourceMetadataUrl })
-    }
+    const isStepUp = response.status === 403
+    const granted = (await provider.tokens())?.scope
+    this.#demanded = scopesOf(...this.#demanded, isStepUp ? granted : undefined, scope)
     const result = await auth(provider, {
       serverUrl: this.#server,
       fetchFn: this.#fetch,
-      resourceMetadataUrl,
-      scope: stepUp ? union((await provider.tokens())?.scope, scope) : scope,
-      forceReauthorization: stepUp
+      resourceMetadataUrl: resourceMetadataUrl ?? this.#resourceMetadataUrl,
+      scope: isStepUp ? [...this.#demanded].join(" ") : scope,
+      // A refresh gives no scope that was not granted.
+      forceReauthorization: isStepUp && [...this.#demanded].some((demanded) => !scopesOf(granted).has(demanded))
     })
     if (result === "REDIRECT")
       throw new UnauthorizedError("The user was sent to the authorization server: call finishAuth")
+  }
+
+  /** Whether the request is worth another attempt, with another token; rejects with the reason why there is none. */
+  async #again(response: Response, sent: string | undefined, tried: Set<string>): Promise<boolean> {
+    const { authProvider: provider, onInsufficientScope } = this.#options
+    const { status } = response
+    const challenge = extractWWWAuthenticateParams(response)
+    if (status === 403 && challenge.error !== "insufficient_scope") return false
+    if (status === 401 && (provider === undefined || ("token" in provider && !provider.onUnauthorized))) return false
+    this.#resourceMetadataUrl = challenge.resourceMetadataUrl ?? this.#resourceMetadataUrl
+    if (provider !== undefined && !isSecure(this.#server)) {
+      throw new OAuthClientFlowError(
+        `${this.#server.origin} is not secure, and no token is sent there; expected https, or http on the loopback interface`
+      )
+    }
+    const isOAuth = provider !== undefined && isOAuthProvider(provider)
+    if (status === 403 && (!isOAuth || onInsufficientScope === "throw")) {
+      throw new InsufficientScopeError({ ...challenge, requiredScope: challenge.scope })
+    }
+    if (provider === undefined) return false
+    const isOutdated = isOAuth && sent !== undefined && (await tokenOf(provider)) !== sent
+    // Another request has got a token since this one was sent.
+    if (isOutdated && !tried.has("newer")) return tried.add("newer").size > 0
+    if (tried.has(`${status}`)) throw exhausted(status, this.#server)
+    tried.add(`${status}`)
+    if (this.#unseen !== undefined) throw this.#unseen
+    await sharedAttempt(provider, `${status} ${this.#server.href}`, () => this.#renew(provider, response, challenge))
     return true
   }
 
-  #shared(response: Response): Promise<boolean> {
-    this.#attempt ??= this.#again(response)
-      .catch((error: unknown) => {
-        this.failure = error
-        return false
-      })
-      .finally(() => {
-        this.#attempt = undefined
-      })
-    return this.#attempt
+  /** Notes whether a request of the program rejects with the failure, or a stream that no call waits for. */
+  #tell(error: unknown, isStream: boolean): void {
+    if (!isStream) this.#told = error
+    this.#unseen = isStream && error instanceof UnauthorizedError && error !== this.#told ? error : undefined
   }
 
-  /** `fetch` with the token of the provider. A refusal is returned where no other token can be got. */
+  async #token(): Promise<string | undefined> {
+    const { authProvider: provider } = this.#options
+    if (provider === undefined || !isSecure(this.#server)) return undefined
+    try {
+      return await tokenOf(provider)
+    } catch (error) {
+      throw new LoginFailure(error)
+    }
+  }
+
+  /** `fetch` with the token of the provider. A refusal is returned where it is not a matter of tokens, else rejects. */
   readonly fetch: FetchLike = async (url, init) => {
-    for (let attempt = 0; ; attempt++) {
+    const tried = new Set<string>()
+    for (;;) {
       const headers = new Headers(init?.headers)
       const token = await this.#token()
-      if (token !== undefined) headers.set("authorization", `Bearer ${token}`)
+      if (token) headers.set("authorization", `Bearer ${token}`)
       const response = await this.#fetch(url, { ...init, headers })
-      const isRefused = response.status === 401 || response.status === 403
-      if (!isRefused) this.failure = undefined
+      const { status } = response
       // The end of a session is not worth a login.
-      if (!isRefused || attempt === maxAttempts || init?.method === "DELETE") return response
-      if (!(await this.#shared(response))) return response
-      await response.body?.cancel()
+      if ((status !== 401 && status !== 403) || init?.method === "DELETE") return response
+      try {
+        if (!(await this.#again(response, token, tried))) return response
+      } catch (error) {
+        this.#tell(error, this.#hasStreams && init?.method === "GET")
+        throw new LoginFailure(error, response)
+      }
+      // The provider may have read the body: it is locked then.
+      await response.body?.cancel().catch(() => undefined)
     }
   }
 
@@ -105,22 +157,16 @@ export class Login {
       throw new UnauthorizedError("The transport has no provider that logs in; give an authProvider with tokens()")
     }
     const isText = typeof answer === "string"
-    const named = isText ? iss : (answer.get("iss") ?? undefined)
-    const code = isText ? answer : answer.get("code")
-    if (code === null || code === "") {
-      // Texts of the answer are not shown: it may come from another server than the one that was asked.
-      const denied = !isText && answer.get("error") === OAuthErrorCode.AccessDenied
-      throw denied
-        ? new OAuthError(OAuthErrorCode.AccessDenied, "The login was declined")
-        : new UnauthorizedError("The answer of the authorization server has no code")
-    }
-    const result = await auth(provider, {
+    const code = isText ? answer : (answer.get("code") ?? "")
+    const options = {
       serverUrl: this.#server,
-      authorizationCode: code,
-      iss: named,
+      iss: isText ? iss : (answer.get("iss") ?? undefined),
       resourceMetadataUrl: this.#resourceMetadataUrl,
       fetchFn: this.#fetch
-    })
+    }
+    if (code === "") throw await refusalOf(provider, options, isText ? new URLSearchParams() : answer)
+    this.#unseen = undefined
+    const result = await auth(provider, { ...options, authorizationCode: code })
     if (result !== "AUTHORIZED") throw new UnauthorizedError("The code gave no tokens")
   }
 }

@@ -5,14 +5,9 @@ import type { AuthOptions, AuthResult, OAuthClientProvider } from "./provider.ts
 export const auth = async (provider: OAuthClientProvider, options: AuthOptions): Promise<AuthResult> =>
   (await import("./flow.ts")).login(provider, options)
 
-const isDocumentUrl = (text: string): boolean => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  return url?.protocol === "https:" && url.pathname !== "/"
-}
-
-/** Throws for a URL that cannot be the id of a client. */
-export const validateClientMetadataUrl = (url: string | undefined): void => {
-  if (url !== undefined && !isDocumentUrl(url)) {
-    throw new TypeError(`clientMetadataUrl is ${url}; expected an https URL with a path`)
-  }
-}
+/** The error of an answer without a code. Rejects where the answer is not that of the authorization server (RFC 9207). */
+export const refusalOf = async (
+  provider: OAuthClientProvider,
+  options: AuthOptions,
+  answer: URLSearchParams
+): Promise<Error> => (await import("./flow.ts")).refusal(provider, options, answer)

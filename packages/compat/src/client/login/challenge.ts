@@ -4,6 +4,7 @@ export interface Challenge {
   error?: string | undefined
   scope?: string | undefined
   resourceMetadataUrl?: URL | undefined
+  errorDescription?: string | undefined
 }
 
 /** The challenge of a response; empty where it has none for bearers of tokens. */
@@ -20,6 +21,7 @@ export const extractWWWAuthenticateParams = ({ headers }: Response): Challenge =
   return {
     error: params.get("error"),
     scope: params.get("scope"),
+    errorDescription: params.get("error_description"),
     resourceMetadataUrl: url !== undefined && URL.canParse(url) ? new URL(url) : undefined
   }
 }

@@ -9,12 +9,14 @@ import * as MetadataDiscovery from "@effect-mcp/auth/client/MetadataDiscovery"
 import * as Registration from "@effect-mcp/auth/client/Registration"
 import * as TokenEndpoint from "@effect-mcp/auth/client/TokenEndpoint"
 import { OAuthError as LibraryError } from "@effect-mcp/auth/OAuthError"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
 import * as Redacted from "effect/Redacted"
+import { UnauthorizedError } from "../../model/errors.ts"
 import {
   AuthorizationServerMismatchError,
   IssuerMismatchError,
@@ -22,22 +24,23 @@ import {
   OAuthError,
   RegistrationRejectedError
 } from "../../model/oauth.ts"
-import type {
-  AuthOptions,
-  AuthResult,
-  OAuthClientInformationMixed,
-  OAuthClientProvider,
-  OAuthTokens,
-  StoredOAuthClientInformation
+import {
+  type AuthOptions,
+  type AuthResult,
+  type OAuthClientInformationMixed,
+  type OAuthClientProvider,
+  type OAuthDiscoveryState,
+  type OAuthTokens,
+  type StoredOAuthClientInformation,
+  validateClientMetadataUrl
 } from "./provider.ts"
 
 /** The error of the library as the SDK has it: with the code of the authorization server, where it gave one. */
 const toThrown = (error: unknown): unknown => {
   if (!(error instanceof LibraryError)) return error
-  if (error.code !== undefined) return new OAuthError(error.code, error.message)
-  return error.step === "registration"
-    ? new RegistrationRejectedError(error.message)
-    : new OAuthClientFlowError(error.message)
+  const { code, message, status, step } = error
+  if (step === "registration" && status !== undefined) return new RegistrationRejectedError(message, status)
+  return code === undefined ? new OAuthClientFlowError(message) : new OAuthError(code, message)
 }
 
 /** What one call works with. */
@@ -68,25 +71,34 @@ const scopeOf = (
   supported: ReadonlyArray<string> | undefined,
   { scopes_supported }: GrantRequest["metadata"]
 ): string | undefined => {
-  const wanted = scope ?? supported?.join(" ") ?? clientMetadata.scope
+  // Metadata that name no scope say as little as those without a list.
+  const wanted = [scope, supported?.join(" "), clientMetadata.scope].find((scopes) => scopes)
   const refreshes = clientMetadata.grant_types?.includes("refresh_token") === true
-  if (wanted === undefined || wanted === "") return undefined
+  if (wanted === undefined) return undefined
   if (!refreshes || scopes_supported?.includes("offline_access") !== true) return wanted
   return [...new Set([...wanted.split(" "), "offline_access"])].join(" ")
 }
 
-/** Finds the authorization server: the one that the user was sent to, where there is a code. */
-const found = async (provider: OAuthClientProvider, options: AuthOptions): Promise<Flow> => {
+/** Whether two values name one authorization server: stored ones of the SDK may end in a slash that its metadata lack. */
+const isSameIssuer = (one: string, other: string): boolean => one.replace(/\/$/, "") === other.replace(/\/$/, "")
+
+/** Where the users of providers were sent last, for those that save no `discoveryState`. */
+const visited = new WeakMap<OAuthClientProvider, OAuthDiscoveryState>()
+
+/** Finds the authorization server: for an answer of one, that to which the user was sent. */
+const found = async (provider: OAuthClientProvider, options: AuthOptions, isAnswered: boolean): Promise<Flow> => {
   const run = runner(options)
   const server = new URL(options.serverUrl)
-  const saved = options.authorizationCode === undefined ? undefined : await provider.discoveryState?.()
+  const saved = isAnswered ? ((await provider.discoveryState?.()) ?? visited.get(provider)) : undefined
   const http = await run(Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer))
   const discovery = { http, server, protocolVersion: "2025-11-25", fallback: true }
   const challenged = options.resourceMetadataUrl?.href ?? saved?.resourceMetadataUrl
   const resource = await run(MetadataDiscovery.resource(discovery, challenged))
-  const issuer = saved?.authorizationServerUrl ?? resource.issuers[0]
-  if (!resource.issuers.includes(issuer)) throw new AuthorizationServerMismatchError(issuer, resource.issuers[0])
+  const recorded = saved?.authorizationServerUrl ?? resource.issuers[0]
+  const issuer = resource.issuers.find((named) => isSameIssuer(named, recorded))
+  if (issuer === undefined) throw new AuthorizationServerMismatchError(recorded, resource.issuers[0])
   const metadata = await run(MetadataDiscovery.server(discovery, issuer, resource.indicator === undefined))
+  await provider.saveAuthorizationServerUrl?.(issuer)
   const indicator = provider.validateResourceURL
     ? (await provider.validateResourceURL(server, resource.indicator))?.href
     : resource.indicator
@@ -100,17 +112,17 @@ const isCurrent = ({ client_secret_expires_at: end = 0 }: { client_secret_expire
   end === 0 || end > Date.now() / 1000
 
 /** Registers the client with all of its metadata. */
-const registered = async (flow: Flow, redirectUri: string): Promise<OAuthClientInformationMixed> => {
+const registered = async (flow: Flow, redirectUri: string | URL | undefined): Promise<OAuthClientInformationMixed> => {
   const { provider, request, run } = flow
   const endpoint = request.metadata.registration_endpoint
   const { clientMetadata } = provider
-  if (endpoint === undefined || provider.saveClientInformation === undefined) {
+  if (endpoint === undefined || provider.saveClientInformation === undefined || redirectUri === undefined) {
     throw new OAuthClientFlowError(
-      `The client is not registered with ${flow.issuer}: give its id by clientInformation()${endpoint === undefined ? "" : ", or have saveClientInformation() to register it"}`
+      `The client is not registered with ${flow.issuer}: give its id by clientInformation()${endpoint === undefined ? "" : ", or have saveClientInformation() and a redirectUrl to register it"}`
     )
   }
   const options = { clientName: clientMetadata.client_name ?? "MCP client", registration: clientMetadata }
-  const made = await run(Registration.register(options, request, endpoint, redirectUri))
+  const made = await run(Registration.register(options, request, endpoint, String(redirectUri)))
   return {
     ...clientMetadata,
     client_id: made.clientId,
@@ -124,10 +136,12 @@ const registered = async (flow: Flow, redirectUri: string): Promise<OAuthClientI
 /** The client at this authorization server: the provider's, its metadata document, or a new registration. */
 const clientOf = async (flow: Flow): Promise<StoredOAuthClientInformation> => {
   const { issuer, options, provider, request } = flow
-  const known = await provider.clientInformation({ issuer })
-  const isIts = known !== undefined && (known.issuer ?? issuer) === issuer
+  // Storage of JSON gives null for a client that it does not have.
+  const known = (await provider.clientInformation({ issuer })) ?? undefined
+  const isIts = known !== undefined && isSameIssuer(known.issuer ?? issuer, issuer)
   if (isIts && isCurrent(known)) return known
-  if (known?.issuer !== undefined && !isIts && provider.saveClientInformation === undefined) {
+  const registers = provider.saveClientInformation !== undefined && provider.redirectUrl !== undefined
+  if (known?.issuer !== undefined && !isIts && !registers) {
     throw new AuthorizationServerMismatchError(known.issuer, issuer)
   }
   if (options.authorizationCode !== undefined) {
@@ -136,8 +150,9 @@ const clientOf = async (flow: Flow): Promise<StoredOAuthClientInformation> => {
     )
   }
   const { clientMetadataUrl, clientMetadata } = provider
+  validateClientMetadataUrl(clientMetadataUrl)
   const documented = request.metadata.client_id_metadata_document_supported === true ? clientMetadataUrl : undefined
-  const redirectUri = String(provider.redirectUrl ?? clientMetadata.redirect_uris[0])
+  const redirectUri = provider.redirectUrl ?? clientMetadata.redirect_uris[0]
   const made = documented === undefined ? await registered(flow, redirectUri) : { client_id: documented }
   const stamped = { ...made, issuer }
   await provider.saveClientInformation?.(stamped, { issuer })
@@ -174,6 +189,15 @@ const authenticate = async (
   return headers
 }
 
+/** Binds a client that was saved without its authorization server to the first that accepts it. */
+const bind = async (provider: OAuthClientProvider, client: StoredOAuthClientInformation, issuer: string) => {
+  try {
+    await provider.saveClientInformation?.(client, { issuer })
+  } catch {
+    // A provider may expect this call after a registration only.
+  }
+}
+
 /** Requests tokens and has the provider save them. `before` is what a refresh leaves as it was. */
 const request = async (
   flow: Flow,
@@ -193,26 +217,39 @@ const request = async (
   if (token_type.toLowerCase() !== "bearer") {
     throw new OAuthClientFlowError(`The token of ${issuer} is of the type ${token_type}; expected Bearer`)
   }
-  const kept = before && { refresh_token: before.refresh_token, scope: before.scope }
+  const kept = before && { refresh_token: before.refresh_token, scope: given.get("scope") ?? before.scope }
   await provider.saveTokens({ ...kept, ...answer, token_type, issuer }, { issuer })
-  await provider.saveAuthorizationServerUrl?.(issuer)
+  if (client.issuer === undefined) await bind(provider, { ...client, issuer }, issuer)
   return "AUTHORIZED"
 }
+
+/** Errors that say nothing of a refresh token: the user would be asked in vain, or too early. */
+const unrelated: ReadonlySet<string> = new Set([
+  "invalid_client",
+  "server_error",
+  "temporarily_unavailable",
+  "too_many_requests",
+  "unauthorized_client"
+])
 
 /** Tokens by the refresh token; undefined where there is none, or where the authorization server refuses it. */
 const refreshed = async (flow: Flow, client: StoredOAuthClientInformation): Promise<AuthResult | undefined> => {
   const { issuer, options, provider } = flow
   const tokens = await provider.tokens({ issuer })
   if (tokens?.refresh_token === undefined || options.forceReauthorization === true) return undefined
-  if ((tokens.issuer ?? issuer) !== issuer) return undefined
+  if (!isSameIssuer(tokens.issuer ?? issuer, issuer)) return undefined
   const params = new URLSearchParams({ grant_type: "refresh_token", refresh_token: tokens.refresh_token })
   const scope = await provider.scopeForRefresh?.(tokens)
   if (scope !== undefined && scope !== "") params.set("scope", scope)
   try {
     return await request(flow, client, params, tokens)
   } catch (error) {
-    if (error instanceof OAuthError && error.code !== "invalid_client") return undefined
-    throw error
+    if (!(error instanceof OAuthError) || unrelated.has(error.code)) throw error
+    const now = await provider.tokens({ issuer })
+    // Another process has used the token, and saved those that it got.
+    if (now?.refresh_token !== undefined && now.refresh_token !== tokens.refresh_token) return "AUTHORIZED"
+    if (error.code === "invalid_grant") await provider.invalidateCredentials?.("tokens")
+    return undefined
   }
 }
 
@@ -227,7 +264,9 @@ const redirect = async (flow: Flow, page: URL, { client_id }: OAuthClientInforma
   )
   await provider.saveCodeVerifier(verifier)
   const named = options.resourceMetadataUrl && { resourceMetadataUrl: options.resourceMetadataUrl.href }
-  await provider.saveDiscoveryState?.({ authorizationServerUrl: issuer, ...named })
+  const discovered = { authorizationServerUrl: issuer, ...named }
+  visited.set(provider, discovered)
+  await provider.saveDiscoveryState?.(discovered)
   await provider.redirectToAuthorization(url)
   return "REDIRECT"
 }
@@ -261,7 +300,7 @@ const checkIssuer = ({ issuer, options: { iss }, request }: Flow): void => {
 }
 
 const attempt = async (provider: OAuthClientProvider, options: AuthOptions): Promise<AuthResult> => {
-  const flow = await found(provider, options)
+  const flow = await found(provider, options, options.authorizationCode !== undefined)
   const { run } = flow
   if (options.authorizationCode !== undefined) {
     checkIssuer(flow)
@@ -288,9 +327,25 @@ export const login = async (provider: OAuthClientProvider, options: AuthOptions)
   } catch (error) {
     const forgotten = error instanceof OAuthError ? voided.get(error.code) : undefined
     if (forgotten === undefined || provider.invalidateCredentials === undefined) throw error
+    const hasCode = options.authorizationCode !== undefined
+    // A code that is not accepted says nothing of the tokens: it may be a second answer of the same login.
+    if (hasCode && forgotten === "tokens") throw error
     await provider.invalidateCredentials(forgotten)
     // A code is good for one request.
-    if (options.authorizationCode !== undefined) throw error
+    if (hasCode) throw error
     return attempt(provider, options)
   }
+}
+
+/** The error of an answer without a code. Its texts are shown once its issuer is checked: it may come from another server. */
+export const refusal = async (
+  provider: OAuthClientProvider,
+  options: AuthOptions,
+  answer: URLSearchParams
+): Promise<Error> => {
+  checkIssuer(await found(provider, options, true))
+  const error = answer.get("error")
+  if (error === null) return new UnauthorizedError("The answer of the authorization server has no code")
+  const description = excerpt(answer.get("error_description") ?? error)
+  return new OAuthError(excerpt(error), description, answer.get("error_uri") ?? undefined)
 }

@@ -1,5 +1,7 @@
 /** What a program gives for the login of its client: a token, or the places where an OAuth login keeps what it needs. */
 
+import { OAuthError, OAuthErrorCode } from "../../model/oauth.ts"
+
 type Async<A> = A | PromiseLike<A>
 
 /** Metadata of a client, as it registers (RFC 7591). Other fields are sent as they are. */
@@ -132,3 +134,16 @@ export interface AuthProvider {
 
 export const isOAuthProvider = (provider: AuthProvider | OAuthClientProvider): provider is OAuthClientProvider =>
   "tokens" in provider && "clientMetadata" in provider
+
+const isDocumentUrl = (text: string): boolean => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url?.protocol === "https:" && url.pathname !== "/"
+}
+
+/** Throws for a URL that cannot be the id of a client. */
+export const validateClientMetadataUrl = (url: string | undefined): void => {
+  if (url !== undefined && !isDocumentUrl(url)) {
+    const message = `clientMetadataUrl is ${url}; expected an https URL with a path`
+    throw new OAuthError(OAuthErrorCode.InvalidClientMetadata, message)
+  }
+}

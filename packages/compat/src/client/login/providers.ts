@@ -10,7 +10,7 @@ import type {
 interface MachineOptions {
   clientId: string
   clientName?: string | undefined
-  /** Space-separated. */
+  /** Space-separated: asked for where neither a refusal nor the metadata of the server name scopes. */
   scope?: string | undefined
   /** The authorization server that the credentials are for. Without it they are sent to the one that the MCP server names. */
   expectedIssuer?: string | undefined
@@ -24,7 +24,6 @@ class MachineProvider implements OAuthClientProvider {
   readonly redirectUrl = undefined
   readonly clientMetadata: OAuthClientMetadata
   readonly #information: StoredOAuthClientInformation
-  readonly #scope: string | undefined
   #tokens: StoredOAuthTokens | undefined = undefined
 
   constructor(
@@ -36,14 +35,14 @@ class MachineProvider implements OAuthClientProvider {
       client_name: clientName ?? "client-credentials-client",
       redirect_uris: [],
       grant_types: ["client_credentials"],
-      token_endpoint_auth_method: method
+      token_endpoint_auth_method: method,
+      scope
     }
     this.#information = {
       client_id: clientId,
       ...(client_secret === undefined ? undefined : { client_secret }),
       ...(expectedIssuer === undefined ? undefined : { issuer: expectedIssuer })
     }
-    this.#scope = scope
   }
 
   clientInformation(): StoredOAuthClientInformation {
@@ -69,8 +68,7 @@ class MachineProvider implements OAuthClientProvider {
   }
 
   prepareTokenRequest(scope?: string): URLSearchParams {
-    const wanted = this.#scope ?? scope
-    return new URLSearchParams({ grant_type: "client_credentials", ...(wanted !== undefined && { scope: wanted }) })
+    return new URLSearchParams({ grant_type: "client_credentials", ...(scope !== undefined && { scope }) })
   }
 }
 

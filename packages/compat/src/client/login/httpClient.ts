@@ -1,0 +1,27 @@
+/** The HTTP client of a transport: requests whose login failed are refused ones, since failures of `fetch` are tried again. */
+import * as Effect from "effect/Effect"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientError from "effect/http/HttpClientError"
+import * as HttpClientResponse from "effect/http/HttpClientResponse"
+import * as Layer from "effect/Layer"
+import { LoginFailure } from "./LoginFailure.ts"
+
+const refused = (error: HttpClientError.HttpClientError): HttpClientError.HttpClientError => {
+  const { cause, request } = error.reason
+  if (!(cause instanceof LoginFailure)) return error
+  const response = HttpClientResponse.fromWeb(request, cause.response)
+  const reason = new HttpClientError.StatusCodeError({ request, response, cause, description: cause.message })
+  return new HttpClientError.HttpClientError({ reason })
+}
+
+/** The client that sends by this `fetch`. */
+export const layer = (fetch: typeof globalThis.fetch): Layer.Layer<HttpClient.HttpClient> =>
+  Layer.effect(
+    HttpClient.HttpClient,
+    Effect.map(HttpClient.HttpClient, (client) =>
+      HttpClient.transformResponse(client, (response) =>
+        Effect.provideService(Effect.mapError(response, refused), FetchHttpClient.Fetch, fetch)
+      )
+    )
+  ).pipe(Layer.provide(FetchHttpClient.layer))
