@@ -8,16 +8,19 @@ import * as Effect from "effect/Effect"
 
 const isIdle = (): boolean => !process.getActiveResourcesInfo().includes("Immediate")
 
-/** The waiting calls share one immediate: several would wait for each other. */
-const waiting = new Set<() => void>()
+/**
+ * The waiting calls share one immediate: several would wait for each other. An array that is made anew: the tables of a Set keep what was
+ * in them alive for young garbage collections, here all that a conversation consists of.
+ */
+let waiting: Array<() => void> = []
 let looking = false
 
 // An immediate runs after all microtasks; later ones of the same round count as waiting.
 const look = (): void => {
   if (!isIdle()) return void setImmediate(look)
   looking = false
-  const all = [...waiting]
-  waiting.clear()
+  const all = waiting
+  waiting = []
   for (const resume of all) resume()
 }
 
@@ -42,8 +45,10 @@ const look = (): void => {
  */
 export const quiesce: Effect.Effect<void> = Effect.callback((resume) => {
   const done = (): void => resume(Effect.void)
-  waiting.add(done)
+  waiting.push(done)
   if (!looking) setImmediate(look)
   looking = true
-  return Effect.sync(() => waiting.delete(done))
+  return Effect.sync(() => {
+    waiting = waiting.filter((each) => each !== done)
+  })
 })

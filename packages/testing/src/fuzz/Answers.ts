@@ -3,12 +3,13 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { example } from "./generator/example.ts"
 import { type Model } from "./model/Model.ts"
+import type { Question } from "./model/Observation.ts"
 import type { Answering, Command, RequestCommand } from "./model/Script.ts"
 import { withTasks } from "./model/TaskBook.ts"
 import { at } from "./model/json.ts"
 
 /** What a client declares that has the capability. */
-export const capabilities: { readonly [name: string]: JsonObject } = {
+const capabilities: { readonly [name: string]: JsonObject } = {
   roots: { listChanged: true },
   sampling: {},
   elicitation: {}
@@ -21,7 +22,7 @@ const answers: { readonly [method: string]: (params: JsonObject) => JsonObject }
 }
 
 /** The client's answer to a question, as a result; an error where it cannot answer. */
-export const answerTo = (method: string, params: JsonObject, how: Answering): JsonObject | undefined => {
+const answerTo = (method: string, params: JsonObject, how: Answering): JsonObject | undefined => {
   if (how === "malformed") return { nonsense: true }
   if (how === "decline" && method === "elicitation/create") return { action: "decline" }
   return how === "accept" ? answers[method]?.(params) : undefined
@@ -37,12 +38,51 @@ const answersTo = (questions: ReadonlyArray<readonly [string, unknown]>, how: An
     })
   )
 
+/** What a client declares that has these capabilities. */
+export const declared = (names: ReadonlyArray<string>): JsonObject =>
+  Object.fromEntries(names.map((name) => [name, capabilities[name] ?? {}]))
+
+/** The client's answer to a question, as a message; undefined where it never answers. */
+export const replyTo = ({ id, method, params }: Question, how: Answering): JsonObject | undefined => {
+  if (method === "ping") return { jsonrpc: "2.0", id, result: {} }
+  if (how === "never") return undefined
+  const result = answerTo(method, params, how)
+  if (result !== undefined) return { jsonrpc: "2.0", id, result }
+  return { jsonrpc: "2.0", id, error: { code: -1, message: "The client does not answer this" } }
+}
+
+const clientInfo = { name: "effect-mcp fuzz", version: "0.1.0" }
+
+/** The params of `initialize`. */
+export const opening = (version: string, declares: JsonObject): JsonObject => ({
+  protocolVersion: version,
+  capabilities: declares,
+  clientInfo
+})
+
 /** 2026-07-28: what each request says of the client. */
-export const metaOf = (version: string, declares: JsonObject): JsonObject => ({
+const metaOf = (version: string, declares: JsonObject): JsonObject => ({
   [Meta.protocolVersion]: version,
-  [Meta.clientInfo]: { name: "effect-mcp fuzz", version: "0.1.0" },
+  [Meta.clientInfo]: clientInfo,
   [Meta.clientCapabilities]: declares
 })
+
+/** The message of a request, for a client that declares this. */
+export const requestOf = (
+  { bare, method, params }: RequestCommand,
+  id: unknown,
+  { revision }: Model,
+  declares: JsonObject
+): JsonObject => {
+  if (revision.era === "stateless" && bare !== true && (params === undefined || isJsonObject(params))) {
+    const meta: JsonObject = Object.assign(metaOf(revision.version, declares), at(params, "_meta"))
+    return { jsonrpc: "2.0", id, method, params: Object.assign({}, params, { _meta: meta }) }
+  }
+  return params === undefined ? { jsonrpc: "2.0", id, method } : { jsonrpc: "2.0", id, method, params }
+}
+
+export const notificationOf = (method: string, params: unknown): JsonObject =>
+  params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params }
 
 /** A request about a task that the server gave; undefined where there is none. */
 export const taskRequest = (

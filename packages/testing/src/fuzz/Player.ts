@@ -1,14 +1,15 @@
 /**
  * Plays a conversation against a target, holds all that is observed against the rules, and writes down what crossed the wire.
  */
-import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { answerTo, capabilities, metaOf, nextRound, taskRequest } from "./Answers.ts"
+import { declared, nextRound, notificationOf, opening, replyTo, requestOf, taskRequest } from "./Answers.ts"
 import { Dialogue } from "./Dialogue.ts"
 import { isStream } from "./model/Call.ts"
-import { isWaiting, Model } from "./model/Model.ts"
+import { isAnswered, isWaiting } from "./model/Exchange.ts"
+import { Model } from "./model/Model.ts"
 import type { Exchange, Observation, Question } from "./model/Observation.ts"
 import { concerned, Judge, type Rule } from "./model/Rule.ts"
 import type { Answering, Command, Deviation, RequestCommand, Script } from "./model/Script.ts"
@@ -17,7 +18,6 @@ import type { Line, Played } from "./Played.ts"
 import { reachesHandler } from "./rules/judge.ts"
 import { anotherClient, type HttpWire, type Target, TargetError, type Wire, type WireEvent } from "./target/Target.ts"
 import { Waiting } from "./Waiting.ts"
-import { at } from "./model/json.ts"
 
 export interface Options {
   readonly rules: ReadonlyArray<Rule>
@@ -71,32 +71,34 @@ class Player {
     this.now = now
     this.patience = options.patience ?? 5000
     this.short = Math.min(handlerPatience, this.patience)
-    this.model = new Model({ ...survey, revision: script.revision })
+    this.model = new Model(survey.revision === script.revision ? survey : { ...survey, revision: script.revision })
     const { settle, transport } = target
     this.waiting = new Waiting({ settle, outside: this.model.revision.era === "stateless" })
     this.judge = new Judge(concerned(options.rules, script.revision, transport), this.model)
   }
 
   /** Plays the whole conversation. */
-  readonly play: Effect.Effect<void, TargetError, Scope.Scope> = Effect.suspend(() => this.conversation)
-
-  private readonly conversation = Effect.gen({ self: this }, function* () {
-    const { target } = this
-    if (target.transport === "http") this.dialogue = this.speak(yield* target.open)
-    else this.wire = yield* target.open(this.receive)
-    // No id is used twice on one wire.
-    this.next = 1000 * this.before.length
-    for (const [index, command] of this.script.commands.entries()) {
-      if (this.ended) break
-      this.model.command = index
-      yield* this.run(command)
-    }
-    this.model.command = this.script.commands.length
-    yield* this.finish
-    const unreachable = this.ended && this.dialogue?.calls.every(({ status }) => status === undefined) === true
-    const message = `Cannot reach ${this.target.name}: ${this.how ?? ""}`
-    yield* unreachable ? Effect.fail(new TargetError({ message })) : Effect.void
-  })
+  play(): Effect.Effect<void, TargetError, Scope.Scope> {
+    return Effect.gen({ self: this }, function* () {
+      const { target } = this
+      if (target.transport === "http") this.dialogue = this.speak(yield* target.open)
+      else this.wire = yield* target.open(this.receive)
+      // No id is used twice on one wire.
+      this.next = 1000 * this.before.length
+      const { commands } = this.script
+      for (let index = 0; index < commands.length && !this.ended; index++) {
+        const command = commands[index]
+        this.model.command = index
+        const waits = command && this.run(command)
+        if (waits !== undefined) yield* waits
+      }
+      this.model.command = commands.length
+      yield* this.finish()
+      const unreachable = this.ended && this.dialogue?.calls.every(({ status }) => status === undefined) === true
+      const message = `Cannot reach ${target.name}: ${this.how ?? ""}`
+      yield* unreachable ? Effect.fail(new TargetError({ message })) : Effect.void
+    })
+  }
 
   get before(): ReadonlyArray<Script> {
     return this.wire?.before ?? []
@@ -134,12 +136,9 @@ class Player {
     if (observation._tag === "Asked") this.answer(observation.question)
   }
 
-  private answer({ id, method, params }: Question): void {
-    if (method === "ping") return this.send({ jsonrpc: "2.0", id, result: {} })
-    if (this.answering === "never") return
-    const result = answerTo(method, params, this.answering)
-    if (result !== undefined) return this.send({ jsonrpc: "2.0", id, result })
-    this.send({ jsonrpc: "2.0", id, error: { code: -1, message: "The client does not answer this" } })
+  private answer(question: Question): void {
+    const reply = replyTo(question, this.answering)
+    if (reply !== undefined) this.send(reply)
   }
 
   private send(message: unknown, deviation?: Deviation): void {
@@ -161,58 +160,53 @@ class Player {
   }
 
   /** HTTP: every response has begun. */
-  private readonly begun = Effect.suspend(() =>
-    this.dialogue === undefined ? Effect.void : this.until(() => this.dialogue?.isPending !== true)
-  )
-
-  /** Waits for all that is worth it. What is late by then is not waited for again. */
-  private readonly settle: Effect.Effect<void> = Effect.suspend(() => {
-    const { hopeful = () => true } = this.options
-    const isHopeful = (exchange: Exchange) => isWaiting(exchange) && !this.late.has(exchange) && hopeful(exchange)
-    const open = (slow: boolean) => () =>
-      !this.model.exchanges.some((exchange) => isHopeful(exchange) && (slow || !reachesHandler(exchange, this.model)))
-    const answered =
-      this.dialogue === undefined ? this.until(open(true), this.short) : this.poll(this.dialogue, open(true))
-    return Effect.map(Effect.andThen(answered, this.until(open(false))), () => {
-      for (const exchange of this.model.exchanges) if (isWaiting(exchange)) this.late.add(exchange)
-    })
-  })
-
-  /** Asks for the rest of streams whose connection the server closed before their end. */
-  private readonly poll = Effect.fnUntraced(function* (this: Player, dialogue: Dialogue, isDone: () => boolean) {
-    yield* this.begun
-    for (let round = 0; round < mostPolls; round++) {
-      yield* this.until(() => isDone() || dialogue.unfinished.length > 0, this.short)
-      const [call] = dialogue.unfinished
-      if (call === undefined) return
-      yield* Effect.sleep(Math.min(call.retry ?? 0, longestRetry))
-      dialogue.reconnect(call)
-    }
-  })
-
-  private message({ bare, id, method, params }: RequestCommand): JsonObject {
-    const named = { jsonrpc: "2.0", id: id === undefined ? `r${++this.next}` : id, method }
-    const stateless = this.model.revision.era === "stateless" && bare !== true
-    if (stateless && (params === undefined || isJsonObject(params))) {
-      const meta: JsonObject = Object.assign(metaOf(this.script.revision, this.declares), at(params, "_meta"))
-      return { ...named, params: Object.assign({}, params, { _meta: meta }) }
-    }
-    return params === undefined ? named : { ...named, params }
+  private begun(): Effect.Effect<void> {
+    return this.dialogue === undefined ? Effect.void : this.until(() => this.dialogue?.isPending !== true)
   }
 
-  private notification(method: string, params: unknown): JsonObject {
-    return params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params }
+  /** Waits for all that is worth it. What is late by then is not waited for again. */
+  private settle(): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const { dialogue, model } = this
+      const isDone = () => !model.exchanges.some((exchange) => this.isHopeful(exchange))
+      yield* dialogue === undefined ? this.until(isDone, this.short) : this.poll(dialogue, isDone)
+      if (!this.ended && !isDone()) {
+        const isSlow = (exchange: Exchange) => reachesHandler(exchange, model)
+        yield* this.until(() => model.exchanges.every((exchange) => !this.isHopeful(exchange) || isSlow(exchange)))
+      }
+      for (const exchange of model.exchanges) if (isWaiting(exchange)) this.late.add(exchange)
+    })
+  }
+
+  /** Whether it is worth to wait for its answer. */
+  private isHopeful(exchange: Exchange): boolean {
+    return isWaiting(exchange) && !this.late.has(exchange) && this.options.hopeful?.(exchange) !== false
+  }
+
+  /** Asks for the rest of streams whose connection the server closed before their end. */
+  private poll(dialogue: Dialogue, isDone: () => boolean): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      yield* this.begun()
+      for (let round = 0; round < mostPolls; round++) {
+        yield* this.until(() => isDone() || dialogue.unfinished.length > 0, this.short)
+        const [call] = dialogue.unfinished
+        if (call === undefined) return
+        yield* Effect.sleep(Math.min(call.retry ?? 0, longestRetry))
+        dialogue.reconnect(call)
+      }
+    })
+  }
+
+  private message(command: RequestCommand): JsonObject {
+    const id = command.id === undefined ? `r${++this.next}` : command.id
+    return requestOf(command, id, this.model, this.declares)
   }
 
   private open(command: Extract<Command, { readonly _tag: "Open" }>): Effect.Effect<void> {
     this.answering = command.answers ?? "accept"
-    this.declares = Object.fromEntries((command.declares ?? []).map((name) => [name, capabilities[name] ?? {}]))
+    this.declares = declared(command.declares ?? [])
     if (this.model.revision.era === "stateless") return Effect.void
-    const params = {
-      protocolVersion: command.offer ?? this.script.revision,
-      capabilities: this.declares,
-      clientInfo: { name: "effect-mcp fuzz", version: "0.1.0" }
-    }
+    const params = opening(command.offer ?? this.script.revision, this.declares)
     this.send({ jsonrpc: "2.0", id: `r${++this.next}`, method: "initialize", params })
     const exchange = this.model.exchanges.at(-1)
     const opened = this.until(
@@ -221,8 +215,8 @@ class Player {
     )
     return Effect.flatMap(opened, () => {
       if (exchange?.answer?._tag !== "Result" || command.silent === true) return Effect.void
-      this.send(this.notification("notifications/initialized", undefined))
-      return this.begun
+      this.send(notificationOf("notifications/initialized", undefined))
+      return this.begun()
     })
   }
 
@@ -238,47 +232,50 @@ class Player {
     if (dialogue !== undefined && this.model.revision.era === "stateless") {
       return dialogue.cut(dialogue.calls.find((call) => call.exchange === exchange))
     }
-    this.send(this.notification("notifications/cancelled", { requestId: exchange.id, reason: "fuzz" }))
+    this.send(notificationOf("notifications/cancelled", { requestId: exchange.id, reason: "fuzz" }))
   }
 
-  private run(command: Command): Effect.Effect<void, TargetError> {
+  /** Runs a command; gives what is to be waited for. */
+  private run(command: Command): Effect.Effect<void, TargetError> | undefined {
     switch (command._tag) {
       case "Open":
         return this.open(command)
       case "Wait":
-        return this.settle
+        return this.settle()
       case "Beside":
-        return this.dialogue === undefined ? Effect.void : this.beside(command)
+        return this.dialogue === undefined ? undefined : this.beside(command)
       case "Delete":
         this.dialogue?.remove(command.http)
-        return this.begun
+        return this.begun()
       default:
-        return Effect.sync(() => this.act(command))
+        this.act(command)
+        return undefined
     }
   }
 
   /** Another client has a conversation with the same server, while this one stays open. */
-  private readonly beside = Effect.fnUntraced(function* (
-    this: Player,
-    { commands, stranger = false }: Extract<Command, { readonly _tag: "Beside" }>
-  ) {
+  private beside({
+    commands,
+    stranger = false
+  }: Extract<Command, { readonly _tag: "Beside" }>): Effect.Effect<void, TargetError> {
     const client = anotherClient(this.target, stranger)
-    if (client === undefined) return
+    if (client === undefined) return Effect.void
     const script = { revision: this.script.revision, commands }
     const other = new Player(client.target, this.survey, script, this.options, this.now)
     other.model.foreign = { tasks: this.model.tasks, callers: client.callers }
-    yield* Effect.scoped(other.play)
-    this.lines.push(...other.lines.map((line): Line => ({ ...line, beside: true })))
-    this.judge.include(other.judge, this.model.command)
-    if (other.ended) this.receive({ _tag: "Ended", how: other.how ?? "" })
-  })
+    return Effect.map(Effect.scoped(other.play()), () => {
+      this.lines.push(...other.lines.map((line): Line => ({ ...line, beside: true })))
+      this.judge.include(other.judge, this.model.command)
+      if (other.ended) this.receive({ _tag: "Ended", how: other.how ?? "" })
+    })
+  }
 
   private act(command: Exclude<Command, { readonly _tag: "Open" | "Wait" | "Beside" | "Delete" }>): void {
     switch (command._tag) {
       case "Request":
         return this.send(this.message(command), command.http)
       case "Notify":
-        return this.send(this.notification(command.method, command.params), command.http)
+        return this.send(notificationOf(command.method, command.params), command.http)
       case "Listen":
         return this.dialogue?.listen(command.http)
       case "Cut":
@@ -297,7 +294,7 @@ class Player {
       case "Batch":
         return this.send(
           command.members.map((member) =>
-            member._tag === "Request" ? this.message(member) : this.notification(member.method, member.params)
+            member._tag === "Request" ? this.message(member) : notificationOf(member.method, member.params)
           )
         )
       case "Resume":
@@ -318,55 +315,62 @@ class Player {
   }
 
   /** The end of the conversation: all is answered or given up, the server still answers, and exits with its input. */
-  readonly finish: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
-    yield* this.settle
-    const late = this.model.exchanges.filter((exchange) => isWaiting(exchange))
-    if (!this.ended) {
-      for (const exchange of late) this.observe({ _tag: "Unanswered", exchange })
-      for (const exchange of late) this.giveUp(exchange)
-      yield* this.alive
-    }
-    yield* this.dialogue === undefined ? this.end : this.leave(this.dialogue)
-  })
+  private finish(): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      yield* this.settle()
+      if (!this.ended) {
+        const late = this.model.exchanges.filter((exchange) => isWaiting(exchange))
+        for (const exchange of late) this.observe({ _tag: "Unanswered", exchange })
+        for (const exchange of late) this.giveUp(exchange)
+        yield* this.alive()
+      }
+      yield* this.dialogue === undefined ? this.end() : this.leave(this.dialogue)
+    })
+  }
 
   /** Whether nothing of the conversation can come any more, and nothing was wrong. */
   private get isInOrder(): boolean {
     return this.judge.found.length === 0 && this.model.unreadable === 0 && this.model.exchanges.every(isAnswered)
   }
 
-  private readonly end = Effect.gen({ self: this }, function* () {
-    const spoke = this.lines.some(({ from }) => from === "server")
-    if (!this.ended && this.isInOrder && this.wire?.keep?.(this.script) === true) return
-    if (this.ended || !spoke || this.target.transport !== "stdio" || this.options.closing === false) return
+  private end(): Effect.Effect<void> {
+    const { exitPatience = 5000, closing } = this.options
+    if (!this.ended && this.isInOrder && this.wire?.keep?.(this.script) === true) return Effect.void
+    if (this.ended || this.target.transport !== "stdio" || closing === false) return Effect.void
+    if (!this.lines.some(({ from }) => from === "server")) return Effect.void
     this.closed = true
-    if (this.wire !== undefined) yield* this.wire.end
-    yield* this.until(() => this.ended, this.options.exitPatience ?? 5000)
-    this.observe({ _tag: "Closed", exited: this.ended })
-  })
+    return Effect.gen({ self: this }, function* () {
+      if (this.wire !== undefined) yield* this.wire.end
+      yield* this.until(() => this.ended, exitPatience)
+      this.observe({ _tag: "Closed", exited: this.ended })
+    })
+  }
 
   /** Streams whose request is answered have ended by now; sessions are ended. */
-  private readonly leave = Effect.fnUntraced(function* (this: Player, dialogue: Dialogue) {
+  private leave(dialogue: Dialogue): Effect.Effect<void> {
     const running = () =>
       dialogue.calls.filter(
         (call) => call.ended === undefined && isStream(call) && call.exchange?.answer !== undefined && call.right
       )
-    yield* this.until(() => running().length === 0, this.short)
-    for (const call of running()) this.observe({ _tag: "Running", call })
-    dialogue.leave()
-    yield* this.until(() => !dialogue.isPending, this.short)
-  })
+    return Effect.gen({ self: this }, function* () {
+      yield* this.until(() => running().length === 0, this.short)
+      for (const call of running()) this.observe({ _tag: "Running", call })
+      dialogue.leave()
+      yield* this.until(() => !dialogue.isPending, this.short)
+    })
+  }
 
-  private readonly alive = Effect.gen({ self: this }, function* () {
-    if (this.model.phase !== "ready" || this.dialogue?.isEnded === true) return
+  private alive(): Effect.Effect<void> {
+    if (this.model.phase !== "ready" || this.dialogue?.isEnded === true) return Effect.void
     const stateless = this.model.revision.era === "stateless"
     this.send(this.message({ _tag: "Request", method: stateless ? "server/discover" : "ping" }))
     const last = this.model.exchanges.at(-1)
-    yield* this.until(() => last === undefined || !isWaiting(last), this.patience)
-    if (!this.ended) this.observe({ _tag: "Alive", answered: last?.answer !== undefined })
-  })
+    const answered = this.until(() => last === undefined || !isWaiting(last))
+    return Effect.map(answered, () => {
+      if (!this.ended) this.observe({ _tag: "Alive", answered: last?.answer !== undefined })
+    })
+  }
 }
-
-const isAnswered = ({ answer, copies }: Exchange): boolean => answer !== undefined && copies === 0
 
 /** Plays a script against a fresh connection. `survey` is what is known of the server in this revision. */
 export const play = (
@@ -380,7 +384,7 @@ export const play = (
       const clock = yield* Clock.Clock
       const start = clock.currentTimeMillisUnsafe()
       const player = new Player(target, survey, script, options, () => clock.currentTimeMillisUnsafe() - start)
-      yield* player.play
+      yield* player.play()
       return {
         script,
         found: player.judge.found,

@@ -151,8 +151,7 @@ export class MessageReceiver {
     this.isEnded = false
     this.byEventId.clear()
     this.byData.clear()
-    this.model.asked.clear()
-    this.model.unanswered.clear()
+    this.model.forgetAsked()
   }
 
   private event(call: Call, event: StreamEvent): void {

@@ -52,15 +52,16 @@ export class Waiting {
   /** Waits until it is so, or as long as the patience lasts, in milliseconds. */
   until(isDone: () => boolean, patience: number): Effect.Effect<void> {
     const { settle } = this.options
-    if (settle === undefined) return Effect.suspend(() => (isDone() ? Effect.void : this.timed(isDone, patience)))
-    const settled = Effect.suspend(() => (isDone() ? Effect.void : this.later(isDone, patience, settle)))
-    return Effect.suspend(() => {
-      if (!this.moved) return settled
-      return Effect.flatMap(settle, () => {
-        this.moved = false
-        return settled
-      })
+    if (settle === undefined) return isDone() ? Effect.void : this.timed(isDone, patience)
+    if (!this.moved) return this.settled(isDone, patience, settle)
+    return Effect.flatMap(settle, () => {
+      this.moved = false
+      return this.settled(isDone, patience, settle)
     })
+  }
+
+  private settled(isDone: () => boolean, patience: number, settle: Effect.Effect<void>): Effect.Effect<void> {
+    return isDone() ? Effect.void : this.later(isDone, patience, settle)
   }
 
   private timed(isDone: () => boolean, patience: number): Effect.Effect<void> {
@@ -78,15 +79,12 @@ export class Waiting {
   }
 
   /** What the server does not do by itself at once: work outside of the scheduler, and what waits for a time. */
-  private readonly later = Effect.fnUntraced(function* (
-    this: Waiting,
-    isDone: () => boolean,
-    patience: number,
-    settle: Effect.Effect<void>
-  ) {
-    if (this.options.outside) yield* outside(isDone, settle)
-    if (isDone()) return
-    const clock = yield* Clock.Clock
-    yield* "adjust" in clock ? pass(isDone, patience, settle) : this.timed(isDone, patience)
-  })
+  private later(isDone: () => boolean, patience: number, settle: Effect.Effect<void>): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      if (this.options.outside) yield* outside(isDone, settle)
+      if (isDone()) return
+      const clock = yield* Clock.Clock
+      yield* "adjust" in clock ? pass(isDone, patience, settle) : this.timed(isDone, patience)
+    })
+  }
 }

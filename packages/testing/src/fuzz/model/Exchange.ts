@@ -1,4 +1,5 @@
 /** A request of either side and its response. */
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 
 /** The content of a response. */
@@ -46,3 +47,16 @@ export interface ServerQuestion {
   readonly method: string
   readonly params: JsonObject
 }
+
+/** Whether nothing more can come for it. */
+export const isAnswered = ({ answer, copies }: ObservedExchange): boolean => answer !== undefined && copies === 0
+
+/** Whether it is neither answered nor given up. */
+export const isOpen = ({ answer, cancelled, refused }: ObservedExchange): boolean =>
+  answer === undefined && !cancelled && !refused
+
+/** Whether the client still waits for its answer. A subscription is answered when it ends, and acknowledged before. */
+export const isWaiting = (exchange: ObservedExchange): boolean =>
+  isOpen(exchange) &&
+  !exchange.acknowledged &&
+  (exchange.wellFormed || (exchange.method !== "" && JsonRpc.isId(exchange.id)))

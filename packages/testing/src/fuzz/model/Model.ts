@@ -6,10 +6,11 @@
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import * as Schema from "effect/Schema"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { isOpen } from "./Exchange.ts"
 import type { Answer, Exchange, Observation } from "./Observation.ts"
-import * as Survey from "./Survey.ts"
+import * as Offers from "./Offers.ts"
+import type * as Survey from "./Survey.ts"
 import { at, parse } from "./json.ts"
 import { type ForeignTasks, TaskBook } from "./TaskBook.ts"
 
@@ -27,12 +28,9 @@ const answerOf = (response: JsonRpc.Response): Answer =>
     ? { _tag: "Error", code: response.error.code, message: response.error.message, data: response.error.data }
     : { _tag: "Result", result: response.result }
 
-const isTool = Schema.is(Survey.SurveyedTool)
-const isPrompt = Schema.is(Survey.SurveyedPrompt)
-const isResource = Schema.is(Survey.SurveyedResource)
-const isTemplate = Schema.is(Survey.SurveyedTemplate)
-const listOf = <A>(json: unknown, is: (u: unknown) => u is A): ReadonlyArray<A> =>
-  Array.isArray(json) ? json.filter(is) : []
+// Most conversations need no sets of their own: a model that is made costs as much as a message.
+const noTexts: ReadonlySet<string> = new Set()
+const noExchanges: ReadonlyMap<string, Exchange> = new Map()
 
 /** The notification that opens a subscription. */
 export const acknowledged = "notifications/subscriptions/acknowledged"
@@ -53,16 +51,16 @@ export class Model {
   readonly revision: Revision.Revision
   readonly exchanges: Array<Exchange> = []
   private readonly byId = new Map<string, Exchange>()
-  readonly tokens = new Map<string, Exchange>()
   readonly tasks = new TaskBook()
   /** Undefined where it is the first client of its conversation. */
   foreign: ForeignTasks | undefined
-  /** Tokens that two requests had at the same time: their progress cannot be told apart. */
-  readonly ambiguous = new Set<string>()
-  /** The ids of the server's requests. */
-  readonly asked = new Set<string>()
-  /** Those of them that the client has not answered: what the server does may wait for it. */
-  readonly unanswered = new Set<string>()
+  private lazyTokens: Map<string, Exchange> | undefined
+  private lazyAmbiguous: Set<string> | undefined
+  private lazyAsked: Set<string> | undefined
+  private lazyUnanswered: Set<string> | undefined
+  /** The cursor of the newest page by method. */
+  readonly next = new Map<string, string>()
+  private lazyCursors: Set<string> | undefined
   phase: "new" | "opening" | "open" | "ready" = "new"
   /** What `initialize` or `server/discover` said. */
   capabilities: JsonObject
@@ -75,13 +73,7 @@ export class Model {
   level: string | undefined
   /** Whether a resource was ever subscribed to. */
   subscribed = false
-  /** The cursor of the newest page by method, and all that were ever handed out. */
-  readonly next = new Map<string, string>()
-  readonly cursors = new Set<string>()
-  readonly tools = new Map<string, Survey.SurveyedTool>()
-  readonly prompts = new Map<string, Survey.SurveyedPrompt>()
-  readonly resources = new Set<string>()
-  readonly templates = new Set<string>()
+  private offers: Offers.Offers
   /** The place in the script of the command that runs. */
   command = 0
   /** Texts that were sent and may be answered by an error without an id. */
@@ -89,26 +81,74 @@ export class Model {
 
   readonly observed: boolean
   /** What was learnt in whole: `capabilities`, and lists that were read to their end since they last changed. */
-  private readonly whole = new Set<string>()
-  private readonly begun = new Set<string>()
+  private readonly whole: Set<string> | undefined
+  private readonly begun: Set<string> | undefined
 
   constructor(survey: Survey.Survey, { observed = false }: Options = {}) {
     this.observed = observed
+    this.whole = observed ? new Set() : undefined
+    this.begun = observed ? new Set() : undefined
     // The schema of a survey admits known versions only.
     this.revision = Revision.get(survey.revision) ?? Revision.latestStateful
     this.capabilities = this.revision.era === "stateless" ? survey.capabilities : none
     if (this.revision.era === "stateless") this.phase = "ready"
     this.known = survey.server === undefined ? undefined : survey.revision
-    for (const tool of survey.tools) this.tools.set(tool.name, tool)
-    for (const prompt of survey.prompts) this.prompts.set(prompt.name, prompt)
-    for (const uri of survey.resources) this.resources.add(uri)
-    for (const template of survey.templates) this.templates.add(template)
+    this.offers = Offers.ofSurvey(survey)
+  }
+
+  get tools(): Offers.Offers["tools"] {
+    return this.offers.tools
+  }
+
+  get prompts(): Offers.Offers["prompts"] {
+    return this.offers.prompts
+  }
+
+  get resources(): Offers.Offers["resources"] {
+    return this.offers.resources
+  }
+
+  get templates(): Offers.Offers["templates"] {
+    return this.offers.templates
+  }
+
+  /** The exchanges by their progress tokens. */
+  get tokens(): ReadonlyMap<string, Exchange> {
+    return this.lazyTokens ?? noExchanges
+  }
+
+  /** Tokens that two requests had at the same time: their progress cannot be told apart. */
+  get ambiguous(): ReadonlySet<string> {
+    return this.lazyAmbiguous ?? noTexts
+  }
+
+  /** The ids of the server's requests. */
+  get asked(): ReadonlySet<string> {
+    return this.lazyAsked ?? noTexts
+  }
+
+  /** Those of them that the client has not answered: what the server does may wait for it. */
+  get unanswered(): ReadonlySet<string> {
+    return this.lazyUnanswered ?? noTexts
+  }
+
+  /** All cursors that were ever handed out. */
+  get cursors(): ReadonlySet<string> {
+    return this.lazyCursors ?? noTexts
+  }
+
+  /** Another session begins: ids of requests are of one session. */
+  forgetAsked(): void {
+    this.lazyAsked = undefined
+    this.lazyUnanswered = undefined
   }
 
   /** Whether the model has all of it. Resources need not be listed to exist, and cursors outlive an observation. */
   knows(what: "capabilities" | "tools" | "prompts" | "resources" | "cursors"): boolean {
     if (!this.observed) return true
-    return what === "cursors" ? this.revision.era === "stateful" : what !== "resources" && this.whole.has(what)
+    return what === "cursors"
+      ? this.revision.era === "stateful"
+      : what !== "resources" && this.whole?.has(what) === true
   }
 
   /** What was learnt, for later conversations. */
@@ -150,7 +190,7 @@ export class Model {
     if (invalid) this.unreadable++
     if (!invalid && !JsonRpc.isRequest(message)) {
       if (typeof method === "string") this.sentNotification(method, at(json, "params"))
-      else this.unanswered.delete(keyOf(at(json, "id")))
+      else this.lazyUnanswered?.delete(keyOf(at(json, "id")))
       return
     }
     if (at(json, "id") === undefined) return
@@ -201,14 +241,14 @@ export class Model {
     for (const exchange of this.exchanges.splice(0, keptExchanges / 2)) {
       const [id, token] = [keyOf(exchange.id), keyOf(exchange.token ?? null)]
       if (this.byId.get(id) === exchange) this.byId.delete(id)
-      if (this.tokens.get(token) === exchange) this.tokens.delete(token)
+      if (this.tokens.get(token) === exchange) this.lazyTokens?.delete(token)
     }
   }
 
   private learnToken(token: string, exchange: Exchange): void {
     const other = this.tokens.get(token)
-    if (other !== undefined && other.answer === undefined) this.ambiguous.add(token)
-    this.tokens.set(token, exchange)
+    if (other !== undefined && other.answer === undefined) (this.lazyAmbiguous ??= new Set()).add(token)
+    ;(this.lazyTokens ??= new Map()).set(token, exchange)
   }
 
   private sentNotification(method: string, params: unknown): void {
@@ -265,8 +305,8 @@ export class Model {
         this.learnAnonymous()
         return
       case "Asked":
-        this.asked.add(keyOf(observation.question.id))
-        this.unanswered.add(keyOf(observation.question.id))
+        ;(this.lazyAsked ??= new Set()).add(keyOf(observation.question.id))
+        ;(this.lazyUnanswered ??= new Set()).add(keyOf(observation.question.id))
         return
       case "Told":
         return this.learnNotification(observation.method, observation.params)
@@ -282,27 +322,38 @@ export class Model {
   }
 
   private learnNotification(method: string, params: JsonObject): void {
-    if (method === "notifications/tasks/status") this.tasks.told(params)
-    const progress = at(params, "progress")
-    const exchange = this.tokens.get(keyOf(at(params, "progressToken") ?? null))
-    if (method === "notifications/progress" && exchange !== undefined && typeof progress === "number") {
-      exchange.progress = progress
+    switch (method) {
+      case "notifications/tasks/status":
+        return this.tasks.told(params)
+      case "notifications/progress": {
+        const progress = at(params, "progress")
+        const exchange = this.tokens.get(keyOf(at(params, "progressToken") ?? null))
+        if (exchange !== undefined && typeof progress === "number") exchange.progress = progress
+        return
+      }
+      case "notifications/tools/list_changed":
+        return this.forgetList("tools")
+      case "notifications/prompts/list_changed":
+        return this.forgetList("prompts")
+      case acknowledged: {
+        const subscription = this.subscription(params)
+        if (subscription !== undefined) subscription.acknowledged = true
+        return
+      }
+      default:
     }
-    const [, changed] = /^notifications\/(tools|prompts)\/list_changed$/.exec(method) ?? []
-    if (this.observed && changed !== undefined) this.forgetList(changed)
-    const subscription = this.subscription(params)
-    if (method === acknowledged && subscription !== undefined) subscription.acknowledged = true
   }
 
-  private forgetList(list: string): void {
-    this.whole.delete(list)
-    this.begun.delete(list)
-    if (list === "tools") this.tools.clear()
-    else this.prompts.clear()
+  private forgetList(list: "tools" | "prompts"): void {
+    if (!this.observed) return
+    this.whole?.delete(list)
+    this.begun?.delete(list)
+    this.offers = Offers.without(this.offers, list)
   }
 
   /** Takes over whether a list is read from its first page to its last one. */
   private learnPage(method: string, cursor: unknown, isLast: boolean): void {
+    if (this.whole === undefined || this.begun === undefined) return
     const [, list] = /^(tools|prompts)\/list$/.exec(method) ?? []
     if (list === undefined) return
     if (cursor === undefined) this.begun.add(list)
@@ -324,22 +375,19 @@ export class Model {
       this.agreed = typeof version === "string" ? version : undefined
       this.learnServer(at(result, "serverInfo"))
     }
-    if (method === "initialize" || method === "server/discover") this.whole.add("capabilities")
+    if (method === "initialize" || method === "server/discover") this.whole?.add("capabilities")
     if (method === "server/discover") {
       this.capabilities = objectAt(result, "capabilities")
       this.learnServer(at(result, "_meta", Meta.serverInfo))
     }
     const level = at(params, "level")
     if (method === "logging/setLevel" && typeof level === "string") this.level = level
-    for (const tool of listOf(at(result, "tools"), isTool)) this.tools.set(tool.name, tool)
-    for (const prompt of listOf(at(result, "prompts"), isPrompt)) this.prompts.set(prompt.name, prompt)
-    for (const { uri } of listOf(at(result, "resources"), isResource)) this.resources.add(uri)
-    for (const { uriTemplate } of listOf(at(result, "resourceTemplates"), isTemplate)) this.templates.add(uriTemplate)
+    this.offers = Offers.learnt(this.offers, result)
     const cursor = at(result, "nextCursor")
     this.learnPage(method, at(params, "cursor"), cursor === undefined)
     if (typeof cursor === "string") {
       this.next.set(method, cursor)
-      this.cursors.add(cursor)
+      ;(this.lazyCursors ??= new Set()).add(cursor)
     } else this.next.delete(method)
   }
 
@@ -348,11 +396,3 @@ export class Model {
     if (typeof name === "string" && typeof version === "string") this.server = { name, version }
   }
 }
-
-const isOpen = ({ answer, cancelled, refused }: Exchange): boolean => answer === undefined && !cancelled && !refused
-
-/** Whether the client still waits for its answer. A subscription is answered when it ends, and acknowledged before. */
-export const isWaiting = (exchange: Exchange): boolean =>
-  isOpen(exchange) &&
-  !exchange.acknowledged &&
-  (exchange.wellFormed || (exchange.method !== "" && JsonRpc.isId(exchange.id)))

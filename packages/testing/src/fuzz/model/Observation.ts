@@ -57,3 +57,26 @@ export type Name = keyof Observations
 
 /** One observation. */
 export type Observation = { readonly [N in Name]: { readonly _tag: N } & Observations[N] }[Name]
+
+const byName: { readonly [N in Name]: N } = {
+  Unreadable: "Unreadable",
+  Invalid: "Invalid",
+  Answered: "Answered",
+  AnsweredAgain: "AnsweredAgain",
+  Stray: "Stray",
+  Anonymous: "Anonymous",
+  Asked: "Asked",
+  Told: "Told",
+  Unanswered: "Unanswered",
+  Alive: "Alive",
+  Gone: "Gone",
+  Closed: "Closed",
+  Batch: "Batch",
+  Responded: "Responded",
+  Streamed: "Streamed",
+  Finished: "Finished",
+  Running: "Running"
+}
+
+/** The names of all observations. */
+export const names: ReadonlyArray<Name> = Object.values(byName)

@@ -6,7 +6,7 @@
  */
 import type { Version } from "@effect-mcp/protocol/Revision"
 import type { Model } from "./Model.ts"
-import type { Name, Observation, Observations } from "./Observation.ts"
+import { type Name, names, type Observation, type Observations } from "./Observation.ts"
 
 /**
  * `robustness`: no statement of the specification, but a server that does this breaks its callers. `difference`: two servers do not do the
@@ -79,8 +79,14 @@ export interface Found extends Violation {
 /** What tells violations apart: the name of the rule, and what it is about. */
 export const keyOf = ({ about, rule }: Found): string => (about === undefined ? rule.name : `${rule.name} ${about}`)
 
+/** A rule that concerns an observation, and what it says of it. */
+interface Concern<N extends Name> {
+  readonly rule: Rule
+  readonly verdict: NonNullable<RuleHandlers[N]>
+}
+
 /** The rules that concern an observation, by its name. */
-export type Concerned = ReadonlyMap<string, ReadonlyArray<Rule>>
+export type Concerned = { readonly [N in Name]?: ReadonlyArray<Concern<N>> }
 
 /** Rules as conversations need them, for every revision and transport: made once for a search. */
 const sorted = new WeakMap<ReadonlyArray<Rule>, Map<string, Concerned>>()
@@ -96,10 +102,14 @@ export const concerned = (
   const key = `${version} ${transport}`
   const known = of.get(key)
   if (known !== undefined) return known
-  const made = new Map<string, Array<Rule>>()
+  const made: { [N in Name]?: Array<Concern<N>> } = {}
+  const add = <N extends Name>(name: N, rule: Rule): void => {
+    const verdict: RuleHandlers[N] = rule.on[name]
+    const all: { [K in N]?: Array<Concern<K>> } = made
+    if (verdict !== undefined) (all[name] ??= []).push({ rule, verdict })
+  }
   for (const rule of rules) {
-    if (!holdsIn(rule, version) || (rule.transport ?? transport) !== transport) continue
-    for (const name of Object.keys(rule.on)) made.set(name, [...(made.get(name) ?? []), rule])
+    if (holdsIn(rule, version) && (rule.transport ?? transport) === transport) for (const name of names) add(name, rule)
   }
   of.set(key, made)
   return made
@@ -118,15 +128,21 @@ export class Judge {
   }
 
   judge(observation: Observation): void {
-    for (const rule of this.concerned.get(observation._tag) ?? []) {
-      const verdict = verdictOf(rule.on, observation, this.model)
-      if (verdict === undefined) continue
+    this.hold(observation)
+  }
+
+  private hold<N extends Name>(observation: { readonly _tag: N } & Observations[N]): void {
+    const all: Concerned[N] = this.concerned[observation._tag]
+    if (all === undefined) return
+    for (const { rule, verdict } of all) {
+      const said = verdict(observation, this.model)
+      if (said === undefined) continue
       const counted = count(this.counts, rule.name)
-      if (verdict === "pass") counted.kept++
+      if (said === "pass") counted.kept++
       else {
         counted.broken++
         const command = "exchange" in observation ? observation.exchange.command : this.model.command
-        this.found.push({ ...verdict, rule, command })
+        this.found.push({ ...said, rule, command })
       }
     }
   }
@@ -149,13 +165,4 @@ export const count = (counts: Map<string, Count>, name: string): Count => {
   const made = { kept: 0, broken: 0 }
   counts.set(name, made)
   return made
-}
-
-const verdictOf = <N extends Name>(
-  handlers: RuleHandlers,
-  observation: { readonly _tag: N } & Observations[N],
-  model: Model
-): Verdict => {
-  const handler: RuleHandlers[N] = handlers[observation._tag]
-  return handler?.(observation, model)
 }

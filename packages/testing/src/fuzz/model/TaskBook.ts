@@ -40,10 +40,14 @@ export const taskOfCall = ({ method, params }: ObservedExchange, result: unknown
 }
 
 export class TaskBook {
-  private readonly byId = new Map<string, KnownTask>()
+  private lazyById: Map<string, KnownTask> | undefined
+
+  private get byId(): Map<string, KnownTask> {
+    return (this.lazyById ??= new Map())
+  }
 
   get(id: unknown): KnownTask | undefined {
-    return typeof id === "string" ? this.byId.get(id) : undefined
+    return typeof id === "string" ? this.lazyById?.get(id) : undefined
   }
 
   /** The ids of tasks that calls of this client became. */

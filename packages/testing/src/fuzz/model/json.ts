@@ -2,15 +2,17 @@
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import { withoutStack } from "@effect-mcp/protocol/internal/stack"
 
-/** The JSON of a text; undefined where it is none. */
+const tryParse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The JSON of a text; undefined where it is none. A text that ends as an object most likely is one: no error is expected. */
 export const parse = (text: string): unknown =>
-  withoutStack(() => {
-    try {
-      return JSON.parse(text)
-    } catch {
-      return undefined
-    }
-  })
+  text.endsWith("}") ? tryParse(text) : withoutStack(() => tryParse(text))
 
 /** The member of a JSON object; undefined for anything else. */
 export const at = (json: unknown, ...path: ReadonlyArray<string>): unknown => {
