@@ -13,6 +13,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import * as AtOnce from "./server/AtOnce.ts"
 import * as Attempts from "./server/Attempts.ts"
 import * as Creation from "./server/Creation.ts"
 import * as CoreMethods from "./server/CoreMethods.ts"
@@ -46,7 +47,8 @@ export const layerStore = (
         registry.register(Creation.middleware(service, executing), {
           method: "tools/call",
           innermost: true,
-          when: Creation.mayBeTask(tools)
+          when: Creation.mayBeTask(tools),
+          atOnce: AtOnce.answer(service, executing)
         })
       )
       const lists = registrationLayer(MiddlewareRegistry, (registry, _services: Context.Context<never>) =>

@@ -146,13 +146,13 @@ const failureOf = <F>(
 
 /** A value of an extension on the wire; one that does not fit its schema, or is no object, is a defect. */
 export const objectOf = (what: string, encoded: Effect.Effect<unknown, InvalidValue>): Effect.Effect<JsonObject> =>
-  Effect.matchEffect(encoded, {
-    onSuccess: (wire) =>
+  Effect.flatMapEager(
+    Effect.catchEager(encoded, ({ message }) => Effect.die(new Error(`${what} does not fit its schema: ${message}`))),
+    (wire) =>
       isJsonObject(wire)
         ? Effect.succeed(wire)
-        : Effect.die(new Error(`${what} must be an object on the wire: make its schema one of objects`)),
-    onFailure: ({ message }) => Effect.die(new Error(`${what} does not fit its schema: ${message}`))
-  })
+        : Effect.die(new Error(`${what} must be an object on the wire: make its schema one of objects`))
+  )
 
 /** How long a notification waits for a session that its client has not opened, or does not read. */
 const patience: Duration.Input = "30 seconds"

@@ -113,7 +113,11 @@ export class Dispatcher {
     const { middleware } = this.options.features
     const untyped: unknown = { method: operation.method, params }
     const decoded = untyped as DecodedRequest // the codec of this very method decoded the params
-    if (middleware.wraps(operation.method, decoded)) request.eager = false
+    if (middleware.wraps(operation.method, decoded)) {
+      const done = request.eager ? middleware.atOnce(operation.method, decoded, () => request.atHand()) : undefined
+      if (done !== undefined) return done
+      request.eager = false
+    }
     if (request.eager) return operation.handle(params, request)
     const { callerBinding } = request
     // The handler is looked up when the effect runs: middleware may wait first, or run the effect again.

@@ -3,6 +3,7 @@ import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import type { DecodedRequest as Request, DecodedResult as Result } from "../request/DecodedRequest.ts"
 import { InboundHooks } from "./InboundHooks.ts"
@@ -14,6 +15,12 @@ export type Next<R = RequestServices> = Effect.Effect<Result, McpError, R>
 export type Proceed = (changed: Request) => Next
 export type Middleware<R = RequestServices> = (request: Request, next: Next, proceed: Proceed) => Next<R>
 
+/** Answers a request in place of the middleware, without a fiber. Undefined where the middleware has to run; then nothing was done. */
+export type AtOnce = (
+  request: Request,
+  services: () => Context.Context<RequestServices>
+) => Exit.Exit<Result, McpError> | undefined
+
 /** Where middleware lies. */
 export interface Place {
   /** The method whose requests it lies around. Default: all. */
@@ -22,6 +29,8 @@ export interface Place {
   readonly innermost?: boolean | undefined
   /** Whether it lies around a request of its method; called for each. Default: around all. */
   readonly when?: ((request: Request) => boolean) | undefined
+  /** Takes its place around a request that starts at once, where nothing else lies around that. Default: it has to run. */
+  readonly atOnce?: AtOnce | undefined
   /**
    * What it lies around where a call becomes a task: the request that makes the task, or each run of the handler as the task. The latter lies
    * inside of all other middleware. Default `creation`.
@@ -53,6 +62,8 @@ interface Entry extends Place {
 export interface MiddlewareSet {
   /** Whether anything lies around a request of a method. */
   readonly wraps: (method: string, request: Request) => boolean
+  /** The answer of the only middleware around a request that starts at once; undefined where middleware has to run. */
+  readonly atOnce: (method: string, ...given: Parameters<AtOnce>) => ReturnType<AtOnce>
   /** `handle` answers the request, with the middleware around it. */
   readonly apply: (request: Request, handle: Proceed) => Next
   readonly inbound: InboundHooks
@@ -77,16 +88,13 @@ const around =
 
 const none: ReadonlyArray<Entry> = []
 
-/** Whether a request has middleware; what lies around which method is computed once per change of the registry. */
-const wraps = (registry: Registry<Entry, never>): MiddlewareSet["wraps"] => {
+const applies = ({ when }: Entry, request: Request): boolean => when === undefined || when(request)
+
+/** Whether requests have middleware; what lies around which method is computed once per change of the registry. */
+const lying = (registry: Registry<Entry, never>): Pick<MiddlewareSet, "wraps" | "atOnce"> => {
   let version = -1
   let byMethod = new Map<string | undefined, ReadonlyArray<Entry>>()
-  const applies = (entries: ReadonlyArray<Entry>, request: Request): boolean => {
-    for (const { when } of entries) if (when === undefined || when(request)) return true
-    return false
-  }
-  return (method, request) => {
-    if (registry.isEmpty) return false
+  const of = (method: string): ReadonlyArray<Entry> => {
     if (version !== registry.version) {
       const all = Map.groupBy(registry.entries, (entry) => entry.method)
       const ofAll = all.get(undefined) ?? none
@@ -94,7 +102,23 @@ const wraps = (registry: Registry<Entry, never>): MiddlewareSet["wraps"] => {
       byMethod = all
     }
     version = registry.version
-    return applies(byMethod.get(method) ?? byMethod.get(undefined) ?? none, request)
+    return byMethod.get(method) ?? byMethod.get(undefined) ?? none
+  }
+  return {
+    wraps: (method, request) => {
+      if (registry.isEmpty) return false
+      for (const entry of of(method)) if (applies(entry, request)) return true
+      return false
+    },
+    atOnce: (method, request, services) => {
+      let only: Entry | undefined
+      for (const entry of of(method)) {
+        if (!applies(entry, request)) continue
+        if (only !== undefined || entry.atOnce === undefined) return undefined
+        only = entry
+      }
+      return only?.atOnce?.(request, services)
+    }
   }
 }
 
@@ -124,7 +148,7 @@ export const make: Effect.Effect<{
   }
   return {
     middleware: {
-      wraps: wraps(registry),
+      ...lying(registry),
       inbound,
       apply: (request, handle) => Effect.suspend(() => apply(registry.entries, request, handle))
     },

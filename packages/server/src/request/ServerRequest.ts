@@ -4,7 +4,7 @@
  * Without middleware or a tracer a handler starts in a fiber at once (`run`): most handlers do not wait, and have then ended without a
  * step of the request's own fiber. Middleware and tracers need the handler as an effect: they set `eager` to false.
  */
-import { exitOf, start } from "@effect-mcp/core/internal/eager"
+import { exitOf, now, start } from "@effect-mcp/core/internal/eager"
 import type { HandlerContext, HandlerRunner } from "@effect-mcp/core/internal/HandlerContext"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
@@ -109,12 +109,22 @@ export class ServerRequest implements HandlerRunner, Source, Wired {
   ): Effect.Effect<A, E, S> {
     const done = exitOf(handler)
     if (done !== undefined) return done
-    if (!this.eager || context.cooldown.skips()) return context.provide(handler)
+    if (!this.eager) return context.provide(handler)
+    const services = this.servicesOver<R>(context.over(this.base.mapUnsafe))
+    const rest = now(handler, services)
+    const exit = exitOf(rest)
+    if (exit !== undefined) return exit
+    if (context.cooldown.skips()) return context.provide(rest)
     // A handler may be cancelled from its first step on, so its request is registered before.
     this.received.onFork?.()
-    const started = start(handler, this.servicesOver<R>(context.over(this.base.mapUnsafe)))
+    const started = start(rest, services)
     context.cooldown.record(started)
     return started
+  }
+
+  /** The services of a request that starts at once. */
+  atHand(): Context.Context<Services> {
+    return this.servicesOver<Services>(this.base.mapUnsafe)
   }
 
   /** Runs `effect` with the services of the request, in a Scope of its own; the request ends with it. */

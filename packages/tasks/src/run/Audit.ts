@@ -5,13 +5,16 @@
  * arguments or results.
  */
 import { digest } from "@effect-mcp/core/internal/digest"
+import { observe } from "@effect-mcp/core/internal/eager"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Context from "effect/Context"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as References from "effect/References"
-import type { TaskOutcome } from "../model/Task.ts"
+import type { NewTask, TaskOutcome } from "../model/Task.ts"
 import { type Claimed, Journal, type Lease } from "../store/Journal.ts"
 import { TaskStore } from "../store/TaskStore.ts"
 import { tellingExpiry } from "./expiry.ts"
@@ -45,17 +48,15 @@ export const make = (
     }
     // What is not logged is not put together.
     if (!isLogged.Info) return { store, journal }
-    const line = (level: "Info" | "Debug", message: string, { id, more, owner }: Facts): Effect.Effect<void> =>
-      !isLogged[level]
-        ? Effect.void
-        : Effect.sync(() => {
-            const annotations = {
-              ...(id === undefined ? undefined : { "mcp.task.id": excerpt(id) }),
-              ...(owner === undefined ? undefined : { "mcp.task.owner": nameOf(owner) }),
-              ...more
-            }
-            run(Effect.annotateLogs(Effect.logWithLevel(level)(message), annotations))
-          })
+    const line = (level: "Info" | "Debug", message: string, { id, more, owner }: Facts): void => {
+      if (!isLogged[level]) return
+      const annotations = {
+        ...(id === undefined ? undefined : { "mcp.task.id": excerpt(id) }),
+        ...(owner === undefined ? undefined : { "mcp.task.owner": nameOf(owner) }),
+        ...more
+      }
+      run(Effect.annotateLogs(Effect.logWithLevel(level)(message), annotations))
+    }
     const refused = (why: string, facts: Facts) => line("Info", `A task was refused: ${why}`, facts)
     /** The owners of the tasks that run here, as long as their runs hold the lease: one that is lost may end without a word. */
     const owners = new WeakMap<Lease, string>()
@@ -64,31 +65,34 @@ export const make = (
     const used =
       (message: string, id: string, owner: string, level: "Info" | "Debug" = "Debug") =>
       <A, E>(use: Effect.Effect<Option.Option<A>, E>): Effect.Effect<Option.Option<A>, E> =>
-        Effect.tap(use, (found) =>
-          Option.isSome(found)
-            ? line(level, message, { id, owner })
-            : refused("it is unknown to its caller", { id, owner })
-        )
+        observe(use, (exit) => {
+          if (Exit.isFailure(exit)) return
+          if (Option.isSome(exit.value)) line(level, message, { id, owner })
+          else refused("it is unknown to its caller", { id, owner })
+        })
     const endedAs = (id: string, owner: string | undefined, end: string) =>
       line("Info", "A task has ended", { id, owner, more: { "mcp.task.end": end } })
     const ended = (lease: Lease, end: string) => endedAs(lease.task, owners.get(lease), end)
     const expiring = tellingExpiry(journal, (lease) => ended(lease, "expired"))
+    const created = (lease: Lease, { owner, tool }: NewTask): void => {
+      owners.set(lease, owner)
+      line("Info", "A task was created", { id: lease.task, owner, more: { "mcp.task.tool": excerpt(tool) } })
+    }
 
     return {
       store: TaskStore.of({
         outlives: store.outlives,
         create: (task, node) =>
-          store.create(task, node).pipe(
-            Effect.tap(({ lease, task: { id } }) => {
-              owners.set(lease, task.owner)
-              const more = { "mcp.task.tool": excerpt(task.tool) }
-              return line("Info", "A task was created", { id, owner: task.owner, more })
-            }),
-            Effect.tapError(({ message }) => refused(message, { owner: task.owner }))
-          ),
+          observe(store.create(task, node), (exit) => {
+            if (Exit.isSuccess(exit)) return created(exit.value.lease, task)
+            const refusal = exit.cause.reasons.find(Cause.isFailReason)
+            if (refusal !== undefined) refused(refusal.error.message, { owner: task.owner })
+          }),
         get: (id, owner) => used("A task was read", id, owner)(store.get(id, owner)),
         list: (owner, cursor, size) =>
-          Effect.tap(store.list(owner, cursor, size), () => line("Debug", "Tasks were listed", { owner })),
+          Effect.tap(store.list(owner, cursor, size), () =>
+            Effect.sync(() => line("Debug", "Tasks were listed", { owner }))
+          ),
         answer: (id, owner, answers) => used("A task was answered", id, owner)(store.answer(id, owner, answers)),
         cancel: (id, owner, message) =>
           used("A task was cancelled", id, owner, "Info")(store.cancel(id, owner, message)),
@@ -102,9 +106,13 @@ export const make = (
         take: (node, task) =>
           Effect.tap(journal.take(node, task), (taken) => Effect.sync(() => Option.map(taken, leased))),
         settle: (lease, outcome, message) =>
-          Effect.tap(expiring.settle(lease, outcome, message), () => ended(lease, endOf(outcome))),
+          observe(expiring.settle(lease, outcome, message), (exit) => {
+            if (Exit.isSuccess(exit)) ended(lease, endOf(outcome))
+          }),
         lost: expiring.lost,
-        expired: Effect.tap(journal.expired, ({ input, task }) => endedAs(task.id, input.owner, "expired"))
+        expired: Effect.tap(journal.expired, ({ input, task }) =>
+          Effect.sync(() => endedAs(task.id, input.owner, "expired"))
+        )
       })
     }
   })

@@ -7,6 +7,7 @@
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
+import { direct, exitOf, now } from "@effect-mcp/core/internal/eager"
 import { Fibers } from "@effect-mcp/core/internal/Fibers"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
@@ -132,16 +133,18 @@ const outcomeOf = (exit: Exit.Exit<JsonObject, McpError>): TaskOutcome => {
   return { _tag: "Error", code, message, ...(data === undefined ? undefined : { data }) }
 }
 
+const dies = (exit: Exit.Exit<unknown, unknown>): boolean => Exit.isFailure(exit) && Cause.hasDies(exit.cause)
+
+/** `settled` records the end. A handler that died is logged. */
 const settle = (
   journal: Journal["Service"],
   lease: Lease,
-  exit: Exit.Exit<JsonObject, McpError>
-): Effect.Effect<void> => {
-  const settled = Effect.ignore(journal.settle(lease, outcomeOf(exit)))
-  return Exit.isFailure(exit) && Cause.hasDies(exit.cause)
-    ? Effect.andThen(Effect.logError(`The handler of the task ${lease.task} died`, exit.cause), settled)
-    : settled
-}
+  exit: Exit.Exit<JsonObject, McpError>,
+  settled: Effect.Effect<void, Lost> = journal.settle(lease, outcomeOf(exit))
+): Effect.Effect<void> =>
+  Exit.isFailure(exit) && Cause.hasDies(exit.cause)
+    ? Effect.andThen(Effect.logError(`The handler of the task ${lease.task} died`, exit.cause), Effect.ignore(settled))
+    : Effect.ignore(settled)
 
 /** A store that fails is logged: what it was asked for is asked again, here or by another node. A logger that throws ends nothing. */
 const logged = <A>(effect: Effect.Effect<A>, message = "The store of tasks failed"): Effect.Effect<A | void> =>
@@ -345,23 +348,29 @@ export const make = Effect.fnUntraced(function* (
   }
 
   const ended: TaskSupervisor["ended"] = (lease, exit, attempt) =>
-    Effect.sync(() => {
+    direct(() => {
+      const settling = journal.settle(lease, outcomeOf(exit))
+      const rest = dies(exit) ? settling : now(settling, context)
+      const settled = exitOf(rest)
+      // There is nothing to log, and nothing to wait for.
+      if (settled !== undefined && !dies(settled)) return Effect.void
       // Not in the fiber of the request: what is logged there is sent to its client.
-      const fiber = runFork(logged(Effect.uninterruptible(settle(journal, lease, exit))))
-      if (fiber.pollUnsafe() !== undefined) return
+      const fiber = runFork(logged(Effect.uninterruptible(settle(journal, lease, exit, rest))))
+      if (fiber.pollUnsafe() !== undefined) return Effect.void
       // Its lease is renewed until the store has recorded the end.
       fiber.addObserver(added(lease, attempt()).forget)
       fibers.add(fiber)
+      return Effect.void
     })
 
   const run: TaskSupervisor["run"] = (lease, attempt) =>
-    Effect.sync(() => {
+    direct(() => {
       const { forget, run } = added(lease, attempt)
       const forgotten = Effect.sync(forget)
       const handler = runFork(attempt.waits.watched(observed(attempt, lease.task, options.observer, () => run.end)))
       const fiber = runFork(Effect.ensuring(logged(supervised(journal, run, handler, options.drain)), forgotten))
       fibers.add(fiber)
-      return fiber
+      return Effect.succeed(fiber)
     })
 
   const resumed: Resumed = (claimed, attempt) =>

@@ -1,8 +1,10 @@
 /** A store and a journal whose creations and ends of tasks the observers of the server see. Without one they stay as they are. */
+import { observe } from "@effect-mcp/core/internal/eager"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Observer, TaskEvent } from "@effect-mcp/server/Observer"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { isToolFailure, type NewTask, type TaskOutcome, type Task } from "../model/Task.ts"
 import type { Journal, Lease } from "../store/Journal.ts"
@@ -36,13 +38,11 @@ const isOpen = (task: Option.Option<Task>): boolean => Option.isSome(task) && ta
 const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => void, clock: Clock.Clock): Services => {
   /** The tasks that run here. */
   const known = new WeakMap<Lease, Known>()
-  const tell = (id: string, of: Known | undefined, state: TaskEvent["state"]) =>
-    Effect.sync(() => {
-      const age = of === undefined ? undefined : clock.currentTimeMillisUnsafe() - of.createdAt
-      told({ state, id, age, tool: of?.input.tool, principal: of && callerOf(of.input) })
-    })
-  const tellOf = (lease: Lease, state: TaskEvent["state"]) =>
-    Effect.suspend(() => tell(lease.task, known.get(lease), state))
+  const tell = (id: string, of: Known | undefined, state: TaskEvent["state"]): void => {
+    const age = of === undefined ? undefined : clock.currentTimeMillisUnsafe() - of.createdAt
+    told({ state, id, age, tool: of?.input.tool, principal: of && callerOf(of.input) })
+  }
+  const tellOf = (lease: Lease, state: TaskEvent["state"]): void => tell(lease.task, known.get(lease), state)
   const expiring = tellingExpiry(journal, (lease) => tellOf(lease, "expired"))
   /** The first cancel of a task ends it. */
   const cancelled = (task: Option.Option<Task>) =>
@@ -55,9 +55,12 @@ const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => vo
     store: {
       ...store,
       create: (input, node) =>
-        Effect.tap(store.create(input, node), ({ lease, task: { createdAt, id } }) => {
-          known.set(lease, { input, createdAt })
-          return tell(id, known.get(lease), "created")
+        observe(store.create(input, node), (exit) => {
+          if (Exit.isFailure(exit)) return
+          const { lease, task } = exit.value
+          const made = { input, createdAt: task.createdAt }
+          known.set(lease, made)
+          tell(task.id, made, "created")
         }),
       cancel: (id, owner, message) =>
         Effect.flatMap(store.get(id, owner), (before) =>
@@ -73,10 +76,12 @@ const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => vo
           })
         ),
       settle: (lease, outcome, message) =>
-        Effect.tap(expiring.settle(lease, outcome, message), () => tellOf(lease, stateOf(outcome))),
+        observe(expiring.settle(lease, outcome, message), (exit) => {
+          if (Exit.isSuccess(exit)) tellOf(lease, stateOf(outcome))
+        }),
       lost: expiring.lost,
       expired: Effect.tap(journal.expired, ({ input, task: { createdAt, id } }) =>
-        tell(id, { input, createdAt }, "expired")
+        Effect.sync(() => tell(id, { input, createdAt }, "expired"))
       )
     }
   }

@@ -1,6 +1,7 @@
 /** The methods of 2025-11-25, over the tasks of their caller (basic/utilities/tasks). */
 import * as Extensions from "@effect-mcp/core/Extensions"
 import type { Caller, ExtensionRegistry } from "@effect-mcp/core/Extensions"
+import * as Eager from "@effect-mcp/core/internal/eager"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -26,9 +27,9 @@ interface Named {
 }
 
 const get = ({ routes, store }: Service, { taskId }: Named) =>
-  Effect.contextWith((context: Context.Context<RequestServices>) => {
+  Eager.direct((context: Context.Context<RequestServices>) => {
     const owner = ownerOf(store, context)
-    return Effect.flatMap(found(store.get(taskId, owner)), (task) => {
+    return Eager.flatMap(found(store.get(taskId, owner)), (task) => {
       const wire = Wire2025.write(task)
       if (task.questions.size === 0) return Effect.succeed(wire)
       const session = Outlet.ofSession(Context.get(context, RequestContext))
@@ -62,10 +63,10 @@ const answerOf = (
 }
 
 const result = ({ routes, store, waits }: Service, { taskId }: Named) =>
-  Effect.contextWith((context: Context.Context<RequestServices>) => {
+  Eager.direct((context: Context.Context<RequestServices>) => {
     const owner = ownerOf(store, context)
     const request = Context.get(context, RequestContext)
-    return Effect.flatMap(found(store.get(taskId, owner)), (task) => {
+    return Eager.flatMap(found(store.get(taskId, owner)), (task) => {
       if (isEnded(task)) return answerOf(task, request)
       // Read once more at its end: from then on the store knows that its caller has seen it.
       const ended = Effect.andThen(

@@ -27,11 +27,12 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { CoreTasks } from "../extension/CoreTasks.ts"
 import { resultType, TasksExtension } from "../extension/TasksExtension.ts"
-import type { Task } from "../model/Task.ts"
+import type { NewTask, Task } from "../model/Task.ts"
 import * as Wire2025 from "../model/Wire2025.ts"
 import * as Wire2026 from "../model/Wire2026.ts"
 import * as ClientFacts from "../run/ClientFacts.ts"
 import type { Waits } from "../run/Waits.ts"
+import type { LimitReached } from "../store/TaskStore.ts"
 import * as Attempts from "./Attempts.ts"
 import { onBegin } from "./Begin.ts"
 import * as Outlet from "./Outlet.ts"
@@ -61,19 +62,28 @@ export const asksInVain = (name: string): McpError.McpError =>
   refused(`The tool ${name} does not run as a task: call it without \`task\` in the params`)
 
 /** How the client of a generation has its task. */
-interface Generation {
+export interface TaskForm {
   /** How long the task is kept, in milliseconds. */
   readonly ttl: number
   readonly answer: (task: Task) => EncodedResult
-  /** Lets messages of the task leave in the session of its request, called when that runs; undefined where it has none. */
-  readonly join: (task: Task, owner: string, request: RequestContext["Service"]) => Effect.Effect<void> | undefined
+  /** The session of the request, in which messages of the task leave; undefined where it has none. */
+  readonly session: (request: RequestContext["Service"]) => Outlet.Outlet | undefined
 }
+
+/** Lets messages of the task leave in the session of its request. Called right before its effect runs. */
+export const joining = (
+  { routes }: Service,
+  task: Task,
+  owner: string,
+  session: Outlet.Outlet,
+  { meta: { progressToken } }: RequestContext["Service"]
+): Effect.Effect<void> => routes.join(task, owner, session, JsonRpc.isId(progressToken) ? progressToken : undefined)
 
 /** What the task runs, called when it does; `caller`: a handler may be called at once, as this caller. */
 type Handler = (caller?: Principal["Service"]) => Next
 
 /** Cancels a task that no client knows, unless it has ended. */
-const abandoned = ({ store }: Service, id: string, owner: string): Effect.Effect<void> =>
+export const abandoned = ({ store }: Service, id: string, owner: string): Effect.Effect<void> =>
   Effect.flatMap(store.get(id, owner), (task) =>
     Option.isSome(task) && task.value.outcome === undefined
       ? Effect.asVoid(store.cancel(id, owner, "The call was not answered by its task"))
@@ -87,41 +97,54 @@ const abandoned = ({ store }: Service, id: string, owner: string): Effect.Effect
  */
 const begun = (
   service: Service,
-  { arguments: input = {}, name }: CallToolParams,
+  params: CallToolParams,
   handler: Handler,
   before: Recorded,
-  { join, ttl }: Generation,
+  { session: sessionOf, ttl }: TaskForm,
   waits?: Waits
 ): Effect.Effect<Begun, McpError.McpError, RequestServices> =>
   Effect.uninterruptible(
     Effect.contextWith((context: Context.Context<RequestServices>) => {
-      const { pollInterval, routes, store, supervisor } = service
-      const facts = ClientFacts.kept(Detached.factsOf(context), service.claims)
-      const owner = ownerOf(store, context)
-      const { traceparent: trace } = TraceContext.entries(context) ?? {}
-      const client = { facts, before, trace: typeof trace === "string" ? trace : undefined }
-      const row = ClientFacts.write(client)
-      const asked = { owner, tool: name, input: { name, arguments: input }, client: row, ttl, pollInterval }
+      const { routes, store, supervisor } = service
+      const { client, owner, row } = askedBy(service, params, before, ttl, context)
       const started = ({ lease, task }: Effect.Success<ReturnType<typeof store.create>>) => {
-        const about = { tool: name, owner, createdAt: task.createdAt, attempt: 1, client }
-        const joined = join(task, owner, Context.get(context, RequestContext))
+        const about = { tool: params.name, owner, createdAt: task.createdAt, attempt: 1, client }
+        const request = Context.get(context, RequestContext)
+        const session = sessionOf(request)
+        const joined = session === undefined ? Effect.void : joining(service, task, owner, session, request)
         // The task may not speak before its client knows it.
-        const known = joined === undefined ? Effect.void : routes.beginSoon(task.id)
+        const known = session === undefined ? Effect.void : routes.beginSoon(task.id, owner)
         const answered = Scope.addFinalizerExit(Context.get(context, Scope.Scope), ({ _tag }) =>
           _tag === "Success" ? known : Effect.andThen(known, abandoned(service, task.id, owner))
         )
-        const run = Effect.suspend(() =>
-          Attempts.begin(service, lease, about, handler(supervisor.isPlain ? facts.principal : undefined), waits)
-        )
-        const ready = Effect.flatMapEager(joined ?? Effect.void, () => answered)
+        const caller = supervisor.isPlain ? client.facts.principal : undefined
+        const run = Effect.suspend(() => Attempts.begin(service, lease, about, handler(caller), waits))
+        const ready = Effect.flatMapEager(joined, () => answered)
         return Effect.as(Effect.andThen(ready, run), { task, owner })
       }
-      const created = Effect.mapError(store.create(asked, supervisor.node), ({ message }) =>
-        McpError.limitExceeded(message)
-      )
-      return Effect.flatMap(created, started)
+      return Effect.flatMap(Effect.mapError(store.create(row, supervisor.node), refusalOf), started)
     })
   )
+
+/** The error for a caller that has as many tasks as it may. */
+export const refusalOf = ({ message }: LimitReached): McpError.McpError => McpError.limitExceeded(message)
+
+/** What the row of a task has of its call. */
+export const askedBy = (
+  { claims, pollInterval, store }: Service,
+  { arguments: input = {}, name }: CallToolParams,
+  before: Recorded,
+  ttl: number,
+  context: Context.Context<RequestServices>
+) => {
+  const facts = ClientFacts.kept(Detached.factsOf(context), claims)
+  const owner = ownerOf(store, context)
+  const { traceparent: trace } = TraceContext.entries(context) ?? {}
+  const client = { facts, before, trace: typeof trace === "string" ? trace : undefined }
+  const wire = ClientFacts.write(client)
+  const row: NewTask = { owner, tool: name, input: { name, arguments: input }, client: wire, ttl, pollInterval }
+  return { client, owner, row }
+}
 
 interface Begun {
   readonly task: Task
@@ -137,26 +160,20 @@ export const created = (
 }
 
 /** A task of 2026-07-28: its client reads and answers it by requests of its own. */
-export const extension = ({ ttl }: Service): Generation => ({
+export const extension = ({ ttl }: Service): TaskForm => ({
   ttl,
   answer: (task) => EncodedResult.of(TasksExtension, resultType, Wire2026.created(task)),
-  join: () => undefined
+  session: () => undefined
 })
 
 /** The shortest time to live that a client gets, in milliseconds. */
 const minTtl = 1000
 
 /** A task of 2025-11-25. The time that its client asked for is kept within bounds; null asks for the longest. */
-export const core = ({ maxTtl, routes, ttl }: Service, asked: number | null | undefined): Generation => ({
+export const core = ({ maxTtl, ttl }: Service, asked: number | null | undefined): TaskForm => ({
   ttl: asked === undefined ? ttl : Math.min(Math.max(asked ?? maxTtl, minTtl), maxTtl),
   answer: (task) => EncodedResult.core("complete", { task: Wire2025.write(task) }),
-  join: (task, owner, request) => {
-    const session = Outlet.ofSession(request)
-    if (session === undefined) return undefined
-    const { progressToken } = request.meta
-    const token = JsonRpc.isId(progressToken) ? progressToken : undefined
-    return routes.join(task, owner, session, token)
-  }
+  session: Outlet.ofSession
 })
 
 /** The request until its handler begins the task: undefined then, after its finalizers have run. */

@@ -1,6 +1,7 @@
 /** The methods and the subscription of the extension, over the tasks of their caller. */
 import * as Extensions from "@effect-mcp/core/Extensions"
 import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"
+import * as Eager from "@effect-mcp/core/internal/eager"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -24,8 +25,8 @@ const ofCaller = <A, E>(
 ): Effect.Effect<A, E | McpError.McpError, RequestServices> => found(Effect.flatMap(owner(store), use))
 
 const get = ({ store }: Service, { taskId }: { readonly taskId: string }) =>
-  Effect.contextWith((context: Context.Context<RequestServices>) =>
-    Effect.flatMap(found(store.get(taskId, ownerOf(store, context))), (task) =>
+  Eager.direct((context: Context.Context<RequestServices>) =>
+    Eager.flatMap(found(store.get(taskId, ownerOf(store, context))), (task) =>
       detailed(task, Context.get(context, RequestContext).revision)
     )
   )

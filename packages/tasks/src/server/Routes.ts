@@ -5,6 +5,7 @@
  * waits for one of them. It is asked again, with a new id, only when what it went on is gone. Notifications go the same way, or nowhere.
  */
 import { BusyMap, BusySet } from "@effect-mcp/core/internal/BusyMap"
+import { exitOf } from "@effect-mcp/core/internal/eager"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { Id } from "@effect-mcp/protocol/JsonRpc"
 import * as Clock from "effect/Clock"
@@ -13,17 +14,25 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import type { Task } from "../model/Task.ts"
+import * as Wire2025 from "../model/Wire2025.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
 import type { Outlet } from "./Outlet.ts"
 
-import { type Options, type ReportProgress, TaskRoutes } from "./TaskRoutes.ts"
+import { type Options, type ReportProgress, TaskRoutes, telling } from "./TaskRoutes.ts"
+
+/** A task whose client knows it soon; with a session where it has ended before, and has no routes. */
+interface Answered {
+  readonly id: string
+  readonly owner: string
+  readonly session: Outlet | undefined
+}
 
 /** The routes of all tasks of a server. */
 export class Routes {
   private readonly options: Omit<Options, "over">
   private readonly byTask = new BusyMap<string, TaskRoutes>()
   /** Tasks whose client knows them soon. */
-  private answered: Array<string> = []
+  private answered: Array<Answered> = []
   /** The tasks whose messages leave on the stream of a session. */
   private readonly bySession = new WeakMap<RequestConnection, BusySet<TaskRoutes>>()
 
@@ -75,17 +84,31 @@ export class Routes {
    * As `begin`, once the fiber that runs has written its answer. Tasks that are answered in one turn begin together: what they say leaves in
    * one write, where it was one for each.
    */
-  beginSoon(id: string): Effect.Effect<void> {
-    return Effect.suspend(() =>
-      this.answered.push(id) === 1 ? Effect.asVoid(Effect.forkDetach(this.beginAnswered)) : Effect.void
-    )
+  beginSoon(id: string, owner: string): Effect.Effect<void> {
+    return Effect.sync(() => this.soon({ id, owner, session: undefined }))
   }
 
-  private readonly beginAnswered = Effect.sync(() => {
+  /** As `beginSoon`, called in the turn that answers. `session`: the task has ended, and nothing but that is to be said on its stream. */
+  soon(task: Answered): void {
+    if (this.answered.push(task) === 1) this.options.fork(this.beginAnswered)
+  }
+
+  private readonly beginAnswered = Effect.map(Effect.yieldNow, () => {
     const { answered } = this
     this.answered = []
-    for (const id of answered) this.begin(id)
+    for (const task of answered) {
+      if (task.session === undefined) this.begin(task.id)
+      else this.conclude(task, task.session)
+    }
   })
+
+  /** Tells the end of a task that has no routes. */
+  private conclude({ id, owner }: Answered, session: Outlet): void {
+    const last = this.options.store.ended?.(id, owner)
+    if (last === undefined || !session.isRead()) return
+    const told = telling(session, Wire2025.write(last))
+    if (exitOf(told) === undefined) this.options.fork(told)
+  }
 
   /** Sends progress of the handler of a task. */
   report(id: string, ...report: Parameters<ReportProgress>): Effect.Effect<void> {

@@ -1,4 +1,5 @@
 /** What the server's half of tasks shares: the store, what runs them, and how new ones are made. */
+import * as Eager from "@effect-mcp/core/internal/eager"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -42,7 +43,7 @@ export const unknownTask = McpError.invalidParams("Unknown task")
 export const found = <A, E, R>(
   look: Effect.Effect<Option.Option<A>, E, R>
 ): Effect.Effect<A, E | McpError.McpError, R> =>
-  Effect.flatMap(look, (found) => (Option.isSome(found) ? Effect.succeed(found.value) : Effect.fail(unknownTask)))
+  Eager.flatMap(look, (found) => (Option.isSome(found) ? Effect.succeed(found.value) : Effect.fail(unknownTask)))
 
 const canonical = Codecs.coder(verbatim(ToolModel.CallToolResult))
 

@@ -80,6 +80,15 @@ export interface Options {
 const isSame = (a: Wire2025.WireTask, b: Wire2025.WireTask): boolean =>
   a.status === b.status && a.statusMessage === b.statusMessage && a.lastUpdatedAt === b.lastUpdatedAt
 
+/** Sends the status of a task where there is room soon; has sent it where the effect has ended. */
+export const telling = (outlet: Outlet, wire: Wire2025.WireTask): Effect.Effect<void> => {
+  const { method } = CoreTasks.notifications.status
+  const send = Effect.sync(() => outlet.notify(method, wire))
+  // Nearly always there is room: then no time is watched.
+  const sent = start(Effect.andThen(outlet.ready, send), Context.empty())
+  return exitOf(sent) ?? Effect.asVoid(Effect.timeoutOption(sent, statusPatience))
+}
+
 /** What leaves for one task. */
 export class TaskRoutes {
   private readonly id: string
@@ -292,11 +301,7 @@ export class TaskRoutes {
     const outlet = this.route?.outlet
     if (outlet === undefined || isSame(wire, this.told)) return Effect.void
     this.told = wire
-    const { method } = CoreTasks.notifications.status
-    const send = Effect.sync(() => outlet.notify(method, wire))
-    // Nearly always there is room: then no time is watched.
-    const sent = start(Effect.andThen(outlet.ready, send), Context.empty())
-    return exitOf(sent) ?? Effect.asVoid(Effect.timeoutOption(sent, statusPatience))
+    return telling(outlet, wire)
   }
 
   /** Where progress leaves: on routes of the session of its token alone. */

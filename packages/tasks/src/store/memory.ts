@@ -3,6 +3,7 @@
  *
  * Every operation is one synchronous step, so no two of them see a task half changed.
  */
+import { direct } from "@effect-mcp/core/internal/eager"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -122,7 +123,7 @@ class Memory {
   // ---- for requests
 
   create(input: NewTask, node: string): Effect.Effect<{ readonly task: Task; readonly lease: Lease }, LimitReached> {
-    return Effect.suspend(() => {
+    return direct(() => {
       const { inputBytes, perOwner, total } = this.limits
       const full = (limit: string) => Effect.fail(new LimitReached({ message: limit }))
       if (this.openTotal >= total) return full(`More than ${total} tasks run on this server`)
@@ -140,10 +141,10 @@ class Memory {
   }
 
   get(id: string, owner: string): Effect.Effect<Option.Option<Task>> {
-    return Effect.sync(() => {
+    return direct(() => {
       const row = this.find(id, owner)
       if (row?.endedAt !== undefined) this.kept.read(row)
-      return Option.fromUndefinedOr(row?.task)
+      return row === undefined ? Effect.succeedNone : Effect.succeedSome(row.task)
     })
   }
 
@@ -187,11 +188,11 @@ class Memory {
   }
 
   cancel(id: string, owner: string, message = "Cancelled by the client") {
-    return Effect.sync(() => {
+    return direct(() => {
       const row = this.find(id, owner)
-      if (row === undefined) return Option.none()
+      if (row === undefined) return Effect.succeedNone
       if (row.task.outcome === undefined) this.end(row, { _tag: "Cancelled" }, message)
-      return Option.some(row.task)
+      return Effect.succeedSome(row.task)
     })
   }
 
@@ -217,7 +218,7 @@ class Memory {
   }
 
   private under<A, E>(lease: Lease, use: (row: Row) => Effect.Effect<A, E>): Effect.Effect<A, E | Lost> {
-    return Effect.suspend((): Effect.Effect<A, E | Lost> => {
+    return direct((): Effect.Effect<A, E | Lost> => {
       const row = this.held(lease)
       return row === undefined ? Effect.fail(lostOf(lease, this.rows.get(lease.task))) : use(row)
     })
@@ -329,7 +330,10 @@ class Memory {
   }
 
   settle(lease: Lease, outcome: TaskOutcome, message?: string): Effect.Effect<void, Lost> {
-    return this.under(lease, (row) => Effect.sync(() => this.end(row, outcome, message)))
+    return this.under(lease, (row) => {
+      this.end(row, outcome, message)
+      return Effect.void
+    })
   }
 
   lost(lease: Lease): Effect.Effect<Lost> {

@@ -377,8 +377,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "a task speaks before its client knows it",
     routing,
-    "Effect.asVoid(Effect.forkDetach(this.beginAnswered))",
-    "this.beginAnswered",
+    "Effect.map(Effect.yieldNow, () => {",
+    "Effect.map(Effect.void, () => {",
     routes
   ),
   row(

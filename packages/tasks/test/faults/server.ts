@@ -15,9 +15,30 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "A refusal is not in the audit log of tasks",
     file: "packages/tasks/src/run/Audit.ts",
-    from: ': refused("it is unknown to its caller", { id, owner })',
-    to: ": Effect.void",
+    from: 'else refused("it is unknown to its caller", { id, owner })',
+    to: "",
     test: "packages/tasks/test/server/AuditLog.test.ts"
+  },
+  {
+    name: "The audited store does not say at once that a task has ended",
+    file: "packages/tasks/src/run/Audit.ts",
+    from: "        ended: (id, owner) => store.ended?.(id, owner),\n",
+    to: "",
+    test: "packages/tasks/test/server/AuditLog.test.ts"
+  },
+  {
+    name: "A client is not told the end of a task that was made at once",
+    file: "packages/tasks/src/server/AtOnce.ts",
+    from: "  routes.soon(",
+    to: "  if (!isOver) routes.soon(",
+    test: "packages/tasks/test/server/CreatedAtOnce.test.ts"
+  },
+  {
+    name: "A call becomes a task at once inside of other middleware",
+    file: "packages/server/src/features/MiddlewareRegistry.ts",
+    from: "if (only !== undefined || entry.atOnce === undefined) return undefined",
+    to: "if (entry.atOnce === undefined) continue",
+    test: "packages/tasks/test/server/CreatedAtOnce.test.ts"
   },
   {
     name: "Middleware around the execution of tasks lies around no task",
@@ -116,8 +137,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "A client gets a task before the store has it for good",
     file: "packages/tasks/src/server/Creation.ts",
-    from: "store.create(asked, supervisor.node), (",
-    to: "Effect.raceFirst(store.create(asked, supervisor.node), Effect.succeed({ lease: { task: 'x', epoch: 1 }, task: { ...asked, id: 'x', createdAt: 0, updatedAt: 0, message: undefined, questions: new Map(), outcome: undefined } })), (",
+    from: "store.create(row, supervisor.node), refusalOf",
+    to: "Effect.raceFirst(store.create(row, supervisor.node), Effect.succeed({ lease: { task: 'x', epoch: 1 }, task: { ...row, id: 'x', createdAt: 0, updatedAt: 0, message: undefined, questions: new Map(), outcome: undefined } })), refusalOf",
     test: creation,
     ids: ["tasks-extension.creation.consistent"]
   },

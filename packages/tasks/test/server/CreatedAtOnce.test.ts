@@ -1,0 +1,128 @@
+/** Calls that become tasks without a fiber, held against those that middleware around them gives one. */
+import { Elicitation, Progress } from "@effect-mcp/core"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
+import { observe } from "@effect-mcp/core/internal/eager"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import { quiesce } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer } from "effect"
+import * as Memory from "../../src/store/memory.ts"
+import { TaskStore } from "../../src/store/TaskStore.ts"
+import * as Tasks from "../../src/Tasks.ts"
+import * as Client from "../support/client.ts"
+import * as Session from "../support/session.ts"
+import { tool } from "../support/tools.ts"
+
+const tools = Layer.mergeAll(
+  tool("text", "optional", () => Effect.succeed("Done")),
+  tool("failing", "required", () => Effect.die(new Error("A defect"))),
+  tool("step", "optional", () => Effect.sync(() => "Done")),
+  tool("soon", "optional", () => Effect.as(Effect.yieldNow, "Done")),
+  tool("reporting", "optional", () => Effect.as(Progress.report(1, { message: "Half" }), "Done")),
+  tool("asking", "optional", () => Effect.as(Elicitation.confirm("Go on?"), "Done")),
+  tool("open", "optional", () => Effect.never),
+  tool("inline", undefined, () => Effect.succeed("Done"))
+)
+const names = ["text", "failing", "step", "soon", "reporting", "asking", "open"]
+const around = Middleware.layer((_request, next) => next)
+
+/** A text without ids and times. */
+const bare = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value, (key, value) => (["taskId", "createdAt", "lastUpdatedAt"].includes(key) ? "same" : value))
+  )
+
+/** What a client of 2025-11-25 gets for a call of each tool as a task, and what the server tells by itself. */
+const seen2025 = Effect.fnUntraced(function* (features: Parameters<typeof Session.inMemory>[0]) {
+  const client = yield* Session.inMemory(features)
+  const seen: Array<unknown> = []
+  for (const name of names) {
+    const made = yield* client.request("tools/call", {
+      name,
+      arguments: {},
+      task: { ttl: 60_000 },
+      _meta: { progressToken: name }
+    })
+    yield* quiesce
+    seen.push(name, made, yield* client.get(made["task"].taskId))
+  }
+  const refusals = yield* Effect.forEach(
+    [
+      { name: "text", arguments: {}, task: { ttl: "long" } },
+      { name: "inline", arguments: {}, task: {} },
+      { name: "unknown", arguments: {}, task: {} },
+      // Two are open.
+      { name: "text", arguments: {}, task: {} }
+    ],
+    (params) => client.refused("tools/call", params)
+  )
+  const errors = refusals.map(({ code, message }) => ({ code, message }))
+  const asked = client.asked.map(({ method, params }) => ({ method, params }))
+  return bare({ seen, errors, asked, notes: client.notes, order: client.order })
+})
+
+/** The same of 2026-07-28. */
+const seen2026 = Effect.fnUntraced(function* (features: Parameters<typeof Session.inMemory>[0]) {
+  const client = yield* Client.session(features)
+  const seen: Array<unknown> = []
+  for (const name of names) {
+    const made = yield* client.call(name)
+    yield* quiesce
+    seen.push(name, made, yield* client.get(made["taskId"]))
+  }
+  const { code, message } = yield* client.refused("tools/call", { name: "text", arguments: {} })
+  const inline = yield* client.call("inline")
+  return bare({ seen, refusal: { code, message }, inline, notifications: client.notifications })
+})
+
+/** Whether the running fiber is that of a request. */
+const isOfRequest = (): boolean => Fiber.getCurrent()?.context.mapUnsafe.has(RequestContext.key) === true
+
+/** A store in memory that notes for each task that is made whether the fiber of its request makes it. */
+const noting = (fibers: Array<boolean>) =>
+  Layer.effectContext(
+    Effect.map(Layer.build(Memory.layer()), (stores) => {
+      const store = Context.get(stores, TaskStore)
+      return Context.add(stores, TaskStore, {
+        ...store,
+        create: (task, node) => observe(store.create(task, node), () => void fibers.push(isOfRequest()))
+      })
+    })
+  )
+
+const limits = { perOwner: 2 }
+
+describe("a call that becomes a task without a fiber", () => {
+  it.effect("A call of 2025-11-25 that becomes a task at once is answered and told as one within middleware", () =>
+    Effect.gen(function* () {
+      const atOnce = yield* seen2025(Layer.merge(tools, Tasks.layer(limits)))
+      assert.deepStrictEqual(atOnce, yield* seen2025(Layer.mergeAll(tools, around, Tasks.layer(limits))))
+    })
+  )
+
+  it.effect("A call of 2026-07-28 that becomes a task at once is answered as one within middleware", () =>
+    Effect.gen(function* () {
+      const atOnce = yield* seen2026(Layer.merge(tools, Tasks.layer(limits)))
+      assert.deepStrictEqual(atOnce, yield* seen2026(Layer.mergeAll(tools, around, Tasks.layer(limits))))
+    })
+  )
+
+  it.effect(
+    "A call becomes a task without a fiber where the store need not wait and no middleware lies around it",
+    () =>
+      Effect.gen(function* () {
+        const fibers: Array<boolean> = []
+        const tasks = Layer.provide(Tasks.layerStore(), noting(fibers))
+        const plain = Layer.merge(tools, tasks)
+        const old = yield* Session.inMemory(plain)
+        yield* old.start("text")
+        yield* old.start("open")
+        const modern = yield* Client.session(plain)
+        yield* modern.call("text")
+        assert.deepStrictEqual(fibers.splice(0), [false, false, false])
+        const within = yield* Session.inMemory(Layer.merge(plain, around))
+        yield* within.start("text")
+        assert.deepStrictEqual(fibers, [true])
+      })
+  )
+})
