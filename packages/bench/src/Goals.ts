@@ -128,6 +128,9 @@ export const goals: ReadonlyArray<Goal> = [
     raw: "DBOS",
     limit: 0.5
   },
+  ...["two commands of a script", "the routes of the page"].map((row) =>
+    absolute(`a call that hangs is stopped by ${row}, ms`, "A call that hangs among 1000 sessions", 10_000, row, "ms")
+  ),
   absolute("heap of 100 000 parked tasks, MiB", "Parked tasks on SQLite", 5, "100 000", "heap MiB"),
   absolute("an idle server with 100 000 parked tasks, ms/s", "Parked tasks on SQLite", 3, "100 000", "idle ms/s"),
   ...["SQLite", "Postgres"].flatMap((kind): ReadonlyArray<Goal> => {

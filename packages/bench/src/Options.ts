@@ -7,6 +7,7 @@ export const suites = [
   "tasks",
   "durable",
   "recovery",
+  "operator",
   "nodes",
   "sessions",
   "cold",
@@ -72,7 +73,10 @@ export const parse = (args: ReadonlyArray<string>): Options => {
     quick,
     gate: values.gate,
     write: values.write,
-    suites: asked.length > 0 ? asked : suites.filter((suite) => !quick || !["growth", "recovery"].includes(suite)),
+    suites:
+      asked.length > 0
+        ? asked
+        : suites.filter((suite) => !quick || !["growth", "recovery", "operator"].includes(suite)),
     servers: list(values.servers),
     kinds: list(values.kinds),
     base: values.base,

@@ -17,6 +17,7 @@ import { durable } from "./suites/Durable.ts"
 import { fuzz } from "./suites/Fuzz.ts"
 import { growth } from "./suites/Growth.ts"
 import { nodes } from "./suites/Nodes.ts"
+import { operator } from "./suites/Operator.ts"
 import { recovery } from "./suites/Recovery.ts"
 import { sessions } from "./suites/Sessions.ts"
 import { tasks } from "./suites/Tasks.ts"
@@ -28,6 +29,7 @@ const suites: Readonly<Record<Options.Suite, (options: Options.Options) => Promi
   tasks,
   durable,
   recovery,
+  operator,
   nodes,
   sessions,
   cold,

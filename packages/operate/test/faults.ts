@@ -59,6 +59,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/operate/test/telemetry/Operations.test.ts"
   },
   {
+    name: "a task that an engine runs is not known when it ends",
+    file: "packages/tasks/src/run/observedStore.ts",
+    from: "Option.map(taken, leased)",
+    to: "Option.isSome(taken)",
+    test: "packages/durable/test/workflow/engine.test.ts"
+  },
+  {
     name: "the wait for a permit is not measured",
     file: "packages/core/src/peer/Inbound.ts",
     from: "next.waited = observer.now() - next.arrived",

@@ -1,6 +1,7 @@
 /** Tasks on the workflow engine in memory: what it records, how a parked task is resumed, and what the store counts. */
 import { Elicitation, Once } from "@effect-mcp/core"
 import { Durable } from "@effect-mcp/durable"
+import * as Observer from "@effect-mcp/server/Observer"
 import { Journal } from "@effect-mcp/tasks/Journal"
 import { TaskStore } from "@effect-mcp/tasks/TaskStore"
 import { Tasks } from "@effect-mcp/tasks"
@@ -268,6 +269,23 @@ describe("tasks on the workflow engine", () => {
         status: "cancelled",
         statusMessage: "Its execution was interrupted"
       })
+    })
+  )
+
+  it.effect("A task on the engine that ends is told to observers with its tool and its age", () =>
+    Effect.gen(function* () {
+      const told: Array<Pick<Observer.TaskEvent, "state" | "tool" | "age">> = []
+      const observer = Observer.layer(
+        Effect.succeed({ task: ({ age, state, tool }) => void told.push({ state, tool, age }) })
+      )
+      const slow = tool("slow", "optional", () => Effect.as(Effect.sleep("10 seconds"), "done"))
+      const { client } = yield* Effect.provide(start([slow]), observer)
+      yield* client.call("slow")
+      yield* TestClock.adjust("11 seconds")
+      assert.deepStrictEqual(told, [
+        { state: "created", tool: "slow", age: 0 },
+        { state: "completed", tool: "slow", age: 10_000 }
+      ])
     })
   )
 })

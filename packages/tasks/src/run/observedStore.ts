@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { isToolFailure, type NewTask, type TaskOutcome, type Task } from "../model/Task.ts"
-import type { Journal, Lease } from "../store/Journal.ts"
+import type { Claimed, Journal, Lease } from "../store/Journal.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
 import { tellingExpiry } from "./expiry.ts"
 
@@ -38,6 +38,7 @@ const isOpen = (task: Option.Option<Task>): boolean => Option.isSome(task) && ta
 const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => void, clock: Clock.Clock): Services => {
   /** The tasks that run here. */
   const known = new WeakMap<Lease, Known>()
+  const leased = ({ input, lease, task: { createdAt } }: Claimed): void => void known.set(lease, { input, createdAt })
   const tell = (id: string, of: Known | undefined, state: TaskEvent["state"]): void => {
     const age = of === undefined ? undefined : clock.currentTimeMillisUnsafe() - of.createdAt
     told({ state, id, age, tool: of?.input.tool, principal: of && callerOf(of.input) })
@@ -70,11 +71,9 @@ const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => vo
     journal: {
       ...journal,
       claim: (node, tools, max) =>
-        Effect.tap(journal.claim(node, tools, max), (claimed) =>
-          Effect.sync(() => {
-            for (const { input, lease, task } of claimed) known.set(lease, { input, createdAt: task.createdAt })
-          })
-        ),
+        Effect.tap(journal.claim(node, tools, max), (claimed) => Effect.sync(() => claimed.forEach(leased))),
+      take: (node, task) =>
+        Effect.tap(journal.take(node, task), (taken) => Effect.sync(() => Option.map(taken, leased))),
       settle: (lease, outcome, message) =>
         observe(expiring.settle(lease, outcome, message), (exit) => {
           if (Exit.isSuccess(exit)) tellOf(lease, stateOf(outcome))
