@@ -18,6 +18,8 @@ export interface LineEar {
 /** Of any clients and a server over HTTP. */
 export interface HttpEar {
   readonly begin: (request: HttpRequest) => Exchanged
+  /** Whether the server has named the URL as that for messages of HTTP with SSE. */
+  readonly isPlace: (url: string) => boolean
 }
 
 /** Either, for a tap that is started. */

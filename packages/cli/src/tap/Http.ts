@@ -2,7 +2,7 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { check } from "@effect-mcp/server/internal/DnsRebinding"
-import { type Exchanged, reading } from "@effect-mcp/testing/Traffic"
+import { type Exchanged, isStream, reading } from "@effect-mcp/testing/Traffic"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
 import type { HttpClientError } from "effect/http/HttpClientError"
@@ -37,8 +37,34 @@ const unheard: Exchanged = { receive: () => {}, cut: () => {} }
 
 const methodOf = (method: string) => (method === "POST" || method === "GET" || method === "DELETE" ? method : undefined)
 
+const unchanged = (chunk: Uint8Array): Uint8Array => chunk
+
+/** The longest first event of a stream that is looked at, in bytes. */
+const longestPlace = 4096
+
+/** Makes the URL for messages relative that a server of HTTP with SSE names first, so that it is one of this port. */
+const relative = ({ origin }: URL) => {
+  const pathOnly = (line: string, url: string): string =>
+    url.startsWith(`${origin}/`) ? `data: ${url.slice(origin.length)}` : line
+  let first: string | undefined = ""
+  return (chunk: Uint8Array): Uint8Array => {
+    if (first === undefined) return chunk
+    // Each byte is a character and stays one.
+    first += Buffer.from(chunk).toString("latin1")
+    if (!/\r?\n\r?\n/.test(first) && first.length < longestPlace) return new Uint8Array()
+    const isEndpoint = /^event: ?endpoint\r?$/m.test(first)
+    const passed = isEndpoint ? first.replace(/^data: ?(\S+)/m, pathOnly) : first
+    first = undefined
+    return Buffer.from(passed, "latin1")
+  }
+}
+
 /** The response, passed on as it arrives. */
-const passOn = (response: HttpClientResponse, { cut, receive }: Exchanged) => {
+const passOn = (
+  response: HttpClientResponse,
+  { cut, receive }: Exchanged,
+  change: (chunk: Uint8Array) => Uint8Array
+) => {
   const { end, feed } = reading(response, receive)
   let isOver = false
   const finish = (last: () => void) =>
@@ -48,6 +74,7 @@ const passOn = (response: HttpClientResponse, { cut, receive }: Exchanged) => {
     })
   const body = response.stream.pipe(
     Stream.tap((chunk) => Effect.sync(() => feed(chunk))),
+    Stream.map(change),
     Stream.onEnd(finish(end)),
     Stream.tapError(({ message }) => finish(() => receive({ _tag: "Failed", why: message }))),
     Stream.ensuring(finish(cut))
@@ -72,9 +99,11 @@ const relay = (target: URL, added: Settings["headers"], ear: HttpEar, host: stri
     const hasBody = request.method === "POST" || request.method === "PUT"
     const body = hasBody ? yield* Effect.orDie(request.text) : undefined
     const exchanged =
-      method === undefined || url.pathname !== target.pathname
+      method === undefined || (url.pathname !== target.pathname && !ear.isPlace(url.href))
         ? unheard
-        : ear.begin({ method, headers: request.headers, body })
+        : ear.begin({ method, headers: request.headers, body, url: url.href })
+    // A GET of later revisions names its session.
+    const mayName = method === "GET" && request.headers["mcp-session-id"] === undefined
     // Without an encoding, what passes can be read.
     const headers = { ...passing(request.headers), "accept-encoding": "identity", ...added }
     const outgoing = HttpClientRequest.make(request.method)(url).pipe(
@@ -86,7 +115,9 @@ const relay = (target: URL, added: Settings["headers"], ear: HttpEar, host: stri
       return Effect.succeed(HttpServerResponse.text(`The server cannot be reached: ${message}`, { status: 502 }))
     }
     return yield* HttpClient.execute(outgoing).pipe(
-      Effect.flatMap((response) => passOn(response, exchanged)),
+      Effect.flatMap((response) =>
+        passOn(response, exchanged, mayName && isStream({ answered: response.headers }) ? relative(target) : unchanged)
+      ),
       Effect.catchTag("HttpClientError", failed),
       Effect.onInterrupt(() => Effect.sync(exchanged.cut)),
       Effect.provideService(HttpClient.TracerPropagationEnabled, false)

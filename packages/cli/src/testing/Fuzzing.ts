@@ -53,8 +53,12 @@ const open = Effect.fnUntraced(function* (
     return yield* Endings.usage(`${name} cannot be fuzzed: name its command or its URL after --`)
   if (/^https?:\/\//i.test(command)) {
     if (args.length > 0) return yield* Endings.usage(`A URL takes no arguments: ${args.join(" ")}`)
-    const { headers } = settings
-    return yield* Effect.provide(Fuzz.http({ url: command, headers, strangerHeaders }), FetchHttpClient.layer)
+    const { headers, transport } = settings
+    const endpoint = { url: command, headers }
+    return yield* Effect.gen(function* () {
+      const isSse = transport === "sse" || (transport === "auto" && (yield* Fuzz.isSse(endpoint)))
+      return yield* isSse ? Fuzz.sse(endpoint) : Fuzz.http({ ...endpoint, strangerHeaders })
+    }).pipe(Effect.provide(FetchHttpClient.layer))
   }
   if (strangerHeaders !== undefined) return yield* Endings.usage("--stranger-header is for a server at a URL")
   const output = yield* Output

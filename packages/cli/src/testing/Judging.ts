@@ -27,7 +27,10 @@ const ears = (traffic: Traffic.TrafficRules): Ears & { readonly end: () => void 
   const http = () => {
     const heard = traffic.http()
     ends.push(() => heard.end())
-    return heard
+    return {
+      begin: (request: Traffic.HttpRequest) => heard.begin(request),
+      isPlace: (url: string) => heard.isPlace(url)
+    }
   }
   return { lines, http, end: () => ends.forEach((end) => end()) }
 }

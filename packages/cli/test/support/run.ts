@@ -121,23 +121,30 @@ export const commandLine = (argv: ReadonlyArray<string>): readonly [string, ...A
   ...argv
 ]
 
+/** A program that listens and says on stderr where. */
+const servedBy = (file: string, ...more: ReadonlyArray<string>): Effect.Effect<string, never, Scope.Scope> =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.callback<readonly [ChildProcess, string]>((resume) => {
+        const child = spawn(process.execPath, [path(file), ...more], { env: { ...process.env, ...compileCache } })
+        let said = ""
+        child.stderr.on("data", (chunk) => {
+          said += String(chunk)
+          const [url] = /https?:\S+(?=\n)/.exec(said) ?? []
+          if (url !== undefined) resume(Effect.succeed([child, url]))
+        })
+      }),
+      ([child]) => Effect.sync(() => child.kill())
+    ),
+    ([, url]) => url
+  )
+
 /** The reference server in a process of its own, over Streamable HTTP; gives its URL. */
-export const served: Effect.Effect<string, never, Scope.Scope> = Effect.map(
-  Effect.acquireRelease(
-    Effect.callback<readonly [ChildProcess, string]>((resume) => {
-      const args = [path("../../../everything/src/server.ts"), "--http", "--port", "0"]
-      const child = spawn(process.execPath, args, { env: { ...process.env, ...compileCache } })
-      let said = ""
-      child.stderr.on("data", (chunk) => {
-        said += String(chunk)
-        const [url] = /https?:\S+(?=\n)/.exec(said) ?? []
-        if (url !== undefined) resume(Effect.succeed([child, url]))
-      })
-    }),
-    ([child]) => Effect.sync(() => child.kill())
-  ),
-  ([, url]) => url
-)
+export const served = servedBy("../../../everything/src/server.ts", "--http", "--port", "0")
+
+/** The reference server over HTTP with SSE, and one of the official SDK v1. */
+export const servedSse = servedBy("../../../everything/src/server.ts", "--sse", "--port", "0")
+export const servedSdkSse = servedBy("../../../everything/test/fixtures/sdk-v1-sse-server.ts")
 
 /** The program itself. */
 export const program = (

@@ -57,6 +57,7 @@ export const legs: ReadonlyArray<FuzzLeg> = [
     behind: [everything, "--http", "--port", "0"]
   },
   { name: "everything-node", seconds: short, program: [everything, "--node", "--port", "0"], listens: true },
+  { name: "everything-sse", seconds: short, program: [everything, "--sse", "--port", "0"], listens: true },
   overHttp("workspace-http", "workspace/server.ts", ".", "--http", "--port", "0"),
   {
     name: "proxy",

@@ -5,6 +5,7 @@ import { sessionHeader } from "../fuzz/Receiver.ts"
 import type { Exchanged } from "../fuzz/traffic/Traffic.ts"
 import { declaredIn } from "../fuzz/traffic/Conversation.ts"
 import { lines } from "../fuzz/traffic/LineTraffic.ts"
+import { placeIn } from "../fuzz/traffic/SseTraffic.ts"
 import type { HttpEvent, TargetRequest } from "../fuzz/target/Target.ts"
 import { head } from "./Entry.ts"
 import * as Redact from "./redact.ts"
@@ -68,12 +69,16 @@ export class Recorder {
     }
   }
 
-  /** Any number of clients of a server over Streamable HTTP. */
-  http(): { readonly begin: (request: TargetRequest) => Exchanged } {
+  /** Any number of clients of a server over Streamable HTTP or HTTP with SSE. */
+  http(): { readonly begin: (request: TargetRequest) => Exchanged; readonly isPlace: (url: string) => boolean } {
     const sessions = new Map<string, number>()
+    /** The sessions of HTTP with SSE, by the URLs for their messages. */
+    const places = new Map<string, number>()
     const seen = new Set<string>()
     let count = 0
-    const sessionOf = ({ headers }: TargetRequest, json: unknown): number => {
+    const sessionOf = ({ headers, url = "" }: TargetRequest, json: unknown): number => {
+      const place = places.get(url)
+      if (place !== undefined) return place
       if (at(json, "method") === "initialize") return ++count
       const key = headers[sessionHeader] ?? (declaredIn(json) === undefined ? "" : "stateless")
       const known = sessions.get(key)
@@ -82,10 +87,11 @@ export class Recorder {
       return count
     }
     return {
+      isPlace: (url) => places.has(url),
       begin: (request) => {
         const json = request.body === undefined ? undefined : parse(request.body)
         // A GET belongs to the session that it names.
-        const session = sessionOf(request, json)
+        let session = sessionOf(request, json)
         const isRequest = at(json, "id") !== undefined && at(json, "method") !== undefined
         const of = isRequest ? at(json, "id") : undefined
         if (json !== undefined) this.put("client", json, { session })
@@ -95,6 +101,11 @@ export class Recorder {
           receive: (event) => {
             if (event._tag === "Head" && opens && isTaken(event))
               sessions.set(event.headers[sessionHeader] ?? "", session)
+            const place = request.method === "GET" ? placeIn(event, request.url ?? "") : undefined
+            if (place !== undefined) {
+              if ([...places.values()].includes(session)) session = ++count
+              places.set(place, session)
+            }
             this.receive(event, { session, of }, seen)
           }
         }

@@ -15,9 +15,10 @@ import { concerned, Judge, type Rule } from "./model/Rule.ts"
 import type { Answering, Command, Deviation, RequestCommand, Script } from "./model/Script.ts"
 import type { Survey } from "./model/Survey.ts"
 import type { Line, Played } from "./Played.ts"
+import { notTaken } from "./model/notTaken.ts"
 import { reachesHandler } from "./rules/judge.ts"
 import { anotherClient, type HttpWire, type Target, TargetError, type Wire, type WireEvent } from "./target/Target.ts"
-import { Waiting } from "./Waiting.ts"
+import { longestRetry, mostPolls, Waiting } from "./Waiting.ts"
 
 export interface Options {
   readonly rules: ReadonlyArray<Rule>
@@ -35,11 +36,6 @@ export interface Options {
 const handlerPatience = 1000
 /** A process may take long to start, in milliseconds. */
 const startPatience = 20_000
-/** How often the rest of streams is asked for while the client waits. */
-const mostPolls = 5
-/** The longest time that is waited because of a `retry`, in milliseconds. */
-const longestRetry = 1000
-
 class Player {
   readonly model: Model
   readonly judge: Judge
@@ -118,9 +114,14 @@ class Player {
 
   private readonly receive = (event: WireEvent): void => {
     if (event._tag === "Line") return this.hear(event.text)
-    this.ended = true
-    this.how = event.how
-    if (!this.closed) this.observe({ _tag: "Gone", how: event.how })
+    if (event._tag === "Refused") {
+      this.lines.push({ from: "server", text: event.how, at: this.now() })
+      notTaken(event.text, this.model)
+    } else {
+      this.ended = true
+      this.how = event.how
+      if (!this.closed) this.observe({ _tag: "Gone", how: event.how })
+    }
     this.waiting.tell()
   }
 

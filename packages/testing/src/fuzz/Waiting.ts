@@ -3,6 +3,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
+/** How often the rest of streams is asked for while the client waits. */
+export const mostPolls = 5
+/** The longest time that is waited because of a `retry`, in milliseconds. */
+export const longestRetry = 1000
+
 /** How long work outside of the scheduler may take in memory, in milliseconds: the state of a round is encrypted there. */
 const outsidePatience = 250
 

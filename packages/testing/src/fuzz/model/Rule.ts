@@ -95,7 +95,7 @@ const sorted = new WeakMap<ReadonlyArray<Rule>, Map<string, Concerned>>()
 export const concerned = (
   rules: ReadonlyArray<Rule>,
   version: Version,
-  transport: "stdio" | "http" | "memory"
+  transport: "stdio" | "http" | "memory" | "sse"
 ): Concerned => {
   const of = sorted.get(rules) ?? new Map<string, Concerned>()
   sorted.set(rules, of)

@@ -14,6 +14,8 @@ export class TargetError extends Data.TaggedError("TargetError")<{ readonly mess
 /** What comes from a server. */
 export type WireEvent =
   | { readonly _tag: "Line"; readonly text: string }
+  /** The server did not take this line; says how. */
+  | { readonly _tag: "Refused"; readonly text: string; readonly how: string }
   /** The server ended the conversation; says how. */
   | { readonly _tag: "Ended"; readonly how: string }
 
@@ -22,6 +24,8 @@ export interface TargetRequest {
   readonly method: "POST" | "GET" | "DELETE"
   readonly headers: CallHeaders
   readonly body: string | undefined
+  /** Its URL at the server, where that is known. */
+  readonly url?: string | undefined
 }
 
 /** What comes in response to an HTTP request, in this order. */
@@ -60,7 +64,7 @@ export interface HttpWire {
 export interface LineTarget {
   /** How people recognise it: a command line, a URL. */
   readonly name: string
-  readonly transport: "stdio" | "memory"
+  readonly transport: "stdio" | "memory" | "sse"
   /** Opens a connection to a fresh server. `receive` is called for all that comes. */
   readonly open: (receive: (event: WireEvent) => void) => Effect.Effect<Wire, TargetError, Scope.Scope>
   /** Completes when nothing more happens by itself. Default: only time tells. */

@@ -16,7 +16,7 @@ import { at, parse } from "../model/json.ts"
 
 export interface Options {
   readonly rules: ReadonlyArray<Rule>
-  readonly transport: "stdio" | "http"
+  readonly transport: "stdio" | "http" | "sse"
   /** How long a request may take before it counts as never answered, in milliseconds. */
   readonly patience: number
   /** Milliseconds since the traffic began. */

@@ -1,4 +1,4 @@
-/** What clients and a server say to each other over Streamable HTTP: a conversation for each session. */
+/** What clients and a server say to each other over Streamable HTTP or HTTP with SSE: a conversation for each session. */
 import * as MirrorHeaders from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -9,6 +9,9 @@ import { carried, MessageReceiver, sessionHeader } from "../Receiver.ts"
 import type { HttpEvent, TargetRequest } from "../target/Target.ts"
 import { Conversation, declaredIn, type Options } from "./Conversation.ts"
 import { at, parse } from "../model/json.ts"
+import { type Exchanged, SseTraffic } from "./SseTraffic.ts"
+
+export type { Exchanged } from "./SseTraffic.ts"
 
 /** Sessions that are followed at once: more are most likely left by their clients. */
 const mostSessions = 1000
@@ -16,13 +19,6 @@ const mostSessions = 1000
 const mostIds = 100_000
 /** What a request without a version header is about. */
 const assumed = "2025-03-26"
-
-/** Called with what comes in response to one request. */
-export interface Exchanged {
-  readonly receive: (event: HttpEvent) => void
-  /** The client closed the connection. */
-  readonly cut: () => void
-}
 
 /** A conversation, with what is known of its session and streams. */
 interface Followed {
@@ -93,14 +89,25 @@ export class HttpTraffic {
   private readonly open = new Set<Part>()
   private readonly options: Omit<Options, "transport">
   private readonly onBegin: (what: "conversation" | "message") => void
+  private readonly sse: SseTraffic
 
   constructor(options: Omit<Options, "transport">, onBegin: (what: "conversation" | "message") => void) {
     this.options = options
     this.onBegin = onBegin
+    this.sse = new SseTraffic(options, onBegin)
+  }
+
+  /** Whether a server of HTTP with SSE has named the URL as that for messages. */
+  isPlace(url: string): boolean {
+    return this.sse.isPlace(url)
   }
 
   /** A request, before it is passed on. Names of headers are lower-case. */
   begin(request: TargetRequest): Exchanged {
+    return this.sse.begin(request, () => this.beginStreamable(request))
+  }
+
+  private beginStreamable(request: TargetRequest): Exchanged {
     const { body, method } = request
     const json = parse(body ?? "")
     const part: Part = {
@@ -138,6 +145,7 @@ export class HttpTraffic {
 
   /** Ends every conversation. */
   end(): void {
+    this.sse.end()
     for (const part of this.open) part.followed.conversation.run(() => runsOn(part))
     this.open.clear()
     for (const { conversation } of new Set([...this.sessions.values(), ...this.others.values()])) conversation.end()

@@ -16,6 +16,7 @@ import { HttpTraffic } from "./HttpTraffic.ts"
 import { LineTraffic } from "./LineTraffic.ts"
 
 export type { Exchanged, HttpTraffic } from "./HttpTraffic.ts"
+export { isStream } from "../model/Call.ts"
 export { reading } from "../target/http.ts"
 export type { HttpEvent, TargetRequest as HttpRequest } from "../target/Target.ts"
 export type { LineTraffic } from "./LineTraffic.ts"
@@ -46,7 +47,7 @@ const mostFindings = 1000
 export interface TrafficRules {
   /** One client of a server over stdio. */
   readonly lines: () => LineTraffic
-  /** Any number of clients of a server over Streamable HTTP. */
+  /** Any number of clients of a server over Streamable HTTP, or over HTTP with SSE where requests have their URL. */
   readonly http: () => HttpTraffic
   /** What was seen so far. Conversations count what they exercised when they end. */
   readonly report: () => Searched
