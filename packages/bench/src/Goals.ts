@@ -128,6 +128,14 @@ export const goals: ReadonlyArray<Goal> = [
     raw: "DBOS",
     limit: 0.5
   },
+  ...eras.map((era) => ({
+    title: `HTTP tools/call, metrics, to none in one process, ${era}`,
+    table: "HTTP tools/call, servers of one process",
+    row: `metrics ${era}`,
+    figure: cpu,
+    raw: `none ${era}`,
+    limit: 1.03
+  })),
   ...["two commands of a script", "the routes of the page"].map((row) =>
     absolute(`a call that hangs is stopped by ${row}, ms`, "A call that hangs among 1000 sessions", 10_000, row, "ms")
   ),

@@ -8,6 +8,7 @@ export const suites = [
   "durable",
   "recovery",
   "operator",
+  "observed",
   "nodes",
   "sessions",
   "cold",

@@ -17,6 +17,7 @@ import { durable } from "./suites/Durable.ts"
 import { fuzz } from "./suites/Fuzz.ts"
 import { growth } from "./suites/Growth.ts"
 import { nodes } from "./suites/Nodes.ts"
+import { observed } from "./suites/Observed.ts"
 import { operator } from "./suites/Operator.ts"
 import { recovery } from "./suites/Recovery.ts"
 import { sessions } from "./suites/Sessions.ts"
@@ -30,6 +31,7 @@ const suites: Readonly<Record<Options.Suite, (options: Options.Options) => Promi
   durable,
   recovery,
   operator,
+  observed,
   nodes,
   sessions,
   cold,
