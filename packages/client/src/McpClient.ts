@@ -158,22 +158,22 @@ export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient,
   )
 
 /** The tools of the client's server, as the service that a server's own registry provides. */
-export const layerTools: Layer.Layer<Tools, never, McpClient> = Layer.effect(
+export const layerTools: Layer.Layer<Tools, never, McpClient> = /*#__PURE__*/ Layer.effect(
   Tools,
-  Effect.map(McpClient, Sources.tools)
+  /*#__PURE__*/ Effect.map(McpClient, Sources.tools)
 )
 /** The resources of the client's server, as the service that a server's own registry provides. */
-export const layerResources: Layer.Layer<Resources, never, McpClient> = Layer.effect(
+export const layerResources: Layer.Layer<Resources, never, McpClient> = /*#__PURE__*/ Layer.effect(
   Resources,
-  Effect.map(McpClient, Sources.resources)
+  /*#__PURE__*/ Effect.map(McpClient, Sources.resources)
 )
 /** The prompts of the client's server, as the service that a server's own registry provides. */
-export const layerPrompts: Layer.Layer<Prompts, never, McpClient> = Layer.effect(
+export const layerPrompts: Layer.Layer<Prompts, never, McpClient> = /*#__PURE__*/ Layer.effect(
   Prompts,
-  Effect.map(McpClient, Sources.prompts)
+  /*#__PURE__*/ Effect.map(McpClient, Sources.prompts)
 )
 /** The completions of the client's server, as the service that a server's own registry provides. */
-export const layerCompletions: Layer.Layer<Completions, never, McpClient> = Layer.effect(
+export const layerCompletions: Layer.Layer<Completions, never, McpClient> = /*#__PURE__*/ Layer.effect(
   Completions,
-  Effect.map(McpClient, Sources.completions)
+  /*#__PURE__*/ Effect.map(McpClient, Sources.completions)
 )

@@ -19,14 +19,14 @@ import { codecOf } from "./Codec.ts"
 import type { Handle, MethodOperation } from "./Operation.ts"
 import * as OwnMethods from "./OwnMethods.ts"
 import type { ServerInfo } from "./ServerInfo.ts"
-import type { Methods } from "./methods.ts"
+import type { MethodTable } from "./methods.ts"
 
 const sameForAll = (): boolean => false
 
 export interface Options {
   readonly info: ServerInfo
   readonly features: Features
-  readonly methods: Methods
+  readonly methods: MethodTable
   readonly caching: Caching.Hints
   readonly rateLimit: RateLimit
   /** Whether middleware answers methods that the server does not know. */
@@ -66,12 +66,13 @@ export class Dispatcher {
   /** The method of an extension. */
   private own(revision: Revision, method: string): MethodOperation | undefined {
     const { features, rateLimit } = this.options
-    const own = features.extensions.method(method, revision)
-    if (own === undefined) return this.unknown(method)
+    const extensions = features.others?.extensions
+    const own = extensions?.method(method, revision)
+    if (extensions === undefined || own === undefined) return this.unknown(method)
     const known = this.ownOperations.get(own)
     if (known !== undefined) return known
     const rule = rateLimit.ruleOf(method, own.extension.rateLimit)
-    const made = OwnMethods.operationOf(features.extensions, own, revision, rule)
+    const made = OwnMethods.operationOf(extensions, own, revision, rule)
     this.ownOperations.set(own, made)
     return made
   }
@@ -86,9 +87,10 @@ export class Dispatcher {
     const { caching, info: server, methods, rateLimit } = this.options
     const info = MethodInfo.ofRequest(method)
     const codec = codecOf(revision, method)
-    if (info === undefined || codec === undefined || !Object.hasOwn(methods, method)) return undefined
+    const row = methods.row(method)
+    if (info === undefined || codec === undefined || row === undefined) return undefined
     if (MethodInfo.missingCapability(info, server.capabilities(), revision.rules) !== undefined) return undefined
-    const { cacheHint, handle, variesByCaller = sameForAll } = methods[method as keyof Methods]
+    const { cacheHint, handle, variesByCaller = sameForAll } = row
     return {
       ...codec,
       method,
@@ -110,15 +112,15 @@ export class Dispatcher {
     params: unknown,
     request: ServerRequest
   ): Effect.Effect<DecodedResult, McpError.McpError, RequestServices> {
-    const { middleware } = this.options.features
+    const middleware = this.options.features.others?.middleware
     const untyped: unknown = { method: operation.method, params }
     const decoded = untyped as DecodedRequest // the codec of this very method decoded the params
-    if (middleware.wraps(operation.method, decoded)) {
+    if (middleware?.wraps(operation.method, decoded) === true) {
       const done = request.eager ? middleware.atOnce(operation.method, decoded, () => request.atHand()) : undefined
       if (done !== undefined) return done
       request.eager = false
     }
-    if (request.eager) return operation.handle(params, request)
+    if (middleware === undefined || request.eager) return operation.handle(params, request)
     const { callerBinding } = request
     // The handler is looked up when the effect runs: middleware may wait first, or run the effect again.
     return middleware.apply(decoded, ({ params }) => {

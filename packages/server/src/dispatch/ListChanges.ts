@@ -41,7 +41,7 @@ export const forward = ({
     const topic = `list ${info.implementation.name}`
     const watch = (kind: ListKind) => {
       let told = false
-      return features[kind].onChange(() => {
+      return features.onChange(kind, () => {
         if (told) return
         told = true
         // Changes of one turn are told once, after the answer of a handler that makes them.

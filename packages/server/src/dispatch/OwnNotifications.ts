@@ -18,10 +18,12 @@ import { type NotificationSender, sizeOf } from "../session/Sender.ts"
 import type { NegotiatedSession } from "../session/Session.ts"
 import { undeclared } from "./OwnMethods.ts"
 
+/** What the client said of itself: in its session, or in the notification. Undefined where it did neither. */
+export type ClientOf = (sender: NotificationSender, notification: JsonRpc.Notification) => NegotiatedSession | undefined
+
 export interface Options {
   readonly extensions: ExtensionSet
-  /** What the client said of itself: in its session, or in the notification. Undefined where it did neither. */
-  readonly clientOf: (sender: NotificationSender, notification: JsonRpc.Notification) => NegotiatedSession | undefined
+  readonly clientOf: ClientOf
 }
 
 const noParams: JsonObject = {}

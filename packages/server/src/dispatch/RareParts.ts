@@ -1,12 +1,17 @@
 /**
- * What few servers use, as one module that is loaded when the first of them does.
+ * What a server of tools for clients with sessions does not use: one module, loaded when the first part of it is needed.
  *
  * One module, since a bundler puts what several such modules share with the start into files of their own: each is compressed alone, and
  * they made the start of a small server larger than what it left out.
  */
 export { ask as askAsTask } from "@effect-mcp/core/internal/AskedTask"
+export { make as otherFeatures } from "../features/OtherFeatures.ts"
 export { Settling } from "../features/Settling.ts"
 export { SharedUpdates } from "../features/SharedUpdates.ts"
+export { unsubscribe } from "../features/Subscriptions.ts"
 export { layerRandom } from "../mrtr/AeadSeal.ts"
-export { readContract } from "../view/readContract.ts"
 export { RequestReader } from "../view/RequestReader.ts"
+export { readContract } from "../view/readContract.ts"
+export { NotificationRouter } from "./NotificationRouter.ts"
+export { make as restore } from "./Restore.ts"
+export { statelessEra } from "./statelessParts.ts"

@@ -2,11 +2,11 @@
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
-import type { ResourceSet } from "../features/ResourceRegistry.ts"
+import type { Features } from "../features/Features.ts"
+import * as Subscriptions from "../features/Subscriptions.ts"
 import type { Limits } from "../Limits.ts"
 import type { Session } from "../session/Session.ts"
 import type { SessionRecord } from "../session/SessionDirectory.ts"
-import * as Subscriptions from "./Subscriptions.ts"
 
 /** What another node needs to open the session again; undefined before `initialize` was answered. */
 export const recordOf = (server: string, owner: string, session: Session): SessionRecord | undefined => {
@@ -24,7 +24,7 @@ export type Restore = (session: Session, record: SessionRecord) => Effect.Effect
  * client counts as initialized: it has had the answer to its `initialize`.
  */
 export const make =
-  (resources: ResourceSet, limits: Limits, served: ReadonlyArray<Revision.Revision>): Restore =>
+  ({ open }: Features, limits: Limits, served: ReadonlyArray<Revision.Revision>): Restore =>
   (session, { clientCapabilities, clientInfo, logLevel, subscriptions, version }) =>
     Effect.suspend(() => {
       const revision = served.find((one) => one.era === "stateful" && one.version === version)
@@ -35,8 +35,11 @@ export const make =
       session.logLevel = logLevel
       session.begin()
       const { principal } = session
-      const there = subscriptions.filter((uri) => resources.has(uri, principal))
-      return Effect.forEach(there, (uri) => Subscriptions.start(resources, limits, session, uri, principal), {
-        discard: true
+      if (subscriptions.length === 0) return Effect.void
+      return Effect.flatMap(open, ({ resources }) => {
+        const there = subscriptions.filter((uri) => resources.has(uri, principal))
+        return Effect.forEach(there, (uri) => Subscriptions.start(resources, limits, session, uri, principal), {
+          discard: true
+        })
       })
     })

@@ -14,19 +14,20 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import type * as Caching from "../features/Caching.ts"
-import * as Features from "../features/Features.ts"
+import type * as Features from "../features/Features.ts"
 import { defaultPageSize } from "../features/Pagination.ts"
 import * as RateLimit from "../features/RateLimit.ts"
 import { RateLimitStore } from "../features/RateLimitStore.ts"
 import { warmUpScopes } from "../internal/warmUpScopes.ts"
 import * as Limits from "../Limits.ts"
-import * as InputRounds from "../mrtr/InputRounds.ts"
-import * as Replay from "../mrtr/Replay.ts"
+import type * as InputRounds from "../mrtr/InputRounds.ts"
+import { scheduler } from "../mrtr/RoundInput.ts"
 import { ReplayGuard } from "../mrtr/ReplayGuard.ts"
 import { StateSeal } from "../mrtr/StateSealService.ts"
 import { TaskSources, within as withinTasks } from "../request/TaskSource.ts"
@@ -40,22 +41,23 @@ import type { Options as ReaderOptions } from "../view/RequestReader.ts"
 import * as Observer from "../view/Observer.ts"
 import { type RequestsView, RequestView } from "../view/Requests.ts"
 import type { StatelessRequest } from "../view/StatelessRequest.ts"
+import { build } from "./buildFeatures.ts"
 import { Dispatcher } from "./Dispatcher.ts"
 import type { OnInitialize } from "./Initialize.ts"
 import * as ListChanges from "./ListChanges.ts"
-import { loadRareParts } from "./loadRareParts.ts"
+import { loaded, loadRareParts } from "./loadRareParts.ts"
 import * as Logging from "./Logging.ts"
-import * as Methods from "./methods.ts"
+import { MethodTable } from "./methods.ts"
 import { observed, surroundingsOf } from "./observed.ts"
-import { OwnNotifications } from "./OwnNotifications.ts"
-import * as PostedNotifications from "./PostedNotifications.ts"
+import type { ClientOf } from "./OwnNotifications.ts"
+import type { NotificationRouter, Receive } from "./NotificationRouter.ts"
 import * as ServerInfo from "./ServerInfo.ts"
 import * as SessionFactory from "./SessionFactory.ts"
-import * as Restore from "./Restore.ts"
+import type * as Restore from "./Restore.ts"
 import { StatefulEra } from "./StatefulEra.ts"
-import { isModern, StatelessEra } from "./StatelessEra.ts"
-import * as Subscriptions from "./Subscriptions.ts"
+import { isModern, StatelessEntrance } from "./StatelessEntrance.ts"
 import * as StatelessDispatch from "./StatelessDispatch.ts"
+import type { Options as StatelessOptions } from "./statelessParts.ts"
 
 export type { ConnectOptions } from "./SessionFactory.ts"
 export type { Registries } from "../features/Features.ts"
@@ -100,7 +102,7 @@ export interface Server {
   /** Answers one request of a stateless revision, without a session. */
   readonly dispatch: StatelessDispatch.Dispatch
   /** Handles one notification that came without a session. */
-  readonly receive: PostedNotifications.Receive
+  readonly receive: Receive
   /** The revisions that are served, of both eras, oldest first. */
   readonly revisions: ReadonlyArray<Revision.Revision>
   readonly name: string
@@ -188,7 +190,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const rateLimit = new RateLimit.RateLimit(options.rateLimit ?? RateLimit.defaults, now, settling)
   const { askTimeout = "10 minutes", caching = {}, onInitialize, pageSize = defaultPageSize } = options
   const { extensions, instructions, name } = options
-  const methods = Methods.make({ features, info, limits, listeners, pageSize })
+  const methods = new MethodTable({ features, limits, pageSize })
   const answersUnknown = options.unknownMethods === "middleware"
   const dispatcher = new Dispatcher({ info, features, methods, caching, rateLimit, answersUnknown })
   const waiting = new BusySet<StatelessRequest>()
@@ -196,36 +198,35 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const observer = yield* Observer.current
   const drain = drainOf(sessions, waiting, observer, (effect) => void runFork(effect))
   const stateful = new StatefulEra({ drain, info, dispatcher, limits, rateLimit, logging, askTimeout, onInitialize })
-  const rounds = yield* inputRounds(options)
-  const stateless = new StatelessEra({ info, features, dispatcher, rateLimit, logging, rounds })
-
+  const shared = { info, features, methods, dispatcher, rateLimit, logging, limits, listeners }
+  const stateless = yield* statelessOf(shared, options.rounds)
   const nodes = yield* sharedWith(features, name)
   yield* ListChanges.forward({ features, info, sessions, listeners, bus: nodes?.bus })
 
-  const { inbound } = features.middleware
+  const inbound = () => features.others?.middleware.inbound
   const opensSessions = ServerInfo.hasSessions(info)
   const pings = (request: JsonRpc.Request) => opensSessions && !isModern(request)
   let unnamed = 0
-  const unsubscribe = (session: Session, uri: string) => Subscriptions.unsubscribe(limits, session, uri)
-  const requests = viewOf({ sessions, stateless: waiting, tasks, clock, unsubscribe })
+  const requests = viewOf({ sessions, stateless: waiting, tasks, clock }, limits)
   const { changed } = requests
-  const own = ownNotifications(features, stateless)
+  const notifications = yield* notificationsOf(features, stateless, runFork)
   const connect = SessionFactory.make({
     request: (session, received, base) => {
       const { request } = received
       if (session.refuses(request.id)) return Effect.fail(McpError.interrupted("The server is shutting down"))
       const era = isModern(request) ? stateless : stateful
       const traced = base === undefined ? surroundingsOf(session, request, received.envelope) : undefined
-      if (inbound.isEmpty) return observed(() => era.handle(session, received, base), request, traced)
+      const hooks = inbound()
+      if (hooks === undefined || hooks.isEmpty)
+        return observed(() => era.handle(session, received, base), request, traced)
       const principal = received.envelope.principal ?? session.principal
       const isPing = request.method === "ping" && pings(request)
       const next = () => (isPing ? Effect.succeed({}) : era.handle(session, received, undefined))
-      const answer = () => inbound.request(received, principal, session, session.closing, next)
+      const answer = () => hooks.request(received, principal, session, session.closing, next)
       return observed(answer, request, traced)
     },
-    pings: (request) => inbound.isEmpty && pings(request),
-    inbound,
-    own,
+    pings: (request) => inbound()?.isEmpty !== false && pings(request),
+    notifications,
     sessions,
     changed,
     subscriptionResult: (request) => (isModern(request) ? stateless.subscriptionResult(request) : undefined),
@@ -245,12 +246,13 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     connect,
     observer,
     dispatch: StatelessDispatch.make({ era: stateless, inbound, clock, now, requests: waiting, changed, observer }),
-    receive: yield* PostedNotifications.make({ inbound, own, runFork }),
+    receive: (notification, envelope, options) => notifications()?.posted(notification, envelope, options),
     revisions: info.revisions,
     name,
     nodes,
     drain,
-    restore: Restore.make(features.resources, limits, info.revisions),
+    restore: (session, record) =>
+      Effect.flatMap(loadRareParts, ({ restore }) => restore(features, limits, info.revisions)(session, record)),
     sessions: Effect.sync(() => [...sessions].filter(({ isGuest }) => !isGuest)),
     requests,
     contract: contractOf({ name, instructions, extensions, revisions: info.revisions, features }),
@@ -258,10 +260,12 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   })
 })
 
-const viewOf = (options: ReaderOptions): RequestView =>
+const viewOf = (options: Omit<ReaderOptions, "unsubscribe">, limits: Limits.Limits): RequestView =>
   new RequestView(
     options.tasks,
-    Effect.map(loadRareParts, ({ RequestReader }) => new RequestReader(options))
+    Effect.map(loadRareParts, ({ RequestReader, unsubscribe }) => {
+      return new RequestReader({ ...options, unsubscribe: (session, uri) => unsubscribe(limits, session, uri) })
+    })
   )
 
 const contractOf =
@@ -288,34 +292,57 @@ const settlingOf = Effect.fnUntraced(function* (server: string, now: () => numbe
 })
 
 /** The other nodes, which learn of updates from now on. */
-const sharedWith = Effect.fnUntraced(function* ({ resources }: Features.Features, name: string) {
+const sharedWith = Effect.fnUntraced(function* ({ open }: Features.Features, name: string) {
   const nodes = Option.getOrUndefined(yield* Effect.serviceOption(Nodes))
   if (nodes === undefined) return undefined
   const { SharedUpdates } = yield* loadRareParts
+  const { resources } = yield* open
   yield* resources.share((watch) => SharedUpdates.make(nodes.bus, name, watch))
   return nodes
 })
 
-const ownNotifications = ({ extensions }: Features.Features, stateless: StatelessEra): OwnNotifications =>
-  new OwnNotifications({
-    extensions,
-    clientOf: ({ negotiated }, notification) => (isModern(notification) ? stateless.clientOf(notification) : negotiated)
+/** Those of middleware and extensions, once there is any; what runs of them is interrupted at the end of the scope. */
+const notificationsOf = (
+  features: Features.Features,
+  stateless: StatelessEntrance,
+  runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+): Effect.Effect<() => NotificationRouter | undefined, never, Scope.Scope> =>
+  Effect.suspend(() => {
+    let made: NotificationRouter | undefined
+    const clientOf: ClientOf = ({ negotiated }, notification) =>
+      isModern(notification) ? stateless.clientOf(notification) : negotiated
+    const notifications = () => {
+      const { others } = features
+      const parts = loaded()
+      if (others === undefined || parts === undefined) return made
+      return (made ??= new parts.NotificationRouter({ others, clientOf, runFork }))
+    }
+    return Effect.as(
+      Effect.addFinalizer(() => made?.end ?? Effect.void),
+      notifications
+    )
   })
 
+const statelessOf = (
+  shared: Omit<StatelessOptions, "seal" | "guard" | "rounds">,
+  rounds: InputRounds.Options | undefined
+): Effect.Effect<StatelessEntrance, never, Scope.Scope> =>
+  Effect.map(
+    Effect.all([sealOf, Effect.serviceOption(ReplayGuard)]),
+    ([seal, guard]) => new StatelessEntrance({ ...shared, seal, guard: Option.getOrUndefined(guard), rounds })
+  )
+
 /** Builds the features on a scheduler that rounds of questions can watch. */
-const buildFeatures = <E, R>({ features, limits }: Options<E, R>) =>
+const buildFeatures = <E, R>({ dynamic, features, limits }: Options<E, R>) =>
   Effect.flatMap(Scheduler.Scheduler, (ambient) => {
     warmUpScopes()
     const tasks = new TaskSources()
-    const services = Context.add(withinTasks(tasks), Scheduler.Scheduler, Replay.scheduler(ambient))
-    const built = Effect.provideContext(Features.build(features, limits?.tool), services)
-    return Effect.map(built, (features) => ({ features, tasks }))
+    const services = Context.add(withinTasks(tasks), Scheduler.Scheduler, scheduler(ambient))
+    const built = Effect.provideContext(build(features, limits?.tool), services)
+    // Methods are declared before any of their features is registered.
+    const opened = Effect.tap(built, ({ open }) => (dynamic === true ? open : Effect.void))
+    return Effect.map(opened, (features) => ({ features, tasks }))
   })
-
-const inputRounds = Effect.fnUntraced(function* ({ name, rounds }: Pick<Options<never, never>, "name" | "rounds">) {
-  const guard = Option.getOrUndefined(yield* Effect.serviceOption(ReplayGuard))
-  return new InputRounds.InputRounds(name, yield* sealOf, guard, rounds)
-})
 
 const elicitationComplete = (session: Session, elicitationId: string): void => {
   const { revision, clientCapabilities } = session.negotiated ?? {}

@@ -20,12 +20,10 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import type { InboundHooks } from "../features/InboundHooks.ts"
-import * as Sender from "../session/Sender.ts"
 import { Session } from "../session/Session.ts"
 import { type Observer, SessionObserver } from "../view/Observer.ts"
 import { surroundingsOf } from "./observed.ts"
-import type { OwnNotifications } from "./OwnNotifications.ts"
+import type { NotificationRouter } from "./NotificationRouter.ts"
 import * as StatefulEra from "./StatefulEra.ts"
 
 export interface ConnectOptions {
@@ -74,10 +72,8 @@ export interface Options {
   ) => Effect.Effect<unknown, McpError.McpError>
   /** Whether it is a ping that is answered in the reader. */
   readonly pings: (request: JsonRpc.Request) => boolean
-  /** Those that extensions add. */
-  readonly own: OwnNotifications
-  /** Around every notification. */
-  readonly inbound: InboundHooks
+  /** Undefined where there is no middleware and no extension. */
+  readonly notifications: () => NotificationRouter | undefined
   /** The open sessions. */
   readonly sessions: Set<Session>
   /** Called when a request, a question or a session begins or ends. */
@@ -166,24 +162,17 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
   }
 
   notification(notification: JsonRpc.Notification, envelope: Envelope, peer: Peer.Peer): void {
-    const { inbound, observer } = this.shared
+    const { observer } = this.shared
     const session = this.sessionOf(peer)
     observer?.notification?.(notification, session, envelope)
-    const handle = () => this.handle(session, notification, envelope)
     if (this.base === undefined) {
       const traced = surroundingsOf(session, notification, envelope)
       this.shared.runFork(Spans.server(Effect.void, notification, traced))
     }
-    if (!inbound.concerns(session)) return handle()
-    const handled = inbound.notification(notification, Sender.ofSession(session, envelope), handle)
-    if (!handled) this.dropped(`Too many notifications wait for middleware: ${excerpt(notification.method)}`)
-  }
-
-  private handle(session: Session, notification: JsonRpc.Notification, envelope: Envelope): void {
-    const { own } = this.shared
-    const dropped = own.has(notification) ? own.receive(Sender.ofSession(session, envelope), notification) : undefined
-    if (dropped !== undefined) return this.dropped(dropped)
-    StatefulEra.receive(session, notification, this.options.passive === undefined ? this.shared.keepAlive : undefined)
+    const pings = this.options.passive === undefined ? this.shared.keepAlive : undefined
+    const notifications = this.shared.notifications()
+    if (notifications === undefined) return StatefulEra.receive(session, notification, pings)
+    notifications.receive(session, notification, envelope, () => StatefulEra.receive(session, notification, pings))
   }
 
   immediate(asked: JsonRpc.Request): unknown {

@@ -18,7 +18,7 @@ import type * as RateLimit from "../features/RateLimit.ts"
 import { type Observer, statelessEnd } from "../view/Observer.ts"
 import { StatelessRequest } from "../view/StatelessRequest.ts"
 import { observed, surroundingsOfStateless } from "./observed.ts"
-import type { StatelessEra } from "./StatelessEra.ts"
+import type { StatelessEntrance } from "./StatelessEntrance.ts"
 
 export interface DispatchOptions {
   /** The network address of the client, which tells anonymous callers apart. */
@@ -47,8 +47,8 @@ export type Dispatch = (
 ) => Effect.Effect<void>
 
 export interface Options {
-  readonly era: StatelessEra
-  readonly inbound: InboundHooks
+  readonly era: StatelessEntrance
+  readonly inbound: () => InboundHooks | undefined
   readonly clock: Clock.Clock
   /** Monotonic milliseconds. */
   readonly now: () => number
@@ -91,10 +91,12 @@ export const make = ({ changed, clock, era, inbound, now, observer, requests }: 
     const origin = { principal, kept: 0, closing, admitted, buckets, logBudget: undefined, address }
     const received = new StatelessRequest(request, envelope, sink, principal, kind, isGivenUp)
     if (observer !== undefined) received.arrived = now()
-    const handle = (base?: Context.Context<never>) =>
-      inbound.isEmpty
+    const handle = (base?: Context.Context<never>) => {
+      const hooks = inbound()
+      return hooks === undefined || hooks.isEmpty
         ? era.handle(origin, received, base)
-        : inbound.request(received, principal, undefined, closing, () => era.handle(origin, received, undefined))
+        : hooks.request(received, principal, undefined, closing, () => era.handle(origin, received, undefined))
+    }
     let effect: ReturnType<typeof handle> | undefined
     const full = observer?.admit?.()
     if (full !== undefined) effect = Effect.andThen(full, Effect.suspend(handle))

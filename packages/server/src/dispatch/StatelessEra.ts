@@ -8,7 +8,6 @@ import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { ClientDeclaration } from "@effect-mcp/core/ClientInput"
 import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as CacheHint from "@effect-mcp/core/CacheHint"
-import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -26,13 +25,13 @@ import type { Dispatcher } from "./Dispatcher.ts"
 import type { MethodOperation } from "./Operation.ts"
 import type { Features } from "../features/Features.ts"
 import { type ServerInfo, supportedVersions } from "./ServerInfo.ts"
-import type { ByteAccount } from "../Limits.ts"
 import * as EncodedLists from "../features/EncodedLists.ts"
-import type { Logging, LogPayer } from "./Logging.ts"
+import type { Logging } from "./Logging.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
 import * as OwnMethods from "./OwnMethods.ts"
 import * as InputRounds from "../mrtr/InputRounds.ts"
 import * as RateLimit from "../features/RateLimit.ts"
+import type { Origin } from "./Origin.ts"
 import { ended } from "./SubscriptionsListen.ts"
 import type { NegotiatedSession } from "../session/Session.ts"
 import { type EraContext, metaOf } from "../request/RequestServices.ts"
@@ -46,24 +45,6 @@ export interface Options {
   readonly logging: Logging
   readonly rounds: InputRounds.InputRounds
 }
-
-/** Where a request of this era came from: the connection of a session, or a POST of its own. */
-export interface Origin extends ByteAccount, LogPayer, RateLimit.Account {
-  /** The network address of the client, where it is known. */
-  readonly address?: string | undefined
-  /** Completes when the server is about to end: subscriptions then end with their result. */
-  readonly closing: Effect.Effect<void>
-  /** Undefined for a POST of its own. */
-  readonly connection?: RequestConnection | undefined
-  /** Whether all messages of the connection come from one client. Default false. */
-  readonly duplex?: boolean | undefined
-  /** Called when the request has passed all checks before its handler. */
-  readonly admitted?: (() => void) | undefined
-}
-
-/** Whether a request belongs to this era: by its `_meta`, never by its method. */
-export const isModern = (request: JsonRpc.Request | JsonRpc.Notification): boolean =>
-  metaOf(request)[Meta.protocolVersion] !== undefined
 
 const declarationCodec = Codecs.coder(declaration)
 const declarations = {
@@ -183,8 +164,8 @@ export class StatelessEra {
 
   /** Headers are compared before the revision of the request is known to be served. */
   private readonly ownNameParam = (method: string): string | undefined => {
-    const { extensions } = this.options.features
-    if (extensions.isEmpty()) return undefined
+    const extensions = this.options.features.others?.extensions
+    if (extensions === undefined || extensions.isEmpty()) return undefined
     for (const revision of this.served.values()) {
       const own = extensions.method(method, revision)
       if (own !== undefined) return own.part.request.nameParam

@@ -22,7 +22,8 @@ import type { ResourceSet } from "../features/ResourceRegistry.ts"
 import type { WireNotification, OwnSubscription } from "./OwnSubscriptions.ts"
 
 export interface Options<R> {
-  readonly resources: ResourceSet
+  /** Undefined for a server that never had resources. */
+  readonly resources: ResourceSet | undefined
   readonly capabilities: ServerCapabilities
   /** Subscribes to what extensions add. */
   readonly own: Effect.Effect<ReadonlyArray<OwnSubscription>, McpError.McpError, R>
@@ -113,11 +114,11 @@ export const listen = <R>(
         (kind) => wanted[`${kind}ListChanged`] === true && capabilities[kind]?.listChanged === true
       )
       const uris = [...new Set(wanted.resourceSubscriptions)]
-        .filter((uri) => capabilities.resources?.subscribe === true && resources.has(uri, principal))
+        .filter((uri) => capabilities.resources?.subscribe === true && resources?.has(uri, principal) === true)
         .slice(0, limits.subscriptions)
       const stream = new ListenSubscriber(sink, request.id, lists, (effect) => void Fiber.runIn(runFork(effect), scope))
       const notifier = new ChangeNotifier(stream)
-      for (const uri of uris) yield* resources.subscribe(uri, principal, notifier)
+      for (const uri of uris) if (resources !== undefined) yield* resources.subscribe(uri, principal, notifier)
       yield* Effect.acquireRelease(
         Effect.sync(() => listeners.add(notifier)),
         () =>

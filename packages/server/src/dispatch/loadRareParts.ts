@@ -1,4 +1,16 @@
-/** Loads what few servers use. */
+/** Loads what not every server uses. */
 import * as Effect from "effect/Effect"
+import type * as Parts from "./RareParts.ts"
 
-export const loadRareParts = Effect.promise(() => import("./RareParts.ts"))
+export type RareParts = typeof Parts
+
+let parts: RareParts | undefined
+
+/** The parts, once anything in the process has loaded them. */
+export const loaded = (): RareParts | undefined => parts
+
+/** Takes a turn also where they are loaded, so that what runs after it does so in the same order always. */
+export const loadRareParts: Effect.Effect<RareParts> = Effect.map(
+  Effect.promise(() => import("./RareParts.ts")),
+  (found) => (parts = found)
+)

@@ -3,10 +3,10 @@
  *
  * Each server builds its features with a memo map of its own: two servers of one features value have registrations of their own.
  */
-import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"
-import type { PromptRegistry } from "@effect-mcp/core/Prompts"
+import { ExtensionRegistry } from "@effect-mcp/core/Extensions"
+import { PromptRegistry } from "@effect-mcp/core/Prompts"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
-import type { ResourceRegistry } from "@effect-mcp/core/Resources"
+import { ResourceRegistry } from "@effect-mcp/core/Resources"
 import type { CallLimits, ToolRegistry } from "@effect-mcp/core/Tools"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Context from "effect/Context"
@@ -14,50 +14,114 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Detached from "../request/Detached.ts"
-import * as Extensions from "./ExtensionRegistry.ts"
-import * as Middleware from "./MiddlewareRegistry.ts"
-import * as Prompts from "./PromptRegistry.ts"
-import * as Resources from "./ResourceRegistry.ts"
+import type { ListKind } from "../session/ChangeNotifier.ts"
+import { MiddlewareRegistry } from "./MiddlewareService.ts"
+import type { OtherFeatures, OtherRegistries } from "./OtherFeatures.ts"
+import type { Changing } from "./Registry.ts"
 import * as Tools from "./ToolRegistry.ts"
 
 /** What feature layers may require of a server, beside the user's own services. */
-export type Registries =
-  | ToolRegistry
-  | ResourceRegistry
-  | PromptRegistry
-  | ExtensionRegistry
-  | Middleware.MiddlewareRegistry
+export type Registries = ToolRegistry | OtherRegistries
 
-export interface Features {
+/** The features of a server. */
+export class Features {
   readonly tools: Tools.ToolSet
-  readonly resources: Resources.ResourceSet
-  readonly prompts: Prompts.PromptSet
-  readonly extensions: Extensions.ExtensionSet
-  readonly middleware: Middleware.MiddlewareSet
+  private readonly load: Effect.Effect<OtherFeatures>
+  private readonly listeners: { readonly [Kind in ListKind]: Set<() => void> } = {
+    prompts: new Set(),
+    resources: new Set(),
+    tools: new Set()
+  }
+  private made: OtherFeatures | undefined
+
+  constructor(tools: Tools.ToolSet, load: Effect.Effect<OtherFeatures>) {
+    this.tools = tools
+    this.load = load
+    this.tell("tools", tools)
+  }
+
+  /** Resources, prompts, extensions and middleware; undefined until a layer registers the first of them. */
+  get others(): OtherFeatures | undefined {
+    return this.made
+  }
+
+  /** The same, made now if no layer has registered any. */
+  readonly open: Effect.Effect<OtherFeatures> = Effect.suspend(() =>
+    this.made === undefined ? Effect.map(this.load, (others) => this.opened(others)) : Effect.succeed(this.made)
+  )
+
+  /** Of two layers that load at once the first one's registries count. */
+  private opened(others: OtherFeatures): OtherFeatures {
+    if (this.made !== undefined) return this.made
+    this.tell("prompts", others.prompts)
+    this.tell("resources", others.resources)
+    return (this.made = others)
+  }
+
+  private tell(kind: ListKind, features: Changing): void {
+    features.listen(() => {
+      for (const listener of this.listeners[kind]) listener()
+    })
+  }
+
+  /** Calls the listener with every change of a list, until the scope closes. */
+  onChange(kind: ListKind, listener: () => void): Effect.Effect<void, never, Scope.Scope> {
+    return Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.sync(() => this.listeners[kind].add(listener)),
+        () => Effect.sync(() => this.listeners[kind].delete(listener))
+      )
+    )
+  }
+
+  /** The services that layers register with: the first that is used loads what is behind all of them. */
+  get registries(): Context.Context<OtherRegistries> {
+    const within =
+      <Id extends OtherRegistries, Registry>(tag: Context.Key<Id, Registry>) =>
+      <A, R>(use: (registry: Registry) => Effect.Effect<A, never, R>): Effect.Effect<A, never, R> =>
+        Effect.flatMap(this.open, ({ context }) => use(Context.get(context, tag)))
+    const resources = within(ResourceRegistry)
+    const prompts = within(PromptRegistry)
+    const extensions = within(ExtensionRegistry)
+    const middleware = within(MiddlewareRegistry)
+    return Context.make(ResourceRegistry, {
+      register: (entry) => resources((registry) => registry.register(entry)),
+      registerTemplate: (entry) => resources((registry) => registry.registerTemplate(entry)),
+      mount: (source, options) => resources((registry) => registry.mount(source, options)),
+      changed: resources((registry) => registry.changed)
+    }).pipe(
+      Context.add(PromptRegistry, {
+        register: (entry) => prompts((registry) => registry.register(entry)),
+        mount: (source, options) => prompts((registry) => registry.mount(source, options))
+      }),
+      Context.add(ExtensionRegistry, {
+        register: (entry) => extensions((registry) => registry.register(entry))
+      }),
+      Context.add(MiddlewareRegistry, {
+        register: (one, place) => middleware((registry) => registry.register(one, place)),
+        inTask: (request, handle) =>
+          this.made === undefined
+            ? handle(request, true)
+            : Context.get(this.made.context, MiddlewareRegistry).inTask(request, handle),
+        registerInbound: (hook) => middleware((registry) => registry.registerInbound(hook))
+      })
+    )
+  }
 }
 
 /**
  * Builds a features layer in the scope. `R` is what its handlers need beside the registries and the request's own services.
- * `limits` are those of tools without their own.
+ * `load` makes what is not of every server; `limits` are those of tools without their own.
  */
 export const build = Effect.fnUntraced(function* <E, R>(
   layer: Layer.Layer<never, E, R>,
+  load: Effect.Effect<OtherFeatures, never, Scope.Scope>,
   limits?: CallLimits
 ): Effect.fn.Return<Features, E, Exclude<R, Registries | RequestServices> | Scope.Scope> {
   const scope = yield* Scope.Scope
   const tools = yield* Tools.make(limits)
-  const resources = yield* Resources.make
-  const prompts = yield* Prompts.make
-  const extensions = yield* Extensions.make
-  const middleware = yield* Middleware.make
+  const features = new Features(tools.tools, Effect.provideContext(load, yield* Effect.context<Scope.Scope>()))
   const services = yield* Effect.context<Exclude<R, Registries | RequestServices>>()
-  const registries = Context.mergeAll(
-    tools.context,
-    resources.context,
-    prompts.context,
-    extensions.context,
-    middleware.context
-  )
   const work = yield* Scope.make()
   const workEnds = Scope.addFinalizerExit(scope, (exit) => Scope.close(work, exit))
   // Where the layer fails.
@@ -65,19 +129,14 @@ export const build = Effect.fnUntraced(function* <E, R>(
   // `R` is the union of both sides by the signature; the compiler cannot see that through the Exclude.
   const context = Context.mergeAll(
     services,
-    registries,
+    tools.context,
+    features.registries,
     Detached.within(work)
   ) as Context.Context<never> as Context.Context<R>
   yield* Effect.provideContext(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope), context)
   // Before the layers of the features.
   yield* workEnds
-  return {
-    tools: tools.tools,
-    resources: resources.resources,
-    prompts: prompts.prompts,
-    extensions: extensions.extensions,
-    middleware: middleware.middleware
-  }
+  return features
 })
 
 interface Declared {
@@ -89,16 +148,22 @@ interface Declared {
 
 /** The capabilities that follow from what is registered (spec: basic/lifecycle, capability negotiation). */
 export const capabilities = (features: Features, declared: Declared): ServerCapabilities => {
-  const { tools, resources, prompts } = features
+  const { others, tools } = features
   const { dynamic, experimental, extensions } = declared
-  const completes = dynamic || resources.hasCompleters() || prompts.hasCompleters()
+  const { prompts, resources } = others ?? {}
+  const completes = dynamic || resources?.hasCompleters() === true || prompts?.hasCompleters() === true
   return {
     logging: {},
     ...(dynamic || !tools.isEmpty() ? { tools: { listChanged: true } } : undefined),
-    ...(dynamic || !resources.isEmpty()
-      ? { resources: { listChanged: true, ...(dynamic || resources.watchable() ? { subscribe: true } : undefined) } }
+    ...(dynamic || resources?.isEmpty() === false
+      ? {
+          resources: {
+            listChanged: true,
+            ...(dynamic || resources?.watchable() === true ? { subscribe: true } : undefined)
+          }
+        }
       : undefined),
-    ...(dynamic || !prompts.isEmpty() ? { prompts: { listChanged: true } } : undefined),
+    ...(dynamic || prompts?.isEmpty() === false ? { prompts: { listChanged: true } } : undefined),
     ...(completes ? { completions: {} } : undefined),
     ...(experimental === undefined ? undefined : { experimental }),
     ...(extensions === undefined ? undefined : { extensions })

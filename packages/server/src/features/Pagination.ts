@@ -2,25 +2,22 @@
  * Pages of a list (spec: server/utilities/pagination). A cursor is opaque to clients: it names the last item they saw, so a page
  * continues at the right place although the list changed in between.
  */
-import { withoutStack } from "@effect-mcp/protocol/internal/stack"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
-import * as Base64Url from "effect/encoding/Base64Url"
-import * as Schema from "effect/Schema"
 
 /** Items per page by default. */
 export const defaultPageSize = 100
 
-const Cursor = Schema.Struct({ after: Schema.String, index: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)) })
-const decodeCursor = Schema.decodeUnknownEffect(Schema.fromJsonString(Cursor))
+const encode = (after: string, index: number): string => `${index}:${after}`
 
-const encode = (after: string, index: number): string => Base64Url.encode(JSON.stringify({ after, index }))
-
-const decode = (cursor: string): Effect.Effect<typeof Cursor.Type, McpError.McpError> =>
-  Effect.mapErrorEager(
-    Effect.flatMapEager(Effect.fromResult(withoutStack(() => Base64Url.decodeString(cursor))), decodeCursor),
-    () => McpError.invalidParams("Invalid cursor")
-  )
+const decode = (
+  cursor: string
+): Effect.Effect<{ readonly after: string; readonly index: number }, McpError.McpError> => {
+  const [, index, after] = /^(\d{1,9}):(.*)$/s.exec(cursor) ?? []
+  return index === undefined || after === undefined
+    ? Effect.fail(McpError.invalidParams("Invalid cursor"))
+    : Effect.succeed({ after, index: Number(index) })
+}
 
 export interface Page<A> {
   readonly items: ReadonlyArray<A>

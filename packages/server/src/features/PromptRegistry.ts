@@ -76,7 +76,7 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
     const prompts: PromptSet = {
       list,
       get,
-      onChange: registry.onChange,
+      listen: registry.listen,
       isEmpty: () => registry.isEmpty,
       isRestricted: () => isRestricted(registry),
       hasCompleters: () =>

@@ -11,10 +11,10 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 
-/** What a set of features offers to those that tell clients of its changes. */
+/** A set of features that tells of its changes. */
 export interface Changing {
-  /** Calls the listener with every change, until the scope closes. */
-  readonly onChange: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
+  /** Calls the listener with every change, in the fiber that makes it. It must not throw. */
+  readonly listen: (listener: () => void) => void
 }
 
 interface Slot<Entry> {
@@ -51,14 +51,7 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
     this.version++
     for (const listener of this.listeners) listener()
   })
-  /** Calls the listener with every change, in the fiber that makes it, until the scope closes. It must not throw. */
-  readonly onChange = (listener: () => void): Effect.Effect<void, never, Scope.Scope> =>
-    Effect.asVoid(
-      Effect.acquireRelease(
-        Effect.sync(() => this.listeners.add(listener)),
-        () => Effect.sync(() => this.listeners.delete(listener))
-      )
-    )
+  readonly listen: Changing["listen"] = (listener) => void this.listeners.add(listener)
 
   get isEmpty(): boolean {
     return this.slots.size === 0 && this.mounted.size === 0

@@ -106,7 +106,10 @@ export const make: Effect.Effect<
       return key && entries.watch(key)
     },
     matches: (uriTemplate, uri) => entries.matches(uriTemplate, uri),
-    onChange: (listener) => Effect.andThen(statics.onChange(listener), templates.onChange(listener)),
+    listen: (listener) => {
+      statics.listen(listener)
+      templates.listen(listener)
+    },
     isEmpty: () => statics.isEmpty && templates.isEmpty,
     isRestricted: (list) =>
       isRestricted(statics) ||

@@ -108,7 +108,7 @@ export const make = (
       list: (request) => request.withCaller(visibleTo),
       call,
       headerParams,
-      onChange: registry.onChange,
+      listen: registry.listen,
       isEmpty: () => registry.isEmpty,
       isRestricted: () => isRestricted(registry)
     }

@@ -5,20 +5,19 @@
  * interrupted, its scope closes, and the round ends with everything it asked. Code before a question therefore runs once per round;
  * `Once` steps run once per request. `Effect.catch*` around a question cannot swallow the suspension: it is an interruption.
  */
-import type { ClientDeclaration, ClientInput } from "@effect-mcp/core/ClientInput"
+import type { ClientDeclaration } from "@effect-mcp/core/ClientInput"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import type { Scheduler } from "effect/Scheduler"
 import type { RoundJournal } from "./Journal.ts"
 import { type RoundQuestion, Questions } from "./Questions.ts"
-import type { ReadyTasks } from "./RoundScheduler.ts"
-import * as RoundScheduler from "./RoundScheduler.ts"
+import { RoundInput } from "./RoundInput.ts"
 
 export type { RoundQuestion as InputRequest } from "./Questions.ts"
+export { scheduler } from "./RoundInput.ts"
 
 export type RoundOutcome<A, E> =
   | { readonly _tag: "Complete"; readonly exit: Exit.Exit<A, E> }
@@ -35,26 +34,6 @@ export const suspension = Context.make(Suspension, true)
 /** Whether a handler ends because its round does: it will be run again when the client has answered. */
 export const isSuspension = <E>(cause: Cause.Cause<E>): boolean =>
   cause.reasons.some((reason) => Cause.isInterruptReason(reason) && reason.annotations.has(Suspension.key))
-
-class RoundInput implements ReadyTasks {
-  ready = 0
-  private readonly questions: () => Questions
-
-  constructor(questions: () => Questions) {
-    this.questions = questions
-  }
-
-  // Fields: V8 makes a function that is assigned to a property in the old generation, where it keeps its round until a full collection.
-  readonly ask: ClientInput["Service"]["ask"] = (method, params, options) =>
-    this.questions().ask(method, params, options)
-  readonly askOwn: ClientInput["Service"]["askOwn"] = (question, options) => this.questions().askOwn(question, options)
-  readonly once: ClientInput["Service"]["once"] = (name, schema, effect) => this.questions().once(name, schema, effect)
-  readonly recorded: NonNullable<ClientInput["Service"]["recorded"]> = () => this.questions().recorded
-}
-
-/** `ambient`, counting the tasks of rounds: handlers must run on it for their siblings to be waited for. */
-export const scheduler = (ambient: Scheduler): Scheduler =>
-  RoundScheduler.over(ambient, (input) => (input instanceof RoundInput ? input : undefined))
 
 /**
  * Interrupts the handler as its request is, and waits for its end: until then the request has not ended either. The annotations say why,

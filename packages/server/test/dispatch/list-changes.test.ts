@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Logger, Scope } from "effect"
 import * as ListChanges from "../../src/dispatch/ListChanges.ts"
+import { Features } from "../../src/features/Features.ts"
 import { Registry } from "../../src/features/Registry.ts"
 
 /** The changes that a bus is told, which refuses the first `refusals` of them. */
@@ -16,7 +17,8 @@ const forwarded = Effect.fnUntraced(function* (scope: Scope.Scope, refusals: num
     }
   }
   const tools = new Registry("tool")
-  const features: any = { tools, resources: new Registry("resource"), prompts: new Registry("prompt") }
+  const sets: any = tools
+  const features = new Features(sets, Effect.never)
   const info: any = { implementation: { name: "test" }, capabilities: () => ({}) }
   const options = { bus, features, info, sessions: new Set<never>(), listeners: new Set<never>() }
   yield* Scope.provide(ListChanges.forward(options), scope)

@@ -154,7 +154,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   {
     name: "a ping passes no hook",
     file: "packages/server/src/dispatch/Server.ts",
-    from: "pings: (request) => inbound.isEmpty && pings(request)",
+    from: "pings: (request) => inbound()?.isEmpty !== false && pings(request)",
     to: "pings: (request) => pings(request)",
     test: inboundTest
   },
@@ -251,7 +251,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "an unsubscribed URI counts for ever",
-    file: "packages/server/src/dispatch/Subscriptions.ts",
+    file: "packages/server/src/features/Subscriptions.ts",
     from: "  limits.unsubscribe(session, uri)\n",
     to: "",
     test: limitsTest

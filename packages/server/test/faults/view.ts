@@ -78,8 +78,8 @@ export const viewFaults: ReadonlyArray<Fault> = [
   {
     name: "the contract runs the lists of templates",
     file: readContract,
-    from: "features.resources.registered",
-    to: "features.resources.list",
+    from: "others.resources.registered",
+    to: "others.resources.list",
     test: contractTest
   },
   {

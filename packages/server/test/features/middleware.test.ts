@@ -285,7 +285,7 @@ describe("A middleware of one method", () => {
         const named = ({ method, params }: Middleware.Request, name: string) =>
           method === "tools/call" && params.name === name
         const wrapped: Array<boolean> = []
-        const registered = (middleware: Middleware.Middleware, place?: MiddlewareRegistry.Place) =>
+        const registered = (middleware: Middleware.Middleware, place?: Middleware.Place) =>
           Layer.effectDiscard(
             Effect.flatMap(Middleware.MiddlewareRegistry, ({ register }) => register(middleware, place))
           )

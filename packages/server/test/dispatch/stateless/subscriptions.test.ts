@@ -328,12 +328,13 @@ describe("subscriptions/listen", () => {
     "A subscriptions/listen acknowledges before it notifies of changes during its start (2026-07-28)",
     () =>
       Effect.gen(function* () {
-        const { resources } = yield* Features.build(
+        const features = yield* Features.build(
           Layer.mergeAll(
             Resources.layer({ uri: "a:", name: "a" }, Effect.succeed(""), Stream.make(1)),
             Resources.layer({ uri: "b:", name: "b" }, Effect.succeed(""), Stream.make(1))
           )
         )
+        const { resources } = yield* features.open
         const sent: Array<any> = []
         const sink: Sink = { send: (message) => void sent.push(message), writable: () => true, ready: Effect.void }
         const listeners = new Set<ChangeNotifier>()
@@ -388,7 +389,7 @@ describe("subscriptions/listen", () => {
 
   it.effect("A subscriptions/listen is removed from the notifiers of list changes when it ends, however it ends", () =>
     Effect.gen(function* () {
-      const { resources } = yield* Features.build(tool("a"))
+      const { resources } = yield* (yield* Features.build(tool("a"))).open
       const { session } = yield* open(tool("a"))
       const listeners = new Set<ChangeNotifier>()
       const closing = yield* Deferred.make<void>()

@@ -12,8 +12,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type { Limits } from "../Limits.ts"
-import type { ResourceSet } from "../features/ResourceRegistry.ts"
 import type { Session } from "../session/Session.ts"
+import type { ResourceSet } from "./ResourceRegistry.ts"
 
 /** How many URIs a gateway subscribes to at one server. */
 export const maxPerSession = 1024

@@ -1,0 +1,80 @@
+/**
+ * Notifications of clients where there is middleware or an extension: those of sessions, and those that are posted without one, which have
+ * no answer.
+ *
+ * Loaded with the first feature beside tools. Until then a server has nothing to handle but the notifications of MCP.
+ */
+import type { Envelope } from "@effect-mcp/core/Transport"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import { isOfRequest } from "@effect-mcp/protocol/MethodInfo"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type { InboundHooks } from "../features/InboundHooks.ts"
+import type { OtherFeatures } from "../features/OtherFeatures.ts"
+import { ofSession, type PostedOptions, PostingCallers } from "../session/Sender.ts"
+import type { Session } from "../session/Session.ts"
+import { type ClientOf, OwnNotifications } from "./OwnNotifications.ts"
+
+/**
+ * Hands one notification to the hooks and to the handler of its extension. Those of one caller are handled one after the other; of too many
+ * that wait the newest is dropped.
+ */
+export type Receive = (notification: JsonRpc.Notification, envelope: Envelope, options?: PostedOptions) => void
+
+export interface Options {
+  readonly others: OtherFeatures
+  readonly clientOf: ClientOf
+  readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+}
+
+export class NotificationRouter {
+  private readonly hooks: InboundHooks
+  private readonly own: OwnNotifications
+  private readonly callers: PostingCallers
+  private readonly runFork: Options["runFork"]
+
+  constructor({ clientOf, others, runFork }: Options) {
+    this.hooks = others.middleware.inbound
+    this.own = new OwnNotifications({ extensions: others.extensions, clientOf })
+    this.callers = new PostingCallers(runFork)
+    this.runFork = runFork
+  }
+
+  /** Interrupts the handlers of what was posted. */
+  get end(): Effect.Effect<void> {
+    return this.callers.end
+  }
+
+  /** One of a session. `handle` is what the server does with it where it is not an extension's. */
+  receive(session: Session, notification: JsonRpc.Notification, envelope: Envelope, handle: () => void): void {
+    const { hooks, own } = this
+    const handled = (): void => {
+      const reason = own.has(notification) ? own.receive(ofSession(session, envelope), notification) : undefined
+      if (reason === undefined) handle()
+      else this.dropped(reason)
+    }
+    if (!hooks.concerns(session)) return handled()
+    if (!hooks.notification(notification, ofSession(session, envelope), handled)) this.tooMany(notification)
+  }
+
+  readonly posted: Receive = (notification, envelope, options = {}) => {
+    if (isOfRequest(notification.method)) return
+    const { callers, hooks, own } = this
+    const sender = callers.senderOf(envelope, options)
+    const handle = (): void => {
+      const reason = own.receive(sender, notification)
+      if (reason !== undefined) this.dropped(reason)
+    }
+    if (!hooks.concerns(sender.mailboxes)) return handle()
+    if (!hooks.notification(notification, sender, handle)) this.tooMany(notification)
+  }
+
+  private tooMany({ method }: JsonRpc.Notification): void {
+    this.dropped(`Too many notifications wait for middleware: ${excerpt(method)}`)
+  }
+
+  private dropped(reason: string): void {
+    this.runFork(Effect.logDebug(`Dropped: ${reason}`))
+  }
+}
