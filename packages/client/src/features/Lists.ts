@@ -9,9 +9,10 @@ import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { type ClientError, InvalidResult } from "../ClientError.ts"
+import { type ClientError, Closed, InvalidResult } from "../ClientError.ts"
 import type { CallOptions } from "../CallOptions.ts"
-import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
+import type { Connection } from "../connection/Connection.ts"
+import { isOver, type OtherSession, type ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import { sizeOf } from "../internal/sizeOf.ts"
 
 export type ListMethod = "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list"
@@ -26,20 +27,52 @@ export interface ListLimits {
   readonly maxBytes: number
 }
 
-/** Requests page after page as the stream is pulled. */
+/**
+ * Requests page after page as the stream is pulled. A cursor is of its session: in another one the list is read from its begin, up to where
+ * it was.
+ */
 export const pages = <M extends ListMethod>(
   connection: ReconnectingConnection,
   method: M,
   limits: ListLimits,
   options?: CallOptions
 ): Stream.Stream<ClientRequests[M]["result"], ClientError> =>
-  pagesOf(method, limits, (cursor) => connection.request(method, cursor === undefined ? {} : { cursor }, options))
+  Stream.suspend(() => {
+    type Page = ClientRequests[M]["result"]
+    const isStateful = connection.revision.era === "stateful"
+    let session: Connection | undefined
+    let given = 0
+    const first = Effect.map(connection.request(method, {}, options), (page) => {
+      session = connection.reconnect.latest()
+      return page
+    })
+    const next = (cursor: string): Effect.Effect<Page | OtherSession, ClientError> =>
+      isStateful && session !== undefined
+        ? connection.requestOn(session, method, { cursor }, options)
+        : connection.request(method, { cursor }, options)
+    const anew = Effect.gen(function* () {
+      let page: Page = yield* first
+      for (let passed = 0; passed < given; passed++) {
+        if (page.nextCursor === undefined) return undefined
+        const following = yield* next(page.nextCursor)
+        // Sessions that end one after the other end the list.
+        if (isOver(following)) return yield* new Closed({ message: "The session ended again while its list was read" })
+        page = following
+      }
+      return page
+    })
+    const read = (cursor: string | undefined): Effect.Effect<Page | undefined, ClientError> =>
+      cursor === undefined
+        ? first
+        : Effect.flatMap(next(cursor), (page) => (isOver(page) ? anew : Effect.succeed(page)))
+    return pagesOf(method, limits, (cursor) => Effect.tap(read(cursor), () => Effect.sync(() => void given++)))
+  })
 
-/** The pages that `read` gives, one after the other. */
+/** The pages that `read` gives, one after the other; undefined where the list has none any more. */
 export const pagesOf = <P extends { readonly nextCursor?: string }>(
   method: string,
   { maxBytes, maxPages }: ListLimits,
-  read: (cursor: string | undefined) => Effect.Effect<P, ClientError>
+  read: (cursor: string | undefined) => Effect.Effect<P | undefined, ClientError>
 ): Stream.Stream<P, ClientError> =>
   Stream.suspend(() => {
     const seen = new Set<string>()
@@ -47,6 +80,8 @@ export const pagesOf = <P extends { readonly nextCursor?: string }>(
     const bad = (message: string, result?: unknown) => Effect.fail(new InvalidResult({ method, message, result }))
     return Stream.paginate<string | undefined, P, ClientError>(undefined, (cursor) =>
       Effect.flatMap(read(cursor), (page) => {
+        const none: ReadonlyArray<P> = []
+        if (page === undefined) return Effect.succeed([none, Option.none<string | undefined>()] as const)
         const { nextCursor } = page
         bytes += sizeOf(page)
         if (bytes > maxBytes) {

@@ -51,11 +51,27 @@ export interface ReconnectingConnection extends Negotiated, Omit<EraRequests, "s
     params: ClientRequests[M]["params"],
     options?: CallOptions
   ) => Effect.Effect<ClientRequests[M]["result"], ClientError>
+  /** The same on one connection alone: on another one the result is `OtherSession`, and nothing is sent. */
+  readonly requestOn: <M extends keyof ClientRequests>(
+    only: Connection,
+    method: M,
+    params: ClientRequests[M]["params"],
+    options?: CallOptions
+  ) => Effect.Effect<ClientRequests[M]["result"] | OtherSession, ClientError>
   readonly send: (method: string, params: JsonObject, options: SendOptions) => Effect.Effect<unknown, ClientError>
   /** Whether arguments of calls travel in headers, too. */
   readonly headers: boolean
   readonly reconnect: Reconnect.Reconnect
 }
+
+/** A request is of a session that is over, and was not sent. */
+export interface OtherSession {
+  readonly _tag: "OtherSession"
+}
+const otherSession: OtherSession = { _tag: "OtherSession" }
+
+/** Whether the result is that of a request whose session is over. */
+export const isOver = (result: object): result is OtherSession => result === otherSession
 
 export const make = Effect.fnUntraced(function* <E, R>(
   options: Options<E, R>
@@ -140,13 +156,39 @@ export const make = Effect.fnUntraced(function* <E, R>(
   }
 })
 
+const requestOnly = <M extends keyof ClientRequests>(
+  connection: Connection,
+  only: Connection,
+  method: M,
+  params: ClientRequests[M]["params"],
+  options: CallOptions
+): Effect.Effect<ClientRequests[M]["result"] | OtherResult | OtherSession, ClientError> =>
+  connection === only ? connection.request(method, params, options) : Effect.succeed(otherSession)
+
 /** Requests of either kind, within one deadline over all of their tries. */
 const makeRequests = (
   send: ReturnType<typeof RequestRetry.make>,
   latest: () => Connection,
   { defaults, follow, isSafe }: Pick<Options<never, never>, "defaults" | "follow" | "isSafe">,
   clock: Clock.Clock
-): Pick<ReconnectingConnection, "request" | "send"> => ({
+): Pick<ReconnectingConnection, "request" | "requestOn" | "send"> => ({
+  requestOn: (only, method, params, callOptions = {}) =>
+    Effect.suspend(() => {
+      const { reconnectTimeout } = callOptions
+      const { deadline, options } = deadlineOf(method, callOptions, defaults, clock)
+      const safe = MethodInfo.ofRequest(method)?.readOnly === true
+      const sent = send({
+        attempt: (connection) => requestOnly(connection, only, method, params, options),
+        safe,
+        deadline,
+        reconnectTimeout
+      })
+      return Effect.flatMap(sent, (result) =>
+        result instanceof OtherResult
+          ? Effect.flatMap(follow(result), (last) => latest().decode(method, last))
+          : Effect.succeed(result)
+      )
+    }),
   request: (method, params, callOptions = {}) =>
     Effect.suspend(() => {
       const safe = MethodInfo.ofRequest(method)?.readOnly === true || isSafe(method, params)

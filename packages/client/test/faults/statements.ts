@@ -173,8 +173,8 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "a client trims cursors",
     file: "packages/client/src/features/Lists.ts",
-    from: "cursor === undefined ? {} : { cursor }",
-    to: "cursor === undefined ? {} : { cursor: cursor.trim() }",
+    from: "connection.requestOn(session, method, { cursor }, options)",
+    to: "connection.requestOn(session, method, { cursor: cursor.trim() }, options)",
     test: "packages/client/test/features/Lists.test.ts",
     ids: ["pagination.client.opaque-unmodified", "pagination.client.opaque-format"]
   },
@@ -237,8 +237,8 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "a list begins with its second page",
     file: "packages/client/src/features/Lists.ts",
-    from: "cursor === undefined ? {} : { cursor }",
-    to: '{ cursor: cursor ?? "2" }',
+    from: "connection.request(method, {}, options)",
+    to: 'connection.request(method, { cursor: "2" }, options)',
     test: "packages/client/test/features/Lists.test.ts",
     ids: ["caching.pages.snapshot"]
   },

@@ -97,7 +97,7 @@ export const fuzz = Effect.fnUntraced(function* (leg: FuzzLeg, { output, seconds
   const [text, code] = yield* Effect.all([Stream.mkString(Stream.decodeText(all)), exitCode], { concurrency: 2 })
   yield* fs.writeFileString(path.join(directory, "report.txt"), text)
   const searched = yield* Effect.option(Effect.flatMap(fs.readFileString(report), decode))
-  return { leg, code, directory, target, text, searched }
+  return { leg, code, directory, text, searched }
 }, Effect.scoped)
 
 /** A search that hangs is a fault of the command. */

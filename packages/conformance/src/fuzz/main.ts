@@ -9,7 +9,7 @@ import { Console, Duration, Effect, Option } from "effect"
 import { randomInt } from "node:crypto"
 import { tmpdir } from "node:os"
 import { parseArgs } from "node:util"
-import { cli, legs, skipped } from "./FuzzLeg.ts"
+import { cli, type FuzzLeg, legs, skipped } from "./FuzzLeg.ts"
 import { limited } from "./FuzzRun.ts"
 
 const { values } = parseArgs({
@@ -30,13 +30,13 @@ const row = (cells: ReadonlyArray<string | number>): string =>
   cells.map((cell, index) => (index === 0 ? `${cell}`.padEnd(18) : `${cell}`.padStart(14))).join(" ")
 
 /** How a finding is played again. */
-const again = (directory: string, target: ReadonlyArray<string>): string =>
-  `node ${cli} replay ${directory}/findings/NAME.json -- ${target.join(" ")}`
+const again = (directory: string, { flags = [], listens, program }: FuzzLeg): string =>
+  [`node ${cli} replay ${flags.map((flag) => `'${flag}'`).join(" ")} ${directory}/findings/NAME.json --`]
+    .concat(listens === true ? `URL, after: node ${program.join(" ")}` : `node ${program.join(" ")}`)
+    .join(" ")
 
 const search = Effect.fnUntraced(function* (leg: (typeof legs)[number]) {
-  const [duration, { code, directory, searched, target, text }] = yield* Effect.timed(
-    limited(leg, { output, seed, seconds })
-  )
+  const [duration, { code, directory, searched, text }] = yield* Effect.timed(limited(leg, { output, seed, seconds }))
   const { conversations, findings, rules } = Option.getOrElse(searched, () => ({
     conversations: 0,
     findings: [],
@@ -47,7 +47,7 @@ const search = Effect.fnUntraced(function* (leg: (typeof legs)[number]) {
   yield* Console.log(row([leg.name, conversations, exercised, findings.length, took, code === 0 ? "" : "FAILED"]))
   // A search without a conversation proves nothing.
   if (code === 0 && conversations > 0) return 0
-  yield* Console.error(`\n${leg.name} ended with ${code}, seed ${seed}:\n${text}\n${again(directory, target)}\n`)
+  yield* Console.error(`\n${leg.name} ended with ${code}, seed ${seed}:\n${text}\n${again(directory, leg)}\n`)
   return 1
 })
 

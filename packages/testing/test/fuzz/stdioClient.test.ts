@@ -35,6 +35,27 @@ describe("The fuzzer of clients over stdio", () => {
       }).pipe(Effect.provide(services))
   )
 
+  it.live("A list of our client is read from its begin in another session, without a cursor of the former one", () =>
+    Effect.gen(function* () {
+      const script: FuzzClient.ServerScript = {
+        revision: "2025-06-18",
+        streams: false,
+        sessions: false,
+        pages: ["2"],
+        tools: [],
+        faults: [{ on: "prompts/list", nth: 1, act: { _tag: "Cut", resumable: false } }]
+      }
+      const { ending, found, lines } = yield* FuzzClient.play(yield* ours, script, { rules: FuzzClient.rules })
+      assert.deepStrictEqual(found, [])
+      assert.strictEqual(ending.kind, "done")
+      const lists = lines.filter(({ from, text }) => from === "client" && text.includes("prompts/list"))
+      assert.deepStrictEqual(
+        lists.map(({ text }) => JSON.parse(text).params.cursor),
+        [undefined, "2", undefined, "2"]
+      )
+    }).pipe(Effect.provide(services))
+  )
+
   it.live("The fuzzer of clients over stdio says why a client cannot be searched", () =>
     Effect.gen(function* () {
       const lost = yield* FuzzClient.stdioClient("a lost client", () => Effect.fail("no way"))
