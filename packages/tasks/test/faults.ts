@@ -124,7 +124,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a task whose end its caller has read is kept like any",
     file: "packages/tasks/src/store/memory.ts",
-    from: "if (row?.endedAt !== undefined) this.kept.read(row)",
+    from: "if (row instanceof EndedRow) this.kept.read(row)",
     to: "",
     test
   },
@@ -233,15 +233,15 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A task is shown to another caller",
     file,
-    from: "if (row === undefined || row.input.owner !== owner) return undefined",
-    to: "if (row === undefined) return undefined",
+    from: "row.input.owner === owner ? row : undefined",
+    to: "row",
     test
   },
   {
     name: "A write under an older epoch is taken",
     file,
-    from: "return row?.epoch === epoch && row.node !== undefined ? row : undefined",
-    to: "return row?.node !== undefined && epoch > 0 ? row : undefined",
+    from: "return row.epoch === epoch && row.node !== undefined ? row : undefined",
+    to: "return row.node !== undefined && epoch > 0 ? row : undefined",
     test
   },
   {
@@ -266,10 +266,17 @@ export const faults: ReadonlyArray<Fault> = [
     test
   },
   {
+    name: "An outcome that is not among the last is that of another task",
+    file: "packages/tasks/src/store/EndedRow.ts",
+    from: "known?.row === this ?",
+    to: "known !== undefined ?",
+    test: "packages/tasks/test/store/EndedRow.test.ts"
+  },
+  {
     name: "A task whose end its store says at once is read by that",
     file,
-    from: "const task = this.find(id, owner)?.task\n    return task?.outcome",
-    to: "const row = this.find(id, owner)\n    const task = row?.task\n    if (row !== undefined) this.kept.read(row)\n    return task?.outcome",
+    from: "return row instanceof EndedRow ? row.task : undefined",
+    to: "if (row instanceof EndedRow) this.kept.read(row)\n    return row instanceof EndedRow ? row.task : undefined",
     test
   },
   {
@@ -296,8 +303,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A cancel replaces the outcome of a task that has ended",
     file,
-    from: 'if (row.task.outcome === undefined) this.end(row, { _tag: "Cancelled" }, message)',
-    to: 'this.end(row, { _tag: "Cancelled" }, message)',
+    from: "row instanceof EndedRow ? row.task : this.end(",
+    to: 'row instanceof EndedRow ? { ...row.task, outcome: { _tag: "Cancelled" } } : this.end(',
     test
   },
   {
@@ -324,7 +331,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A task that has ended counts as open",
     file,
-    from: "    this.count(row.input.owner, -1)\n",
+    from: "    this.count(owner, -1)\n",
     to: "",
     test
   },

@@ -17,6 +17,7 @@ import * as Option from "effect/Option"
 import type * as Pull from "effect/Pull"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { direct } from "../internal/eager.ts"
 import { type Lane, type Sink, TransportError } from "./Transport.ts"
 
 export interface Options {
@@ -124,6 +125,9 @@ class SendQueue {
   get size(): number {
     return this.data + this.control
   }
+
+  /** Nearly always there is room. */
+  readonly whenReady = direct(() => (this.writable() ? Effect.void : this.ready.await))
 
   readonly writable = (): boolean => this.state === "failed" || this.data < this.highWater
 
@@ -235,7 +239,7 @@ export const make = Effect.fnUntraced(function* (
     )
   )
   return {
-    sink: { send: queue.send, writable: queue.writable, ready: queue.ready.await, backlog: () => queue.size },
+    sink: { send: queue.send, writable: queue.writable, ready: queue.whenReady, backlog: () => queue.size },
     broken: Deferred.await(queue.broken),
     fail: queue.fail,
     size: () => queue.size,

@@ -2,6 +2,7 @@
  * The stateful era (2024-11-05 to 2025-11-25): revision and capabilities of a request are those that its session agreed on.
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
+import { flatMap } from "@effect-mcp/core/internal/eager"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Exchange } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -133,7 +134,7 @@ export class StatefulEra {
   private connectionOf(session: Session, { revision, clientCapabilities }: NegotiatedSession): RequestConnection {
     return (session.initializedConnection ??= {
       ...session.connection,
-      ready: Effect.andThen(session.whenReady, session.connection.ready),
+      ready: flatMap(session.whenReady, () => session.connection.ready),
       read: Effect.andThen(session.whenReady, session.connection.read),
       input: inputOf(session, { revision, clientCapabilities }, undefined, this.options.askTimeout),
       rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined

@@ -95,6 +95,24 @@ const declared = (
 /** The key of a name in a revision. */
 const keyIn = ({ version }: Pick<Revision.Revision, "version">, name: string): string => `${name} of ${version}`
 
+/** The keys of names that were registered once: a text that is put together for each request has to be hashed for each. */
+class Keys {
+  private readonly byVersion = new Map<string, Map<string, string>>()
+
+  add(revision: Revision.Revision, name: string): string {
+    const known = this.byVersion.get(revision.version) ?? new Map<string, string>()
+    this.byVersion.set(revision.version, known)
+    const key = known.get(name) ?? keyIn(revision, name)
+    known.set(name, key)
+    return key
+  }
+
+  /** Another text for a name that is not registered. */
+  of({ version }: Pick<Revision.Revision, "version">, name: string): string {
+    return this.byVersion.get(version)?.get(name) ?? ""
+  }
+}
+
 /** The extensions without those whose id another one has in a newer revision. */
 const newest = (
   entries: Iterable<ExtensionEntry>,
@@ -129,6 +147,7 @@ export const make: Effect.Effect<{
   const methods = yield* Registry.make<OwnMethod, never>("method")
   const notifications = yield* Registry.make<Owned<NotificationEntry>, never>("notification")
   const subscriptions = yield* Registry.make<Owned<SubscriptionEntry>, never>("subscription")
+  const keys = new Keys()
   /** Each extension once, though it is registered for every revision that has it. */
   const entries = () => new Set(registry.entries)
   const register = Effect.fnUntraced(function* (extension: ExtensionEntry): Effect.fn.Return<void, never, Scope.Scope> {
@@ -138,7 +157,7 @@ export const make: Effect.Effect<{
       for (const part of extension.methods) {
         const { method } = part.request
         if (Extension.hasMethod(part.request, revision)) {
-          yield* methods.register(keyIn(revision, method), { extension, part }, method)
+          yield* methods.register(keys.add(revision, method), { extension, part }, method)
         }
       }
     }
@@ -156,10 +175,10 @@ export const make: Effect.Effect<{
         registry.entries.every(
           (entry) => entry.isSameForAll || !revisions.some((revision) => Extension.isIn(entry, revision))
         ),
-      method: (name, revision) => methods.get(keyIn(revision, name)),
+      method: (name, revision) => methods.get(keys.of(revision, name)),
       call: (name, revision, params, request) =>
         methods.hold(
-          keyIn(revision, name),
+          keys.of(revision, name),
           ({ part }) => part.call(params, request),
           () => Effect.fail(McpError.methodNotFound(name)),
           request.eager

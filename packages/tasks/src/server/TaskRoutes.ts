@@ -4,7 +4,7 @@
  * See `Routes` for the order of the routes.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
-import { exitOf, start } from "@effect-mcp/core/internal/eager"
+import { direct, exitOf, flatMap, now } from "@effect-mcp/core/internal/eager"
 import type { AskError } from "@effect-mcp/core/ClientInput"
 import * as Progress from "@effect-mcp/core/Progress"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
@@ -83,9 +83,15 @@ const isSame = (a: Wire2025.WireTask, b: Wire2025.WireTask): boolean =>
 /** Sends the status of a task where there is room soon; has sent it where the effect has ended. */
 export const telling = (outlet: Outlet, wire: Wire2025.WireTask): Effect.Effect<void> => {
   const { method } = CoreTasks.notifications.status
-  const send = Effect.sync(() => outlet.notify(method, wire))
+  const send = direct(() => {
+    outlet.notify(method, wire)
+    return Effect.void
+  })
   // Nearly always there is room: then no time is watched.
-  const sent = start(Effect.andThen(outlet.ready, send), Context.empty())
+  const sent = now(
+    flatMap(outlet.ready, () => send),
+    Context.empty()
+  )
   return exitOf(sent) ?? Effect.asVoid(Effect.timeoutOption(sent, statusPatience))
 }
 

@@ -4,21 +4,17 @@
  * Until its time to live is over, a task is forgotten only where its caller has read its end. Where the memory is full for others, the caller
  * that keeps the most loses one: a caller that floods the memory neither pushes out tasks of others nor keeps them from new ones.
  */
-import type { NewTask, TaskOutcome } from "../model/Task.ts"
+import type { EndedRow } from "./EndedRow.ts"
 import { InOrder } from "./InOrder.ts"
-import { bytesOf, type Row } from "./Row.ts"
 
 /** The part of the room that one caller may fill. */
 const share = 1 / 2
 
-/** In place of what a task that has ended does not keep. */
-const nothing: NewTask["input"] = {}
-
 /** The tasks of one owner, in the order of their ends. */
 class Holding {
-  readonly unread = new InOrder<Row>()
+  readonly unread = new InOrder<EndedRow>()
   /** Those whose end the owner has seen. */
-  readonly read = new InOrder<Row>()
+  readonly read = new InOrder<EndedRow>()
   bytes = 0
 
   get count(): number {
@@ -41,48 +37,55 @@ export interface KeptOptions {
 
 export class Kept {
   private readonly max: { readonly count: number; readonly bytes: number }
-  private readonly forget: (row: Row) => void
+  private readonly byId = new Map<string, EndedRow>()
   private readonly holdings = new Map<string, Holding>()
   private readonly all = { count: 0, bytes: 0 }
 
-  constructor({ kept = 10_000, keptBytes = 256 * 1024 * 1024 }: KeptOptions, forget: (row: Row) => void) {
+  constructor({ kept = 10_000, keptBytes = 256 * 1024 * 1024 }: KeptOptions) {
     this.max = { count: kept, bytes: keptBytes }
-    this.forget = forget
   }
 
-  /** Keeps a task that has ended, without what only a further run would need. */
-  add(row: Row, outcome: TaskOutcome): void {
-    row.entries = undefined
-    row.input = { ...row.input, input: nothing, client: nothing }
-    row.bytes = bytesOf(outcome)
-    const { owner } = row.input
+  get(id: string): EndedRow | undefined {
+    return this.byId.get(id)
+  }
+
+  get rows(): Iterable<EndedRow> {
+    return this.byId.values()
+  }
+
+  /** Keeps a task that has ended. */
+  add(row: EndedRow): void {
+    const { owner } = row
     const holding = this.holdings.get(owner) ?? new Holding()
     this.holdings.set(owner, holding)
     holding.unread.add(row)
+    this.byId.set(row.id, row)
     this.weigh(holding, row, 1)
     while (this.all.bytes > this.max.bytes) {
       const excess = firstOf(this.largest)
       if (excess === undefined || excess === row) return
-      this.forget(excess)
+      this.delete(excess)
     }
   }
 
-  private weigh(holding: Holding, { bytes }: Row, sign: 1 | -1): void {
+  private weigh(holding: Holding, { bytes }: EndedRow, sign: 1 | -1): void {
     holding.bytes += sign * bytes
     this.all.bytes += sign * bytes
     this.all.count += sign
   }
 
   /** Its owner has seen how the task ended. */
-  read(row: Row): void {
-    const holding = this.holdings.get(row.input.owner)
+  read(row: EndedRow): void {
+    const holding = this.holdings.get(row.owner)
     if (holding?.unread.delete(row) === true) holding.read.add(row)
   }
 
-  delete(row: Row): void {
-    const { owner } = row.input
+  /** Forgets a task. */
+  delete(row: EndedRow): void {
+    const { owner } = row
     const holding = this.holdings.get(owner)
     if (holding === undefined || !(holding.unread.delete(row) || holding.read.delete(row))) return
+    this.byId.delete(row.id)
     this.weigh(holding, row, -1)
     if (holding.count === 0) this.holdings.delete(owner)
   }
@@ -105,13 +108,13 @@ export class Kept {
     while (true) {
       const row = this.toForget(owner)
       if (typeof row === "string") return row === "nothing"
-      this.forget(row)
+      this.delete(row)
     }
   }
 
-  private toForget(owner: string): "nothing" | "full" | Row {
+  private toForget(owner: string): "nothing" | "full" | EndedRow {
     const own = this.holdings.get(owner)
-    const ofOwn = (): "full" | Row => own?.read.first ?? "full"
+    const ofOwn = (): "full" | EndedRow => own?.read.first ?? "full"
     if (own !== undefined && this.load(own) >= share) return ofOwn()
     if (this.load(this.all) < 1) return "nothing"
     const { largest } = this
@@ -121,4 +124,4 @@ export class Kept {
 }
 
 /** The task that a caller loses first. */
-const firstOf = (holding: Holding | undefined): Row | undefined => holding?.read.first ?? holding?.unread.first
+const firstOf = (holding: Holding | undefined): EndedRow | undefined => holding?.read.first ?? holding?.unread.first

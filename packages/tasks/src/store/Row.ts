@@ -8,15 +8,14 @@ import { Expired, type NewTask, type Task } from "../model/Task.ts"
 import { type Entry, type ExpiredTask, type Lease, Lost, type Parked, type ParkedCounts } from "./Journal.ts"
 import type { StoreLimits } from "./TaskStore.ts"
 
-/** A task with what its owner does not see. */
+/** A task that has not ended, with what its owner does not see. */
 export interface Row {
   task: Task
-  /** Without arguments and client once the task has ended. */
-  input: NewTask
+  readonly input: NewTask
   readonly order: number
   /** Made with the first entry: most tasks record none. */
   entries: Map<string, Entry> | undefined
-  /** Of its entries as JSON; of its outcome once it has ended. */
+  /** Of its entries as JSON. */
   bytes: number
   epoch: number
   node: string | undefined
@@ -24,7 +23,6 @@ export interface Row {
   /** When a parked task is due; infinity: when it is answered. */
   wakeAt: number
   attempts: number
-  endedAt: number | undefined
   /** Completed at the next change; made where that is waited for. */
   changed: Deferred.Deferred<void> | undefined
 }
@@ -44,11 +42,14 @@ interface Seen {
   readonly task: Task
 }
 
+/** A row of either kind: one that has ended changes no more. */
+type Found = Row | { readonly task: Task }
+
 /** A task now and after each change, until its end; `find` gives its row, where its reader has one. */
-export const changesOf = (find: () => Row | undefined): Stream.Stream<Task> => {
+export const changesOf = (find: () => Found | undefined): Stream.Stream<Task> => {
   const next = (): readonly [Task, Seen | undefined] | undefined => {
     const row = find()
-    return row && [row.task, row.task.outcome === undefined ? { row, task: row.task } : undefined]
+    return row && [row.task, "changed" in row ? { row, task: row.task } : undefined]
   }
   const states = Stream.unfold<Seen | "first" | undefined, Task, never, never>("first", (last) => {
     if (last === undefined) return Effect.undefined
@@ -67,10 +68,11 @@ const encoder = new TextEncoder()
 const shortText = 512
 
 /** The length of a value as JSON, in bytes of UTF-8: what the limits of a store count. */
-export const bytesOf = (value: unknown): number => {
-  const text = JSON.stringify(value) ?? ""
-  return text.length <= shortText && isAscii(text) ? text.length : encoder.encode(text).byteLength
-}
+export const bytesOf = (value: unknown): number => bytesOfText(JSON.stringify(value) ?? "")
+
+/** The length of a text in bytes of UTF-8. */
+export const bytesOfText = (text: string): number =>
+  text.length <= shortText && isAscii(text) ? text.length : encoder.encode(text).byteLength
 
 /** Such a text is as long in UTF-8: most are short, and an encoder makes an array for each. */
 const isAscii = (text: string): boolean => {
@@ -120,12 +122,11 @@ export const newRow = (
   leaseUntil: until,
   wakeAt: 0,
   attempts: 1,
-  endedAt: undefined,
   changed: undefined
 })
 
 /** Why a lease on a task is not valid; without a row the task is forgotten. */
-export const lostOf = ({ task }: Lease, row: Row | undefined): Lost => {
+export const lostOf = ({ task }: Lease, row: Found | undefined): Lost => {
   if (row === undefined) return new Lost({ task, reason: "expired" })
   const { outcome } = row.task
   if (outcome === undefined) return new Lost({ task, reason: "taken" })

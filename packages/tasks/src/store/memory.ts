@@ -3,6 +3,7 @@
  *
  * Every operation is one synchronous step, so no two of them see a task half changed.
  */
+import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
 import { direct } from "@effect-mcp/core/internal/eager"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -13,6 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { type Answer, expiredAfter, type NewTask, type TaskOutcome, type Task } from "../model/Task.ts"
+import { EndedRow } from "./EndedRow.ts"
 import { Kept, type KeptOptions } from "./Kept.ts"
 import {
   bytesOf,
@@ -26,7 +28,6 @@ import {
   newId,
   newRow,
   newTask,
-  none,
   type Row
 } from "./Row.ts"
 import { type Claimed, type Entry, Journal, JournalFull, type Lease, type Lost, type Wake } from "./Journal.ts"
@@ -44,7 +45,8 @@ export interface Options extends Partial<StoreLimits>, KeptOptions {
 class Memory {
   private readonly limits: StoreLimits
   readonly leaseTime: number
-  private readonly rows = new Map<string, Row>()
+  /** Tasks that have not ended. */
+  private readonly rows = new BusyMap<string, Row>()
   private readonly clock: Clock.Clock
   private created = 0
   /** Open since a task became due, until the next look. */
@@ -57,7 +59,7 @@ class Memory {
 
   constructor(clock: Clock.Clock, { kept, keptBytes, lease = 10_000, ...limits }: Options) {
     this.clock = clock
-    this.kept = new Kept({ kept, keptBytes }, (row) => this.forget(row))
+    this.kept = new Kept({ kept, keptBytes })
     this.leaseTime = lease
     this.limits = { ...defaultLimits, ...limits }
   }
@@ -66,15 +68,15 @@ class Memory {
     return this.clock.currentTimeMillisUnsafe()
   }
 
-  private isForgotten({ endedAt, task }: Row): boolean {
-    return endedAt !== undefined && this.now >= Math.max(task.createdAt + task.ttl, endedAt + this.limits.keptAfterEnd)
+  private isForgotten({ endedAt, expiresAt }: EndedRow): boolean {
+    return this.now >= Math.max(expiresAt, endedAt + this.limits.keptAfterEnd)
   }
 
-  private find(id: string, owner: string): Row | undefined {
+  private find(id: string, owner: string): Row | EndedRow | undefined {
     const row = this.rows.get(id)
-    if (row === undefined || row.input.owner !== owner) return undefined
-    this.expire(row)
-    return this.isForgotten(row) ? undefined : row
+    if (row !== undefined && !this.expire(row)) return row.input.owner === owner ? row : undefined
+    const ended = this.kept.get(id)
+    return ended === undefined || ended.owner !== owner || this.isForgotten(ended) ? undefined : ended
   }
 
   private change(row: Row, change: Partial<Task>): void {
@@ -96,25 +98,21 @@ class Memory {
     this.openTotal += by
   }
 
-  private end(row: Row, outcome: TaskOutcome, message: string | undefined): void {
-    row.node = undefined
-    row.endedAt = this.now
-    this.count(row.input.owner, -1)
+  private end(row: Row, outcome: TaskOutcome, message: string | undefined): Task {
+    const ended = new EndedRow(row, this.now, outcome, message)
+    const { id, owner } = ended
+    this.count(owner, -1)
+    this.rows.delete(id)
     // Before the change: those that wait for it read the end at once.
-    this.kept.add(row, outcome)
-    this.change(row, { outcome, questions: none, ...(message === undefined ? undefined : { message }) })
-  }
-
-  private forget(row: Row): void {
-    this.kept.delete(row)
-    this.rows.delete(row.task.id)
+    this.kept.add(ended)
     this.wake(row)
+    return ended.task
   }
 
   /** Ends a task that is past its ttl. */
   private expire(row: Row): boolean {
-    const { createdAt, outcome, ttl } = row.task
-    if (outcome !== undefined || this.now < createdAt + ttl) return false
+    const { createdAt, ttl } = row.task
+    if (this.now < createdAt + ttl) return false
     if (row.node === undefined) this.expired.add(row)
     this.end(row, expiredAfter(ttl), expiredAfter(ttl).message)
     return true
@@ -143,7 +141,7 @@ class Memory {
   get(id: string, owner: string): Effect.Effect<Option.Option<Task>> {
     return direct(() => {
       const row = this.find(id, owner)
-      if (row?.endedAt !== undefined) this.kept.read(row)
+      if (row instanceof EndedRow) this.kept.read(row)
       return row === undefined ? Effect.succeedNone : Effect.succeedSome(row.task)
     })
   }
@@ -152,10 +150,12 @@ class Memory {
     return Effect.suspend(() => {
       const after = cursor === undefined ? -1 : /^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined
       if (after === undefined) return Effect.fail(new UnknownCursor())
-      const rows = [...this.rows.values()].filter(
-        (row) => row.input.owner === owner && row.order > after && !this.isForgotten(row)
+      for (const row of this.rows.values()) if (row.input.owner === owner) this.expire(row)
+      const open = this.rows.values().filter((row) => row.input.owner === owner && row.order > after)
+      const ended = [...this.kept.rows].filter(
+        (row) => row.owner === owner && row.order > after && !this.isForgotten(row)
       )
-      for (const row of rows) this.expire(row)
+      const rows = [...open, ...ended].toSorted((a, b) => a.order - b.order)
       const page = rows.slice(0, size)
       const next = rows.length > size ? page.at(-1)?.order.toString() : undefined
       return Effect.succeed({ tasks: page.map(({ task }) => task), next })
@@ -166,6 +166,7 @@ class Memory {
     return Effect.suspend(() => {
       const row = this.find(id, owner)
       if (row === undefined) return Effect.succeedNone
+      if (row instanceof EndedRow) return Effect.succeedSome([])
       const open = Object.entries(answers).filter(([key]) => row.task.questions.has(key))
       const tooLong = open.find(([, answer]) => !hasRoom(this.limits, row, answer))
       if (tooLong !== undefined) {
@@ -191,14 +192,13 @@ class Memory {
     return direct(() => {
       const row = this.find(id, owner)
       if (row === undefined) return Effect.succeedNone
-      if (row.task.outcome === undefined) this.end(row, { _tag: "Cancelled" }, message)
-      return Effect.succeedSome(row.task)
+      return Effect.succeedSome(row instanceof EndedRow ? row.task : this.end(row, { _tag: "Cancelled" }, message))
     })
   }
 
   ended(id: string, owner: string): Task | undefined {
-    const task = this.find(id, owner)?.task
-    return task?.outcome === undefined ? undefined : task
+    const row = this.find(id, owner)
+    return row instanceof EndedRow ? row.task : undefined
   }
 
   changes(id: string, owner: string): Stream.Stream<Task> {
@@ -213,14 +213,18 @@ class Memory {
 
   private held({ epoch, task }: Lease): Row | undefined {
     const row = this.rows.get(task)
-    if (row !== undefined) this.expire(row)
-    return row?.epoch === epoch && row.node !== undefined ? row : undefined
+    if (row === undefined || this.expire(row)) return undefined
+    return row.epoch === epoch && row.node !== undefined ? row : undefined
+  }
+
+  private lostNow(lease: Lease): Lost {
+    return lostOf(lease, this.rows.get(lease.task) ?? this.kept.get(lease.task))
   }
 
   private under<A, E>(lease: Lease, use: (row: Row) => Effect.Effect<A, E>): Effect.Effect<A, E | Lost> {
     return direct((): Effect.Effect<A, E | Lost> => {
       const row = this.held(lease)
-      return row === undefined ? Effect.fail(lostOf(lease, this.rows.get(lease.task))) : use(row)
+      return row === undefined ? Effect.fail(this.lostNow(lease)) : use(row)
     })
   }
 
@@ -228,8 +232,9 @@ class Memory {
     return Effect.sync(() => {
       const { now } = this
       for (const row of this.rows.values()) this.expire(row)
-      const due = [...this.rows.values()]
-        .filter((row) => row.task.outcome === undefined && tools.includes(row.input.tool))
+      const due = this.rows
+        .values()
+        .filter((row) => tools.includes(row.input.tool))
         .filter((row) => (row.node === undefined ? row.wakeAt <= now : row.leaseUntil <= now))
         .slice(0, max)
       return due.map((row) => this.leased(row, node))
@@ -249,8 +254,7 @@ class Memory {
   take(node: string, id: string): Effect.Effect<Option.Option<Claimed>> {
     return Effect.sync(() => {
       const row = this.rows.get(id)
-      if (row !== undefined) this.expire(row)
-      return row === undefined || row.endedAt !== undefined ? Option.none() : Option.some(this.leased(row, node))
+      return row === undefined || this.expire(row) ? Option.none() : Option.some(this.leased(row, node))
     })
   }
 
@@ -322,7 +326,7 @@ class Memory {
   parked(max: number) {
     return Effect.sync(() => {
       for (const row of this.rows.values()) this.expire(row)
-      const parked = [...this.rows.values()].filter(({ endedAt, node }) => endedAt === undefined && node === undefined)
+      const parked = this.rows.values().filter(({ node }) => node === undefined)
       return parked
         .slice(0, max)
         .map(({ input, task, wakeAt }) => ({ task, input, due: wakeAt === Infinity ? undefined : wakeAt }))
@@ -339,22 +343,16 @@ class Memory {
   lost(lease: Lease): Effect.Effect<Lost> {
     return Effect.suspend(() => {
       const row = this.held(lease)
-      return row === undefined
-        ? Effect.succeed(lostOf(lease, this.rows.get(lease.task)))
-        : Effect.andThen(changeOf(row), this.lost(lease))
+      return row === undefined ? Effect.succeed(this.lostNow(lease)) : Effect.andThen(changeOf(row), this.lost(lease))
     })
   }
 
   get sweep(): Effect.Effect<number> {
     return Effect.sync(() => {
-      let swept = 0
-      for (const row of this.rows.values()) {
-        if (this.expire(row)) swept++
-        if (!this.isForgotten(row)) continue
-        this.forget(row)
-        swept++
-      }
-      return swept
+      const expired = this.rows.values().filter((row) => this.expire(row))
+      const forgotten = [...this.kept.rows].filter((row) => this.isForgotten(row))
+      for (const row of forgotten) this.kept.delete(row)
+      return expired.length + forgotten.length
     })
   }
 }

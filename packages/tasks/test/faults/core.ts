@@ -181,8 +181,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "a task that was cancelled is completed later",
     memory,
-    "    row.node = undefined\n    row.endedAt",
-    "    row.endedAt",
+    'this.end(row, { _tag: "Cancelled" }, message)',
+    '{ ...row.task, outcome: { _tag: "Cancelled" } }',
     methods,
     "tasks.cancel.stays",
     "tasks.status.terminal"
@@ -224,8 +224,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "a task is shown to another caller",
     memory,
-    "if (row === undefined || row.input.owner !== owner) return undefined",
-    "if (row === undefined) return undefined",
+    "ended === undefined || ended.owner !== owner ||",
+    "ended === undefined ||",
     methods,
     "tasks.security.bound",
     "tasks.security.foreign-rejected"
@@ -285,8 +285,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "tasks are kept for ever",
     memory,
-    "return endedAt !== undefined && this.now >=",
-    "return endedAt === -1 && this.now >=",
+    "return this.now >= Math.max(",
+    "return this.now >= 2 ** 60 + Math.max(",
     methods,
     "tasks.limits.expired-removed"
   ),

@@ -1,0 +1,76 @@
+/**
+ * A task that has ended, as a store in memory holds it until it is forgotten: one small object and one text.
+ *
+ * Thousands of them outlive young collections, which copy each twice: a fifth of what a task costs (`bench/NOTES.md`). The outcomes that ended
+ * last are kept as they are, since most tasks are read soon after their end.
+ */
+import type { TaskOutcome, Task } from "../model/Task.ts"
+import { bytesOfText, none, type Row } from "./Row.ts"
+
+/** Longer outcomes are kept as they are: to read one anew would cost more than to keep its parts. */
+const longest = 4096
+/** How many outcomes are kept beside their texts. */
+const recentAtMost = 64
+
+/** The outcomes that ended last. */
+const recent: Array<{ readonly row: EndedRow; readonly outcome: TaskOutcome } | undefined> = []
+let ended = 0
+
+export class EndedRow {
+  readonly id: string
+  readonly owner: string
+  readonly order: number
+  readonly endedAt: number
+  /** Of its outcome as JSON. */
+  readonly bytes: number
+  private readonly createdAt: number
+  private readonly ttl: number
+  private readonly pollInterval: number
+  private readonly message: string | undefined
+  private readonly outcome: string | TaskOutcome
+  private readonly place: number
+
+  /** `message` replaces that of the task. Throws for an outcome without a JSON form. */
+  constructor({ input, order, task }: Row, endedAt: number, outcome: TaskOutcome, message: string | undefined) {
+    const text = JSON.stringify(outcome)
+    this.id = task.id
+    this.owner = input.owner
+    this.order = order
+    this.endedAt = endedAt
+    this.bytes = bytesOfText(text)
+    this.createdAt = task.createdAt
+    this.ttl = task.ttl
+    this.pollInterval = task.pollInterval
+    this.message = message ?? task.message
+    this.outcome = text.length <= longest ? text : outcome
+    this.place = ended++ % recentAtMost
+    if (text.length <= longest) recent[this.place] = { row: this, outcome }
+  }
+
+  /** Until then the task is kept; see `ttl`. */
+  get expiresAt(): number {
+    return this.createdAt + this.ttl
+  }
+
+  get task(): Task {
+    const { createdAt, endedAt, id, message, pollInterval, ttl } = this
+    return {
+      id,
+      createdAt,
+      updatedAt: endedAt,
+      ttl,
+      pollInterval,
+      message,
+      questions: none,
+      outcome: this.read()
+    }
+  }
+
+  private read(): TaskOutcome {
+    const { outcome, place } = this
+    if (typeof outcome !== "string") return outcome
+    const known = recent[place]
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the text was made of an outcome
+    return known?.row === this ? known.outcome : (JSON.parse(outcome) as TaskOutcome)
+  }
+}
