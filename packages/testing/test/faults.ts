@@ -22,10 +22,24 @@ export const faults: ReadonlyArray<Fault> = [
     test: reused
   },
   {
-    name: "fuzz: conversations with sessions share a server",
-    file: "packages/testing/src/fuzz/Search.ts",
-    from: 'wanted === undefined && Revision.get(script.revision)?.era === "stateless"',
-    to: "wanted === undefined",
+    name: "fuzz: a conversation continues a session whatever that was opened with",
+    file: "packages/testing/src/fuzz/target/reused.ts",
+    from: ' ${(first.declares ?? []).join(" ")}',
+    to: "",
+    test: reused
+  },
+  {
+    name: "fuzz: a session that is continued is opened again",
+    file: "packages/testing/src/fuzz/Player.ts",
+    from: " || command.continues === true",
+    to: "",
+    test: reused
+  },
+  {
+    name: "fuzz: an answer to a copy of a request counts as one to the request after it",
+    file: "packages/testing/src/fuzz/model/Model.ts",
+    from: "(isOpen(before) || before.copies > 0)",
+    to: "isOpen(before)",
     test: reused
   },
   {

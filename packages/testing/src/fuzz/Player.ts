@@ -8,37 +8,22 @@ import type * as Scope from "effect/Scope"
 import { declared, nextRound, notificationOf, opening, replyTo, requestOf, taskRequest } from "./Answers.ts"
 import { Dialogue } from "./Dialogue.ts"
 import { isStream } from "./model/Call.ts"
-import { isAnswered, isWaiting } from "./model/Exchange.ts"
+import { isSettled, isSubscribed, isWaiting } from "./model/Exchange.ts"
 import { Model } from "./model/Model.ts"
 import type { Exchange, Observation, Question } from "./model/Observation.ts"
-import { concerned, Judge, type Rule } from "./model/Rule.ts"
+import { concerned, Judge } from "./model/Rule.ts"
 import type { Answering, Command, Deviation, RequestCommand, Script } from "./model/Script.ts"
 import type { Survey } from "./model/Survey.ts"
 import type { Line, Played } from "./Played.ts"
 import { notTaken } from "./model/notTaken.ts"
+import { handlerPatience, type Options, startPatience } from "./PlayOptions.ts"
 import { reachesHandler } from "./rules/judge.ts"
 import { anotherClient, type HttpWire, type Target, TargetError, type Wire, type WireEvent } from "./target/Target.ts"
 import { longestRetry, mostPolls, Waiting } from "./Waiting.ts"
 
-export interface Options {
-  readonly rules: ReadonlyArray<Rule>
-  /** How long a request may take before it counts as never answered, in milliseconds. Default 5000. */
-  readonly patience?: number | undefined
-  /** How long the server may take to exit once its input has ended, in milliseconds. Default 5000. */
-  readonly exitPatience?: number | undefined
-  /** Whether an exchange is worth waiting for. Default: all are. */
-  readonly hopeful?: ((exchange: Exchange) => boolean) | undefined
-  /** Whether to see if the server exits when its input ends, which can take the patience. Default true. */
-  readonly closing?: boolean | undefined
-}
-
-/** How long code of the server's own may take: a call is then cancelled, and counts as no violation. */
-const handlerPatience = 1000
-/** A process may take long to start, in milliseconds. */
-const startPatience = 20_000
 class Player {
-  readonly model: Model
-  readonly judge: Judge
+  model: Model
+  judge: Judge
   readonly lines: Array<Line> = []
   ended = false
   how: string | undefined
@@ -68,9 +53,12 @@ class Player {
     this.patience = options.patience ?? 5000
     this.short = Math.min(handlerPatience, this.patience)
     this.model = new Model(survey.revision === script.revision ? survey : { ...survey, revision: script.revision })
-    const { settle, transport } = target
-    this.waiting = new Waiting({ settle, outside: this.model.revision.era === "stateless" })
-    this.judge = new Judge(concerned(options.rules, script.revision, transport), this.model)
+    this.waiting = new Waiting({ settle: target.settle, outside: this.model.revision.era === "stateless" })
+    this.judge = this.judgeOf(this.model)
+  }
+
+  private judgeOf(model: Model): Judge {
+    return new Judge(concerned(this.options.rules, this.script.revision, this.target.transport), model)
   }
 
   /** Plays the whole conversation. */
@@ -78,7 +66,7 @@ class Player {
     return Effect.gen({ self: this }, function* () {
       const { target } = this
       if (target.transport === "http") this.dialogue = this.speak(yield* target.open)
-      else this.wire = yield* target.open(this.receive)
+      else this.enter(yield* target.open(this.receive, this.script))
       // No id is used twice on one wire.
       this.next = 1000 * this.before.length
       const { commands } = this.script
@@ -94,6 +82,13 @@ class Player {
       const message = `Cannot reach ${target.name}: ${this.how ?? ""}`
       yield* unreachable ? Effect.fail(new TargetError({ message })) : Effect.void
     })
+  }
+
+  private enter(wire: Wire): void {
+    this.wire = wire
+    if (wire.model === undefined) return
+    this.model = wire.model
+    this.judge = this.judgeOf(this.model)
   }
 
   get before(): ReadonlyArray<Script> {
@@ -206,7 +201,8 @@ class Player {
   private open(command: Extract<Command, { readonly _tag: "Open" }>): Effect.Effect<void> {
     this.answering = command.answers ?? "accept"
     this.declares = declared(command.declares ?? [])
-    if (this.model.revision.era === "stateless") return Effect.void
+    const { era } = this.model.revision
+    if (era === "stateless" || command.continues === true || this.wire?.model !== undefined) return Effect.void
     const params = opening(command.offer ?? this.script.revision, this.declares)
     this.send({ jsonrpc: "2.0", id: `r${++this.next}`, method: "initialize", params })
     const exchange = this.model.exchanges.at(-1)
@@ -221,7 +217,8 @@ class Player {
     })
   }
 
-  private cancel(which: "newest" | "oldest" | "answered"): void {
+  private cancel(which: Extract<Command, { readonly _tag: "Cancel" }>["which"]): void {
+    if (which === "subscriptions") return this.model.exchanges.filter(isSubscribed).forEach((each) => this.giveUp(each))
     const open = this.model.exchanges.filter((exchange) => isWaiting(exchange) && exchange.method !== "initialize")
     const answered = this.model.newest(({ answer }) => answer !== undefined)
     const exchange = which === "answered" ? answered : which === "newest" ? open.at(-1) : open[0]
@@ -323,6 +320,7 @@ class Player {
         const late = this.model.exchanges.filter((exchange) => isWaiting(exchange))
         for (const exchange of late) this.observe({ _tag: "Unanswered", exchange })
         for (const exchange of late) this.giveUp(exchange)
+        if (this.wire?.keep !== undefined) this.cancel("subscriptions")
         yield* this.alive()
       }
       yield* this.dialogue === undefined ? this.end() : this.leave(this.dialogue)
@@ -331,12 +329,13 @@ class Player {
 
   /** Whether nothing of the conversation can come any more, and nothing was wrong. */
   private get isInOrder(): boolean {
-    return this.judge.found.length === 0 && this.model.unreadable === 0 && this.model.exchanges.every(isAnswered)
+    const { exchanges, phase, unreadable } = this.model
+    return this.judge.found.length === 0 && phase === "ready" && unreadable === 0 && exchanges.every(isSettled)
   }
 
   private end(): Effect.Effect<void> {
     const { exitPatience = 5000, closing } = this.options
-    if (!this.ended && this.isInOrder && this.wire?.keep?.(this.script) === true) return Effect.void
+    if (!this.ended && this.isInOrder && this.wire?.keep?.(this.script, this.model) === true) return Effect.void
     if (this.ended || this.target.transport !== "stdio" || closing === false) return Effect.void
     if (!this.lines.some(({ from }) => from === "server")) return Effect.void
     this.closed = true

@@ -12,7 +12,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as Generator from "./generator/Generator.ts"
 import type { Exchange } from "./model/Observation.ts"
 import { type Count, count, type Found, keyOf, type Level, levelIn, type Rule, type Statement } from "./model/Rule.ts"
-import type { Script } from "./model/Script.ts"
+import type { Command, Script } from "./model/Script.ts"
 import { type Survey, unknown } from "./model/Survey.ts"
 import { play } from "./Player.ts"
 import type { Line, Played } from "./Played.ts"
@@ -302,16 +302,27 @@ const aboutOf = (target: Target, surveys: ReadonlyArray<Survey>): string => {
   return `${server === undefined ? target.name : `${server.name} ${server.version}`} in ${versions}`
 }
 
-/** Without sessions a conversation needs no server of its own, but where one finding is looked for. */
+/** A conversation needs no server of its own, but where one finding is looked for. */
 const reusing = (target: Target): Effect.Effect<Target, never, Scope.Scope> =>
   target.transport === "stdio" ? reused(target) : Effect.succeed(target)
 
-/** What the player sends at the end of a conversation without sessions. */
-const ending: Script["commands"] = [{ _tag: "Wait" }, { _tag: "Request", method: "server/discover" }, { _tag: "Wait" }]
+/** What the player sends at the end of a conversation whose server is kept. */
+const ending = (method: string): Script["commands"] => [
+  { _tag: "Wait" },
+  { _tag: "Cancel", which: "subscriptions" },
+  { _tag: "Request", method },
+  { _tag: "Wait" }
+]
+
+const continued = (command: Command): Command => (command._tag === "Open" ? { ...command, continues: true } : command)
 
 const resultOf = (played: Played): ConversationResult<Script> => {
-  const earlier = played.before.flatMap(({ commands }) => [...commands, ...ending])
-  const script = { ...played.script, commands: [...earlier, ...played.script.commands] }
+  const { revision } = played.script
+  const end = ending(Revision.get(revision)?.era === "stateless" ? "server/discover" : "ping")
+  const [first, ...others] = [...played.before, played.script]
+  const commands = [first?.commands ?? [], ...others.map((script) => script.commands.map(continued))]
+  const earlier = commands.slice(0, -1).flatMap((each) => [...each, ...end])
+  const script = { ...played.script, commands: [...earlier, ...(commands.at(-1) ?? [])] }
   return played.before.length === 0 ? played : { ...played, whole: { script, earlier: earlier.length } }
 }
 
@@ -339,9 +350,8 @@ const serverOf = (
         wanted === undefined
           ? !isKnown("exits", "exits") && !isKnown("exits-with-input", "exits-with-input")
           : wanted.startsWith("exits")
-      const mayShare = wanted === undefined && Revision.get(script.revision)?.era === "stateless"
       const survey = surveyOf.get(script.revision) ?? unknown(script.revision)
-      const played = play(mayShare ? shared : target, survey, script, {
+      const played = play(wanted === undefined ? shared : target, survey, script, {
         rules,
         patience: hasty ? Math.min(impatience, options.patience ?? impatience) : 2 * patience,
         closing,

@@ -7,14 +7,21 @@ import { server } from "./server.ts"
 const stateless = Revision.all.filter(({ era }) => era === "stateless")
 const most = 20
 
-/** A target as over stdio: a server ends with its input, and none is used once its scope is closed. `answer` is what comes of the nth line. */
-const asProcess = (target: Fuzz.LineTarget, answer: (text: string, nth: number) => string = (text) => text) => {
+/**
+ * A target as over stdio: a server ends with its input, and none is used once its scope is closed. `answer` is what comes of the nth line,
+ * from a server that was initialized so often.
+ */
+const asProcess = (
+  target: Fuzz.LineTarget,
+  answer: (text: string, nth: number, initialized: number) => string = (text) => text
+) => {
   let opened = 0
   let open = 0
+  let most = 0
   const asStdio: Fuzz.LineTarget = {
     ...target,
     transport: "stdio",
-    open: (receive) =>
+    open: (receive, script) =>
       Effect.gen(function* () {
         opened++
         yield* Effect.acquireRelease(
@@ -22,14 +29,21 @@ const asProcess = (target: Fuzz.LineTarget, answer: (text: string, nth: number) 
           () => Effect.sync(() => open--)
         )
         let lines = 0
-        const wire = yield* target.open((event) =>
-          receive(event._tag === "Line" ? { ...event, text: answer(event.text, ++lines) } : event)
+        let initialized = 0
+        const wire = yield* target.open(
+          (event) =>
+            receive(event._tag === "Line" ? { ...event, text: answer(event.text, ++lines, initialized) } : event),
+          script
         )
         const end = Effect.tap(wire.end, () => Effect.sync(() => receive({ _tag: "Ended", how: "it exited" })))
-        return { ...wire, end }
+        const send = (line: string): void => {
+          if (line.includes('"method":"initialize"')) most = Math.max(most, ++initialized)
+          wire.send(line)
+        }
+        return { ...wire, send, end }
       })
   }
-  return { target: asStdio, counts: () => ({ opened, open }) }
+  return { target: asStdio, counts: () => ({ opened, open, most }) }
 }
 
 const search = Effect.fnUntraced(function* (
@@ -60,13 +74,101 @@ describe("servers that have several conversations", () => {
     })
   )
 
-  it.effect("The fuzzer starts a server for each conversation with a session", () =>
+  it.effect("Conversations that open alike continue one session, and the others have a server each", () =>
     Effect.gen(function* () {
+      const options = { runs: 100, time: "1 day", patience: 200 } as const
+      const alone = yield* Fuzz.memory(server)
       const { counts, target } = asProcess(yield* Fuzz.memory(server))
       const surveys = yield* Fuzz.survey(target, { revisions: [Revision.latestStateful] })
       const before = counts().opened
-      yield* Fuzz.search(target, surveys, { runs: 30, time: "1 day", patience: 200 })
-      assert.strictEqual(counts().opened - before, 30)
+      const report = yield* Fuzz.search(target, surveys, options)
+      const { most, open, opened } = counts()
+      assert.deepStrictEqual([report.findings, report.unconfirmed, report.conversations, open], [[], [], 100, 0])
+      assert.isBelow(opened - before, 45)
+      // Some conversations open twice.
+      assert.strictEqual(most, 2)
+      // What the opening decides happens as often as where each conversation has a server of its own.
+      const expected = yield* Fuzz.search(alone, surveys, options)
+      for (const name of ["version-other", "client-capabilities-respected", "nothing-before-initialized"]) {
+        const [kept, own] = [report, expected].map(({ rules }) => rules.find(({ rule }) => rule.name === name)?.kept)
+        assert.isAtLeast(kept ?? 0, 1)
+        assert.strictEqual(kept, own, name)
+      }
+      const exits = report.rules.find(({ rule }) => rule.name === "exits-with-input")
+      assert.isAtLeast(exits?.kept ?? 0, 5)
+    })
+  )
+
+  it.effect("A finding that needs the earlier conversations of its session is shown with one handshake", () =>
+    Effect.gen(function* () {
+      const { target } = asProcess(yield* Fuzz.memory(server), (text, nth, initialized) =>
+        nth < 30 || initialized > 1 ? text : text.replace('"jsonrpc":"2.0"', '"jsonrpc":"1.0"')
+      )
+      const options = { runs: 200, findings: 1, only: ["message-valid"] }
+      const report = yield* search(target, [Revision.latestStateful], { ...options, flood: 0 })
+      const [finding] = report.findings
+      assert.strictEqual(finding?.again, Fuzz.confirmations, Fuzz.Report.text(report))
+      assert.isAtLeast(finding?.lines.filter(({ from }) => from === "server").length ?? 0, 30)
+      assert.lengthOf(finding?.lines.filter(({ text }) => text.includes('"method":"initialize"')) ?? [], 1)
+    })
+  )
+
+  it.effect("A session that is continued is not opened again, and its client may answer in another way", () =>
+    Effect.gen(function* () {
+      const target = yield* Fuzz.memory(server)
+      const [survey] = yield* Fuzz.survey(target, { revisions: [Revision.latestStateful] })
+      assert.isDefined(survey)
+      const ask = { _tag: "Request", method: "tools/call", params: { name: "greet" } } as const
+      const commands: Fuzz.Script["commands"] = [
+        { _tag: "Open", declares: ["elicitation"] },
+        ask,
+        { _tag: "Wait" },
+        { _tag: "Open", declares: ["elicitation"], answers: "decline", continues: true },
+        ask
+      ]
+      const { found, lines } = yield* Fuzz.play(
+        target,
+        survey,
+        { revision: survey.revision, commands },
+        { rules: Fuzz.rules }
+      )
+      assert.deepStrictEqual(found, [])
+      const sent = lines.filter(({ from }) => from === "client").map(({ text }) => text)
+      assert.lengthOf(
+        sent.filter((text) => text.includes('"method":"initialize"')),
+        1
+      )
+      const actions = sent.flatMap((text) => /"action":"(\w+)"/.exec(text)?.[1] ?? [])
+      assert.deepStrictEqual(actions, ["accept", "decline"])
+    })
+  )
+
+  it.effect("A request whose id has a copy that is not answered yet is not taken for answered by that copy", () =>
+    Effect.gen(function* () {
+      const twin = { _tag: "Request", method: "ping", id: "twin" } as const
+      const copies = yield* Fuzz.memory(server)
+      let came = 0
+      // Answers the first request with the second one, and both others with the third.
+      const slow: Fuzz.LineTarget = {
+        ...copies,
+        open: (receive) =>
+          Effect.sync(() => ({
+            send: (line) => {
+              const answer = () => receive({ _tag: "Line", text: '{"jsonrpc":"2.0","id":"twin","result":{}}' })
+              if (!line.includes("twin")) return
+              came++
+              if (came > 1) answer()
+              if (came === 3) answer()
+            },
+            end: Effect.void
+          }))
+      }
+      const [survey] = yield* Fuzz.survey(copies, { revisions: [Revision.latestStateful] })
+      assert.isDefined(survey)
+      const script = { revision: survey.revision, commands: [twin, twin, twin] }
+      const rules = Fuzz.rules.filter(({ name }) => name === "answer-once")
+      const { found } = yield* Fuzz.play(slow, survey, script, { rules, patience: 100 })
+      assert.deepStrictEqual(found, [])
     })
   )
 

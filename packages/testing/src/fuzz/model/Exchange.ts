@@ -48,8 +48,9 @@ export interface ServerQuestion {
   readonly params: JsonObject
 }
 
-/** Whether nothing more can come for it. */
-export const isAnswered = ({ answer, copies }: ObservedExchange): boolean => answer !== undefined && copies === 0
+/** Whether it is answered, with its id or without, or is a subscription that was given up. */
+export const isSettled = ({ acknowledged, answer, cancelled, copies, wellFormed }: ObservedExchange): boolean =>
+  copies === 0 && (answer !== undefined || (cancelled && (acknowledged || !wellFormed)))
 
 /** Whether it is neither answered nor given up. */
 export const isOpen = ({ answer, cancelled, refused }: ObservedExchange): boolean =>
@@ -60,3 +61,6 @@ export const isWaiting = (exchange: ObservedExchange): boolean =>
   isOpen(exchange) &&
   !exchange.acknowledged &&
   (exchange.wellFormed || (exchange.method !== "" && JsonRpc.isId(exchange.id)))
+
+/** Whether it is a subscription that is open. */
+export const isSubscribed = (exchange: ObservedExchange): boolean => exchange.acknowledged && isOpen(exchange)

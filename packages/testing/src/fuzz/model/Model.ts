@@ -220,11 +220,11 @@ export class Model {
     }
     this.exchanges.push(exchange)
     if (this.observed && this.exchanges.length > keptExchanges) this.forget()
-    // The second request with the id of an open one breaks the rules itself: only the first is followed.
+    // The second request with the id of an open one breaks the rules itself: only the first is followed, until all of them are answered.
     const before = this.byId.get(keyOf(exchange.id))
-    if (before === undefined || !isOpen(before) || (this.observed && stateless)) {
-      this.byId.set(keyOf(exchange.id), exchange)
-    } else {
+    const isTaken = before !== undefined && (isOpen(before) || before.copies > 0)
+    if (!isTaken || (this.observed && stateless)) this.byId.set(keyOf(exchange.id), exchange)
+    else {
       before.copies++
       exchange.cancelled = true
     }

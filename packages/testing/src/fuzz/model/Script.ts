@@ -46,14 +46,16 @@ const Step = Schema.Union([
     declares: Schema.optionalKey(Schema.Array(Schema.Literals(["roots", "sampling", "elicitation"]))),
     /** Default `accept`. */
     answers: Schema.optionalKey(Answering),
-    silent: Schema.optionalKey(Schema.Boolean)
+    silent: Schema.optionalKey(Schema.Boolean),
+    /** Stateful: the session that is open is continued, and only how the client answers is set. Default false. */
+    continues: Schema.optionalKey(Schema.Boolean)
   }),
   RequestCommand,
   Notify,
   /** One line, unchanged. */
   Schema.TaggedStruct("Raw", { text: Schema.String }),
-  /** Cancels a request: the newest or oldest that is open, or one that is answered. */
-  Schema.TaggedStruct("Cancel", { which: Schema.Literals(["newest", "oldest", "answered"]) }),
+  /** Cancels a request: the newest or oldest that is open, or one that is answered; or every subscription (2026-07-28). */
+  Schema.TaggedStruct("Cancel", { which: Schema.Literals(["newest", "oldest", "answered", "subscriptions"]) }),
   /** Asks for the page after the newest one of this list. */
   Schema.TaggedStruct("NextPage", { method: Schema.String }),
   /** 2025-03-26: several messages in one array. */

@@ -5,6 +5,7 @@ import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { StreamEvent, CallHeaders } from "../model/Call.ts"
+import type { Model } from "../model/Model.ts"
 import type { Script } from "../model/Script.ts"
 import type { ForeignTasks } from "../model/TaskBook.ts"
 
@@ -49,8 +50,10 @@ export interface Wire {
   readonly end: Effect.Effect<void>
   /** The conversations that the server had before, oldest first. Default: none. */
   readonly before?: ReadonlyArray<Script> | undefined
+  /** What is known of these conversations, which this one continues. Default: there are none. */
+  readonly model?: Model | undefined
   /** Called with a conversation that ended in order: whether the server stays for another one. Default: it ends. */
-  readonly keep?: ((script: Script) => boolean) | undefined
+  readonly keep?: ((script: Script, model: Model) => boolean) | undefined
 }
 
 /** A server that is reached by HTTP requests. */
@@ -65,8 +68,8 @@ export interface LineTarget {
   /** How people recognise it: a command line, a URL. */
   readonly name: string
   readonly transport: "stdio" | "memory" | "sse"
-  /** Opens a connection to a fresh server. `receive` is called for all that comes. */
-  readonly open: (receive: (event: WireEvent) => void) => Effect.Effect<Wire, TargetError, Scope.Scope>
+  /** Opens a connection to a fresh server, or to one that is kept for such a script. `receive` is called for all that comes. */
+  readonly open: (receive: (event: WireEvent) => void, script?: Script) => Effect.Effect<Wire, TargetError, Scope.Scope>
   /** Completes when nothing more happens by itself. Default: only time tells. */
   readonly settle?: Effect.Effect<void> | undefined
 }

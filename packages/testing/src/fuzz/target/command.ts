@@ -1,6 +1,4 @@
-/**
- * A server that is a program, spoken to line by line over its stdin and stdout. Each conversation has a process of its own.
- */
+/** A server that is a program, spoken to line by line over its stdin and stdout. Each connection has a process of its own. */
 import { inheritedEnvironment } from "@effect-mcp/client/Stdio"
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -21,7 +19,7 @@ export interface Options {
   readonly stderr?: ((text: string) => void) | undefined
 }
 
-/** A program that is started anew for each conversation and ended with it. */
+/** A program that is started anew for each connection and ended with it. */
 export const command = (options: Options): Effect.Effect<LineTarget, never, ChildProcessSpawner> =>
   Effect.map(ChildProcessSpawner, (spawner): LineTarget => {
     const { args = [], cwd, env, stderr } = options

@@ -1,0 +1,20 @@
+/** How a conversation is played, and how long the player waits. */
+import type { Exchange } from "./model/Observation.ts"
+import type { Rule } from "./model/Rule.ts"
+
+export interface Options {
+  readonly rules: ReadonlyArray<Rule>
+  /** How long a request may take before it counts as never answered, in milliseconds. Default 5000. */
+  readonly patience?: number | undefined
+  /** How long the server may take to exit once its input has ended, in milliseconds. Default 5000. */
+  readonly exitPatience?: number | undefined
+  /** Whether an exchange is worth waiting for. Default: all are. */
+  readonly hopeful?: ((exchange: Exchange) => boolean) | undefined
+  /** Whether to see if the server exits when its input ends, which can take the patience. Default true. */
+  readonly closing?: boolean | undefined
+}
+
+/** How long code of the server's own may take: a call is then cancelled, and counts as no violation. */
+export const handlerPatience = 1000
+/** A process may take long to start, in milliseconds. */
+export const startPatience = 20_000
