@@ -25,7 +25,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<stri
     asked: ["request/AskedTask"],
     folder: ["folder/Changes", "folder/Folder", "folder/Media", "folder/Names", "folder/Tree"]
   },
-  server: { start: ["McpServer"], http: ["http/RouterEndpoint"] },
+  server: { start: ["McpServer"], rare: ["dispatch/RareParts"], http: ["http/RouterEndpoint"] },
   client: { start: ["McpClient"], http: ["transport/Http"] }
 }
 export const linked = Object.keys(groups)
