@@ -36,6 +36,8 @@ export interface Message {
       readonly content?: ReadonlyArray<{ readonly text?: string }>
       readonly structuredContent?: { readonly values?: ReadonlyArray<number> }
     }
+    /** Of a task that failed. */
+    readonly error?: { readonly message?: string }
     /** What it asks. */
     readonly inputRequests?: Readonly<Record<string, unknown>>
   }

@@ -97,10 +97,12 @@ const answered = (kind: Kind): Promise<Figures> =>
 /** Tasks that run at once, their steps, how long a step takes in milliseconds, and kills meanwhile. */
 const [tasks, steps, pace, killsEach] = [8, 100, 20, 20]
 const expected = JSON.stringify(Array.from({ length: steps }, (_, step) => step))
+/** Ten processes in a row have taken the task, and none has recorded a step of it: the ninth promise of durable tasks. */
+const isGivenUp = ({ error }: Result): boolean => error?.message?.startsWith("Gave up after") === true
 const isOver = ({ status = "" }: Result): boolean => ["completed", "failed", "cancelled"].includes(status)
 
 /** One process after the other is killed at any moment, until so many were; the last one ends the tasks. */
-const batch = (kind: Kind): Promise<{ lost: number; wrong: number; again: number }> =>
+const batch = (kind: Kind): Promise<{ lost: number; wrong: number; again: number; givenUp: number }> =>
   at(kind, async (start) => {
     const lines: Array<string> = []
     const ids: Array<string> = []
@@ -119,22 +121,31 @@ const batch = (kind: Kind): Promise<{ lost: number; wrong: number; again: number
     const ended = await Promise.all(ids.map((id) => last.read(id, isOver)))
     const begun = [...lines, ...last.lines.map(({ line }) => line)].filter((line) => line.startsWith("begin"))
     const completed = ended.filter(({ status }) => status === "completed")
+    const givenUp = ended.filter(isGivenUp).length
     return {
-      lost: ended.length - completed.length,
+      givenUp,
+      lost: ended.length - completed.length - givenUp,
       wrong: completed.filter(({ result }) => JSON.stringify(result?.structuredContent?.values) !== expected).length,
       again: begun.length - new Set(begun).size
     }
   })
 
 const torture = async (kind: Kind, kills: number): Promise<Figures> => {
-  const sum = { lost: 0, wrong: 0, again: 0 }
+  const sum = { lost: 0, wrong: 0, again: 0, givenUp: 0 }
   for (let done = 0; done < kills; done += killsEach) {
-    const { again, lost, wrong } = await batch(kind)
+    const { again, givenUp, lost, wrong } = await batch(kind)
+    sum.givenUp += givenUp
     sum.lost += lost
     sum.wrong += wrong
     sum.again += again
   }
-  return { kills, lost: sum.lost, wrong: sum.wrong, "again per kill and task": sum.again / kills / tasks }
+  return {
+    kills,
+    lost: sum.lost,
+    wrong: sum.wrong,
+    "given up": sum.givenUp,
+    "again per kill and task": sum.again / kills / tasks
+  }
 }
 
 const rows = (what: string, round: (kind: Kind) => Promise<Figures>, of = all): ReadonlyArray<Cell> =>
@@ -161,6 +172,6 @@ export const recovery = async (options: Options): Promise<ReadonlyArray<Table>> 
     "Processes that are killed at any moment",
     rows("torture", (kind) => torture(kind, options.kills)),
     1,
-    `${tasks} tasks at once, of ${steps} steps of ${pace} ms; lost and wrong count tasks, again the steps whose record was cut off`
+    `${tasks} tasks at once, of ${steps} steps of ${pace} ms; lost, wrong and given up count tasks, again the steps whose record was cut off`
   )
 ]
