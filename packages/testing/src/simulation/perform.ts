@@ -4,6 +4,7 @@ import * as Http from "@effect-mcp/client/Http"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import { loadRareParts } from "@effect-mcp/server/internal/loadRareParts"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -101,11 +102,13 @@ export const perform = <W, E, LE, LR>(
     Effect.provideService(References.MinimumLogLevel, "None"),
     Random.withSeed(stage.decisions.seed)
   )
-  return Effect.flatMap(stage.driver.run(quiet), (ended) =>
+  const performed = Effect.flatMap(stage.driver.run(quiet), (ended) =>
     typeof ended === "string"
       ? Effect.sync(() => stage.fail("stuck", stuck[ended])).pipe(Effect.andThen(stage.driver.close))
       : ended
   )
+  // Files are read in real time, which the clock of a run does not wait for.
+  return Effect.andThen(loadRareParts, performed)
 }
 
 const judge = (stage: Stage, name: string, exit: Exit.Exit<unknown, unknown>): void => {
