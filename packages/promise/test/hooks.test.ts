@@ -54,6 +54,23 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.deepStrictEqual(seen, ["answered", "toolFailed", "failed"].flatMap(around))
   })
 
+  it("The first hook of a running server lies around the next request", async () => {
+    const server = serverOf()
+    let called = 0
+    server.tool("reset", { description: "Resets" }, () => void called++)
+    const client = await clientOf(server, revision)
+    const refusal = new McpError(-32600, "Log in first")
+    const { remove } = server.use({
+      before: ({ method }) => {
+        if (calls(method)) throw refusal
+      }
+    })
+    assert.deepStrictEqual(await rejection(client.callTool("reset")), refusal)
+    await remove()
+    await client.callTool("reset")
+    assert.strictEqual(called, 1)
+  })
+
   it("A hook learns of a cancelled request", async () => {
     const server = serverOf()
     const started = gate()

@@ -3,6 +3,7 @@
  *
  * Features may be added and removed while it runs. Its end closes what serves it first, then the server.
  */
+import { ResourceRegistry } from "@effect-mcp/core/Resources"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -57,6 +58,8 @@ export class ServerRuntime {
       Effect.gen({ self: this }, function* () {
         const registries = yield* Effect.context<McpServer.Registries>()
         const live = { registries, scope: yield* Effect.scope }
+        // Its first use loads the registries of all but tools: `add` is synchronous, and cannot wait for that.
+        yield* (yield* ResourceRegistry).changed
         for (const entry of this.#entries) yield* register(entry, live)
         this.#live = live
       })
