@@ -273,6 +273,20 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/tasks/test/store/EndedRow.test.ts"
   },
   {
+    name: "An outcome is that of the handler, which may change it",
+    file: "packages/tasks/src/store/EndedRow.ts",
+    from: "this.outcome = text\n",
+    to: "this.outcome = outcome\n",
+    test: "packages/tasks/test/store/EndedRow.test.ts"
+  },
+  {
+    name: "A task that has ended expires in the loop that its end came between",
+    file,
+    from: " || this.rows.get(id) !== row",
+    to: "",
+    test
+  },
+  {
     name: "A task whose end its store says at once is read by that",
     file,
     from: "return row instanceof EndedRow ? row.task : undefined",
@@ -303,8 +317,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A cancel replaces the outcome of a task that has ended",
     file,
-    from: "row instanceof EndedRow ? row.task : this.end(",
-    to: 'row instanceof EndedRow ? { ...row.task, outcome: { _tag: "Cancelled" } } : this.end(',
+    from: "return Effect.succeedSome(ended.task)",
+    to: 'return Effect.succeedSome<Task>({ ...ended.task, outcome: { _tag: "Cancelled" } })',
     test
   },
   {

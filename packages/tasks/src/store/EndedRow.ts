@@ -1,18 +1,21 @@
 /**
  * A task that has ended, as a store in memory holds it until it is forgotten: one small object and one text.
  *
- * Thousands of them outlive young collections, which copy each twice: a fifth of what a task costs (`bench/NOTES.md`). The outcomes that ended
- * last are kept as they are, since most tasks are read soon after their end.
+ * Thousands of them outlive young collections, which copy each twice: a fifth of what a task costs (`bench/NOTES.md`). The outcomes that were
+ * read last are kept beside their texts, since a task is read more than once soon after its end.
+ *
+ * Readers get what was read from the text, never what the handler returned: that may change later, or be no JSON, as a Date or a member that
+ * is undefined.
  */
 import type { TaskOutcome, Task } from "../model/Task.ts"
 import { bytesOfText, none, type Row } from "./Row.ts"
 
-/** Longer outcomes are kept as they are: to read one anew would cost more than to keep its parts. */
+/** Longer outcomes are kept as values once they are read: to read one anew would cost more than to keep its parts. */
 const longest = 4096
 /** How many outcomes are kept beside their texts. */
 const recentAtMost = 64
 
-/** The outcomes that ended last. */
+/** The outcomes that were read last. */
 const recent: Array<{ readonly row: EndedRow; readonly outcome: TaskOutcome } | undefined> = []
 let ended = 0
 
@@ -27,7 +30,7 @@ export class EndedRow {
   private readonly ttl: number
   private readonly pollInterval: number
   private readonly message: string | undefined
-  private readonly outcome: string | TaskOutcome
+  private outcome: string | TaskOutcome
   private readonly place: number
 
   /** `message` replaces that of the task. Throws for an outcome without a JSON form. */
@@ -42,9 +45,8 @@ export class EndedRow {
     this.ttl = task.ttl
     this.pollInterval = task.pollInterval
     this.message = message ?? task.message
-    this.outcome = text.length <= longest ? text : outcome
+    this.outcome = text
     this.place = ended++ % recentAtMost
-    if (text.length <= longest) recent[this.place] = { row: this, outcome }
   }
 
   /** Until then the task is kept; see `ttl`. */
@@ -70,7 +72,14 @@ export class EndedRow {
     const { outcome, place } = this
     if (typeof outcome !== "string") return outcome
     const known = recent[place]
+    return known?.row === this ? known.outcome : this.parsed(outcome)
+  }
+
+  private parsed(text: string): TaskOutcome {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the text was made of an outcome
-    return known?.row === this ? known.outcome : (JSON.parse(outcome) as TaskOutcome)
+    const outcome = JSON.parse(text) as TaskOutcome
+    if (text.length > longest) this.outcome = outcome
+    else recent[this.place] = { row: this, outcome }
+    return outcome
   }
 }

@@ -98,7 +98,7 @@ class Memory {
     this.openTotal += by
   }
 
-  private end(row: Row, outcome: TaskOutcome, message: string | undefined): Task {
+  private end(row: Row, outcome: TaskOutcome, message: string | undefined): EndedRow {
     const ended = new EndedRow(row, this.now, outcome, message)
     const { id, owner } = ended
     this.count(owner, -1)
@@ -106,13 +106,13 @@ class Memory {
     // Before the change: those that wait for it read the end at once.
     this.kept.add(ended)
     this.wake(row)
-    return ended.task
+    return ended
   }
 
-  /** Ends a task that is past its ttl. */
+  /** Ends a task that is past its ttl, unless it has ended: readers run at once, and may have ended the next row of a loop. */
   private expire(row: Row): boolean {
-    const { createdAt, ttl } = row.task
-    if (this.now < createdAt + ttl) return false
+    const { createdAt, id, ttl } = row.task
+    if (this.now < createdAt + ttl || this.rows.get(id) !== row) return false
     if (row.node === undefined) this.expired.add(row)
     this.end(row, expiredAfter(ttl), expiredAfter(ttl).message)
     return true
@@ -192,7 +192,8 @@ class Memory {
     return direct(() => {
       const row = this.find(id, owner)
       if (row === undefined) return Effect.succeedNone
-      return Effect.succeedSome(row instanceof EndedRow ? row.task : this.end(row, { _tag: "Cancelled" }, message))
+      const ended = row instanceof EndedRow ? row : this.end(row, { _tag: "Cancelled" }, message)
+      return Effect.succeedSome(ended.task)
     })
   }
 

@@ -33,8 +33,40 @@ describe("a task that has ended", () => {
     })
   })
 
-  it("The outcome of a task that ended last is the one that it ended with, not a copy", () => {
-    const outcome = outcomeOf(2)
-    assert.strictEqual(rowOf(2, outcome).task.outcome, outcome)
+  it("An outcome that was read is not read from its text again", () => {
+    for (const i of [2, 3]) {
+      const row = rowOf(i, outcomeOf(i))
+      assert.strictEqual(row.task.outcome, row.task.outcome)
+    }
+  })
+
+  const unlikeJson = (padding: number) => ({
+    when: new Date(0),
+    missing: undefined,
+    nothing: [undefined, Number.NaN, -0],
+    surrogate: "\ud800",
+    given: JSON.parse('{ "__proto__": { "n": 1 } }'),
+    own: { toJSON: () => "own" },
+    long: "x".repeat(padding)
+  })
+
+  it("A task ends with the JSON form of its result, while it is among the last, after that, and where it is long", () => {
+    for (const padding of [0, 5000]) {
+      const result = { content: [], structuredContent: unlikeJson(padding) }
+      const expected: unknown = { _tag: "Result", result: JSON.parse(JSON.stringify(result)) }
+      const row = rowOf(2, { _tag: "Result", result })
+      assert.deepStrictEqual(row.task.outcome, expected)
+      for (let i = 0; i < 64; i++) void rowOf(i, outcomeOf(2)).task
+      assert.deepStrictEqual(row.task.outcome, expected)
+    }
+  })
+
+  it("A result that its handler changes later is read as it was at the end of the task", () => {
+    for (const text of ["short", "long ".repeat(1000)]) {
+      const content = [{ type: "text", text }]
+      const row = rowOf(2, { _tag: "Result", result: { content } })
+      content.push({ type: "text", text: "Later" })
+      assert.deepStrictEqual(row.task.outcome, { _tag: "Result", result: { content: [{ type: "text", text }] } })
+    }
   })
 })

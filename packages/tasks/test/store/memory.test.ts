@@ -133,6 +133,24 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
+  it.effect("A task that the reader of another one ends in the middle of a sweep ends once", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      const journal = yield* Journal
+      const { task: first } = yield* store.create(task, "a")
+      const { task: second } = yield* store.create(task, "a")
+      const last = Effect.andThen(Stream.runDrain(store.changes(first.id, "ada")), store.get(second.id, "ada"))
+      const reading = yield* Effect.forkChild(last, { startImmediately: true })
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* journal.sweep, 1)
+      assert.isDefined(Option.getOrThrow(yield* Fiber.join(reading)).outcome)
+      yield* store.create(task, "a")
+      yield* store.create(task, "a")
+      assert.strictEqual((yield* Effect.flip(store.create(task, "a")))._tag, "LimitReached")
+      assert.strictEqual((yield* store.list("ada", undefined, 10)).tasks.length, 4)
+    }).pipe(Effect.provide(Memory.layer({ perOwner: 2 })))
+  )
+
   it.effect("A task in memory that expires while it is parked is given once", () =>
     Effect.gen(function* () {
       const node = { store: yield* TaskStore, journal: yield* Journal }
