@@ -317,8 +317,9 @@ const notificationsOf = (
       if (others === undefined || parts === undefined) return made
       return (made ??= new parts.NotificationRouter({ others, clientOf, runFork }))
     }
+    // Made there if it is not yet: handlers that begin later are then interrupted, too.
     return Effect.as(
-      Effect.addFinalizer(() => made?.end ?? Effect.void),
+      Effect.addFinalizer(() => notifications()?.end ?? Effect.void),
       notifications
     )
   })

@@ -298,3 +298,25 @@ describe("A hook around inbound messages", () => {
     })
   )
 })
+
+describe("A server that ends", () => {
+  it.effect("The first notification that is posted while a server ends does not keep it from ending", () =>
+    Effect.gen(function* () {
+      let post = (): void => {}
+      const begun: Array<string> = []
+      const hook = Middleware.inbound(({ message }) => {
+        begun.push(message.method)
+        return Effect.never
+      })
+      // Ends before the layer of the hook.
+      const posting = Layer.effectDiscard(Effect.addFinalizer(() => Effect.sync(() => post())))
+      const scope = yield* Scope.make()
+      const { receive } = yield* Scope.provide(serve({ features: Layer.provideMerge(posting, hook) }), scope)
+      post = () => receive({ jsonrpc: "2.0", method: "acme/note" }, {})
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      yield* quiesce
+      assert.deepStrictEqual(begun, ["acme/note"])
+      assert.isDefined(closing.pollUnsafe())
+    })
+  )
+})
