@@ -275,8 +275,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "An outcome is that of the handler, which may change it",
     file: "packages/tasks/src/store/EndedRow.ts",
-    from: "this.outcome = text\n",
-    to: "this.outcome = outcome\n",
+    from: "longest ? text : parse(text)",
+    to: "longest ? text : outcome",
     test: "packages/tasks/test/store/EndedRow.test.ts"
   },
   {

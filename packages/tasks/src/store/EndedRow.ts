@@ -10,7 +10,7 @@
 import type { TaskOutcome, Task } from "../model/Task.ts"
 import { bytesOfText, none, type Row } from "./Row.ts"
 
-/** Longer outcomes are kept as values once they are read: to read one anew would cost more than to keep its parts. */
+/** Longer outcomes are kept as values: to read one anew would cost more than to keep its parts, and lists read 50 in a turn. */
 const longest = 4096
 /** How many outcomes are kept beside their texts. */
 const recentAtMost = 64
@@ -18,6 +18,9 @@ const recentAtMost = 64
 /** The outcomes that were read last. */
 const recent: Array<{ readonly row: EndedRow; readonly outcome: TaskOutcome } | undefined> = []
 let ended = 0
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the text was made of an outcome
+const parse = (text: string): TaskOutcome => JSON.parse(text) as TaskOutcome
 
 export class EndedRow {
   readonly id: string
@@ -30,7 +33,7 @@ export class EndedRow {
   private readonly ttl: number
   private readonly pollInterval: number
   private readonly message: string | undefined
-  private outcome: string | TaskOutcome
+  private readonly outcome: string | TaskOutcome
   private readonly place: number
 
   /** `message` replaces that of the task. Throws for an outcome without a JSON form. */
@@ -45,7 +48,7 @@ export class EndedRow {
     this.ttl = task.ttl
     this.pollInterval = task.pollInterval
     this.message = message ?? task.message
-    this.outcome = text
+    this.outcome = text.length <= longest ? text : parse(text)
     this.place = ended++ % recentAtMost
   }
 
@@ -72,14 +75,11 @@ export class EndedRow {
     const { outcome, place } = this
     if (typeof outcome !== "string") return outcome
     const known = recent[place]
-    return known?.row === this ? known.outcome : this.parsed(outcome)
+    return known?.row === this ? known.outcome : this.remember(parse(outcome))
   }
 
-  private parsed(text: string): TaskOutcome {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the text was made of an outcome
-    const outcome = JSON.parse(text) as TaskOutcome
-    if (text.length > longest) this.outcome = outcome
-    else recent[this.place] = { row: this, outcome }
+  private remember(outcome: TaskOutcome): TaskOutcome {
+    recent[this.place] = { row: this, outcome }
     return outcome
   }
 }
