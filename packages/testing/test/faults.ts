@@ -38,8 +38,15 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "fuzz: an answer to a copy of a request counts as one to the request after it",
     file: "packages/testing/src/fuzz/model/Model.ts",
-    from: "(isOpen(before) || before.copies > 0)",
-    to: "isOpen(before)",
+    from: "(mayBeAnswered(before) || before.copies > 0)",
+    to: "mayBeAnswered(before)",
+    test: reused
+  },
+  {
+    name: "fuzz: an answer to a cancelled request counts as one to the request after it",
+    file: "packages/testing/src/fuzz/model/Model.ts",
+    from: "(mayBeAnswered(before) || before.copies > 0)",
+    to: "(isOpen(before) || before.copies > 0)",
     test: reused
   },
   {

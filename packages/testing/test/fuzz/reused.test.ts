@@ -172,6 +172,44 @@ describe("servers that have several conversations", () => {
     })
   )
 
+  it.effect("A request whose id was cancelled before it is not taken for answered by the cancelled one", () =>
+    Effect.gen(function* () {
+      const lists = yield* Fuzz.memory(server)
+      const answers = ['"result":{"tools":[]}', '"error":{"code":-32601,"message":"Method not found"}']
+      // Answers neither before both have come.
+      const slow: Fuzz.LineTarget = {
+        ...lists,
+        open: (receive) =>
+          Effect.sync(() => ({
+            send: (line) => {
+              if (!line.includes('"method":"ping"')) return
+              for (const answer of answers) receive({ _tag: "Line", text: `{"jsonrpc":"2.0","id":"twin",${answer}}` })
+            },
+            end: Effect.void
+          }))
+      }
+      const [survey] = yield* Fuzz.survey(lists, { revisions: [Revision.latestStateful] })
+      assert.isDefined(survey)
+      const commands: Fuzz.Script["commands"] = [
+        { _tag: "Request", method: "tools/list", id: "twin" },
+        { _tag: "Cancel", which: "newest" },
+        { _tag: "Request", method: "ping", id: "twin" }
+      ]
+      const rules = Fuzz.rules.filter(({ name }) => name === "answer-once")
+      const { found, lines } = yield* Fuzz.play(
+        slow,
+        survey,
+        { revision: survey.revision, commands },
+        { rules, patience: 100 }
+      )
+      assert.lengthOf(
+        lines.filter(({ from }) => from === "server"),
+        2
+      )
+      assert.deepStrictEqual(found, [])
+    })
+  )
+
   it.effect(
     "The fuzzer finds what only a server does that had other conversations before, and shows all that it needs",
     () =>

@@ -52,6 +52,9 @@ export interface ServerQuestion {
 export const isSettled = ({ acknowledged, answer, cancelled, copies, wellFormed }: ObservedExchange): boolean =>
   copies === 0 && (answer !== undefined || (cancelled && (acknowledged || !wellFormed)))
 
+/** Whether it has no answer, and may get one: also where it was given up. */
+export const mayBeAnswered = ({ answer, refused }: ObservedExchange): boolean => answer === undefined && !refused
+
 /** Whether it is neither answered nor given up. */
 export const isOpen = ({ answer, cancelled, refused }: ObservedExchange): boolean =>
   answer === undefined && !cancelled && !refused

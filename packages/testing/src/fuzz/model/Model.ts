@@ -7,7 +7,7 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { isOpen } from "./Exchange.ts"
+import { isOpen, mayBeAnswered } from "./Exchange.ts"
 import type { Answer, Exchange, Observation } from "./Observation.ts"
 import * as Offers from "./Offers.ts"
 import type * as Survey from "./Survey.ts"
@@ -221,8 +221,9 @@ export class Model {
     this.exchanges.push(exchange)
     if (this.observed && this.exchanges.length > keptExchanges) this.forget()
     // The second request with the id of an open one breaks the rules itself: only the first is followed, until all of them are answered.
+    // The answer to a cancelled one may be on its way, or never come.
     const before = this.byId.get(keyOf(exchange.id))
-    const isTaken = before !== undefined && (isOpen(before) || before.copies > 0)
+    const isTaken = before !== undefined && (mayBeAnswered(before) || before.copies > 0)
     if (!isTaken || (this.observed && stateless)) this.byId.set(keyOf(exchange.id), exchange)
     else {
       before.copies++
