@@ -37,16 +37,25 @@ const alone = new Set(["bench"])
 /** A project is called as its package, but for the interop suite: the reference server with the official SDKs and others. */
 const suites = new Map([["everything", "interop"]])
 
+/** A test of the server that replaces a module, which no file before it may have loaded. */
+const replacing = "test/dispatch/stateless/entrance.test.ts"
+
 const project = (name: string) => ({
   extends: true as const,
   root: `packages/${name}`,
   test: {
     name: suites.get(name) ?? name,
     include: ["test/**/*.test.ts"],
-    exclude: ["test/perf/**", "test/site/**"],
+    exclude: ["test/perf/**", "test/site/**", ...(name === "server" ? [replacing] : [])],
     isolate: alone.has(name)
   }
 })
+
+const first = {
+  extends: true as const,
+  root: "packages/server",
+  test: { name: "server:first", include: [replacing], isolate: true }
+}
 
 /** Tests of modules that see no listener: they run once, in the project of the server. */
 const withoutListener = [
@@ -109,6 +118,6 @@ export default defineConfig({
     maxWorkers: "100%",
     reporters: ["default", "./packages/spec/src/Reporter.ts", "./packages/spec/src/SkipReporter.ts"],
     coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"], reporter: ["text", "html"] },
-    projects: [...packages.map(project), over("node"), over("web"), over("nodes"), over("guests"), site, perf]
+    projects: [...packages.map(project), over("node"), over("web"), over("nodes"), over("guests"), first, site, perf]
   }
 })
