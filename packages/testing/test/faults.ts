@@ -43,6 +43,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: reused
   },
   {
+    name: "fuzz: a client is held to a version that it was never told",
+    file: "packages/testing/src/fuzz/client/ServerDouble.ts",
+    from: 'if (asked.method === "initialize" && !act.resumable) this',
+    to: 'if (asked.method === "" && !act.resumable) this',
+    test: "packages/testing/test/fuzz/client.test.ts"
+  },
+  {
     name: "fuzz: an answer to a cancelled request counts as one to the request after it",
     file: "packages/testing/src/fuzz/model/Model.ts",
     from: "(mayBeAnswered(before) || before.copies > 0)",

@@ -38,6 +38,18 @@ describe("The fuzzer of clients", () => {
     })
   )
 
+  it.live("A client that ends a session whose version it was never told is right without the header", () =>
+    Effect.gen(function* () {
+      const server: FuzzClient.ServerScript = {
+        ...FuzzClient.right("2025-06-18"),
+        sessions: true,
+        faults: [{ on: "initialize", nth: 0, act: { _tag: "Cut", resumable: false } }]
+      }
+      const { again } = yield* FuzzClient.replay(yield* ours(), { key: "client-version-header", detail: "", server })
+      assert.strictEqual(again, 0)
+    })
+  )
+
   it.live("The fuzzer of clients plays a finding again", () =>
     Effect.gen(function* () {
       const target = yield* minimal({ sameId: true })

@@ -206,6 +206,8 @@ export class ServerDouble {
       if (act._tag === "Never") return this.ended
       if (act._tag === "Ask") await this.ask(act, tell)
       if (act._tag === "Cut") {
+        // A version that was never told binds no later request.
+        if (asked.method === "initialize" && !act.resumable) this.model.impossible = true
         this.done(asked)
         return outlet.cut(act, text)
       }
