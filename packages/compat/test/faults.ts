@@ -115,6 +115,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/compat/test/paths.test.ts"
   },
   {
+    name: "a server agrees to announce what it does not declare",
+    file: "packages/compat/src/server/Actor.ts",
+    from: "params: heardFrom(definition, request.params)",
+    to: "params: request.params",
+    test: "packages/compat/test/subscribing.test.ts"
+  },
+  {
     name: "a code is used whose answer names another authorization server",
     file: "packages/compat/src/client/login/flow.ts",
     from: "iss !== null && iss !== issuer",

@@ -41,6 +41,25 @@ describe("requests without a session", () => {
   })
 })
 
+describe("subscriptions of 2026-07-28", () => {
+  it("A server agrees to the part of a subscription that it declares", async () => {
+    const handler = createMcpHandler(() => {
+      const server = new McpServer({ name: "made", version: "1.0.0" })
+      server.registerTool("hello", {}, () => ({ content: [] }))
+      return server
+    })
+    onTestFinished(() => handler.close())
+    const client = new Client({ name: "tester", version: "1.0.0" }, { versionNegotiation: { mode: "auto" } })
+    const send = async (input: string | URL, init?: RequestInit) => handler.fetch(new Request(input, init))
+    await client.connect(new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), { fetch: send }))
+    onTestFinished(() => client.close())
+    const lists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
+    const subscription = await client.listen({ ...lists, resourceSubscriptions: ["test://one"] })
+    assert.deepStrictEqual(subscription.honoredFilter, { toolsListChanged: true })
+    await subscription.close()
+  })
+})
+
 describe("wrapped handlers", () => {
   it("A program that wraps a handler of McpServer in _requestHandlers sees the requests of the method", async () => {
     let count = 0

@@ -4,8 +4,9 @@ import type * as McpClient from "@effect-mcp/client/McpClient"
 import { Effect, type Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { connected, quiesce } from "./connected.ts"
-// Loaded before time stands still: what follows a task is loaded when the first one arrives.
+// Loaded before time stands still: what follows a task is loaded when the first one arrives, what checks an answer with the first question.
 import "../../src/tasks/Tasks.ts"
+import "@effect-mcp/protocol/JsonSchemaValidator"
 import * as Modern from "./modern.ts"
 import type * as Scripted from "./scripted.ts"
 

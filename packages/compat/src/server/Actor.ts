@@ -14,6 +14,7 @@ import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { ListenParams } from "@effect-mcp/protocol/model/Subscriptions"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import * as Context from "effect/Context"
@@ -135,11 +136,14 @@ export class Actor implements Announcer {
   }
 
   get #middleware() {
-    return Middleware.layer<RequestServices>((request, next) =>
+    return Middleware.layer<RequestServices>((request, next, proceed) =>
       Effect.flatMap(RequestContext, (info) =>
         Effect.flatMap(
           this.#choose({ ...info, client: info, era: info.revision.era === "stateless" ? "modern" : "legacy" }),
-          (definition) => this.#answer(definition, request, next)
+          (definition) =>
+            request.method === "subscriptions/listen"
+              ? proceed({ ...request, params: heardFrom(definition, request.params) })
+              : this.#answer(definition, request, next)
         )
       )
     )
@@ -154,7 +158,6 @@ export class Actor implements Announcer {
     if (method === "server/discover") {
       return Effect.map(next, (result) => ("capabilities" in result ? declared(result, definition) : result))
     }
-    if (method === "subscriptions/listen") return next
     const untyped: unknown = request.params
     const params = isJsonObject(untyped) ? { ...untyped } : { ...noParams }
     const handler = definition.handler(method)
@@ -238,6 +241,22 @@ export class Actor implements Announcer {
         if (end.status === "rejected") this.#failed(errorOf(end.reason))
       }
     })())
+  }
+}
+
+/** The part of a subscription that a definition declares: the actor could do everything. */
+const heardFrom = (definition: Definition, { notifications, ...params }: ListenParams): ListenParams => {
+  const { prompts, resources, tools } = definition.capabilities()
+  const { promptsListChanged, resourceSubscriptions, resourcesListChanged, toolsListChanged, ...others } = notifications
+  return {
+    ...params,
+    notifications: {
+      ...others,
+      ...(tools?.listChanged === true && toolsListChanged === true && { toolsListChanged }),
+      ...(prompts?.listChanged === true && promptsListChanged === true && { promptsListChanged }),
+      ...(resources?.listChanged === true && resourcesListChanged === true && { resourcesListChanged }),
+      ...(resources?.subscribe === true && resourceSubscriptions !== undefined && { resourceSubscriptions })
+    }
   }
 }
 
