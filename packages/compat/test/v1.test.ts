@@ -1,9 +1,10 @@
 /** Programs of the SDK v1 run on the official SDK and on the shim: the same conversation gives the same on both. */
 import type { Client } from "@effect-mcp/compat/v1/client/index.js"
+import type { SSEServerTransport } from "@effect-mcp/compat/v1/server/sse.js"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
-import { createServer } from "node:http"
 import { fileURLToPath } from "node:url"
 import { comparable } from "./support/comparable.ts"
+import { listening } from "./support/listening.ts"
 import { clientV1, serverV1 } from "./support/modules.ts"
 import { clientOf, type Made, makes, type Setting, talks } from "./support/v1.ts"
 
@@ -34,22 +35,35 @@ const http: Connect = async ({ client: kind, made, server }) => {
   const sdk = await serverV1(server)
   const transport = new sdk.StreamableHTTPServerTransport({ sessionIdGenerator: () => crypto.randomUUID() })
   await makes[made](sdk).connect(transport)
-  const listener = createServer((request, response) => void transport.handleRequest(request, response))
-  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve))
-  onTestFinished(async () => {
-    await transport.close()
-    listener.closeAllConnections()
-    listener.close()
-  })
-  const address = listener.address()
-  if (typeof address !== "object" || address === null) throw new Error("There is no port")
+  const origin = await listening((request, response) => void transport.handleRequest(request, response))
+  onTestFinished(() => transport.close())
   const sdkOfClient = await clientV1(kind)
   const client = clientOf(sdkOfClient)
-  await client.connect(new sdkOfClient.StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${address.port}/mcp`)))
+  await client.connect(new sdkOfClient.StreamableHTTPClientTransport(new URL("/mcp", origin)))
   return client
 }
 
-const connections = { http, memory, stdio }
+/** A stream for each client, and a path that messages are posted to. */
+const sse: Connect = async ({ client: kind, made, server }) => {
+  const sdk = await serverV1(server)
+  const sessions = new Map<string | null, SSEServerTransport>()
+  const origin = await listening((request, response) => {
+    if (request.method === "GET") {
+      const transport = new sdk.SSEServerTransport("/messages", response)
+      sessions.set(transport.sessionId, transport)
+      void makes[made](sdk).connect(transport)
+    } else {
+      const { searchParams } = new URL(request.url ?? "", "http://localhost")
+      void sessions.get(searchParams.get("sessionId"))?.handlePostMessage(request, response)
+    }
+  })
+  const sdkOfClient = await clientV1(kind)
+  const client = clientOf(sdkOfClient)
+  await client.connect(new sdkOfClient.SSEClientTransport(new URL("/sse", origin)))
+  return client
+}
+
+const connections = { http, memory, sse, stdio }
 type ConnectionName = keyof typeof connections
 
 const converse = async (connection: ConnectionName, setting: Setting): Promise<unknown> => {
@@ -68,7 +82,7 @@ const pairs = [
 ] as const
 
 const settings = (["registered", "handled"] as const satisfies ReadonlyArray<Made>).flatMap((made) =>
-  (["memory", "stdio", "http"] as const).flatMap((connection) =>
+  (["memory", "stdio", "http", "sse"] as const).flatMap((connection) =>
     pairs.map(([client, server]) => ({ connection, made, client, server }))
   )
 )

@@ -16,6 +16,7 @@ import type { Request } from "../model/types.ts"
 import type { HttpPart, QuestionOptions, RequestPart, Send, ServerContext } from "./ServerContext.ts"
 import { toSdk } from "./errors.ts"
 import { authOf } from "./auth.ts"
+import { transportSession } from "./MessageExtra.ts"
 
 /** One call of a handler: `round` has what the client answered to the call before it. */
 export interface Round {
@@ -141,7 +142,7 @@ export const contextOf = (request: Running, info: RequestInfo, round: Round): Se
   }
   const context: ServerContext = {
     // Over stdio and in memory the SDK has no sessions.
-    sessionId: http && sessionId,
+    sessionId: transportSession(info.envelope) ?? (http && sessionId),
     http,
     mcpReq: {
       id,

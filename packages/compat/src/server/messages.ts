@@ -1,15 +1,24 @@
 /** A transport of a program as the layers below have it. */
-import * as Duplex from "@effect-mcp/core/Duplex"
-import type * as Core from "@effect-mcp/core/Transport"
-import { TransportError } from "@effect-mcp/core/Transport"
+import * as Framing from "@effect-mcp/core/Framing"
+import * as Outbox from "@effect-mcp/core/Outbox"
+import * as Core from "@effect-mcp/core/Transport"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { envelopeOf } from "../request/MessageExtra.ts"
 import type { Transport } from "./Transport.ts"
 
-const errorOf = (cause: unknown, reason: "Read" | "Write"): TransportError =>
-  new TransportError({ reason, message: cause instanceof Error ? cause.message : String(cause), cause })
+const errorOf = (cause: unknown, reason: "Read" | "Write"): Core.TransportError =>
+  new Core.TransportError({ reason, message: cause instanceof Error ? cause.message : String(cause), cause })
+
+/** What was decoded, with what the transport said of it. */
+const enclosed = (decoded: Core.Decoded, envelope: Core.Envelope): Core.Decoded => {
+  if (decoded._tag === "Message") return { ...decoded, envelope }
+  if (decoded._tag !== "Batch") return decoded
+  const members = decoded.members.map((member) => (member._tag === "Message" ? { ...member, envelope } : member))
+  return { ...decoded, members }
+}
 
 interface Opened {
   readonly core: Core.Transport
@@ -21,13 +30,16 @@ interface Opened {
 export const opened = (transport: Transport): Effect.Effect<Opened, never, Scope.Scope> => {
   const started = Deferred.makeUnsafe<void, unknown>()
   const begun = (how: Effect.Effect<void, unknown>) => Deferred.doneUnsafe(started, how)
-  const incoming = Duplex.fromCallback((receive) =>
-    Effect.callback<void, TransportError>((resume) => {
+  const lines = new Framing.LineDecoder()
+  const incoming = Core.fromCallback((receive) =>
+    Effect.callback<void, Core.TransportError>((resume) => {
       const { onclose, onerror } = transport
       /* oxlint-disable unicorn/prefer-add-event-listener -- a transport of the SDK is no event target */
-      transport.onmessage = (message: unknown) => {
+      transport.onmessage = (message: unknown, extra?: unknown) => {
         try {
-          receive(Buffer.from(`${JSON.stringify(message)}\n`))
+          const envelope = envelopeOf(extra, transport.sessionId)
+          const text = Buffer.from(`${JSON.stringify(message)}\n`)
+          for (const decoded of lines.push(text)) receive(enclosed(decoded, envelope))
         } catch (defect) {
           resume(Effect.die(defect))
         }
@@ -63,7 +75,10 @@ export const opened = (transport: Transport): Effect.Effect<Opened, never, Scope
   const close = async () => transport.close()
   const core = Effect.andThen(
     Effect.addFinalizer(() => Effect.promise(() => close().catch(() => undefined))),
-    Duplex.make({ ...incoming, write: (outgoing) => Stream.runForEach(outgoing, send) })
+    Effect.map(
+      Outbox.make((outgoing) => Stream.runForEach(outgoing, send)),
+      ({ broken, sink }): Core.Transport => ({ ...incoming, sink, broken })
+    )
   )
   return Effect.map(core, (core) => ({ core, started: Deferred.await(started) }))
 }

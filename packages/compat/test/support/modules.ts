@@ -6,6 +6,7 @@ import type * as ServerStdio from "@effect-mcp/compat/server/stdio"
 import type * as V1ClientAuth from "@effect-mcp/compat/v1/client/auth.js"
 import type * as V1ClientExtensions from "@effect-mcp/compat/v1/client/auth-extensions.js"
 import type * as V1Client from "@effect-mcp/compat/v1/client/index.js"
+import type * as V1ClientSse from "@effect-mcp/compat/v1/client/sse.js"
 import type * as V1ClientHttp from "@effect-mcp/compat/v1/client/streamableHttp.js"
 import type * as V1ClientStdio from "@effect-mcp/compat/v1/client/stdio.js"
 import type * as V1Memory from "@effect-mcp/compat/v1/inMemory.js"
@@ -13,6 +14,7 @@ import type * as V1Server from "@effect-mcp/compat/v1/server/mcp.js"
 import type * as V1LowLevel from "@effect-mcp/compat/v1/server/index.js"
 import type * as V1Completable from "@effect-mcp/compat/v1/server/completable.js"
 import type * as V1ServerHttp from "@effect-mcp/compat/v1/server/streamableHttp.js"
+import type * as V1ServerSse from "@effect-mcp/compat/v1/server/sse.js"
 import type * as V1ServerStdio from "@effect-mcp/compat/v1/server/stdio.js"
 import type * as V1Types from "@effect-mcp/compat/v1/types.js"
 
@@ -35,10 +37,12 @@ export type V1 = typeof V1Server &
   typeof V1Types &
   typeof V1ServerStdio &
   typeof V1ServerHttp &
+  typeof V1ServerSse &
   typeof V1Memory
 export type V1ClientModule = typeof V1Client &
   typeof V1ClientStdio &
   typeof V1ClientHttp &
+  typeof V1ClientSse &
   typeof V1ClientAuth &
   typeof V1ClientExtensions &
   typeof V1Types
@@ -56,6 +60,7 @@ export const serverV1 = (kind: Kind): Promise<V1> =>
     "v1/types.js",
     "v1/server/stdio.js",
     "v1/server/streamableHttp.js",
+    "v1/server/sse.js",
     "v1/inMemory.js"
   ])
 export const clientV1 = (kind: Kind): Promise<V1ClientModule> =>
@@ -63,6 +68,7 @@ export const clientV1 = (kind: Kind): Promise<V1ClientModule> =>
     "v1/client/index.js",
     "v1/client/stdio.js",
     "v1/client/streamableHttp.js",
+    "v1/client/sse.js",
     "v1/client/auth.js",
     "v1/client/auth-extensions.js",
     "v1/types.js"

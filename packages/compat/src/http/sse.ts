@@ -1,0 +1,179 @@
+/**
+ * HTTP with server-sent events (spec 2024-11-05: basic/transports), as the SDK has it: one transport for each stream, to which a program
+ * hands the messages that are posted to its session.
+ */
+import * as Framing from "@effect-mcp/core/Framing"
+import type { ServerResponse } from "node:http"
+import { report } from "../model/report.ts"
+import type { AuthInfo } from "../model/types.ts"
+import type { MessageExtra } from "../request/MessageExtra.ts"
+import type { Transport } from "../server/Transport.ts"
+import type { NodeRequest } from "./requests.ts"
+import { endpointRefusal } from "./validation.ts"
+
+export interface SSEServerTransportOptions {
+  /** Names of the server beside loopback, or `*` for any; others get 403. */
+  allowedHosts?: Array<string> | undefined
+  /** Origins of pages of other sites, as `https://example.com`, or `*` for any; others get 403. */
+  allowedOrigins?: Array<string> | undefined
+  /** `false` admits every host and origin. Default `true`, in the SDK `false`. */
+  enableDnsRebindingProtection?: boolean | undefined
+}
+
+/** A request that is refused: its status, and why. */
+class Refusal extends Error {
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+const tooLarge = () => new Refusal(413, `The message has more than ${Framing.defaultMaxMessageBytes} bytes`)
+
+/** A body in UTF-8, of at most as many bytes as any message. */
+const textOf = async (request: NodeRequest): Promise<string> => {
+  if (Number(request.headers["content-length"]) > Framing.defaultMaxMessageBytes) throw tooLarge()
+  const chunks: Array<Buffer> = []
+  let size = 0
+  // Not destroyed where the loop ends early: the refusal leaves on the same socket.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    size += chunk.length
+    if (size > Framing.defaultMaxMessageBytes) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks))
+}
+
+const jsonType = /^application\/json\s*(?:;|$)/i
+
+/** The path of an endpoint with the id of its session. */
+const pathOf = (endpoint: string, sessionId: string): string => {
+  const url = new URL(endpoint, "http://localhost")
+  url.searchParams.set("sessionId", sessionId)
+  return url.pathname + url.search + url.hash
+}
+
+const urlOf = ({ headers: { host }, socket, url }: NodeRequest): URL | undefined => {
+  const full = `${"encrypted" in socket ? "https" : "http"}://${host ?? ""}${url ?? ""}`
+  return URL.canParse(full) ? new URL(full) : undefined
+}
+
+/** The stream of a GET, and the session on it: only the client that was authenticated for the GET may post to it. */
+export class SSEServerTransport implements Transport {
+  onclose?: (() => void) | undefined
+  onerror?: ((error: Error) => void) | undefined
+  onmessage?: ((message: object, extra?: MessageExtra) => void) | undefined
+  readonly sessionId: string = crypto.randomUUID()
+  readonly #endpoint: string
+  readonly #response: ServerResponse
+  readonly #options: SSEServerTransportOptions
+  #state: "new" | "open" | "closed" = "new"
+
+  /** `endpoint`: the path that messages are posted to; the client is told it with the id of the session. */
+  constructor(endpoint: string, response: ServerResponse, options: SSEServerTransportOptions = {}) {
+    this.#endpoint = endpoint
+    this.#response = response
+    this.#options = options
+  }
+
+  get #opener(): NodeRequest {
+    return this.#response.req
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== "new") {
+      throw new Error("SSEServerTransport was started before: server.connect(transport) starts it")
+    }
+    const response = this.#response
+    try {
+      this.#admit(this.#opener)
+    } catch (error) {
+      this.#state = "closed"
+      this.#refuse(response, error)
+      throw error
+    }
+    this.#state = "open"
+    response.on("close", () => this.#ended())
+    response.writeHead(200, {
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache, no-transform",
+      connection: "keep-alive"
+    })
+    response.write(`event: endpoint\ndata: ${pathOf(this.#endpoint, this.sessionId)}\n\n`)
+  }
+
+  /** Answers a POST of the session; `parsedBody` is its body where that was read before. */
+  async handlePostMessage(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void> {
+    if (this.#state !== "open") {
+      const message = "SSE connection not established"
+      response.writeHead(500).end(message)
+      throw new Error(message)
+    }
+    try {
+      this.#admit(request)
+      if (!jsonType.test(request.headers["content-type"] ?? "")) {
+        const given = request.headers["content-type"] ?? "none"
+        throw new Refusal(400, `Content-Type was ${given}; expected application/json`)
+      }
+      const message: unknown = parsedBody ?? JSON.parse(await textOf(request))
+      const requestInfo = { headers: request.headers, url: urlOf(request) }
+      await this.handleMessage(message, { requestInfo, authInfo: request.auth })
+    } catch (error) {
+      this.#refuse(response, error)
+      return
+    }
+    response.writeHead(202).end("Accepted")
+  }
+
+  /** Gives the server a message of the client, however it arrived. Rejects what is no message. */
+  async handleMessage(message: unknown, extra?: MessageExtra): Promise<void> {
+    const decoded = Framing.decode(JSON.stringify(message) ?? "")
+    if (decoded._tag === "InvalidMessage") throw new Refusal(400, `Invalid message: ${decoded.error.message}`)
+    if (typeof message === "object" && message !== null) this.onmessage?.(message, extra)
+  }
+
+  /** Waits where the client reads slowly. */
+  async send(message: object): Promise<void> {
+    if (this.#state !== "open") throw new Error("The stream of the session is closed")
+    const response = this.#response
+    if (response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`) || response.closed) return
+    await new Promise<void>((resolve) => {
+      const over = () => {
+        response.off("drain", over).off("close", over)
+        resolve()
+      }
+      response.on("drain", over).on("close", over)
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#response.end()
+    this.#ended()
+  }
+
+  #ended(): void {
+    if (this.#state === "closed") return
+    this.#state = "closed"
+    this.onclose?.()
+  }
+
+  #admit(request: NodeRequest): void {
+    const { allowedHosts, allowedOrigins, enableDnsRebindingProtection = true } = this.#options
+    const { ":authority": authority, host = authority, origin } = request.headers
+    const names = enableDnsRebindingProtection
+      ? { allowedHosts, allowedOrigins }
+      : { allowedHosts: ["*"], allowedOrigins: ["*"] }
+    const why = endpointRefusal(request, { host: host?.toString(), origin }, names)
+    if (why !== undefined) throw new Refusal(403, why)
+    const own: AuthInfo | undefined = this.#opener.auth
+    if (request.auth?.clientId !== own?.clientId) throw new Refusal(403, "The session belongs to another client")
+  }
+
+  #refuse(response: ServerResponse, error: unknown): void {
+    report(this.onerror, error)
+    const { message, status } =
+      error instanceof Refusal ? error : { status: 400, message: `Invalid message: ${String(error)}` }
+    response.writeHead(status, { "content-type": "text/plain" }).end(message)
+  }
+}

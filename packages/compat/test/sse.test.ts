@@ -1,0 +1,143 @@
+/** The transport of HTTP with SSE: what handlers know of a message, which posts are refused, and how a stream ends. */
+import { McpServer } from "@effect-mcp/compat/v1/server/mcp.js"
+import { SSEServerTransport, type SSEServerTransportOptions } from "@effect-mcp/compat/v1/server/sse.js"
+import { Client } from "@effect-mcp/compat/v1/client/index.js"
+import { SSEClientTransport } from "@effect-mcp/compat/v1/client/sse.js"
+import { assert, describe, it } from "@effect/vitest"
+import { type IncomingHttpHeaders, request as httpRequest } from "node:http"
+import { listening } from "./support/listening.ts"
+
+const serverOf = () => {
+  const server = new McpServer({ name: "known", version: "1.0.0" })
+  server.tool("known", async ({ authInfo, requestInfo, sessionId }) => ({
+    content: [{ type: "text", text: JSON.stringify([authInfo?.token, requestInfo?.headers["x-test"], sessionId]) }]
+  }))
+  return server
+}
+
+const authOf = ({ authorization }: IncomingHttpHeaders) =>
+  authorization === undefined ? undefined : { token: authorization, clientId: authorization, scopes: [] }
+
+/** An endpoint whose requests are authenticated by the text of their header. */
+const serving = async (options?: SSEServerTransportOptions) => {
+  const opened: Array<SSEServerTransport> = []
+  const errors: Array<string> = []
+  const origin = await listening((request, response) => {
+    Object.assign(request, { auth: authOf(request.headers) })
+    if (request.method !== "GET") {
+      const { searchParams } = new URL(request.url ?? "", "http://localhost")
+      const transport = opened.find(({ sessionId }) => sessionId === searchParams.get("sessionId"))
+      transport?.handlePostMessage(request, response).catch(() => undefined)
+      return
+    }
+    const transport = new SSEServerTransport("/messages?tenant=a", response, options)
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport of the SDK is no event target
+    transport.onerror = ({ message }) => void errors.push(message)
+    opened.push(transport)
+    serverOf()
+      .connect(transport)
+      .catch(() => undefined)
+  })
+  return { origin, opened, errors }
+}
+
+const connected = async (origin: URL, headers: Record<string, string> = {}) => {
+  const client = new Client({ name: "tester", version: "1.0.0" })
+  await client.connect(new SSEClientTransport(new URL("/sse", origin), { requestInit: { headers } }))
+  return client
+}
+
+interface Post {
+  readonly headers?: Record<string, string>
+  readonly body?: string | Uint8Array
+}
+
+const ping = JSON.stringify({ jsonrpc: "2.0", id: "raw", method: "ping" })
+
+const large = ping.replace("raw", "x".repeat(4 * 1024 * 1024))
+
+/** The status of a request; `fetch` would set `Host` itself. */
+const ask = (url: URL, { body = ping, headers = {} }: Post, method = "POST"): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    const asked = httpRequest(url, { method, headers: { "content-type": "application/json", ...headers } })
+    asked.on("response", (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    asked.on("error", reject)
+    asked.end(method === "POST" ? body : undefined)
+  })
+
+const refusals: ReadonlyArray<readonly [string, Post, number]> = [
+  ["of a message", {}, 202],
+  ["for another host", { headers: { host: "evil.example" } }, 403],
+  ["from a page of another site", { headers: { origin: "https://evil.example" } }, 403],
+  ["of another client", { headers: { authorization: "Bearer other" } }, 403],
+  ["of another type", { headers: { "content-type": "text/plain" } }, 400],
+  ["of no JSON", { body: "{" }, 400],
+  ["of JSON that is no message", { body: `{"id":1}` }, 400],
+  ["of a text that is not UTF-8", { body: Buffer.from(ping.replace("raw", "\u{ff}"), "latin1") }, 400],
+  ["of more than 4 MiB", { body: large }, 413],
+  ["of more than 4 MiB in chunks", { headers: { "transfer-encoding": "chunked" }, body: large }, 413]
+]
+
+describe("the transport of HTTP with SSE", () => {
+  it("Handlers know the token, the headers and the session of the message", async () => {
+    const { opened, origin } = await serving()
+    const client = await connected(origin, { authorization: "Bearer a", "x-test": "yes" })
+    const { content } = await client.callTool({ name: "known" })
+    assert.deepStrictEqual(content, [{ type: "text", text: JSON.stringify(["Bearer a", "yes", opened[0]?.sessionId]) }])
+    await client.close()
+  })
+
+  it.each(refusals)("A POST %s is answered by its status, and the session lives on", async (_, post, status) => {
+    const { opened, origin } = await serving()
+    const client = await connected(origin)
+    const url = new URL(`/messages?sessionId=${opened[0]?.sessionId}`, origin)
+    assert.strictEqual(await ask(url, post), status)
+    assert.lengthOf((await client.listTools()).tools, 1)
+    await client.close()
+  })
+
+  it("A stream for another host is refused, and its server is not connected", async () => {
+    const { errors, origin, opened } = await serving()
+    assert.strictEqual(await ask(new URL("/sse", origin), { headers: { host: "evil.example" } }, "GET"), 403)
+    assert.include(errors[0], "evil.example")
+    const url = new URL(`/messages?sessionId=${opened[0]?.sessionId}`, origin)
+    assert.strictEqual(await ask(url, {}), 500)
+  })
+
+  it("A transport that admits every host serves one of another name", async () => {
+    const { opened, origin } = await serving({ enableDnsRebindingProtection: false })
+    const client = await connected(origin)
+    const url = new URL(`/messages?sessionId=${opened[0]?.sessionId}`, origin)
+    assert.strictEqual(await ask(url, { headers: { host: "evil.example" } }), 202)
+    await client.close()
+  })
+
+  it("The end of the stream closes the server, once", async () => {
+    let closed = 0
+    let over = (): void => undefined
+    const ended = new Promise<void>((resolve) => (over = resolve))
+    const origin = await listening((request, response) => {
+      if (request.method !== "GET") {
+        void transport?.handlePostMessage(request, response)
+        return
+      }
+      transport = new SSEServerTransport("/messages", response)
+      const server = serverOf()
+      // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a server of the SDK is no event target
+      server.server.onclose = () => {
+        closed++
+        over()
+      }
+      void server.connect(transport)
+    })
+    let transport: SSEServerTransport | undefined
+    const client = await connected(origin)
+    await client.close()
+    await ended
+    await transport?.close()
+    assert.strictEqual(closed, 1)
+  })
+})
