@@ -32,12 +32,12 @@ export const keepAlive = (
       Effect.map(Effect.logWarning(`A ping failed: ${error.message}`), () => ++failed),
     onSuccess: () => Effect.sync(() => (failed = 0))
   })
-  return Effect.andThen(Effect.sleep(every), once).pipe(
-    Effect.repeat({ until: (count) => count >= failures }),
-    Effect.andThen(
-      Effect.sync(() =>
-        peer.abort(new TransportError({ reason: "KeepAlive", message: "The other side does not answer pings" }))
-      )
-    )
+  const aborted = Effect.sync(() =>
+    peer.abort(new TransportError({ reason: "KeepAlive", message: "The other side does not answer pings" }))
   )
+  // Not `Effect.repeat`: with the schedules that it imports it is half a KiB of a small program.
+  const next: Effect.Effect<void> = Effect.flatMap(Effect.andThen(Effect.sleep(every), once), (count) =>
+    count >= failures ? aborted : next
+  )
+  return next
 }

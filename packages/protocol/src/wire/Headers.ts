@@ -4,9 +4,8 @@
  *
  * Owns the grammar of values, with its Base64 form. Header names are lower-case, as HTTP libraries give them.
  */
-import * as Base64 from "effect/encoding/Base64"
-import * as Result from "effect/Result"
 import { excerpt } from "../Excerpt.ts"
+import * as base64 from "../internal/base64.ts"
 import { type HeaderParam, valueOf } from "./HeaderParams.ts"
 import type { Notification, Request } from "./JsonRpc.ts"
 import { protocolVersion } from "../model/Meta.ts"
@@ -43,7 +42,7 @@ const decimal = /^-?\d+(?:\.\d+)?$/
 export const encode = (value: string): string =>
   plain.test(value) && !(value.startsWith("=?base64?") && value.endsWith("?="))
     ? value
-    : `=?base64?${Base64.encode(value)}?=`
+    : `=?base64?${base64.encodeText(value)}?=`
 
 /** The value of a header, without white space around it; `undefined` for invalid characters or broken Base64. */
 export const decode = (header: string): string | undefined => {
@@ -51,9 +50,10 @@ export const decode = (header: string): string | undefined => {
   if (!plain.test(value)) return undefined
   const [, encoded] = marked.exec(value) ?? []
   if (encoded === undefined) return value
-  const text = Result.getOrUndefined(Base64.decodeString(encoded))
+  const text = base64.decodeText(encoded)
+  if (text === undefined) return undefined
   // Invalid UTF-8 and non-canonical Base64 do not encode to the same text again; decoders remove a byte order mark.
-  return [text, `\uFEFF${text}`].find((text) => text !== undefined && Base64.encode(text) === encoded)
+  return [text, `\uFEFF${text}`].find((text) => base64.encodeText(text) === encoded)
 }
 
 /** The param that the name header mirrors; `undefined` for methods that have none. */

@@ -199,7 +199,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const drain = drainOf(sessions, waiting, observer, (effect) => void runFork(effect))
   const stateful = new StatefulEra({ drain, info, dispatcher, limits, rateLimit, logging, askTimeout, onInitialize })
   const shared = { info, features, methods, dispatcher, rateLimit, logging, limits, listeners }
-  const stateless = yield* statelessOf(shared, options.rounds)
+  const stateless = statelessOf(shared, options.rounds, context)
   const nodes = yield* sharedWith(features, name)
   yield* ListChanges.forward({ features, info, sessions, listeners, bus: nodes?.bus })
 
@@ -326,12 +326,12 @@ const notificationsOf = (
 
 const statelessOf = (
   shared: Omit<StatelessOptions, "seal" | "guard" | "rounds">,
-  rounds: InputRounds.Options | undefined
-): Effect.Effect<StatelessEntrance, never, Scope.Scope> =>
-  Effect.map(
-    Effect.all([sealOf, Effect.serviceOption(ReplayGuard)]),
-    ([seal, guard]) => new StatelessEntrance({ ...shared, seal, guard: Option.getOrUndefined(guard), rounds })
-  )
+  rounds: InputRounds.Options | undefined,
+  context: Context.Context<never>
+): StatelessEntrance => {
+  const seal = Context.getOrUndefined(context, StateSeal)
+  return new StatelessEntrance({ ...shared, seal, guard: Context.getOrUndefined(context, ReplayGuard), rounds })
+}
 
 /** Builds the features on a scheduler that rounds of questions can watch. */
 const buildFeatures = <E, R>({ dynamic, features, limits }: Options<E, R>) =>
@@ -351,15 +351,3 @@ const elicitationComplete = (session: Session, elicitationId: string): void => {
   if (clientCapabilities?.elicitation?.url === undefined) return
   session.notify("notifications/elicitation/complete", { elicitationId })
 }
-
-/** The seal of the context, else one with a key of this process, made by the first request that needs it. */
-const sealOf: Effect.Effect<Effect.Effect<StateSeal["Service"]>, never, Scope.Scope> = Effect.gen(function* () {
-  const provided = yield* Effect.serviceOption(StateSeal)
-  if (Option.isSome(provided)) return Effect.succeed(provided.value)
-  const scope = yield* Scope.Scope
-  return yield* Effect.cached(
-    Effect.flatMap(loadRareParts, ({ layerRandom }) =>
-      Effect.map(Scope.provide(Layer.build(layerRandom({})), scope), (context) => Context.get(context, StateSeal))
-    )
-  )
-})

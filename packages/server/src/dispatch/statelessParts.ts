@@ -6,6 +6,7 @@ import type { Features } from "../features/Features.ts"
 import type { MethodHandler, MethodRows, StatelessMethod } from "../features/methodRows.ts"
 import type { Limits } from "../Limits.ts"
 import { InputRounds, type Options as RoundOptions } from "../mrtr/InputRounds.ts"
+import * as AeadSeal from "../mrtr/AeadSeal.ts"
 import type { ReplayGuard } from "../mrtr/ReplayGuard.ts"
 import type { StateSeal } from "../mrtr/StateSealService.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
@@ -21,7 +22,8 @@ export interface Options extends Omit<StatelessEra.Options, "rounds"> {
   readonly limits: Limits
   /** The open `subscriptions/listen` requests. */
   readonly listeners: Set<ChangeNotifier>
-  readonly seal: Effect.Effect<StateSeal["Service"]>
+  /** Default: one with a key of this process, made by the first request that needs it. */
+  readonly seal: StateSeal["Service"] | undefined
   readonly guard: ReplayGuard["Service"] | undefined
   readonly rounds: RoundOptions | undefined
 }
@@ -38,7 +40,8 @@ export const statelessEra = ({
   const { features, info } = options
   methods.add(methodsOf({ features, info, limits, listeners }))
   const { name } = info.implementation
-  return new StatelessEra.StatelessEra({ ...options, rounds: new InputRounds(name, seal, guard, rounds) })
+  const sealing = seal === undefined ? AeadSeal.shared() : Effect.succeed(seal)
+  return new StatelessEra.StatelessEra({ ...options, rounds: new InputRounds(name, sealing, guard, rounds) })
 }
 
 interface MethodOptions {

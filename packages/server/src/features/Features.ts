@@ -13,7 +13,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import * as Detached from "../request/Detached.ts"
+import * as DetachedScope from "../request/DetachedScope.ts"
 import type { ListKind } from "../session/ChangeNotifier.ts"
 import { MiddlewareRegistry } from "./MiddlewareService.ts"
 import type { OtherFeatures, OtherRegistries } from "./OtherFeatures.ts"
@@ -131,7 +131,7 @@ export const build = Effect.fnUntraced(function* <E, R>(
     services,
     tools.context,
     features.registries,
-    Detached.within(work)
+    DetachedScope.within(work)
   ) as Context.Context<never> as Context.Context<R>
   yield* Effect.provideContext(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope), context)
   // Before the layers of the features.

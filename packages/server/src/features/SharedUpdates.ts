@@ -149,9 +149,10 @@ export class SharedUpdates {
       this.deadlines.set(name, false)
       return renewed
     })
-    const lasting = Effect.repeat(Effect.andThen(wanted, Effect.andThen(Effect.sleep(forgotten), wanted)), {
-      while: (renewed) => renewed
-    })
+    const lasting: Effect.Effect<void> = Effect.flatMap(
+      Effect.andThen(wanted, Effect.andThen(Effect.sleep(forgotten), wanted)),
+      (renewed) => (renewed ? lasting : Effect.void)
+    )
     return Effect.scoped(Effect.andThen(this.watch(key, listener), lasting)).pipe(
       Effect.ensuring(Effect.sync(() => this.deadlines.delete(name))),
       Effect.asVoid

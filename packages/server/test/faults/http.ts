@@ -62,7 +62,7 @@ export const httpFaults: ReadonlyArray<Fault> = [
     file: "packages/server/src/mrtr/ReplayGuard.ts",
     from: "else counts.delete(caller)",
     to: "",
-    test: "packages/server/test/mrtr/StateSeal.test.ts"
+    test: "packages/server/test/dispatch/StateSeal.test.ts"
   },
   {
     name: "One caller may have all requests in flight",

@@ -8,11 +8,12 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { Options, SealingKey, StateSeal } from "./StateSealService.ts"
+import { loadRareParts } from "./loadRareParts.ts"
+import { type Options, type SealingKey, StateSeal } from "../mrtr/StateSealService.ts"
 
-export { invalidState, type Opened, type Options, type SealingKey, StateSeal } from "./StateSealService.ts"
+export { invalidState, type Opened, type Options, type SealingKey, StateSeal } from "../mrtr/StateSealService.ts"
 
-const implementation = Effect.promise(() => import("./AeadSeal.ts"))
+const implementation = Effect.map(loadRareParts, ({ AeadSeal }) => AeadSeal)
 
 /**
  * Seals with the first key and opens with any: put a new key first to rotate, and drop an old one when its states have expired. Nodes that
@@ -35,8 +36,15 @@ const implementation = Effect.promise(() => import("./AeadSeal.ts"))
 export const layer = (
   keys: readonly [SealingKey, ...ReadonlyArray<SealingKey>],
   options: Options = {}
-): Layer.Layer<StateSeal> => Layer.unwrap(Effect.map(implementation, (aead) => aead.layer(keys, options)))
+): Layer.Layer<StateSeal> =>
+  Layer.effect(
+    StateSeal,
+    Effect.flatMap(implementation, ({ ofKeys }) => ofKeys(keys, options))
+  )
 
 /** A key of this process, the default of a server: a state is invalid after a restart and at another node. */
 export const layerRandom = (options: Options = {}): Layer.Layer<StateSeal> =>
-  Layer.unwrap(Effect.map(implementation, (aead) => aead.layerRandom(options)))
+  Layer.effect(
+    StateSeal,
+    Effect.flatMap(implementation, ({ ofRandomKey }) => ofRandomKey(options))
+  )
