@@ -61,7 +61,7 @@ export interface Options {
   readonly urlTimeout?: Duration.Input | undefined
   /**
    * How long a server may take to answer the probe of the stateless era before the older handshake is tried, too. Default 3 seconds, and
-   * at most half of `timeout`.
+   * at most half of `timeout`. A server that answers the handshake then has a tenth of it more for the probe.
    */
   readonly probeTimeout?: Duration.Input | undefined
   /** Rounds of questions that one request may take (2026-07-28). Default 10. */

@@ -14,7 +14,7 @@ import { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
@@ -147,10 +147,10 @@ export const probe = Effect.fnUntraced(function* (
 
 /**
  * Runs the handshake where the probe finds a stateful server. After `timeout` without an answer the handshake runs beside the probe, for
- * a server that is slow to start, and the first answer decides. Without `timeout` the probe alone decides.
+ * a server that is slow to start, and the first answer decides: the probe's where both come at about the same time. Without `timeout` the probe alone decides.
  */
 export const orElse =
-  (handshake: Effect.Effect<Negotiated, NegotiationError>, timeout: Duration.Input | undefined) =>
+  (handshake: Effect.Effect<Negotiated, NegotiationError>, timeout: Duration.Duration | undefined) =>
   (probing: Effect.Effect<Negotiated | undefined, NegotiationError>): Effect.Effect<Negotiated, NegotiationError> =>
     timeout === undefined
       ? Effect.flatMap(probing, (found) => (found === undefined ? handshake : Effect.succeed(found)))
@@ -167,13 +167,18 @@ export const orElse =
 const race = (
   probe: Fiber.Fiber<Negotiated | undefined, NegotiationError>,
   handshake: Effect.Effect<Negotiated, NegotiationError>,
-  timeout: Duration.Input
+  timeout: Duration.Duration
 ): Effect.Effect<Negotiated, NegotiationError> => {
-  const modern = Effect.flatMap(Fiber.join(probe), (found) =>
-    found === undefined ? Effect.never : Effect.succeed(found)
-  )
+  const found = Fiber.join(probe)
+  const modern = Effect.flatMap(found, (answer) => (answer === undefined ? Effect.never : Effect.succeed(answer)))
   // A stateless server refuses the handshake, and may do so before it answers the probe.
   const refused = (error: NegotiationError) =>
     Effect.timeoutOrElse(modern, { duration: timeout, orElse: () => Effect.fail(error) })
-  return Effect.raceFirst(modern, Effect.catch(handshake, refused))
+  // A server of both eras that has started answers both, in any order.
+  const agreed = (older: Negotiated) =>
+    Effect.timeoutOption(found, Duration.divideUnsafe(timeout, 10)).pipe(
+      Effect.map((answer) => Option.getOrUndefined(answer) ?? older),
+      Effect.orElseSucceed(() => older)
+    )
+  return Effect.raceFirst(modern, Effect.matchEffect(handshake, { onFailure: refused, onSuccess: agreed }))
 }

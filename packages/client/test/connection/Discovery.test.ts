@@ -86,6 +86,31 @@ describe("A server of 2026-07-28", () => {
     })
   )
 
+  it.effect(
+    "A server of both eras that is slow to start may answer the handshake first, and its answer to the probe counts",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* legacy(() => Effect.as(Effect.sleep("3100 millis"), Modern.discovered()))
+        const fiber = yield* connecting(server)
+        yield* TestClock.adjust("3 seconds")
+        yield* quiesce
+        assert.strictEqual(server.requests("initialize").length, 1)
+        yield* TestClock.adjust("100 millis")
+        assert.strictEqual((yield* Fiber.join(fiber)).revision.version, "2026-07-28")
+      })
+  )
+
+  it.effect("A server that answers the handshake alone is not waited for again for long", () =>
+    Effect.gen(function* () {
+      const server = yield* legacy(() => Effect.never)
+      const fiber = yield* connecting(server)
+      yield* TestClock.adjust("3 seconds")
+      yield* quiesce
+      yield* TestClock.adjust("300 millis")
+      assert.strictEqual((yield* Fiber.join(fiber)).revision.era, "stateful")
+    })
+  )
+
   it.effect("A server may refuse the handshake before it answers the probe", () =>
     Effect.gen(function* () {
       const server = yield* Modern.make({

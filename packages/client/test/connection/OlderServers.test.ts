@@ -91,6 +91,8 @@ describe("A server of the older era", () => {
         yield* quiesce
         assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
         yield* TestClock.adjust("1 millis")
+        yield* quiesce
+        yield* TestClock.adjust("200 millis")
         const client = yield* Deferred.await(connected)
         assert.strictEqual(client.revision.version, "2025-11-25")
         yield* client.ping
