@@ -188,7 +188,7 @@ describe("A request without a session", () => {
 
 it.effect("A subscription says what it was granted, and ends with a result when the gateway does", () =>
   Effect.gen(function* () {
-    const { dispatch } = yield* McpServer.McpServer
+    const dispatch = McpServer.dispatch(yield* McpServer.McpServer)
     const messages = yield* Queue.unbounded<any>()
     const request = JsonRpc.request(7, "subscriptions/listen", {
       notifications: { toolsListChanged: true, resourceSubscriptions: ["test://news", "test://nowhere"] },

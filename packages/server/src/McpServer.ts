@@ -11,17 +11,11 @@ import type * as Node from "./http/NodeListener.ts"
 import type * as Socket from "./socket/Socket.ts"
 import type * as Sse from "./http/legacy/SseEndpoint.ts"
 import * as Stdio from "./stdio/Stdio.ts"
-import type { McpServer } from "./dispatch/Server.ts"
+import type { McpServer, Server } from "./dispatch/Server.ts"
+import * as StatelessDispatch from "./dispatch/StatelessDispatch.ts"
 
-export {
-  type ConnectOptions,
-  type DispatchOptions,
-  layer,
-  McpServer,
-  type Options,
-  type Registries,
-  type Server
-} from "./dispatch/Server.ts"
+export { type ConnectOptions, layer, McpServer, type Options, type Registries, type Server } from "./dispatch/Server.ts"
+export type { DispatchOptions } from "./dispatch/StatelessDispatch.ts"
 export type { ResumeOptions, SessionOptions } from "./http/Endpoint.ts"
 export type { Options as SseOptions } from "./http/legacy/SseEndpoint.ts"
 export type { BuildOptions as NodeListenerOptions, Built as NodeListener } from "./http/NodeListener.ts"
@@ -235,3 +229,9 @@ export const toNodeListener = <E>(server: Layer.Layer<McpServer, E>, options?: N
     dispose: () => building.then(({ dispose }) => dispose())
   }
 }
+
+/**
+ * What answers requests of a stateless revision, without a session: for endpoints of one's own. Each call answers one request; requests
+ * without a name and an address share one rate limit.
+ */
+export const dispatch = (server: Server): StatelessDispatch.Dispatch => StatelessDispatch.make(server.stateless)

@@ -2,7 +2,7 @@
 import type { Envelope } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { McpServer } from "@effect-mcp/server/McpServer"
+import { dispatch, McpServer } from "@effect-mcp/server/McpServer"
 import { Effect } from "effect"
 
 export const everything = { elicitation: { form: {} }, sampling: {}, roots: {} }
@@ -21,7 +21,8 @@ export const post = (
   params: { readonly [key: string]: unknown },
   options: { readonly capabilities?: object; readonly meta?: object; readonly envelope?: Envelope } = {}
 ): Effect.Effect<Reply, never, McpServer> =>
-  Effect.flatMap(McpServer, ({ dispatch }) => {
+  Effect.flatMap(McpServer, (server) => {
+    const handle = dispatch(server)
     const messages: Array<any> = []
     const _meta = {
       [Meta.protocolVersion]: "2026-07-28",
@@ -35,7 +36,7 @@ export const post = (
       writable: () => true,
       ready: Effect.void
     }
-    return Effect.map(dispatch(request, options.envelope ?? {}, sink), () => {
+    return Effect.map(handle(request, options.envelope ?? {}, sink), () => {
       const { error, result } = messages.at(-1)
       return { error, result, before: messages.slice(0, -1) }
     })

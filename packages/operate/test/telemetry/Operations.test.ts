@@ -1,7 +1,7 @@
 /** Durations of requests have what Effect's own histograms have, in any history: the series of a success is found by a path of its own. */
 import { Telemetry } from "@effect-mcp/operate"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import * as Observer from "@effect-mcp/server/Observer"
+import * as allObservers from "@effect-mcp/server/internal/allObservers"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Metric, Schema } from "effect"
 
@@ -62,7 +62,7 @@ it.effect.prop(
     Effect.gen(function* () {
       const [ours, plain] = [registry(), registry()]
       const layer = Layer.provide(Telemetry.layer(), Layer.succeedContext(ours))
-      const observer = yield* Effect.provide(Observer.current, yield* Layer.build(layer))
+      const observer = yield* Effect.provide(allObservers.current, yield* Layer.build(layer))
       const shown = new Set<string>()
       for (const step of history) {
         if (step === "read") assert.deepStrictEqual(read(ours), read(plain))

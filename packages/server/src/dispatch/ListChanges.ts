@@ -63,5 +63,5 @@ export const forward = ({
         if (isListKind(kind)) changed(kind)
       }) ?? Effect.void
     const ended = Effect.addFinalizer(() => Effect.sync(() => (closed = true)))
-    return Effect.all([ended, received, ...kinds.map(watch)], { discard: true })
+    return kinds.reduce((before, kind) => Effect.andThen(before, watch(kind)), Effect.andThen(ended, received))
   })

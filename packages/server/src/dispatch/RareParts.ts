@@ -5,13 +5,16 @@
  * they made the start of a small server larger than what it left out.
  */
 export { ask as askAsTask } from "@effect-mcp/core/internal/AskedTask"
+export { MountedTools } from "../features/MountedTools.ts"
 export { make as otherFeatures } from "../features/OtherFeatures.ts"
 export { Settling } from "../features/Settling.ts"
 export { SharedUpdates } from "../features/SharedUpdates.ts"
 export { unsubscribe } from "../features/Subscriptions.ts"
 export * as AeadSeal from "../mrtr/AeadSeal.ts"
+export { combine } from "../view/allObservers.ts"
 export { RequestReader } from "../view/RequestReader.ts"
 export { readContract } from "../view/readContract.ts"
+export { SessionObserver } from "../view/SessionObserver.ts"
 export { NotificationRouter } from "./NotificationRouter.ts"
 export { make as restore } from "./Restore.ts"
 export { statelessEra } from "./statelessParts.ts"

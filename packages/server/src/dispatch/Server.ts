@@ -56,12 +56,11 @@ import * as SessionFactory from "./SessionFactory.ts"
 import type * as Restore from "./Restore.ts"
 import { StatefulEra } from "./StatefulEra.ts"
 import { isModern, StatelessEntrance } from "./StatelessEntrance.ts"
-import * as StatelessDispatch from "./StatelessDispatch.ts"
+import type * as StatelessDispatch from "./StatelessDispatch.ts"
 import type { Options as StatelessOptions } from "./statelessParts.ts"
 
 export type { ConnectOptions } from "./SessionFactory.ts"
 export type { Registries } from "../features/Features.ts"
-export type { DispatchOptions } from "./StatelessDispatch.ts"
 
 export interface Options<E, R> extends ServerInfo.Options {
   /** Tools, resources, prompts and middleware, as layers. */
@@ -99,8 +98,8 @@ export interface Server {
     transport: Transport,
     options?: SessionFactory.ConnectOptions
   ) => Effect.Effect<Session, never, Scope.Scope>
-  /** Answers one request of a stateless revision, without a session. */
-  readonly dispatch: StatelessDispatch.Dispatch
+  /** What answers requests without a session: see `McpServer.dispatch`. */
+  readonly stateless: StatelessDispatch.Options
   /** Handles one notification that came without a session. */
   readonly receive: Receive
   /** The revisions that are served, of both eras, oldest first. */
@@ -195,7 +194,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const dispatcher = new Dispatcher({ info, features, methods, caching, rateLimit, answersUnknown })
   const waiting = new BusySet<StatelessRequest>()
   const runFork = Effect.runForkWith(context)
-  const observer = yield* Observer.current
+  const { observe, observer } = yield* observersOf(now)
   const drain = drainOf(sessions, waiting, observer, (effect) => void runFork(effect))
   const stateful = new StatefulEra({ drain, info, dispatcher, limits, rateLimit, logging, askTimeout, onInitialize })
   const shared = { info, features, methods, dispatcher, rateLimit, logging, limits, listeners }
@@ -232,9 +231,9 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     subscriptionResult: (request) => (isModern(request) ? stateless.subscriptionResult(request) : undefined),
     runFork,
     nextId: () => `session-${++unnamed}`,
-    now,
     limits: options.limits,
     observer,
+    observe,
     over: (session) => limits.release(session),
     keepAlive: options.keepAlive,
     drain: options.drain
@@ -245,7 +244,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   return McpServer.of({
     connect,
     observer,
-    dispatch: StatelessDispatch.make({ era: stateless, inbound, clock, now, requests: waiting, changed, observer }),
+    stateless: { era: stateless, inbound, clock, now, requests: waiting, changed, observer, account: { buckets: [] } },
     receive: (notification, envelope, options) => notifications()?.posted(notification, envelope, options),
     revisions: info.revisions,
     name,
@@ -258,6 +257,17 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     contract: contractOf({ name, instructions, extensions, revisions: info.revisions, features }),
     elicitationComplete: (session, elicitationId) => Effect.sync(() => elicitationComplete(session, elicitationId))
   })
+})
+
+/** The observers of the context as one, which make a server load what tells them of sessions. */
+const observersOf = Effect.fnUntraced(function* (now: () => number) {
+  const given = yield* Observer.given
+  if (given.length === 0) return { observer: undefined, observe: undefined }
+  const { combine, SessionObserver } = yield* loadRareParts
+  const observer = combine(given)
+  const observe: SessionFactory.Options["observe"] =
+    observer && ((sessions) => new SessionObserver(observer, now, sessions))
+  return { observer, observe }
 })
 
 const viewOf = (options: Omit<ReaderOptions, "unsubscribe">, limits: Limits.Limits): RequestView =>

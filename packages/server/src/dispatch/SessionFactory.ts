@@ -21,7 +21,8 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { Session } from "../session/Session.ts"
-import { type Observer, SessionObserver } from "../view/Observer.ts"
+import type { Observer } from "../view/Observer.ts"
+import type { SessionObserver } from "../view/SessionObserver.ts"
 import { surroundingsOf } from "./observed.ts"
 import type { NotificationRouter } from "./NotificationRouter.ts"
 import * as StatefulEra from "./StatefulEra.ts"
@@ -83,10 +84,10 @@ export interface Options {
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   /** The id of a session without one of its own. */
   readonly nextId: () => string
-  /** Monotonic milliseconds. */
-  readonly now: () => number
   /** Default: nothing observes the sessions. */
   readonly observer: Observer | undefined
+  /** Observes the peer of one session; undefined without an observer. */
+  readonly observe: ((sessions: SessionObserver["sessions"]) => Peer.Observer) | undefined
   /** Called when a session is over. */
   readonly over: (session: Session) => void
   readonly limits: Pick<Peer.Options, "inFlight" | "pending"> | undefined
@@ -127,8 +128,7 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
     this.base = this.tracing === undefined ? context : undefined
     this.clock = options.passive?.clock ?? Context.get(context, Clock.Clock)
     this.traffic = traffic
-    const { now, observer } = shared
-    this.observer = observer && new SessionObserver(observer, now, this)
+    this.observer = shared.observe?.(this)
   }
 
   /** The session of the peer; made by the first call, since the reader may run before `Peer.make` has returned. */

@@ -15,7 +15,8 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type { InboundHooks } from "../features/InboundHooks.ts"
 import type * as RateLimit from "../features/RateLimit.ts"
-import { type Observer, statelessEnd } from "../view/Observer.ts"
+import type { Observer } from "../view/Observer.ts"
+import { statelessEnd } from "../view/SessionObserver.ts"
 import { StatelessRequest } from "../view/StatelessRequest.ts"
 import { observed, surroundingsOfStateless } from "./observed.ts"
 import type { StatelessEntrance } from "./StatelessEntrance.ts"
@@ -56,11 +57,22 @@ export interface Options {
   readonly requests: BusySet<StatelessRequest>
   /** Called when one begins to wait, or ends. */
   readonly changed: () => void
+  /** The one budget of all callers without a name and an address. */
+  readonly account: RateLimit.Account
   /** Default: nothing observes the requests. */
   readonly observer: Observer | undefined
 }
 
-export const make = ({ changed, clock, era, inbound, now, observer, requests }: Options): Dispatch => {
+export const make = ({
+  account: { buckets },
+  changed,
+  clock,
+  era,
+  inbound,
+  now,
+  observer,
+  requests
+}: Options): Dispatch => {
   const answer = (received: StatelessRequest, exit: Exit.Exit<unknown, McpError.McpError>): void => {
     send(received, exit)
     observer?.request?.(statelessEnd(received, received.arrived, now()), exit)
@@ -84,8 +96,6 @@ export const make = ({ changed, clock, era, inbound, now, observer, requests }: 
     answer(received, exit)
     changed()
   }
-  // Callers without a name and an address cannot be told apart: they share one budget.
-  const { buckets }: RateLimit.Account = { buckets: [] }
   return (request, envelope, sink, { address, admitted, closing = Effect.never, base, isGivenUp, kind } = {}) => {
     const principal = envelope.principal ?? Principal.anonymous
     const origin = { principal, kept: 0, closing, admitted, buckets, logBudget: undefined, address }

@@ -23,6 +23,7 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { during } from "./mounting.ts"
 import { Registry } from "./Registry.ts"
 
 /** A part of an extension, with the extension. */
@@ -199,7 +200,7 @@ export const make: Effect.Effect<{
               ({ part }) => part.listen(filter),
               () => Effect.undefined
             ),
-            (granted) => granted && { ...granted, messages: subscriptions.during(key, granted.messages) }
+            (granted) => granted && { ...granted, messages: during(subscriptions, key, granted.messages) }
           )
         ),
       offered: (principal, revisions) =>

@@ -109,18 +109,24 @@ export class Features {
   }
 }
 
+/** What makes the features that not every server has. */
+export interface LoadedFeatures extends Tools.Mounting {
+  readonly otherFeatures: Effect.Effect<OtherFeatures, never, Scope.Scope>
+}
+
 /**
  * Builds a features layer in the scope. `R` is what its handlers need beside the registries and the request's own services.
- * `load` makes what is not of every server; `limits` are those of tools without their own.
+ * `load` gives what is not of every server; `limits` are those of tools without their own.
  */
 export const build = Effect.fnUntraced(function* <E, R>(
   layer: Layer.Layer<never, E, R>,
-  load: Effect.Effect<OtherFeatures, never, Scope.Scope>,
+  load: Effect.Effect<LoadedFeatures>,
   limits?: CallLimits
 ): Effect.fn.Return<Features, E, Exclude<R, Registries | RequestServices> | Scope.Scope> {
   const scope = yield* Scope.Scope
-  const tools = yield* Tools.make(limits)
-  const features = new Features(tools.tools, Effect.provideContext(load, yield* Effect.context<Scope.Scope>()))
+  const tools = yield* Tools.make(load, limits)
+  const others = Effect.flatMap(load, ({ otherFeatures }) => Scope.provide(otherFeatures, scope))
+  const features = new Features(tools.tools, others)
   const services = yield* Effect.context<Exclude<R, Registries | RequestServices>>()
   const work = yield* Scope.make()
   const workEnds = Scope.addFinalizerExit(scope, (exit) => Scope.close(work, exit))

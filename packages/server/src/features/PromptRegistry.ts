@@ -8,6 +8,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { mount } from "./mounting.ts"
 import { type Changing, isRestricted, Registry, uniqueBy } from "./Registry.ts"
 import { SourceOwners } from "./SourceOwners.ts"
 
@@ -98,7 +99,7 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
       context: Context.make(PromptRegistry, {
         register: (entry) => registry.register(entry.prompt.name, entry),
         mount: (source, options) =>
-          registry.mount(options?.prefix === undefined ? source : prefixed(source, options.prefix))
+          mount(registry, options?.prefix === undefined ? source : prefixed(source, options.prefix))
       })
     }
   })

@@ -9,7 +9,7 @@ import { Site, siteOf } from "@effect-mcp/core/internal/registration"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 
 /** A set of features that tells of its changes. */
 export interface Changing {
@@ -33,7 +33,8 @@ const maxViews = 100
 /** The entries of one kind. `Source` is the interface of a mounted server (or another registry) of that kind. */
 export class Registry<Entry, Source extends { readonly changes: Stream.Stream<void> }> {
   private readonly slots = new Map<string, Slot<Entry>>()
-  private readonly mounted = new Set<Source>()
+  /** The mounted sources, in order. */
+  readonly mounted = new Set<Source>()
   private readonly listeners = new Set<() => void>()
   private readonly noun: string
   /** Grows with every change; text that was encoded for an older one is stale. */
@@ -120,21 +121,12 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
     })
   }
 
-  /** `stream` until the entry is removed; the removal waits for the finalizers of the stream. */
-  during<A>(key: string, stream: Stream.Stream<A>): Stream.Stream<A> {
-    return Stream.unwrap(
-      Effect.map(
-        Effect.acquireRelease(
-          Effect.sync(() => {
-            const slot = this.slots.get(key)
-            if (slot !== undefined) slot.active++
-            return slot
-          }),
-          (slot) => Effect.sync(() => slot !== undefined && release(slot))
-        ),
-        (slot) => (slot === undefined ? Stream.empty : Stream.interruptWhen(stream, Deferred.await(slot.gone)))
-      )
-    )
+  /** Holds an entry for what is no single effect: its removal waits for `release`. Undefined where there is no such entry. */
+  take(key: string): { readonly gone: Effect.Effect<void>; readonly release: () => void } | undefined {
+    const slot = this.slots.get(key)
+    if (slot === undefined) return undefined
+    slot.active++
+    return { gone: Deferred.await(slot.gone), release: () => release(slot) }
   }
 
   /** `name` is that of the entry in an error; default its key. */
@@ -157,28 +149,6 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
             return Effect.andThen(this.changed, Deferred.await(slot.drained))
           })
       )
-    )
-  }
-
-  mount(source: Source): Effect.Effect<void, never, Scope.Scope> {
-    return Effect.acquireRelease(
-      Effect.andThen(
-        Effect.sync(() => this.mounted.add(source)),
-        this.changed
-      ),
-      () =>
-        Effect.andThen(
-          Effect.sync(() => this.mounted.delete(source)),
-          this.changed
-        )
-    ).pipe(
-      Effect.andThen(
-        Effect.forkScoped(
-          Stream.runForEach(source.changes, () => this.changed),
-          { startImmediately: true }
-        )
-      ),
-      Effect.asVoid
     )
   }
 }

@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { type Registry, uniqueBy } from "./Registry.ts"
+import { during } from "./mounting.ts"
 import { type Listing, SourceOwners } from "./SourceOwners.ts"
 
 type Caller = Principal["Service"]
@@ -156,11 +157,11 @@ export class ResourceEntries {
     const { uri } = key
     if (key.kind === "resource") {
       const stream = this.statics.get(uri)?.watch
-      return stream && this.statics.during(uri, stream)
+      return stream && during(this.statics, uri, stream)
     }
     if (key.kind === "template") {
       const stream = this.patterns.get(key.uriTemplate)?.watch(uri)
-      return stream && this.patterns.during(key.uriTemplate, stream)
+      return stream && during(this.patterns, key.uriTemplate, stream)
     }
     // A watcher has no request in which lists could be read, so each source that may have the URI is watched.
     const streams = this.statics.sources.flatMap((source) => source.watch(uri) ?? [])

@@ -15,6 +15,7 @@ import type * as McpError from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { mount } from "./mounting.ts"
 import { type Changing, isRestricted, Registry } from "./Registry.ts"
 import { isNotFound, ResourceEntries } from "./ResourceEntries.ts"
 import { ResourceWatchers, type UpdateListener } from "./ResourceWatchers.ts"
@@ -144,7 +145,7 @@ export const make: Effect.Effect<
       register: (entry) => statics.register(entry.resource.uri, entry),
       registerTemplate: (entry) => templates.register(entry.template.uriTemplate, entry),
       mount: (source, options) =>
-        statics.mount(options?.prefix === undefined ? source : prefixed(source, options.prefix)),
+        mount(statics, options?.prefix === undefined ? source : prefixed(source, options.prefix)),
       changed: templates.changed
     })
   }

@@ -95,14 +95,31 @@ const within = <A, E, R>(
     })
   })
 
+const units = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1000],
+  ["ms", 1]
+] as const
+
+/** As `Duration.format` writes it, which with its parts is a third of a KiB of a small program. */
+const readable = (millis: number): string =>
+  units
+    .flatMap(([unit, size], at) => {
+      const count = Math.floor((at === 0 ? millis : millis % (units[at - 1]?.[1] ?? 1)) / size)
+      return count === 0 ? [] : [`${count}${unit}`]
+    })
+    .join(" ")
+
 /** The limits of a tool: `late` is the result at the deadline, `checked` replaces a result that is too large. */
 const bounds = ({ limits, tool }: ToolEntry, server: CallLimits) => {
-  const time = Duration.fromInputUnsafe(limits?.time ?? server.time ?? defaultTime)
+  const millis = Duration.toMillis(Duration.fromInputUnsafe(limits?.time ?? server.time ?? defaultTime))
   const bytes = limits?.bytes ?? server.bytes ?? defaultBytes
   const mirrored = "outputSchema" in tool
   const late = () =>
     notice(
-      `The tool ${JSON.stringify(tool.name)} was stopped: it took longer than ${Duration.format(time)}, the time limit of this tool.`
+      `The tool ${JSON.stringify(tool.name)} was stopped: it took longer than ${readable(millis)}, the time limit of this tool.`
     )
   const left = (given: number) =>
     `The result of the tool ${JSON.stringify(tool.name)} is left out: it has ${given} bytes, and the size limit of this tool is ${bytes}. Ask for less.`
@@ -110,7 +127,7 @@ const bounds = ({ limits, tool }: ToolEntry, server: CallLimits) => {
     const given = excess(result, mirrored, bytes)
     return given === undefined ? result : notice(left(given))
   }
-  return { millis: Duration.toMillis(time), late, checked }
+  return { millis, late, checked }
 }
 
 /**

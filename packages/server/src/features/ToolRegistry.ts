@@ -10,16 +10,9 @@ import type { CallToolParams, CallToolResult, Tool } from "@effect-mcp/protocol/
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { type Changing, isRestricted, listOf, Registry, uniqueBy } from "./Registry.ts"
-import { SourceOwners } from "./SourceOwners.ts"
+import type { MountedTools } from "./MountedTools.ts"
+import { type Changing, isRestricted, listOf, Registry } from "./Registry.ts"
 import * as ToolLimits from "./ToolLimits.ts"
-
-const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
-  list: Effect.map(source.list, (tools) => tools.map((tool) => ({ ...tool, name: prefix + tool.name }))),
-  call: (params) =>
-    params.name.startsWith(prefix) ? source.call({ ...params, name: params.name.slice(prefix.length) }) : undefined,
-  changes: source.changes
-})
 
 const mayBeTask = (entry: ToolEntry | undefined): boolean =>
   (entry?.tool.execution?.taskSupport ?? "forbidden") !== "forbidden"
@@ -54,8 +47,17 @@ export interface ToolSet extends Changing {
   readonly headerParams: (name: unknown, principal: Principal["Service"]) => ReadonlyArray<HeaderParams.HeaderParam>
 }
 
-/** A new registry: the service for feature layers, and the set that the dispatcher reads. `limits` are those of tools without their own. */
+/** What mounted sources need. */
+export interface Mounting {
+  readonly MountedTools: new (registry: Registry<ToolEntry, ToolSource>) => MountedTools
+}
+
+/**
+ * A new registry: the service for feature layers, and the set that the dispatcher reads. `load` makes mounted sources; `limits` are those
+ * of tools without their own.
+ */
 export const make = (
+  load: Effect.Effect<Mounting>,
   limits?: CallLimits
 ): Effect.Effect<{ readonly tools: ToolSet; readonly context: Context.Context<ToolRegistry> }, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -67,22 +69,12 @@ export const make = (
       principal: Principal["Service"]
     ): Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices> => {
       const own = descriptors(registry.view((entry) => visible(entry, principal)))
-      if (registry.sources.length === 0) return Effect.succeed(own)
-      return Effect.map(
-        Effect.forEach(registry.sources, (source) => source.list, { concurrency: "unbounded" }),
-        (mounted) => uniqueBy([own, ...mounted].flat(), (tool: Tool) => tool.name)
-      )
+      return mounted === undefined || registry.sources.length === 0 ? Effect.succeed(own) : mounted.after(own)
     }
-    const owners = new SourceOwners<ToolSource>(registry)
-    const mounted: ToolSource["call"] = (params) =>
-      owners.choose(
-        params.name,
-        (source) => source.call(params),
-        (source) => Effect.map(source.list, (tools) => ({ names: new Set(tools.map(({ name }) => name)) }))
-      )
+    let mounted: MountedTools | undefined
     const call: ToolSet["call"] = (params, request = deferred) => {
       const { name } = params
-      const elsewhere = () => mounted(params) ?? Effect.fail(unknownTool(name))
+      const elsewhere = () => mounted?.call(params) ?? Effect.fail(unknownTool(name))
       return request.withCaller((principal) =>
         registry.hold(
           name,
@@ -122,7 +114,7 @@ export const make = (
         mayBeTask: (name) => mayBeTask(registry.get(name)),
         mayNeedTask: mayNeedTask(registry),
         mount: (source, options) =>
-          registry.mount(options?.prefix === undefined ? source : prefixed(source, options.prefix))
+          Effect.flatMap(load, (made) => (mounted ??= new made.MountedTools(registry)).mount(source, options))
       })
     }
   })

@@ -1,21 +1,19 @@
 /**
  * What observes a server: metrics, audit trails. Without one nothing is measured, and no call is made.
  *
- * Owns the services that hand observers to a server, and one observer of many. Refuses to answer: middleware does that.
+ * Owns the services that hand observers to a server. Refuses to answer: middleware does that.
  */
-import type { Observer as PeerObserver, Peer, ReceivedEnd, RequestError, SentEnd } from "@effect-mcp/core/Peer"
+import type { ReceivedEnd, RequestError, SentEnd } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Envelope } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { McpError } from "@effect-mcp/protocol/McpError"
-import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { metaOf } from "../request/RequestServices.ts"
 import type { TaskSources } from "../request/TaskSource.ts"
 import type { Session } from "../session/Session.ts"
 import type { StatelessRequest } from "./StatelessRequest.ts"
@@ -126,38 +124,10 @@ export const service = (observer: Observer): Context.Context<Observers> =>
 export const layer = <E, R>(make: Effect.Effect<Observer, E, R>): Layer.Layer<Observers, E, Exclude<R, Scope.Scope>> =>
   Layer.effectContext(Effect.map(make, service))
 
-/** All of them as one; undefined where there is none. */
-const combine = (all: ReadonlyArray<Observer>): Observer | undefined => {
-  if (all.length < 2) return all[0]
-  const admitting = all.flatMap(({ admit }) => admit ?? [])
-  return {
-    admit:
-      admitting.length === 0
-        ? undefined
-        : () => {
-            const full = admitting.flatMap((admit) => admit() ?? [])
-            return full.length === 0 ? undefined : Effect.all(full, { discard: true })
-          },
-    request: (end, exit) => all.forEach((one) => one.request?.(end, exit)),
-    question: (end, exit) => all.forEach((one) => one.question?.(end, exit)),
-    notification: (message, session, envelope) => all.forEach((one) => one.notification?.(message, session, envelope)),
-    opened: (session) => all.forEach((one) => one.opened?.(session)),
-    closed: (session) => all.forEach((one) => one.closed?.(session)),
-    task: (event) => all.forEach((one) => one.task?.(event)),
-    taskRun: (end, exit) => all.forEach((one) => one.taskRun?.(end, exit)),
-    drains: () => all.forEach((one) => one.drains?.()),
-    refused: (refusal) => all.forEach((one) => one.refused?.(refusal)),
-    carried: (received, sent) => all.forEach((one) => one.carried?.(received, sent)),
-    serves: (observed) => Effect.forEach(all, (one) => one.serves?.(observed) ?? Effect.void, { discard: true })
-  }
-}
-
-/** The observers of the context as one. */
-export const current: Effect.Effect<Observer | undefined> = Effect.map(Effect.context<never>(), ({ mapUnsafe }) =>
+/** The observers of the context. */
+export const given: Effect.Effect<ReadonlyArray<Observer>> = Effect.map(Effect.context<never>(), ({ mapUnsafe }) =>
   // Only `service` makes services with this prefix.
-  combine(
-    [...mapUnsafe].flatMap(([key, observer]): ReadonlyArray<Observer> => (key.startsWith(prefix) ? [observer] : []))
-  )
+  [...mapUnsafe].flatMap(([key, observer]): ReadonlyArray<Observer> => (key.startsWith(prefix) ? [observer] : []))
 )
 
 /** Milliseconds of the monotonic clock. The clock of the platform is read directly: a bigint of it costs more than the rest. */
@@ -166,65 +136,4 @@ export const timeOf = (clock: Clock.Clock): (() => number) => {
   // Node's global is a getter.
   const platform = performance
   return () => platform.now()
-}
-
-/** The revision that a message of the stateless era names. */
-const declaredIn = (request: JsonRpc.Request): string | undefined => {
-  const { [Meta.protocolVersion]: version } = metaOf(request)
-  return typeof version === "string" ? version : undefined
-}
-
-/** Observes the peer of one session. */
-export class SessionObserver implements PeerObserver {
-  readonly now: () => number
-  private readonly observer: Observer
-  private readonly sessions: { readonly sessionOf: (peer: Peer) => Session }
-
-  constructor(observer: Observer, now: () => number, sessions: SessionObserver["sessions"]) {
-    this.observer = observer
-    this.now = now
-    this.sessions = sessions
-  }
-
-  received(end: ReceivedEnd, exit: Exit.Exit<unknown, McpError>, peer: Peer): void {
-    const { arrived, envelope, request, waited } = end
-    const { observer } = this
-    if (observer.request === undefined) return
-    const session = this.sessions.sessionOf(peer)
-    observer.request(
-      {
-        request,
-        envelope,
-        arrived,
-        waited,
-        principal: envelope.principal ?? session.principal,
-        session,
-        transport: session.kind,
-        revision: session.negotiated?.revision.version ?? declaredIn(request),
-        duration: this.now() - arrived
-      },
-      exit
-    )
-  }
-
-  sent({ began, method, params }: SentEnd, exit: Exit.Exit<unknown, RequestError>, peer: Peer): void {
-    const duration = this.now() - began
-    this.observer.question?.({ began, method, params, session: this.sessions.sessionOf(peer), duration }, exit)
-  }
-}
-
-/** A request without a session that has ended. */
-export const statelessEnd = (received: StatelessRequest, arrived: number, now: number): RequestEnd => {
-  const { envelope, kind, principal, request } = received
-  return {
-    request,
-    envelope,
-    arrived,
-    waited: 0,
-    principal,
-    session: undefined,
-    transport: kind,
-    revision: declaredIn(request),
-    duration: now - arrived
-  }
 }

@@ -3,7 +3,7 @@ import * as Resources from "@effect-mcp/core/Resources"
 import type { Sink } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import type * as McpServer from "@effect-mcp/server/McpServer"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
 import { connect, serve, session, versions } from "../support/raw.ts"
@@ -247,7 +247,7 @@ describe("subscriptions/listen", () => {
         method: "subscriptions/listen",
         params: { notifications: wanted, _meta: metaOf() }
       } as const
-      const post = yield* Effect.forkChild(server.dispatch(request, { principal: ann }, sink), {
+      const post = yield* Effect.forkChild(McpServer.dispatch(server)(request, { principal: ann }, sink), {
         startImmediately: true
       })
       assert.strictEqual(sent.length, 1)

@@ -6,7 +6,7 @@ import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import type { Sink } from "@effect-mcp/core/Transport"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import type * as McpServer from "@effect-mcp/server/McpServer"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import * as RateLimit from "@effect-mcp/server/RateLimit"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -167,7 +167,9 @@ function post(
     const sent: Array<any> = []
     const sink: Sink = { send: (message) => void sent.push(message), writable: () => true, ready: Effect.void }
     const params = { name: "a", _meta: metaOf() }
-    yield* server.dispatch({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, { principal }, sink, { address })
+    yield* McpServer.dispatch(server)({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, { principal }, sink, {
+      address
+    })
     return sent[0]
   })
 }

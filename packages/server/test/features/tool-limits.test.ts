@@ -30,21 +30,21 @@ describe("A tool's time limit", () => {
                 Effect.andThen(started.open, Effect.never).pipe(
                   Effect.onInterrupt(() => Effect.sync(() => events.push("finalizer")))
                 ),
-              { limits: { time: "30 seconds" } }
+              { limits: { time: "90 seconds" } }
             )
             const client = yield* session(wrapped ? Layer.merge(slow, around) : slow, { version })
             for (const _ of ["first", "second"]) {
               const call = yield* Effect.forkChild(client.call("plain"), { startImmediately: true })
               yield* started.await
               yield* started.close
-              yield* TestClock.adjust("29 seconds")
+              yield* TestClock.adjust("89 seconds")
               assert.isUndefined(call.pollUnsafe())
               yield* TestClock.adjust("1 second")
               const result = yield* Fiber.join(call)
               assert.isTrue(result.isError)
               assert.strictEqual(
                 result.content[0].text,
-                'The tool "plain" was stopped: it took longer than 30s, the time limit of this tool.'
+                'The tool "plain" was stopped: it took longer than 1m 30s, the time limit of this tool.'
               )
             }
             assert.deepStrictEqual(events, ["finalizer", "finalizer"])

@@ -1,6 +1,6 @@
 /** Puts together what the server's half of tasks shares, from the store of the context. */
 import * as TaskSource from "@effect-mcp/server/internal/TaskSource"
-import * as Observer from "@effect-mcp/server/Observer"
+import * as allObservers from "@effect-mcp/server/internal/allObservers"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -59,7 +59,7 @@ export const makeService = ({
   Effect.gen(function* () {
     const stored = yield* TaskStore
     const interval = millis(pollInterval)
-    const observer = yield* Observer.current
+    const observer = yield* allObservers.current
     const { journal, store } = yield* observedStore(yield* Audit.make(stored, yield* Journal), observer)
     let changed = () => {}
     const supervisor = yield* Effect.provideService(

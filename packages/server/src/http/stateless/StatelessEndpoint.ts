@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Tracer from "effect/Tracer"
 import type { McpServer } from "../../dispatch/Server.ts"
+import * as StatelessDispatch from "../../dispatch/StatelessDispatch.ts"
 import type { HttpExchange } from "../request/HttpExchange.ts"
 import type { HttpRequest } from "../request/HttpRequest.ts"
 import type { InFlightRequests } from "../request/InFlightRequests.ts"
@@ -40,6 +41,7 @@ const statusOf = (message: JsonRpc.Message, admitted: boolean): number => {
 /** Answers requests of this era: at once where no handler waits. */
 export const make = ({ context, exchanges, fibers, keepAlive, server }: Options) => {
   const runFork = Effect.runForkWith(context)
+  const dispatch = StatelessDispatch.make(server.stateless)
   return (
     request: JsonRpc.Request,
     http: HttpRequest,
@@ -50,7 +52,7 @@ export const make = ({ context, exchanges, fibers, keepAlive, server }: Options)
     const response = new StatelessResponse()
     let admitted = false
     let isGivenUp = false
-    const dispatched = server.dispatch(request, http, response, {
+    const dispatched = dispatch(request, http, response, {
       address: http.address,
       kind: "http",
       isGivenUp: () => isGivenUp,

@@ -1,6 +1,7 @@
 /** The first requests of the stateless era: they wait until its module is loaded. */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import { assert, describe, it } from "@effect/vitest"
@@ -51,7 +52,9 @@ describe("The first requests of the stateless era", () => {
           writable: () => true,
           ready: Effect.void
         }
-        const posted = yield* Effect.forkChild(server.dispatch(call(1, "e"), {}, sink), { startImmediately: true })
+        const posted = yield* Effect.forkChild(McpServer.dispatch(server)(call(1, "e"), {}, sink), {
+          startImmediately: true
+        })
         yield* quiesce
         yield* Scope.close(scope, Exit.void)
         yield* Fiber.interrupt(posted)

@@ -1,0 +1,71 @@
+/** Gives an observer the ends of requests, of sessions and without one. Loaded where there is an observer. */
+import type { Observer as PeerObserver, Peer, ReceivedEnd, RequestError, SentEnd } from "@effect-mcp/core/Peer"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type { McpError } from "@effect-mcp/protocol/McpError"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import type * as Exit from "effect/Exit"
+import { metaOf } from "../request/RequestServices.ts"
+import type { Session } from "../session/Session.ts"
+import type { Observer, RequestEnd } from "./Observer.ts"
+import type { StatelessRequest } from "./StatelessRequest.ts"
+
+/** The revision that a message of the stateless era names. */
+const declaredIn = (request: JsonRpc.Request): string | undefined => {
+  const { [Meta.protocolVersion]: version } = metaOf(request)
+  return typeof version === "string" ? version : undefined
+}
+
+/** Observes the peer of one session. */
+export class SessionObserver implements PeerObserver {
+  readonly now: () => number
+  private readonly observer: Observer
+  readonly sessions: { readonly sessionOf: (peer: Peer) => Session }
+
+  constructor(observer: Observer, now: () => number, sessions: SessionObserver["sessions"]) {
+    this.observer = observer
+    this.now = now
+    this.sessions = sessions
+  }
+
+  received(end: ReceivedEnd, exit: Exit.Exit<unknown, McpError>, peer: Peer): void {
+    const { arrived, envelope, request, waited } = end
+    const { observer } = this
+    if (observer.request === undefined) return
+    const session = this.sessions.sessionOf(peer)
+    observer.request(
+      {
+        request,
+        envelope,
+        arrived,
+        waited,
+        principal: envelope.principal ?? session.principal,
+        session,
+        transport: session.kind,
+        revision: session.negotiated?.revision.version ?? declaredIn(request),
+        duration: this.now() - arrived
+      },
+      exit
+    )
+  }
+
+  sent({ began, method, params }: SentEnd, exit: Exit.Exit<unknown, RequestError>, peer: Peer): void {
+    const duration = this.now() - began
+    this.observer.question?.({ began, method, params, session: this.sessions.sessionOf(peer), duration }, exit)
+  }
+}
+
+/** A request without a session that has ended. */
+export const statelessEnd = (received: StatelessRequest, arrived: number, now: number): RequestEnd => {
+  const { envelope, kind, principal, request } = received
+  return {
+    request,
+    envelope,
+    arrived,
+    waited: 0,
+    principal,
+    session: undefined,
+    transport: kind,
+    revision: declaredIn(request),
+    duration: now - arrived
+  }
+}
