@@ -166,8 +166,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a task keeps a result of any length",
     file: "packages/tasks/src/server/Attempts.ts",
-    from: "return bytes <= most",
-    to: "return bytes > 0",
+    from: "if (fits(result, most)) return",
+    to: "if (fits(result, Infinity)) return",
     test: "packages/tasks/test/server/Methods.test.ts"
   },
   {
@@ -275,9 +275,23 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "An outcome is that of the handler, which may change it",
     file: "packages/tasks/src/store/EndedRow.ts",
-    from: "longest ? text : parse(text)",
-    to: "longest ? text : outcome",
+    from: "const copy = copyOf(outcome)",
+    to: "const copy: TaskOutcome | undefined = outcome",
     test: "packages/tasks/test/store/EndedRow.test.ts"
+  },
+  {
+    name: "An outcome whose text has to be read is that of the handler",
+    file: "packages/tasks/src/store/EndedRow.ts",
+    from: "(copy ?? parse(text))",
+    to: "outcome",
+    test: "packages/tasks/test/store/EndedRow.test.ts"
+  },
+  {
+    name: "A value with a form of its own is copied as it is",
+    file: "packages/tasks/src/store/JsonCopy.ts",
+    from: '  if ("toJSON" in value) return none\n',
+    to: "",
+    test: "packages/tasks/test/store/JsonCopy.test.ts"
   },
   {
     name: "A task that has ended expires in the loop that its end came between",
@@ -345,7 +359,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A task that has ended counts as open",
     file,
-    from: "    this.count(owner, -1)\n",
+    from: "    this.count(ended.owner, -1)\n",
     to: "",
     test
   },

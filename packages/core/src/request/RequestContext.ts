@@ -70,8 +70,10 @@ export interface HttpRequestInfo {
 }
 
 /** The HTTP request of an envelope; undefined for one that came otherwise. */
-export const httpOf = ({ address, headers = {}, method, originalUrl }: Envelope): HttpRequestInfo | undefined => {
+export const httpOf = (envelope: Envelope): HttpRequestInfo | undefined => {
+  const { method, originalUrl } = envelope
   if (method === undefined || originalUrl === undefined) return undefined
+  const { address, headers = {} } = envelope
   // Without a prototype: a header that is absent must not be found there.
   const own: { [name: string]: string | undefined } = Object.create(null)
   for (const [name, value] of Object.entries(headers)) if (typeof value === "string") own[name] = value

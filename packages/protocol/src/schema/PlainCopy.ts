@@ -32,7 +32,7 @@ export const of = (ast: AST): Copy | undefined => {
   if (!hasOnlyWords(ast.annotations)) return undefined
   switch (ast._tag) {
     case "Number":
-      return leaf(ast, Number.isFinite)
+      return numberOf(ast)
     case "String":
       return leaf(ast, (value) => typeof value === "string")
     case "Boolean":
@@ -52,6 +52,17 @@ export const of = (ast: AST): Copy | undefined => {
     default:
       return undefined
   }
+}
+
+const finite = Schema.Finite.ast.checks?.[0]
+const int = Schema.Int.ast.checks?.[0]
+
+/** The checks of `Schema.Finite` and `Schema.Int` need no parser. */
+const numberOf = (ast: SchemaAST.Number): Copy => {
+  const checks: ReadonlyArray<unknown> = ast.checks ?? []
+  if (checks.some((check) => check !== finite && check !== int)) return leaf(ast, Number.isFinite)
+  const is = checks.includes(int) ? Number.isSafeInteger : Number.isFinite
+  return (value) => (is(value) ? value : none)
 }
 
 const leaf = (ast: AST, is: (value: unknown) => boolean): Copy => {

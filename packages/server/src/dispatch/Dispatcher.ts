@@ -38,6 +38,8 @@ export class Dispatcher {
   private readonly operations = new Map<Revision, Map<string, MethodOperation>>()
   /** Their methods come and go with the layers of extensions. */
   private readonly ownOperations = new WeakMap<OwnMethod, MethodOperation>()
+  /** The methods that extensions have had: the table has none of them. */
+  private readonly ownMethods = new Set<string>()
 
   constructor(options: Options) {
     this.options = options
@@ -49,6 +51,7 @@ export class Dispatcher {
     if (known === undefined) this.operations.set(revision, (known = new Map()))
     const found = known.get(method)
     if (found !== undefined) return found
+    if (this.ownMethods.has(method)) return this.own(revision, method)
     const made = this.make(revision, method)
     // Only methods of the table are kept: a client may send any name.
     if (made === undefined) return this.own(revision, method)
@@ -74,6 +77,7 @@ export class Dispatcher {
     const rule = rateLimit.ruleOf(method, own.extension.rateLimit)
     const made = OwnMethods.operationOf(extensions, own, revision, rule)
     this.ownOperations.set(own, made)
+    this.ownMethods.add(method)
     return made
   }
 

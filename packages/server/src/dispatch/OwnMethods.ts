@@ -24,6 +24,8 @@ const ownParams = verbatim(struct("OwnParams", requestFields))
 /** The params of the method itself: `mayAsk` leaves those to MCP that carry answers to questions. */
 const bare = (params: unknown, mayAsk: boolean): JsonObject => {
   if (!isJsonObject(params)) return {}
+  const hasAnswers = mayAsk && ("inputResponses" in params || "requestState" in params)
+  if (!("_meta" in params) && !hasAnswers) return params
   const { _meta, ...own } = params
   if (!mayAsk) return own
   const { inputResponses: _responses, requestState: _state, ...rest } = own

@@ -85,7 +85,7 @@ export class StatefulEra {
     const client = () => ({ revision, capabilities: negotiated.clientCapabilities })
     const undeclared = operation.own && OwnMethods.undeclaredMethod(operation.own, client())
     if (undeclared !== undefined) return Effect.fail(undeclared)
-    const eraContext = () => this.eraContextOf(session, negotiated, received)
+    const eraContext = () => new SessionContext(this.options, session, negotiated, received, this.connectionOf)
     const request = new ServerRequest(received, principal, session, eraContext, base)
     const encode = (result: DecodedResult): Effect.Effect<unknown, McpError.McpError> =>
       OwnMethods.encoded(result, client, (result) =>
@@ -131,31 +131,75 @@ export class StatefulEra {
   }
 
   /** The connection that the requests of a session share; made by the first that needs it. */
-  private connectionOf(session: Session, { revision, clientCapabilities }: NegotiatedSession): RequestConnection {
-    return (session.initializedConnection ??= {
+  private readonly connectionOf = (
+    session: Session,
+    { revision, clientCapabilities }: NegotiatedSession
+  ): RequestConnection =>
+    (session.initializedConnection ??= {
       ...session.connection,
       ready: flatMap(session.whenReady, () => session.connection.ready),
       read: Effect.andThen(session.whenReady, session.connection.read),
       input: inputOf(session, { revision, clientCapabilities }, undefined, this.options.askTimeout),
       rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
     })
+}
+
+/** What a session says of one of its requests. Input and log are made when they are read: most requests ask and log nothing. */
+class SessionContext implements EraContext {
+  private readonly options: Options
+  private readonly session: Session
+  private readonly negotiated: NegotiatedSession
+  private readonly received: Exchange
+  readonly connection: RequestConnection
+  private madeInput: EraContext["input"] | undefined = undefined
+  private madeLog: EraContext["log"] | undefined = undefined
+
+  constructor(
+    options: Options,
+    session: Session,
+    negotiated: NegotiatedSession,
+    received: Exchange,
+    connectionOf: (session: Session, negotiated: NegotiatedSession) => RequestConnection
+  ) {
+    this.options = options
+    this.session = session
+    this.negotiated = negotiated
+    this.received = received
+    this.connection = connectionOf(session, negotiated)
   }
 
-  private eraContextOf(session: Session, negotiated: NegotiatedSession, received: Exchange): EraContext {
-    const { askTimeout, logging } = this.options
-    const connection = this.connectionOf(session, negotiated)
-    return {
-      context: { ...negotiated, sessionId: session.sessionless ? undefined : session.id },
-      input: inputOf(session, negotiated, received, askTimeout),
-      log: logging.forRequest(session, received, () =>
-        session.sessionless ? undefined : (session.logLevel ?? logging.fallback)
-      ),
-      rootsChanges: connection.rootsChanges,
-      connection,
-      duplex: session.duplex,
-      closing: session.closing,
-      holder: session
-    }
+  get context(): EraContext["context"] {
+    const { clientCapabilities, clientInfo, revision } = this.negotiated
+    const sessionId = this.session.sessionless ? undefined : this.session.id
+    return { revision, clientInfo, clientCapabilities, sessionId }
+  }
+
+  get input(): EraContext["input"] {
+    return (this.madeInput ??= inputOf(this.session, this.negotiated, this.received, this.options.askTimeout))
+  }
+
+  get log(): EraContext["log"] {
+    const { session } = this
+    const { logging } = this.options
+    return (this.madeLog ??= logging.forRequest(session, this.received, () =>
+      session.sessionless ? undefined : (session.logLevel ?? logging.fallback)
+    ))
+  }
+
+  get rootsChanges(): EraContext["rootsChanges"] {
+    return this.connection.rootsChanges
+  }
+
+  get duplex(): boolean {
+    return this.session.duplex
+  }
+
+  get closing(): EraContext["closing"] {
+    return this.session.closing
+  }
+
+  get holder(): EraContext["holder"] {
+    return this.session
   }
 }
 

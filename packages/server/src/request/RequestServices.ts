@@ -64,9 +64,14 @@ export interface Wired {
 export const contextOf = (source: Wired): RequestContext["Service"] => {
   const { envelope, request, sink } = source.received
   const { closing, connection, context } = source.eraContext
+  const { clientCapabilities, clientInfo, revision, sessionId } = context
   const sender = Spans.currentSender()
+  // Without a spread, which would copy what was just made.
   return {
-    ...context,
+    revision,
+    sessionId,
+    clientInfo,
+    clientCapabilities,
     id: request.id,
     method: request.method,
     meta: metaOf(request),

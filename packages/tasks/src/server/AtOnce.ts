@@ -65,9 +65,10 @@ const begin = (
   const begun = exitOf(now(Attempts.begin(service, lease, about, call), Context.empty()))
   if (session === undefined) return begun
   // A handler that has ended when it was called reports and asks nothing: where its end is recorded, that alone is told.
-  const isOver = isDone && store.ended?.(id, owner) !== undefined
-  if (isDone && !isOver) join()
-  routes.soon({ id, owner, session: isOver ? session : undefined })
+  const last = isDone ? store.ended?.(id, owner) : undefined
+  if (isDone && last === undefined) join()
+  // Over HTTP the answer is on another stream than what the task says.
+  routes.soon(id, last && { task: last, session }, request.http === undefined)
   return begun
 }
 

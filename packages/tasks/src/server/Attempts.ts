@@ -22,6 +22,7 @@ import * as TaskInput from "../run/TaskInput.ts"
 import type { About, Attempt } from "../run/Attempt.ts"
 import type { Waits } from "../run/Waits.ts"
 import type { Claimed, Entry, Lease } from "../store/Journal.ts"
+import { fits } from "../store/JsonCopy.ts"
 import { bytesOf } from "../store/Row.ts"
 import type { Service } from "./Service.ts"
 
@@ -37,10 +38,10 @@ const stored = (
   most: number
 ): Effect.Effect<JsonObject, McpError.McpError> => {
   if (isEncodedResult(result)) return Effect.die(new Error("A task cannot end with an encoded result"))
-  const bytes = bytesOf(result)
-  return bytes <= most
-    ? Effect.succeed(result)
-    : McpError.limitExceeded(`The result of the task has ${bytes} bytes, and tasks keep ${most}: return less`)
+  if (fits(result, most)) return Effect.succeed(result)
+  return McpError.limitExceeded(
+    `The result of the task has ${bytesOf(result)} bytes, and tasks keep ${most}: return less`
+  )
 }
 
 /** The error with what of it a task may keep. */

@@ -22,6 +22,9 @@ import { found, inRevision, type Service, unknownTask } from "./Service.ts"
 /** Tasks of one page of a list. */
 const pageSize = 50
 
+/** A store needs no services. */
+const none = Context.empty()
+
 interface Named {
   readonly taskId: string
 }
@@ -29,7 +32,7 @@ interface Named {
 const get = ({ routes, store }: Service, { taskId }: Named) =>
   Eager.direct((context: Context.Context<RequestServices>) => {
     const owner = ownerOf(store, context)
-    return Eager.flatMap(found(store.get(taskId, owner)), (task) => {
+    return Eager.flatMap(found(Eager.now(store.get(taskId, owner), none)), (task) => {
       const wire = Wire2025.write(task)
       if (task.questions.size === 0) return Effect.succeed(wire)
       const session = Outlet.ofSession(Context.get(context, RequestContext))
@@ -56,17 +59,18 @@ const answerOf = (
     const { code, data, message } = outcome
     return new McpError.McpError({ code, message, ...(data === undefined ? undefined : { data }) })
   }
-  return Effect.mapEager(inRevision(outcome.result, revision), ({ _meta, ...result }) => ({
-    ...result,
-    _meta: { ...(typeof _meta === "object" ? _meta : undefined), ...Wire2025.related(id) }
-  }))
+  // No rest of a pattern: to leave a member out costs more than the answer.
+  return Effect.mapEager(inRevision(outcome.result, revision), (result) => {
+    const { _meta } = result
+    return { ...result, _meta: { ...(typeof _meta === "object" ? _meta : undefined), ...Wire2025.related(id) } }
+  })
 }
 
 const result = ({ routes, store, waits }: Service, { taskId }: Named) =>
   Eager.direct((context: Context.Context<RequestServices>) => {
     const owner = ownerOf(store, context)
     const request = Context.get(context, RequestContext)
-    return Eager.flatMap(found(store.get(taskId, owner)), (task) => {
+    return Eager.flatMap(found(Eager.now(store.get(taskId, owner), none)), (task) => {
       if (isEnded(task)) return answerOf(task, request)
       // Read once more at its end: from then on the store knows that its caller has seen it.
       const ended = Effect.andThen(
@@ -107,11 +111,11 @@ const cancel = ({ routes, store }: Service, { taskId }: Named) =>
   })
 
 /** Where the tasks of a caller can be told from those of others, they can be listed. */
-const capabilities = ({ store }: Service, { duplex, principal }: Caller): TaskCapabilities => ({
-  ...(principal.subject !== undefined || (duplex && !store.outlives) ? { list: {} } : undefined),
-  cancel: {},
-  requests: { tools: { call: {} } }
-})
+const capabilities = ({ store }: Service, { duplex, principal }: Caller): TaskCapabilities =>
+  principal.subject !== undefined || (duplex && !store.outlives) ? listed : unlisted
+
+const unlisted: TaskCapabilities = { cancel: {}, requests: { tools: { call: {} } } }
+const listed: TaskCapabilities = { list: {}, ...unlisted }
 
 /** Offers the capability `tasks` in 2025-11-25. */
 export const layer = (service: Service): Layer.Layer<never, never, ExtensionRegistry> =>

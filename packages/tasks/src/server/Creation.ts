@@ -113,7 +113,7 @@ const begun = (
         const session = sessionOf(request)
         const joined = session === undefined ? Effect.void : joining(service, task, owner, session, request)
         // The task may not speak before its client knows it.
-        const known = session === undefined ? Effect.void : routes.beginSoon(task.id, owner)
+        const known = session === undefined ? Effect.void : routes.beginSoon(task.id)
         const answered = Scope.addFinalizerExit(Context.get(context, Scope.Scope), ({ _tag }) =>
           _tag === "Success" ? known : Effect.andThen(known, abandoned(service, task.id, owner))
         )

@@ -26,7 +26,7 @@ const ofCaller = <A, E>(
 
 const get = ({ store }: Service, { taskId }: { readonly taskId: string }) =>
   Eager.direct((context: Context.Context<RequestServices>) =>
-    Eager.flatMap(found(store.get(taskId, ownerOf(store, context))), (task) =>
+    Eager.flatMap(found(Eager.now(store.get(taskId, ownerOf(store, context)), Context.empty())), (task) =>
       detailed(task, Context.get(context, RequestContext).revision)
     )
   )

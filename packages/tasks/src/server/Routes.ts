@@ -20,19 +20,25 @@ import type { Outlet } from "./Outlet.ts"
 
 import { type Options, type ReportProgress, TaskRoutes, telling } from "./TaskRoutes.ts"
 
-/** A task whose client knows it soon; with a session where it has ended before, and has no routes. */
+/** A task whose client knows it soon. */
 interface Answered {
   readonly id: string
-  readonly owner: string
-  readonly session: Outlet | undefined
+  /** Its end, and the session in which its status leaves; undefined where it runs, or has routes. */
+  readonly ended: Ended | undefined
+}
+
+interface Ended {
+  readonly task: Task
+  readonly session: Outlet
 }
 
 /** The routes of all tasks of a server. */
 export class Routes {
   private readonly options: Omit<Options, "over">
   private readonly byTask = new BusyMap<string, TaskRoutes>()
-  /** Tasks whose client knows them soon. */
+  /** Tasks whose client knows them soon: once what was written is on its way, or with it, on the same wire. */
   private answered: Array<Answered> = []
+  private answering: Array<Answered> = []
   /** The tasks whose messages leave on the stream of a session. */
   private readonly bySession = new WeakMap<RequestConnection, BusySet<TaskRoutes>>()
 
@@ -84,29 +90,44 @@ export class Routes {
    * As `begin`, once the fiber that runs has written its answer. Tasks that are answered in one turn begin together: what they say leaves in
    * one write, where it was one for each.
    */
-  beginSoon(id: string, owner: string): Effect.Effect<void> {
-    return Effect.sync(() => this.soon({ id, owner, session: undefined }))
+  beginSoon(id: string): Effect.Effect<void> {
+    return Effect.sync(() => this.soon(id, undefined, false))
   }
 
-  /** As `beginSoon`, called in the turn that answers. `session`: the task has ended, and nothing but that is to be said on its stream. */
-  soon(task: Answered): void {
-    if (this.answered.push(task) === 1) this.options.fork(this.beginAnswered)
+  /**
+   * As `beginSoon`, called in the turn that answers. `sameWire`: the answer leaves in order before what the task says, so that both leave in
+   * one write.
+   */
+  soon(id: string, ended: Ended | undefined, sameWire: boolean): void {
+    const first = (sameWire ? this.answering : this.answered).push({ id, ended }) === 1
+    if (!first) return
+    if (sameWire) queueMicrotask(this.beginAnswering)
+    else this.options.fork(this.beginAnswered)
   }
 
   private readonly beginAnswered = Effect.map(Effect.yieldNow, () => {
     const { answered } = this
     this.answered = []
-    for (const task of answered) {
-      if (task.session === undefined) this.begin(task.id)
-      else this.conclude(task, task.session)
-    }
+    this.beginAll(answered)
   })
 
+  private readonly beginAnswering = (): void => {
+    const { answering } = this
+    this.answering = []
+    this.beginAll(answering)
+  }
+
+  private beginAll(tasks: ReadonlyArray<Answered>): void {
+    for (const { ended, id } of tasks) {
+      if (ended === undefined) this.begin(id)
+      else this.conclude(ended)
+    }
+  }
+
   /** Tells the end of a task that has no routes. */
-  private conclude({ id, owner }: Answered, session: Outlet): void {
-    const last = this.options.store.ended?.(id, owner)
-    if (last === undefined || !session.isRead()) return
-    const told = telling(session, Wire2025.write(last))
+  private conclude({ session, task }: Ended): void {
+    if (!session.isRead()) return
+    const told = telling(session, Wire2025.write(task))
     if (exitOf(told) === undefined) this.options.fork(told)
   }
 

@@ -4,16 +4,24 @@
  * Thousands of them outlive young collections, which copy each twice: a fifth of what a task costs (`bench/NOTES.md`). The outcomes that were
  * read last are kept beside their texts, since a task is read more than once soon after its end.
  *
- * Readers get what was read from the text, never what the handler returned: that may change later, or be no JSON, as a Date or a member that
- * is undefined.
+ * Readers get a copy, or what was read from the text, never what the handler returned: that may change later, or be no JSON, as a Date or a
+ * member that is undefined.
  */
 import type { TaskOutcome, Task } from "../model/Task.ts"
+import * as JsonCopy from "./JsonCopy.ts"
 import { bytesOfText, none, type Row } from "./Row.ts"
 
 /** Longer outcomes are kept as values: to read one anew would cost more than to keep its parts, and lists read 50 in a turn. */
 const longest = 4096
 /** How many outcomes are kept beside their texts. */
 const recentAtMost = 64
+
+/** Undefined for an outcome whose text has to be read. */
+const copyOf = (outcome: TaskOutcome): TaskOutcome | undefined => {
+  const copy = JsonCopy.copyOf(outcome)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the copy has the members of the outcome
+  return copy === JsonCopy.none ? undefined : (copy as TaskOutcome)
+}
 
 /** The outcomes that were read last. */
 const recent: Array<{ readonly row: EndedRow; readonly outcome: TaskOutcome } | undefined> = []
@@ -38,7 +46,8 @@ export class EndedRow {
 
   /** `message` replaces that of the task. Throws for an outcome without a JSON form. */
   constructor({ input, order, task }: Row, endedAt: number, outcome: TaskOutcome, message: string | undefined) {
-    const text = JSON.stringify(outcome)
+    const copy = copyOf(outcome)
+    const text = JSON.stringify(copy ?? outcome)
     this.id = task.id
     this.owner = input.owner
     this.order = order
@@ -48,8 +57,9 @@ export class EndedRow {
     this.ttl = task.ttl
     this.pollInterval = task.pollInterval
     this.message = message ?? task.message
-    this.outcome = text.length <= longest ? text : parse(text)
+    this.outcome = text.length <= longest ? text : (copy ?? parse(text))
     this.place = ended++ % recentAtMost
+    if (copy !== undefined && text.length <= longest) this.remember(copy)
   }
 
   /** Until then the task is kept; see `ttl`. */

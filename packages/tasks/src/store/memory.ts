@@ -15,6 +15,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { type Answer, expiredAfter, type NewTask, type TaskOutcome, type Task } from "../model/Task.ts"
 import { EndedRow } from "./EndedRow.ts"
+import { fits } from "./JsonCopy.ts"
 import { Kept, type KeptOptions } from "./Kept.ts"
 import {
   bytesOf,
@@ -100,9 +101,8 @@ class Memory {
 
   private end(row: Row, outcome: TaskOutcome, message: string | undefined): EndedRow {
     const ended = new EndedRow(row, this.now, outcome, message)
-    const { id, owner } = ended
-    this.count(owner, -1)
-    this.rows.delete(id)
+    this.count(ended.owner, -1)
+    this.rows.delete(ended.id)
     // Before the change: those that wait for it read the end at once.
     this.kept.add(ended)
     this.wake(row)
@@ -128,12 +128,13 @@ class Memory {
       if ((this.open.get(input.owner) ?? 0) >= perOwner) {
         return full(`More than ${perOwner} tasks of this caller have not ended`)
       }
-      if (bytesOf(input.input) > inputBytes) return full(`The arguments are longer than ${inputBytes} bytes`)
+      if (!fits(input.input, inputBytes)) return full(`The arguments are longer than ${inputBytes} bytes`)
       if (!this.kept.makeRoom(input.owner)) return full(noRoom)
-      const id = newId()
-      const task = newTask(id, input, this.now)
+      const { now } = this
+      const task = newTask(newId(), input, now)
+      const { id } = task
       this.count(input.owner, 1)
-      this.rows.set(id, newRow(task, input, this.created++, { node, until: this.now + this.leaseTime }))
+      this.rows.set(id, newRow(task, input, this.created++, { node, until: now + this.leaseTime }))
       return Effect.succeed({ task, lease: { task: id, epoch: 1 } })
     })
   }

@@ -113,8 +113,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "a result has no content",
     core,
-    "    ...result,\n    _meta:",
-    "    ...result,\n    content: [],\n    _meta:",
+    "return { ...result, _meta:",
+    "return { ...result, content: [], _meta:",
     methods,
     "tasks.result.exact",
     "tasks.result.terminal",
@@ -250,8 +250,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "lists are declared to callers without a name",
     core,
-    "...(principal.subject !== undefined || (duplex && !store.outlives) ? {",
-    "...(duplex || !store.outlives ? {",
+    "principal.subject !== undefined || (duplex && !store.outlives) ? listed",
+    "duplex || !store.outlives ? listed",
     methods,
     "tasks.security.list-undeclared"
   ),

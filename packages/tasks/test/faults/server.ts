@@ -30,8 +30,15 @@ export const serverFaults: ReadonlyArray<Fault> = [
     name: "A client is not told the end of a task that was made at once",
     file: "packages/tasks/src/server/AtOnce.ts",
     from: "  routes.soon(",
-    to: "  if (!isOver) routes.soon(",
+    to: "  if (last === undefined) routes.soon(",
     test: "packages/tasks/test/server/CreatedAtOnce.test.ts"
+  },
+  {
+    name: "How a task that was made at once ended leaves in a write of its own",
+    file: "packages/tasks/src/server/AtOnce.ts",
+    from: "session }, request.http === undefined)",
+    to: "session }, false)",
+    test: "packages/tasks/test/server/OneWrite.test.ts"
   },
   {
     name: "A call becomes a task at once inside of other middleware",

@@ -1,0 +1,63 @@
+/** The writes of a server over a pipe: what a task says of its end leaves with the answer that makes it. */
+import { Duplex } from "@effect-mcp/core"
+import { quiesce } from "@effect-mcp/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Layer } from "effect"
+import * as Tasks from "../../src/Tasks.ts"
+import { serve } from "../support/client.ts"
+import { tool } from "../support/tools.ts"
+
+/** A wire whose other end gives chunks and gets writes. */
+const wire = Effect.gen(function* () {
+  const writes: Array<string> = []
+  const encoder = new TextEncoder()
+  let receive: ((chunk: Uint8Array) => void) | undefined
+  const incoming = Duplex.fromCallback((take) => {
+    receive = take
+    return Effect.never
+  })
+  const write = (text: string, taken: () => void): void => {
+    writes.push(text)
+    queueMicrotask(taken)
+  }
+  const ended = Deferred.makeUnsafe<void>()
+  const end = () => void Deferred.doneUnsafe(ended, Effect.void)
+  const transport = yield* Duplex.make({ ...incoming, write: { write, end, run: Deferred.await(ended) } })
+  const send = (...messages: ReadonlyArray<object>) =>
+    receive?.(encoder.encode(messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join("")))
+  return { writes, transport, send }
+})
+
+const initialize = {
+  id: 0,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "0" } }
+}
+const call = (id: number) => ({ id, method: "tools/call", params: { name: "text", arguments: {}, task: {} } })
+
+describe("what a task says beside its answer", () => {
+  it.effect("Answers to calls that become tasks, and how the tasks ended, are one write in that order", () =>
+    Effect.gen(function* () {
+      const text = tool("text", "optional", () => Effect.succeed("Done"))
+      const server = yield* serve(Layer.merge(text, Tasks.layer()))
+      const { send, transport, writes } = yield* wire
+      yield* server.connect(transport)
+      yield* quiesce
+      send(initialize, { method: "notifications/initialized" })
+      yield* quiesce
+      writes.length = 0
+      send(call(1), call(2))
+      yield* quiesce
+      assert.strictEqual(writes.length, 1)
+      const messages = writes.flatMap((text) => text.split("\n")).map((line) => JSON.parse(line))
+      assert.deepStrictEqual(
+        messages.map(({ id, method }) => id ?? method),
+        [1, 2, "notifications/tasks/status", "notifications/tasks/status"]
+      )
+      assert.deepStrictEqual(
+        messages.slice(2).map(({ params: { status, taskId } }) => [status, taskId]),
+        messages.slice(0, 2).map(({ result: { task } }) => ["completed", task.taskId])
+      )
+    })
+  )
+})
