@@ -37,8 +37,11 @@ const alone = new Set(["bench"])
 /** A project is called as its package, but for the interop suite: the reference server with the official SDKs and others. */
 const suites = new Map([["everything", "interop"]])
 
-/** A test of the server that replaces a module, which no file before it may have loaded. */
-const replacing = "test/dispatch/stateless/entrance.test.ts"
+/** Tests that replace a module, which no file before them may have loaded. */
+const replacing: Readonly<Record<string, string>> = {
+  client: "test/assembly/RareParts.test.ts",
+  server: "test/dispatch/stateless/entrance.test.ts"
+}
 
 const project = (name: string) => ({
   extends: true as const,
@@ -46,16 +49,16 @@ const project = (name: string) => ({
   test: {
     name: suites.get(name) ?? name,
     include: ["test/**/*.test.ts"],
-    exclude: ["test/perf/**", "test/site/**", ...(name === "server" ? [replacing] : [])],
+    exclude: ["test/perf/**", "test/site/**", ...(replacing[name] === undefined ? [] : [replacing[name]])],
     isolate: alone.has(name)
   }
 })
 
-const first = {
+const first = (name: string) => ({
   extends: true as const,
-  root: "packages/server",
-  test: { name: "server:first", include: [replacing], isolate: true }
-}
+  root: `packages/${name}`,
+  test: { name: `${name}:first`, include: [replacing[name] ?? ""], isolate: true }
+})
 
 /** Tests of modules that see no listener: they run once, in the project of the server. */
 const withoutListener = [
@@ -118,6 +121,15 @@ export default defineConfig({
     maxWorkers: "100%",
     reporters: ["default", "./packages/spec/src/Reporter.ts", "./packages/spec/src/SkipReporter.ts"],
     coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"], reporter: ["text", "html"] },
-    projects: [...packages.map(project), over("node"), over("web"), over("nodes"), over("guests"), first, site, perf]
+    projects: [
+      ...packages.map(project),
+      over("node"),
+      over("web"),
+      over("nodes"),
+      over("guests"),
+      ...Object.keys(replacing).map(first),
+      site,
+      perf
+    ]
   }
 })

@@ -26,7 +26,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<stri
     folder: ["folder/Changes", "folder/Folder", "folder/Media", "folder/Names", "folder/Tree"]
   },
   server: { start: ["McpServer"], rare: ["dispatch/RareParts"], http: ["http/RouterEndpoint"] },
-  client: { start: ["McpClient"], http: ["transport/Http"] }
+  client: { start: ["McpClient"], rare: ["assembly/RareParts"], http: ["transport/Http"] }
 }
 export const linked = Object.keys(groups)
 

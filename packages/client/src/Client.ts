@@ -138,7 +138,7 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
   /** The server's instructions for the model. */
   readonly instructions: string | undefined
   /** The requests that are forwarded for callers of another server; see `Sources`. */
-  readonly forwarded: ForwardedRequests
+  readonly forwarded: Pick<ForwardedRequests, "forward">
   /**
    * Calls a tool by its contract (spec: server/tools). A failure that the contract declares is the error itself; any other failure of
    * the tool is a `ToolFailure`.

@@ -9,7 +9,7 @@ import { statements } from "./faults/statements.ts"
 const streamable = "packages/client/src/transport/http/Streamable.ts"
 const model = "packages/client/test/transport/http/Streamable.model.test.ts"
 
-const middleware = "packages/client/src/connection/ClientMiddleware.ts"
+const middleware = "packages/client/src/connection/aroundMiddleware.ts"
 const middlewareTest = "packages/client/test/connection/ClientMiddleware.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
@@ -34,7 +34,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "middleware given to middleware of a client is dropped",
-    file: middleware,
+    file: "packages/client/src/connection/ClientMiddleware.ts",
     from: "return [...outer, ...middleware",
     to: "return [...middleware",
     test: middlewareTest

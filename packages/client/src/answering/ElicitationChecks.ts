@@ -3,12 +3,11 @@
  *
  * Never opens nor fetches anything: the host shows the whole URL and the server's name, and asks.
  */
-import type * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
+import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { ElicitParams, ElicitResult, ElicitValue, RequestedSchema } from "@effect-mcp/protocol/model/Elicitation"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { loadValidator } from "../internal/loadValidator.ts"
 
 type Content = NonNullable<ElicitResult["content"]>
 
@@ -37,12 +36,8 @@ const withDefaults = (schema: RequestedSchema, content: Content): Content => {
   return defaults.length === 0 ? content : { ...Object.fromEntries(defaults), ...content }
 }
 
-const mismatchOf = (
-  { compile }: typeof JsonSchemaValidator,
-  schema: RequestedSchema,
-  content: Content
-): string | undefined => {
-  const compiled = compile(schema, { formats: true })
+const mismatchOf = (schema: RequestedSchema, content: Content): string | undefined => {
+  const compiled = JsonSchemaValidator.compile(schema, { formats: true })
   if (Result.isFailure(compiled)) return compiled.failure.reason
   const [violation] = compiled.success(content)
   return violation === undefined ? undefined : `${violation.path} ${violation.message}`
@@ -59,10 +54,8 @@ export const checkAnswer = (
   const { content = {}, ...rest } = answer
   if (params.mode === "url" || answer.action !== "accept") return Effect.succeed(rest)
   const complete = withDefaults(params.requestedSchema, content)
-  return Effect.flatMap(loadValidator, (validator) => {
-    const reason = mismatchOf(validator, params.requestedSchema, complete)
-    return reason === undefined
-      ? Effect.succeed({ ...rest, content: complete })
-      : Effect.fail(McpError.internalError(`The user's answer does not fit the requested schema: ${reason}`))
-  })
+  const reason = mismatchOf(params.requestedSchema, complete)
+  return reason === undefined
+    ? Effect.succeed({ ...rest, content: complete })
+    : Effect.fail(McpError.internalError(`The user's answer does not fit the requested schema: ${reason}`))
 }

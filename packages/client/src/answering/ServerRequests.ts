@@ -19,9 +19,9 @@ import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { Root } from "@effect-mcp/protocol/model/Root"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { Refused } from "./RefusedQuestion.ts"
 import { Requester, type RequesterInfo } from "./Requester.ts"
 import type { InUse } from "../extension/InUse.ts"
 import * as Consent from "./Consent.ts"
@@ -81,12 +81,6 @@ export interface QuestionContext {
   /** Sends a notification that may be dropped. */
   readonly hint?: ((method: string, params: JsonRpc.Params) => void) | undefined
 }
-
-/** The server may not ask this, or not in this form; neither user, model nor host were asked. */
-export class Refused extends Data.TaggedError("Refused")<{
-  /** The answer to the server, where the question is a request. */
-  readonly error: McpError.McpError
-}> {}
 
 const refuse = (error: McpError.McpError): Refused => new Refused({ error })
 

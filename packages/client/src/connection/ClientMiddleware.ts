@@ -6,22 +6,16 @@
  * built without it has none of this on its way.
  */
 import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
-import type { Peer, RequestError } from "@effect-mcp/core/Peer"
+import type { RequestError } from "@effect-mcp/core/Peer"
 import type { RequestHeaders } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { McpError } from "@effect-mcp/protocol/McpError"
-import { withMeta } from "@effect-mcp/protocol/model/Meta"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { Revision } from "@effect-mcp/protocol/Revision"
-import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { Closed, sent } from "../ClientError.ts"
-import { Requester } from "../answering/Requester.ts"
-import { type QuestionContext, type Refused, requester } from "../answering/ServerRequests.ts"
 
 /** A request that is about to be sent. */
 export interface OutboundRequest {
@@ -124,98 +118,3 @@ const inContext = <R>({ question, request }: Middleware<R>, context: HandlerCont
       })
   })
 })
-
-/** The request with the changes. */
-const changed = ({ headers, method, params }: OutboundRequest, changes: RequestChanges = {}): OutboundRequest => {
-  const given = changes.params ?? params
-  return {
-    method,
-    params: changes.meta === undefined ? given : withMeta(given ?? {}, changes.meta),
-    headers: changes.headers === undefined ? headers : { ...headers, ...changes.headers }
-  }
-}
-
-const isUnsent = (error: unknown): error is Closed => error instanceof Closed && error.unsent === true
-
-/** The tries of one request: it is not unsent where the server may have acted on an earlier one. */
-class Tries {
-  private reached = false
-
-  count<A>(sending: Effect.Effect<A, RequestError>): Effect.Effect<A, RequestError> {
-    return Effect.onExit(sending, (exit) =>
-      Effect.sync(() => {
-        const isOut =
-          Exit.isSuccess(exit) || !exit.cause.reasons.filter(Cause.isFailReason).some(({ error }) => isUnsent(error))
-        if (isOut) this.reached = true
-      })
-    )
-  }
-
-  /** With the failure that is true of all tries. */
-  failure<A>(request: Effect.Effect<A, RequestError>): Effect.Effect<A, RequestError> {
-    return Effect.mapError(request, (error) => (this.reached && isUnsent(error) ? sent(error) : error))
-  }
-}
-
-/** The peer, with the middleware around the requests that it sends. */
-export const aroundPeer = (peer: Peer, all: ReadonlyArray<Middleware>): Peer => {
-  const around = all.flatMap(({ request }) => request ?? [])
-  if (around.length === 0) return peer
-  return {
-    receive: (inbound, sink) => peer.receive(inbound, sink),
-    request: (method, params, options) =>
-      Effect.suspend(() => {
-        const tries = new Tries()
-        const send = (request: OutboundRequest): Effect.Effect<unknown, RequestError> =>
-          tries.count(peer.request(method, request.params, { ...options, headers: request.headers }))
-        const run = around.reduceRight<typeof send>(
-          (inner, middleware) => (request) => middleware(request, (changes) => inner(changed(request, changes))),
-          send
-        )
-        return tries.failure(run({ method, params, headers: options?.headers ?? {} }))
-      }),
-    notify: (method, params, relatedTo) => peer.notify(method, params, relatedTo),
-    sink: peer.sink,
-    watch: (watcher) => peer.watch(watcher),
-    inFlight: peer.inFlight,
-    open: () => peer.open(),
-    sent: () => peer.sent(),
-    giveUp: (id, reason) => peer.giveUp(id, reason),
-    outstanding: () => peer.outstanding(),
-    interrupt: (reason, id) => peer.interrupt(reason, id),
-    end: () => peer.end(),
-    abort: (error) => peer.abort(error),
-    idle: peer.idle,
-    subscriptionsEnded: peer.subscriptionsEnded,
-    awaitClosed: peer.awaitClosed
-  }
-}
-
-type Answer = (request: JsonRpc.Request, conversation: QuestionContext) => Effect.Effect<unknown, McpError | Refused>
-
-/** The answers to questions, with the middleware around them. */
-export const aroundAnswers = (answer: Answer, all: ReadonlyArray<Middleware>): Answer => {
-  const around = all.flatMap(({ question }) => question ?? [])
-  if (around.length === 0) return answer
-  return (request, conversation) =>
-    Effect.suspend(() => {
-      const { method, params } = request
-      const { relatedTo, revision, server } = conversation
-      // For middleware a question that the server may not ask fails like any other.
-      let refused: Refused | undefined
-      const answered: Effect.Effect<unknown, McpError> = Effect.catchTag(
-        answer(request, conversation),
-        "Refused",
-        (error) => {
-          refused = error
-          return Effect.fail(error.error)
-        }
-      )
-      const question = { method, params, relatedTo, revision, server }
-      const run = around.reduceRight((next, middleware) => middleware(question, next), answered)
-      return Effect.mapError(
-        Effect.provideService(run, Requester, requester(request, conversation)),
-        (error): McpError | Refused => (refused?.error === error ? refused : error)
-      )
-    })
-}

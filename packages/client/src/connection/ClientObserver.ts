@@ -3,11 +3,10 @@
  *
  * Owns the services that hand observers to clients. Refuses to change requests: `ClientMiddleware` does that.
  */
-import type { Observer as PeerObserver, ReceivedEnd, RequestError, SentEnd } from "@effect-mcp/core/Peer"
+import type { ReceivedEnd, RequestError, SentEnd } from "@effect-mcp/core/Peer"
 import type { Traffic } from "@effect-mcp/core/Transport"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
@@ -78,68 +77,3 @@ export const current: Effect.Effect<ReadonlyArray<ClientObserver>> = Effect.map(
       key.startsWith(prefix) ? [observer] : []
     )
 )
-
-/** Milliseconds of the monotonic clock; that of the platform is read directly. */
-const timeOf = (clock: Clock.Clock): (() => number) =>
-  clock === Context.get(Context.empty(), Clock.Clock)
-    ? () => performance.now()
-    : () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
-
-/** Observes the peer of a connection; undefined where there is no observer. */
-export const ofPeer = (
-  all: ReadonlyArray<ClientObserver>,
-  connection: ObservedConnection,
-  clock: Clock.Clock
-): PeerObserver | undefined => {
-  if (all.length === 0) return undefined
-  const now = timeOf(clock)
-  return {
-    now,
-    sent: (end, exit) => {
-      const duration = now() - end.began
-      for (const one of all) one.request?.({ ...end, duration }, exit, connection)
-    },
-    received: ({ arrived, envelope, request, waited }, exit) => {
-      const end = { arrived, envelope, request, waited, duration: now() - arrived }
-      for (const one of all) one.question?.(end, exit, connection)
-    }
-  }
-}
-
-/** Says that the connection is open, and that it has ended once the scope closes. */
-export const opened = (
-  all: ReadonlyArray<ClientObserver>,
-  connection: ObservedConnection
-): Effect.Effect<void, never, Scope.Scope> =>
-  all.length === 0
-    ? Effect.void
-    : Effect.flatMap(Clock.Clock, (clock) => {
-        const now = timeOf(clock)
-        return Effect.asVoid(
-          Effect.acquireRelease(
-            Effect.sync(() => {
-              for (const one of all) one.opened?.(connection)
-              return now()
-            }),
-            (began) =>
-              Effect.sync(() => {
-                for (const one of all) one.closed?.(connection, now() - began)
-              })
-          )
-        )
-      })
-
-/** Says of every success of `open` but the first that a connection was replaced. */
-export const repeated = <A, E, R>(
-  all: ReadonlyArray<ClientObserver>,
-  open: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> => {
-  if (all.length === 0) return open
-  let before = false
-  return Effect.tap(open, () =>
-    Effect.sync(() => {
-      if (before) for (const one of all) one.reconnected?.()
-      before = true
-    })
-  )
-}

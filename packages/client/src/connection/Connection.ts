@@ -14,7 +14,6 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isExtensionId } from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -24,19 +23,16 @@ import * as Stream from "effect/Stream"
 import type { RetryPolicy } from "./Backoff.ts"
 import type { Defaults } from "../CallOptions.ts"
 import { denied } from "../ClientError.ts"
-import * as ClientObserver from "./ClientObserver.ts"
-import * as ClientMiddleware from "./ClientMiddleware.ts"
+import { allowed } from "./allowed.ts"
 import * as Discovery from "./Discovery.ts"
 import type { EraRequests } from "./Era.ts"
 import * as ServerMessages from "./ServerMessages.ts"
-import * as Stateful from "./StatefulEra.ts"
+import type { AnswerQuestion, ClientHost, ObservedOpening } from "./ClientHost.ts"
+import type * as Stateful from "./StatefulEra.ts"
 import * as Stateless from "./StatelessEra.ts"
-import type { ExtensionPart } from "../extension/ClientExtension.ts"
-import * as InUse from "../extension/InUse.ts"
-import * as TaskRequests from "../answering/TaskRequests.ts"
-import type { Receiver } from "../tasks/Receiver.ts"
-import * as ServerRequests from "../answering/ServerRequests.ts"
-import * as Negotiation from "./Negotiation.ts"
+import type { Agreement, InUse } from "../extension/InUse.ts"
+import { type Late, withParts } from "../internal/Late.ts"
+import type * as Negotiation from "./Negotiation.ts"
 
 export interface Connection extends Negotiation.Negotiated, EraRequests {
   readonly peer: Peer
@@ -47,29 +43,31 @@ export interface Connection extends Negotiation.Negotiated, EraRequests {
   readonly awaitClosed: Effect.Effect<void, TransportError>
 }
 
+/** What is loaded for a server with sessions, and for what a stateless one is rarely asked. */
+export interface LateConnection extends Stateless.LateStateless {
+  readonly initialize: typeof Negotiation.initialize
+  readonly statefulEra: typeof Stateful.make
+}
+
 export interface Options extends Omit<Negotiation.Options, "capabilities" | "timeout">, ServerMessages.Options {
+  readonly late: Late<LateConnection>
   readonly defaults: Defaults
-  readonly services: ServerRequests.HostServices
-  /** Runs the questions that the server asks as tasks. */
-  readonly receiver: Receiver | undefined
+  readonly host: ClientHost
+  readonly agreement: Agreement
   readonly experimental: Negotiation.Options["capabilities"]["experimental"]
   readonly extensions: Negotiation.Options["capabilities"]["extensions"]
   /** What takes the place of both in a revision. */
   readonly declaredIn:
     | ((revision: Revision.Revision) => Pick<ClientCapabilities, "experimental" | "extensions">)
     | undefined
-  /** The extensions that have a layer. */
-  readonly parts: ReadonlyArray<ExtensionPart>
   /** How long a server may take to answer the probe before the older handshake is tried, too. */
   readonly probeTimeout: Duration.Input
   /** Rounds of questions that one request may take (2026-07-28). */
-  readonly maxRounds: number
+  readonly maxRounds: number | undefined
   /** Results that are cached at most (2026-07-28). */
-  readonly cacheSize: number
+  readonly cacheSize: number | undefined
   /** Bytes that all cached results may have together. */
-  readonly cacheBytes: number
-  readonly middleware: ReadonlyArray<ClientMiddleware.Middleware>
-  readonly observers: ReadonlyArray<ClientObserver.ClientObserver>
+  readonly cacheBytes: number | undefined
   /** When a message that did not reach the server is sent again. */
   readonly policy: RetryPolicy | undefined
   /** Called when a notification may have been lost. */
@@ -97,59 +95,29 @@ const openingTimeout = (
     })
   )
 
-/** A connection for observers, which learns its server and its peer. */
-class Opened implements ClientObserver.ObservedConnection {
-  readonly address: string | undefined
-  readonly traffic: Transport["traffic"]
-  negotiated: Negotiation.Negotiated | undefined = undefined
-  peer: Peer | undefined = undefined
-
-  constructor({ address, traffic }: Transport) {
-    this.address = address
-    this.traffic = traffic
-  }
-
-  get revision(): string | undefined {
-    return this.negotiated?.revision.version
-  }
-
-  get server(): Negotiation.Negotiated["serverInfo"] | undefined {
-    return this.negotiated?.serverInfo
-  }
-
-  readonly outstanding = (): number => this.peer?.outstanding() ?? 0
-}
-
 /** What becomes known of a conversation while it is opened. */
 interface Opening {
   /** Those that every revision has: `declared` adds the extensions. */
   readonly capabilities: ClientCapabilities
   readonly declared: (revision: Revision.Revision) => ClientCapabilities
   /** Answers a request of the server. */
-  readonly answer: ReturnType<typeof ServerRequests.make>
+  readonly answer: AnswerQuestion
   readonly agreed: Deferred.Deferred<Negotiation.Negotiated>
   negotiated: Negotiation.Negotiated | undefined
-  inUse: InUse.InUse | undefined
-  /** The connection for observers. */
-  readonly observed: Opened
+  inUse: InUse | undefined
+  readonly observed: ObservedOpening | undefined
   /** Set where the server is of the stateless era. */
   stateless: Stateless.Stateless | undefined
 }
 
-const capabilitiesOf = ({
-  experimental,
-  extensions,
-  receiver,
-  services
-}: Options): Effect.Effect<ClientCapabilities> => {
+const capabilitiesOf = ({ experimental, extensions, host }: Options): Effect.Effect<ClientCapabilities> => {
   const withoutPrefix = Object.keys(extensions ?? {}).find((id) => !isExtensionId(id))
   if (withoutPrefix !== undefined) {
     // A defect: the program chose the name (spec 2026-07-28: basic/versioning, extension negotiation).
     return Effect.die(new Error(`The name of an extension has a prefix: ${withoutPrefix}`))
   }
   return Effect.succeed({
-    ...ServerRequests.capabilities(services),
-    ...TaskRequests.capabilities(receiver, services),
+    ...host.capabilities,
     ...(experimental === undefined ? undefined : { experimental }),
     ...(extensions === undefined ? undefined : { extensions })
   })
@@ -157,7 +125,7 @@ const capabilitiesOf = ({
 
 /** The answers, each in a span where there is a tracer. */
 const inSpans =
-  (answer: Opening["answer"]): Opening["answer"] =>
+  (answer: AnswerQuestion): AnswerQuestion =>
   (request, conversation) =>
     Spans.server(answer(request, conversation), request, () => ({ revision: conversation.revision.version }))
 
@@ -173,7 +141,7 @@ const makePeer = Effect.fnUntraced(function* (
   const announce = ServerMessages.announcer(options)
   const revision = () => opening.negotiated?.revision ?? Revision.latestStateful
   // A client that speaks no older revision answers none of its requests at any time.
-  const speaksOlder = Negotiation.allowed(options.revisions).length > 0
+  const speaksOlder = allowed(options.revisions).length > 0
   const isMute = () =>
     opening.negotiated === undefined ? !speaksOlder : opening.negotiated.revision.era === "stateless"
   return yield* PeerModule.make(
@@ -207,7 +175,7 @@ const makePeer = Effect.fnUntraced(function* (
       dropped: (reason) => options.dropped(reason, "Debug"),
       tracing: traced && context,
       surroundings: () => ({ revision: revision().version }),
-      observer: ClientObserver.ofPeer(options.observers, opening.observed, Context.get(context, Clock.Clock))
+      observer: opening.observed?.observer
     },
     {
       unreadableId: () => revision().rules.unreadableId,
@@ -224,12 +192,16 @@ const negotiate = (
   capabilities: Opening["declared"]
 ): Effect.Effect<Negotiation.Negotiated, Negotiation.NegotiationError> => {
   const { clientInfo, defaults, probeTimeout, revisions } = options
-  const handshake = Negotiation.initialize(peer, {
-    ...options,
-    capabilities: capabilities(Revision.latestStateful),
-    timeout: defaults.timeout
-  })
-  const speaksOlder = Negotiation.allowed(revisions).length > 0
+  const handshake = Effect.suspend(() =>
+    withParts(options.late, ({ initialize }) =>
+      initialize(peer, {
+        ...options,
+        capabilities: capabilities(Revision.latestStateful),
+        timeout: defaults.timeout
+      })
+    )
+  )
+  const speaksOlder = allowed(revisions).length > 0
   const timeout = Duration.fromInputUnsafe(defaults.timeout)
   // Half of the time is left for the older handshake.
   const timeoutOfProbe = speaksOlder
@@ -263,14 +235,18 @@ const makeEra = Effect.fnUntraced(function* (
   options: Options,
   opening: Opening
 ): Effect.fn.Return<EraRequests, Negotiation.NegotiationError, Scope.Scope> {
-  const { cacheBytes, cacheSize, clientInfo, defaults, maxRounds, policy } = options
+  const { cacheBytes, cacheSize, clientInfo, defaults, late, maxRounds, policy } = options
   const { capabilities, declared, inUse } = opening
   const { revision, serverInfo: server } = negotiated
   const answer = (question: JsonRpc.Request) => opening.answer(question, { revision, capabilities, server, inUse })
   if (revision.era === "stateful") {
-    return Stateful.make({ peer, negotiated, defaults, answer, inUse, scope: yield* Scope.Scope })
+    const scope = yield* Scope.Scope
+    return yield* withParts(late, ({ statefulEra }) =>
+      Effect.succeed(statefulEra({ peer, negotiated, defaults, answer, inUse, scope }))
+    )
   }
   opening.stateless = yield* Stateless.make({
+    late,
     peer,
     negotiated,
     defaults,
@@ -289,7 +265,7 @@ const makeEra = Effect.fnUntraced(function* (
 const followChanges = Effect.fnUntraced(function* (
   { missed: gaps }: Transport,
   peer: Peer,
-  { missed, services }: Options,
+  { host, missed }: Options,
   { revision }: Negotiation.Negotiated
 ): Effect.fn.Return<void, never, Scope.Scope> {
   const follow = (changes: Stream.Stream<unknown>, announce: Effect.Effect<void>) =>
@@ -298,7 +274,7 @@ const followChanges = Effect.fnUntraced(function* (
       { startImmediately: true }
     )
   if (gaps !== undefined) yield* follow(gaps, Effect.sync(missed))
-  const { changes } = services.roots ?? {}
+  const { rootChanges: changes } = host
   if (changes === undefined || revision.era !== "stateful") return
   const announce = Effect.sync(() => peer.notify("notifications/roots/list_changed"))
   yield* follow(changes, Effect.andThen(peer.sink.ready, announce))
@@ -310,32 +286,28 @@ export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Connection, Negotiation.NegotiationError, Scope.Scope> {
   const capabilities = yield* capabilitiesOf(options)
+  const { agreement, host } = options
+  const observed = host.observe(transport, yield* Clock.Clock)
   const opening: Opening = {
     capabilities,
-    declared: (revision) =>
-      InUse.declare({ ...capabilities, ...options.declaredIn?.(revision) }, options.parts, revision),
-    answer: inSpans(
-      TaskRequests.receiving(
-        ClientMiddleware.aroundAnswers(ServerRequests.make(options.services), options.middleware),
-        options.receiver
-      )
-    ),
+    declared: (revision) => agreement.declare({ ...capabilities, ...options.declaredIn?.(revision) }, revision),
+    answer: inSpans(host.answer),
     agreed: Deferred.makeUnsafe(),
     negotiated: undefined,
     inUse: undefined,
-    observed: new Opened(transport),
+    observed,
     stateless: undefined
   }
   const bare = yield* makePeer(transport, options, opening)
-  opening.observed.peer = bare
-  const peer = ClientMiddleware.aroundPeer(bare, options.middleware)
+  const peer = host.aroundPeer(bare)
+  if (observed !== undefined) observed.peer = bare
   const negotiated = yield* negotiate(transport, peer, options, opening.declared)
   opening.negotiated = negotiated
-  opening.observed.negotiated = negotiated
-  opening.inUse = InUse.make(options.parts, negotiated)
+  if (observed !== undefined) observed.negotiated = negotiated
+  opening.inUse = yield* agreement.inUse(negotiated)
   const era = yield* makeEra(peer, negotiated, options, opening)
   Deferred.doneUnsafe(opening.agreed, Effect.succeed(negotiated))
-  yield* ClientObserver.opened(options.observers, opening.observed)
+  if (observed !== undefined) yield* observed.opened
   yield* followChanges(transport, peer, options, negotiated)
   return {
     ...negotiated,
@@ -360,7 +332,7 @@ export const open = <E, R>(
   connector: Effect.Effect<Transport, E, R>,
   options: Options
 ): Effect.Effect<Connection, Negotiation.NegotiationError | E, R | Scope.Scope> => {
-  const stateful = Negotiation.allowed(options.revisions).map(({ version }) => version)
+  const stateful = allowed(options.revisions).map(({ version }) => version)
   const first = attempt(connector, options)
   return stateful.length === 0 || stateful.length === (options.revisions ?? Revision.all).length
     ? first

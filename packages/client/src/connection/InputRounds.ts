@@ -11,15 +11,13 @@ import type * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ResultType from "@effect-mcp/protocol/ResultType"
 import { inputRequired } from "@effect-mcp/protocol/internal/v2026_07_28"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { defaultAttempts, isPermanent, type RetryPolicy, wait } from "./Backoff.ts"
 import { Closed, InvalidResult, sent, Timeout } from "../ClientError.ts"
-import type { Refused } from "../answering/ServerRequests.ts"
-import * as Elapsed from "../internal/Elapsed.ts"
+import type { Refused } from "../answering/RefusedQuestion.ts"
 
 /** Rounds of one request, unless the client says otherwise. */
-export const defaultMaxRounds = 10
+const defaultMaxRounds = 10
 
 const coder = Codecs.coder(inputRequired)
 
@@ -32,11 +30,9 @@ export interface QuestionAnswers {
 }
 
 export interface Options<E> extends QuestionAnswers {
-  /** Whether the method may ask. */
-  readonly mayAsk: boolean
-  readonly maxRounds: number
-  /** How long the request may take with all its rounds; infinite is no limit. */
-  readonly maxTotal: Duration.Input
+  readonly maxRounds: number | undefined
+  /** How many milliseconds all further rounds may take; infinite is no limit. */
+  readonly left: number
   /** Sends one round. */
   readonly send: (params: JsonRpc.Params) => Effect.Effect<unknown, E>
 }
@@ -49,32 +45,27 @@ export interface Final {
 
 type Failure<E> = E | InvalidResult | McpError.McpError
 
-/** Sends a request, round by round, until it has its result. */
-export const run = <E>(
+/** Answers the questions in the first result of a request, and sends it again, round by round, until it has its result. */
+export const answerRounds = <E>(
   method: string,
   params: JsonObject,
+  first: unknown,
   options: Options<E>
-): Effect.Effect<Final, Failure<E> | Timeout> =>
-  Effect.clockWith((clock) => {
-    const started = Elapsed.unsafe(clock)
-    return Effect.flatMap(options.send(params), (wire) => {
-      if (!options.mayAsk || !ResultType.isInputRequired(wire)) return Effect.succeed({ wire, retried: false })
-      const left = Duration.toMillis(options.maxTotal) - (Elapsed.unsafe(clock) - started)
-      const rounds = answered(method, params, wire, options)
-      return left === Infinity
-        ? rounds
-        : Effect.timeoutOrElse(rounds, {
-            duration: left,
-            orElse: () => Effect.fail(new Timeout({ method, message: `${method} took too long with all its rounds` }))
-          })
-    })
-  })
+): Effect.Effect<Final, Failure<E> | Timeout> => {
+  const rounds = answered(method, params, first, options)
+  return options.left === Infinity
+    ? rounds
+    : Effect.timeoutOrElse(rounds, {
+        duration: options.left,
+        orElse: () => Effect.fail(new Timeout({ method, message: `${method} took too long with all its rounds` }))
+      })
+}
 
 const answered = Effect.fnUntraced(function* <E>(
   method: string,
   params: JsonObject,
   first: unknown,
-  { maxRounds, send, ...answers }: Options<E>
+  { maxRounds = defaultMaxRounds, send, ...answers }: Options<E>
 ): Effect.fn.Return<Final, Failure<E>> {
   let wire = first
   for (let round = 1; round <= maxRounds; round++) {

@@ -14,6 +14,7 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { type Forbidden, InvalidResult, type Unauthorized, UnsupportedRevision } from "../ClientError.ts"
+import { allowed } from "./allowed.ts"
 
 export interface Options {
   readonly clientInfo: Implementation
@@ -42,12 +43,6 @@ export type NegotiationError =
 
 /** All stateful revisions, oldest first. */
 export const stateful: ReadonlyArray<Revision.Version> = Revision.stateful.map(({ version }) => version)
-
-/** The stateful revisions among those allowed, oldest first. */
-export const allowed = (versions: ReadonlyArray<Revision.Version> | undefined): ReadonlyArray<Revision.Revision> =>
-  versions === undefined
-    ? Revision.stateful
-    : Revision.stateful.filter((revision) => versions.includes(revision.version))
 
 const invalid = (message: string, result: unknown): InvalidResult =>
   new InvalidResult({ method: "initialize", message, result })

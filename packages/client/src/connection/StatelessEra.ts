@@ -1,7 +1,7 @@
 /**
  * Requests of the stateless era (2026-07-28): each declares its client, its revision and the client's capabilities.
  *
- * Owns the answers to questions, which arrive as results, the notifications of `subscriptions/listen`, and the cache of results.
+ * Questions arrive as results (`InputRounds`); subscriptions and cached results are in `StatelessMemory`. Both are loaded when needed.
  */
 import type { Peer, RequestOptions } from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -11,36 +11,42 @@ import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
+import * as ResultType from "@effect-mcp/protocol/ResultType"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as RcRef from "effect/RcRef"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import type { RetryPolicy } from "./Backoff.ts"
-import { CapabilityMissing, type ClientError, Closed, type InvalidResult } from "../ClientError.ts"
+import { CapabilityMissing, type ClientError, type InvalidResult } from "../ClientError.ts"
 import { type CallOptions, type Defaults, requestOptions } from "../CallOptions.ts"
 import type { InUse } from "../extension/InUse.ts"
 import type { OtherResult } from "../extension/OtherResult.ts"
 import * as Declaration from "./Declaration.ts"
-import type { Refused } from "../answering/ServerRequests.ts"
-import * as InputRounds from "./InputRounds.ts"
+import type { Refused } from "../answering/RefusedQuestion.ts"
+import * as Elapsed from "../internal/Elapsed.ts"
+import { type Late, withParts } from "../internal/Late.ts"
+import type * as InputRounds from "./InputRounds.ts"
 import type { Negotiated } from "./Negotiation.ts"
-import { ResponseCache } from "./ResponseCache.ts"
 import type { EraRequests } from "./Era.ts"
-import { Listening, type ListenSubscription } from "./Listening.ts"
+import type * as StatelessMemory from "./StatelessMemory.ts"
 import { decode, encodeFailed, missingFor, notify, prepare } from "./prepare.ts"
 
+/** What is loaded with the first question, subscription or result that may be cached. */
+export interface LateStateless extends Pick<typeof InputRounds, "answerRounds" | "answers" | "retryRound"> {
+  readonly statelessMemory: typeof StatelessMemory.make
+}
+
 export interface Options {
+  readonly late: Late<LateStateless>
   readonly peer: Peer
   readonly negotiated: Negotiated
   readonly defaults: Defaults
   readonly declared: Declaration.Declared
   /** Answers a question of the server; params and result are those of the revision. */
   readonly answer: (question: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError | Refused>
-  readonly maxRounds: number
+  readonly maxRounds: number | undefined
   /** Results that are cached at most. */
-  readonly cacheSize: number
-  readonly cacheBytes: number
+  readonly cacheSize: number | undefined
+  readonly cacheBytes: number | undefined
   /** The extensions that both sides declared. */
   readonly inUse: InUse | undefined
   /** When a round that did not reach the server is sent again; without a policy it is not. */
@@ -53,23 +59,28 @@ export interface Stateless extends EraRequests {
 }
 
 interface State extends Options {
-  readonly cache: ResponseCache
-  readonly listening: Listening
   /** What every request declares in its `_meta`. */
   meta: JsonObject
+  /** Undefined until a request needs it. */
+  memory: StatelessMemory.StatelessMemory | undefined
+  /** Of subscriptions. */
+  readonly scope: Scope.Scope
 }
 
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Stateless, McpError.McpError, Scope.Scope> {
-  const { cacheBytes, cacheSize, defaults, peer } = options
+  const { late, peer } = options
   const meta = yield* declare(options)
-  const listening = new Listening(peer, () => state.meta, defaults.timeout)
-  const state: State = { ...options, cache: new ResponseCache(cacheSize, cacheBytes), listening, meta }
+  const state: State = { ...options, meta, memory: undefined, scope: yield* Scope.fork(yield* Scope.Scope) }
   return {
     request: (method, params, callOptions) => cached(state, method, params, callOptions),
-    subscribeResource: (uri, updated) => subscribeResource(state, uri, updated),
-    subscribeLists: yield* listSubscription(state),
+    subscribeResource: (uri, updated) =>
+      Effect.andThen(
+        checkDeclared(state, "resources/subscribe"),
+        withMemory(state, (memory) => memory.subscribeResource(uri, updated))
+      ),
+    subscribeLists: withMemory(state, ({ subscribeLists }) => subscribeLists),
     setLogLevel: (level) =>
       Effect.andThen(
         checkDeclared(state, "logging/setLevel"),
@@ -85,14 +96,41 @@ export const make = Effect.fnUntraced(function* (
       ),
     notify: (method, params) => notify(peer, method, Meta.withMeta(params ?? {}, state.meta)),
     answer: (method, inputRequests) =>
-      InputRounds.answers(method, inputRequests, { answer: options.answer, isOwn: isOwn(options.inUse) }),
-    listen: (filter, received) => listening.listen(filter, received),
-    received: (notification) => {
-      forgetStale(state.cache, notification)
-      return listening.received(notification)
-    }
+      withParts(late, ({ answers }) =>
+        answers(method, inputRequests, { answer: options.answer, isOwn: isOwn(options.inUse) })
+      ),
+    listen: (filter, received) => withMemory(state, (memory) => memory.listen(filter, received)),
+    received: (notification) => state.memory?.received(notification) ?? isOfSubscription(notification)
   }
 })
+
+const withMemory = <A, E, R>(
+  state: State,
+  use: (memory: StatelessMemory.StatelessMemory) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.suspend(() =>
+    state.memory === undefined
+      ? Effect.flatMap(
+          withParts(state.late, ({ statelessMemory }) => remember(state, statelessMemory)),
+          use
+        )
+      : use(state.memory)
+  )
+
+const remember = (
+  state: State,
+  make: LateStateless["statelessMemory"]
+): Effect.Effect<StatelessMemory.StatelessMemory> => {
+  const { cacheBytes, cacheSize, defaults, negotiated, peer, scope } = state
+  const making = make({ peer, negotiated, meta: () => state.meta, timeout: defaults.timeout, cacheSize, cacheBytes })
+  return Effect.map(Scope.provide(making, scope), (made) => (state.memory ??= made))
+}
+
+/** Whether a notification belongs to a subscription, none of which is open: no other part needs it. */
+const isOfSubscription = ({ method, params }: JsonRpc.Notification): boolean =>
+  method === "notifications/cancelled" ||
+  method === "notifications/subscriptions/acknowledged" ||
+  (isJsonObject(params?._meta) && params._meta[Meta.subscriptionId] !== undefined)
 
 const declare = ({ declared, negotiated: { revision } }: Options, logLevel?: LoggingLevel) =>
   Declaration.entries(revision.version, { ...declared, logLevel })
@@ -118,32 +156,32 @@ const abandoned =
 
 /** Sends a request round by round; params and result are those of the wire. `mayAsk`: whether its questions are answered. */
 const send = (state: State, method: string, params: JsonObject, callOptions: CallOptions, mayAsk: boolean) => {
-  const { answer, defaults, inUse, maxRounds, meta, peer, policy } = state
+  const { answer, defaults, inUse, late, maxRounds, meta, peer, policy } = state
   const given = increasing(requestOptions(method, callOptions, defaults))
   const options = inUse === undefined ? given : { ...given, late: abandoned(state, method) }
   const entries = callOptions.meta === undefined ? meta : { ...callOptions.meta, ...meta }
-  let rounds = 0
-  const run = (params: JsonObject) =>
-    InputRounds.run(method, Meta.withMeta(params, entries), {
-      mayAsk,
-      maxRounds,
-      maxTotal: callOptions.maxTotal ?? defaults.maxTotal,
-      answer,
-      isOwn: isOwn(inUse),
-      send: (complete) => {
-        const sent = peer.request(method, complete, options)
-        // A later round is not the whole request: only its own loss is repaired here.
-        return rounds++ === 0 ? sent : InputRounds.retryRound(sent, peer.awaitClosed, policy)
-      }
+  const maxTotal = callOptions.maxTotal ?? defaults.maxTotal
+  const run = (params: JsonObject) => {
+    const complete = Meta.withMeta(params, entries)
+    return Effect.clockWith((clock) => {
+      const started = Elapsed.unsafe(clock)
+      return Effect.flatMap(peer.request(method, complete, options), (wire) => {
+        if (!mayAsk || !ResultType.isInputRequired(wire)) return Effect.succeed({ wire, retried: false })
+        return withParts(late, ({ answerRounds, retryRound }) =>
+          answerRounds(method, complete, wire, {
+            maxRounds,
+            left: Duration.toMillis(maxTotal) - (Elapsed.unsafe(clock) - started),
+            answer,
+            isOwn: isOwn(inUse),
+            // A later round is not the whole request: only its own loss is repaired here.
+            send: (params) => retryRound(peer.request(method, params, options), peer.awaitClosed, policy)
+          })
+        )
+      })
     })
+  }
   const changed = inUse?.changed(method, params)
   return changed === undefined ? run(params) : Effect.flatMap(changed, run)
-}
-
-interface Received<A> {
-  readonly result: A
-  /** Whether the result must not be cached. */
-  readonly retried: boolean
 }
 
 const request = <M extends keyof ClientRequests>(
@@ -160,7 +198,10 @@ const request = <M extends keyof ClientRequests>(
       const final = send(state, method, sent, callOptions, MethodInfo.ofRequest(method)?.mayAsk === true)
       return Effect.flatMap(
         final,
-        ({ retried, wire }): Effect.Effect<Received<ClientRequests[M]["result"] | OtherResult>, InvalidResult> => {
+        ({
+          retried,
+          wire
+        }): Effect.Effect<StatelessMemory.Received<ClientRequests[M]["result"] | OtherResult>, InvalidResult> => {
           const other = state.inUse?.otherResult(wire, method, sent, callOptions)
           if (other !== undefined) return Effect.succeed({ result: other, retried: true })
           return Effect.mapBothEager(coders.result.decode(wire), {
@@ -179,31 +220,13 @@ const cached = <M extends keyof ClientRequests>(
   params: ClientRequests[M]["params"],
   callOptions?: CallOptions
 ): Effect.Effect<ClientRequests[M]["result"] | OtherResult, ClientError> => {
-  const { cache } = state
   if (MethodInfo.ofRequest(method)?.cacheable !== true || callOptions?.meta !== undefined) {
     return Effect.map(request(state, method, params, callOptions), ({ result }) => result)
   }
-  const sending = Effect.suspend(() => request(state, method, params, callOptions))
-  return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const known = cache.get(method, params, now)
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only a result of this method was kept under this key
-    if (known !== undefined && callOptions?.fresh !== true) return Effect.succeed(known as ClientRequests[M]["result"])
-    const generation = cache.generation(method)
-    return Effect.flatMap(Effect.tapError(sending, discard(cache, method, params)), ({ result, retried }) =>
-      Effect.map(Clock.currentTimeMillis, (received) => {
-        if (!retried && isJsonObject(result)) cache.put(method, params, result, generation, received)
-        return result
-      })
-    )
-  })
+  return withMemory(state, (memory) =>
+    memory.cached(method, params, callOptions?.fresh, () => request(state, method, params, callOptions))
+  )
 }
-
-/** A refused cursor means that the list has changed: its cached pages are dropped. */
-const discard = (cache: ResponseCache, method: string, params: unknown) => (error: ClientError) =>
-  Effect.sync(() => {
-    const isPage = isJsonObject(params) && params["cursor"] !== undefined
-    if (isPage && error._tag === "McpError") cache.forget(method)
-  })
 
 /** Fails, as every request does, where the server did not declare what the method needs. */
 const checkDeclared = ({ negotiated }: State, method: keyof ClientRequests): Effect.Effect<void, CapabilityMissing> => {
@@ -211,61 +234,6 @@ const checkDeclared = ({ negotiated }: State, method: keyof ClientRequests): Eff
   return capability === undefined
     ? Effect.void
     : Effect.fail(new CapabilityMissing({ capability, message: `The server did not declare ${capability}` }))
-}
-
-const subscribeResource = (state: State, uri: string, updated: (uri: string) => void) =>
-  Effect.andThen(
-    checkDeclared(state, "resources/subscribe"),
-    Effect.flatMap(state.listening.listen({ resourceSubscriptions: [uri] }, updates(updated)), ({ ended, granted }) =>
-      granted.resourceSubscriptions?.includes(uri) === true
-        ? Effect.succeed(ended)
-        : Effect.fail(
-            new CapabilityMissing({
-              capability: "resources.subscribe",
-              message: `The server announces no updates of ${uri}`
-            })
-          )
-    )
-  )
-
-/** Calls `updated` with the URI of each update. */
-const updates =
-  (updated: (uri: string) => void) =>
-  ({ method, params }: JsonRpc.Notification): void => {
-    if (method === "notifications/resources/updated" && typeof params?.uri === "string") updated(params.uri)
-  }
-
-/** One subscription to all lists whose changes the server announces, shared by all streams of changes. */
-const listSubscription = Effect.fnUntraced(function* ({
-  listening,
-  negotiated: { serverCapabilities }
-}: State): Effect.fn.Return<EraRequests["subscribeLists"], never, Scope.Scope> {
-  const lists = {
-    ...(serverCapabilities.tools?.listChanged === true ? { toolsListChanged: true } : undefined),
-    ...(serverCapabilities.prompts?.listChanged === true ? { promptsListChanged: true } : undefined),
-    ...(serverCapabilities.resources?.listChanged === true ? { resourcesListChanged: true } : undefined)
-  }
-  if (Object.keys(lists).length === 0) return Effect.succeed(Effect.never)
-  const shared: RcRef.RcRef<ListenSubscription, ClientError> = yield* RcRef.make({
-    acquire: Effect.tap(listening.listen(lists), ({ ended }) =>
-      // A listener that comes after the end gets another subscription, though earlier ones still hold this one.
-      Effect.forkScoped(
-        Effect.flatMap(ended, () => RcRef.invalidate(shared)),
-        { startImmediately: true }
-      )
-    )
-  })
-  return RcRef.get(shared).pipe(
-    Effect.map(({ ended }) => ended),
-    // A closed RcRef interrupts.
-    Effect.catchCauseIf(Cause.hasInterruptsOnly, () => Effect.fail(new Closed({ message: "The connection is closed" })))
-  )
-})
-
-/** Drops the cached results that a notification makes stale. An updated resource drops all reads: its URI may be a part of another. */
-const forgetStale = (cache: ResponseCache, { method }: JsonRpc.Notification): void => {
-  const stale = MethodInfo.ofServerNotification(method)?.stale
-  if (stale !== undefined) cache.forget(...stale)
 }
 
 /** Drops progress that does not grow: a handler that runs again for the next round repeats its reports. */

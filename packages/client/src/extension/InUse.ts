@@ -20,6 +20,14 @@ export interface Agreed {
   readonly serverCapabilities: ServerCapabilities
 }
 
+/** The extensions of a client, as its connections meet them. */
+export interface Agreement {
+  /** The client's capabilities with its extensions, in the words of a revision. */
+  readonly declare: (capabilities: ClientCapabilities, revision: Revision.Revision) => ClientCapabilities
+  /** Those that the server declared, too; undefined where there are none. */
+  readonly inUse: (agreed: Agreed) => Effect.Effect<InUse | undefined>
+}
+
 /** Fails where two extensions of one revision have a method in common: its messages belong to one. */
 export const check = (parts: ReadonlyArray<ExtensionPart>): Effect.Effect<void> => {
   const owners = new Map<string, Array<Extension.Identity>>()

@@ -1,13 +1,27 @@
 /** The member of a client for any request: methods of the revision by name, those of extensions by value. */
 import type * as Extension from "@effect-mcp/core/Extension"
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type { CallOptions } from "../CallOptions.ts"
 import type { ClientError } from "../ClientError.ts"
 import type { ExtensionCalls } from "../extension/ExtensionCalls.ts"
-import type * as ToolHeaders from "./ToolHeaders.ts"
+import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
+import type { ServerLists } from "./ServerLists.ts"
 
-export const make = (byName: ToolHeaders.ToolHeaders["request"], byValue: ExtensionCalls["request"]) => {
+export const make = (
+  connection: ReconnectingConnection,
+  listed: Effect.Effect<ServerLists>,
+  byValue: ExtensionCalls["request"]
+) => {
+  /** Arguments of a tool may travel in headers, too, which its listed schema says. */
+  const byName: ReconnectingConnection["request"] = (method, params, options) =>
+    method === "tools/call"
+      ? Effect.suspend(() =>
+          connection.headers
+            ? Effect.flatMap(listed, ({ headers }) => headers.request(method, params, options))
+            : connection.request(method, params, options)
+        )
+      : connection.request(method, params, options)
   function request<M extends keyof ClientRequests>(
     method: M,
     params: ClientRequests[M]["params"],

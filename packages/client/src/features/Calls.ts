@@ -4,10 +4,11 @@
  * `Consent` is asked before anything is sent. A failure that the Tool value declares is the error itself where the server uses this
  * library, and a `ToolFailure` with the result's text elsewhere.
  */
-import type { InvalidValue, Tool } from "@effect-mcp/core/Tool"
+import { isPlain } from "@effect-mcp/core/internal/ValueCodec"
+import type { InvalidValue, Tool, ValueCodec } from "@effect-mcp/core/Tool"
 import { failureKey, ToolFailure } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult, ToolExecution } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -16,10 +17,10 @@ import { type ClientError, InvalidResult } from "../ClientError.ts"
 import type { CallOptions } from "../CallOptions.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as Consent from "../answering/Consent.ts"
-import { attend } from "../tasks/Attendance.ts"
-import * as TaskParts from "../tasks/TaskParts.ts"
-import * as ToolCatalog from "./ToolCatalog.ts"
-import type { ToolHeaders } from "./ToolHeaders.ts"
+import { type Late, withParts } from "../internal/Late.ts"
+import type { attend } from "../tasks/Attendance.ts"
+import * as OwnTasks from "../tasks/OwnTasks.ts"
+import type { ServerLists } from "./ServerLists.ts"
 
 export type CallArguments = { readonly [name: string]: unknown }
 
@@ -96,8 +97,9 @@ export interface Calls {
 
 export interface Options {
   readonly connection: ReconnectingConnection
-  readonly catalog: ToolCatalog.ToolCatalog
-  readonly headers: ToolHeaders
+  /** What was learned of the server's lists; undefined before the first. */
+  readonly lists: () => ServerLists | undefined
+  readonly listed: Effect.Effect<ServerLists>
   /** Runs a call again after the URLs were visited that its refusal names. */
   readonly retrying: <A>(call: () => Effect.Effect<A, ClientError>) => Effect.Effect<A, ClientError>
   readonly consent: Consent.Policy
@@ -105,20 +107,76 @@ export interface Options {
   readonly tasks: boolean
   /** Whether untyped results are checked against the listed output schemas. */
   readonly validate: boolean
+  readonly late: Late<{ readonly attend: typeof attend }>
 }
 
 /** What is known of a tool by its value. */
 interface Known {
-  readonly schema?: JsonObject | undefined
+  readonly input?: Pick<ValueCodec<never>, "jsonSchema"> | undefined
   readonly support?: ToolExecution["taskSupport"]
 }
 
-export const make = ({ catalog, connection, consent, headers, retrying, tasks, validate }: Options): Calls => {
-  const mayAsk = (): boolean => tasks && TaskParts.mayAsk(connection)
+const failure = <I, O, F, H>(tool: Tool<I, O, F, H>, result: CallToolResult): Effect.Effect<never, F | ToolFailure> => {
+  const text = new ToolFailure({ message: textOf(result) })
+  const wire = result._meta?.[failureKey]
+  if (tool.failure === undefined || wire === undefined) return Effect.fail(text)
+  return Effect.flatMap(
+    Effect.mapError(tool.failure.decode(wire), () => text),
+    Effect.fail
+  )
+}
+
+const outputOf = <I, O, F, H>(
+  tool: Tool<I, O, F, H>,
+  result: CallToolResult,
+  connection: ReconnectingConnection
+): Effect.Effect<O, InvalidResult> =>
+  tool.output === undefined
+    ? // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without an output schema `O` is the result itself: the types of Tool.make and Tool.raw say so, this signature cannot
+      Effect.succeed(result as O)
+    : Effect.mapError(
+        Effect.flatMap(structured(result, !connection.revision.rules.structuredOutput), tool.output.decode),
+        (error) => invalid(`The result of ${tool.name} does not fit: ${error.message}`, result)
+      )
+
+const typedBy =
+  (connection: ReconnectingConnection): Calls["typed"] =>
+  (tool, result) =>
+    result.isError === true ? failure(tool, result) : outputOf(tool, result, connection)
+
+export const make = (options: Options): Calls => {
+  const { connection, consent, late, listed, lists, retrying, tasks, validate } = options
+  const mayAsk = (): boolean => tasks && OwnTasks.mayAsk(connection)
+
+  const attended = <A, E>(
+    options: CallOptions | undefined,
+    support: ToolExecution["taskSupport"],
+    call: (options: CallOptions | undefined) => Effect.Effect<A, E>
+  ): Effect.Effect<A, E> => {
+    const isAttended = options?.onProgress !== undefined || support !== undefined
+    return isAttended && tasks && OwnTasks.areOffered(connection.serverCapabilities)
+      ? withParts(late, ({ attend }) => attend(options, support, call))
+      : call(options)
+  }
+
+  /** With the headers that its arguments travel in, too. A value without annotations has none: no list is read for it. */
+  const request = (name: string, args: CallArguments, options: CallOptions | undefined, { input }: Known) => {
+    const whole = () => connection.request("tools/call", { name, arguments: args }, options)
+    if (!connection.headers) return whole()
+    if (input === undefined || !isPlain(input)) {
+      return Effect.flatMap(listed, ({ headers }) => headers.call(name, args, options, input?.jsonSchema))
+    }
+    return Effect.catchTag(whole(), "McpError", (error) =>
+      error.code === McpError.HeaderMismatch
+        ? Effect.flatMap(listed, ({ headers }) => headers.callAnew(name, args, options))
+        : Effect.fail(error)
+    )
+  }
 
   /** Called when the request is to be sent: steps are saved where the checks are known at once. */
-  const send = (name: string, args: CallArguments, options: CallOptions | undefined, known: Known = {}) =>
-    Effect.flatMapEager(catalog.checkCallable(name), () =>
+  const send = (name: string, args: CallArguments, options: CallOptions | undefined, known: Known = {}) => {
+    const catalog = lists()?.catalog
+    return Effect.flatMapEager(catalog?.checkCallable(name) ?? Effect.void, () =>
       Consent.guard(
         consent,
         {
@@ -126,57 +184,36 @@ export const make = ({ catalog, connection, consent, headers, retrying, tasks, v
           server: connection.serverInfo,
           tool: name,
           arguments: args,
-          annotations: catalog.annotations(name)
+          annotations: catalog?.annotations(name)
         },
-        attend(options, mayAsk() ? (catalog.taskSupport(name) ?? known.support) : undefined, (options) =>
-          retrying(() => headers.call(name, args, options, known.schema))
+        attended(options, mayAsk() ? (catalog?.taskSupport(name) ?? known.support) : undefined, (options) =>
+          retrying(() => request(name, args, options, known))
         )
       )
-    )
-
-  const callToolByName: Calls["callToolByName"] = (name, args = {}, options) =>
-    Effect.suspend(() =>
-      Effect.flatMapEager(headers.ensureListed(name, connection.headers || mayAsk()), () =>
-        validate
-          ? Effect.flatMapEager(catalog.validator(name), (validator) =>
-              Effect.flatMap(send(name, args, options), (result) => ToolCatalog.checkResult(name, validator, result))
-            )
-          : send(name, args, options)
-      )
-    )
-
-  const failure = <I, O, F, H>(
-    tool: Tool<I, O, F, H>,
-    result: CallToolResult
-  ): Effect.Effect<never, F | ToolFailure> => {
-    const text = new ToolFailure({ message: textOf(result) })
-    const wire = result._meta?.[failureKey]
-    if (tool.failure === undefined || wire === undefined) return Effect.fail(text)
-    return Effect.flatMap(
-      Effect.mapError(tool.failure.decode(wire), () => text),
-      Effect.fail
     )
   }
 
-  const output = <I, O, F, H>(tool: Tool<I, O, F, H>, result: CallToolResult): Effect.Effect<O, InvalidResult> =>
-    tool.output === undefined
-      ? // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without an output schema `O` is the result itself: the types of Tool.make and Tool.raw say so, this signature cannot
-        Effect.succeed(result as O)
-      : Effect.mapError(
-          Effect.flatMap(structured(result, !connection.revision.rules.structuredOutput), tool.output.decode),
-          (error) => invalid(`The result of ${tool.name} does not fit: ${error.message}`, result)
-        )
+  const callToolByName: Calls["callToolByName"] = (name, args = {}, options) =>
+    Effect.suspend(() => {
+      const isNeeded = connection.headers || mayAsk()
+      const call = () => send(name, args, options)
+      const known = lists()
+      const callListed = ({ checked, headers }: ServerLists) =>
+        Effect.flatMapEager(headers.ensureListed(name, isNeeded), () => (validate ? checked(name, call) : call()))
+      if (known !== undefined) return callListed(known)
+      return isNeeded ? Effect.flatMap(listed, callListed) : call()
+    })
 
-  const typed: Calls["typed"] = (tool, result) =>
-    result.isError === true ? failure(tool, result) : output(tool, result)
+  const typed = typedBy(connection)
 
   const callTool = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) =>
     Effect.mapError(tool.input.encode(input), encodeFailed).pipe(
       Effect.flatMap((args) => {
-        const known = { schema: tool.input.jsonSchema, support: tool.descriptor.execution?.taskSupport }
-        const isListed = known.support !== undefined || !mayAsk()
-        const listed = isListed ? Effect.void : headers.ensureListed(tool.name, true)
-        return Effect.flatMapEager(listed, () => send(tool.name, isJsonObject(args) ? args : {}, options, known))
+        const known = { input: tool.input, support: tool.descriptor.execution?.taskSupport }
+        const call = () => send(tool.name, isJsonObject(args) ? args : {}, options, known)
+        return known.support !== undefined || !mayAsk()
+          ? call()
+          : Effect.flatMap(listed, ({ headers }) => Effect.flatMapEager(headers.ensureListed(tool.name, true), call))
       }),
       Effect.flatMap((result) => typed(tool, result))
     )

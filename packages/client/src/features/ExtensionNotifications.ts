@@ -18,7 +18,7 @@ import * as Stream from "effect/Stream"
 import { CapabilityMissing, type ClientError, InvalidResult } from "../ClientError.ts"
 import { Backoff, type RetryPolicy } from "../connection/Backoff.ts"
 import type { ExtensionPart } from "../extension/ClientExtension.ts"
-import type { ListenEvent, RawListenEvent, RawNotification } from "../extension/ExtensionCalls.ts"
+import type { ListenEvent, RawListenEvent } from "../extension/ExtensionCalls.ts"
 import type { InUse } from "../extension/InUse.ts"
 import { Hub } from "../internal/Hub.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
@@ -35,15 +35,9 @@ export interface Options {
 }
 
 export interface NotificationInbox {
-  /** Takes a notification that the revision does not know; called in the reader. False where nothing wants it. */
-  readonly received: (
-    notification: JsonRpc.Notification,
-    inUse: InUse | undefined,
-    relatedTo: JsonRpc.Id | undefined
-  ) => boolean
+  /** Takes a notification that the revision does not know; called in the reader. False where no extension wants it. */
+  readonly received: (notification: JsonRpc.Notification, inUse: InUse | undefined) => boolean
   readonly stream: <P>(notification: Extension.Notification<P>) => Stream.Stream<P>
-  /** The notifications of no extension. */
-  readonly others: Stream.Stream<RawNotification>
   readonly close: () => void
 }
 
@@ -53,12 +47,11 @@ type Dropped = Options["dropped"]
 export const make = Effect.fnUntraced(function* ({
   dropped,
   parts
-}: Options): Effect.fn.Return<NotificationInbox, never, Scope.Scope> {
+}: Pick<Options, "dropped" | "parts">): Effect.fn.Return<NotificationInbox, never, Scope.Scope> {
   const handling = new Map<ExtensionPart, Queue.Queue<JsonRpc.Notification>>()
   for (const part of parts) if (part.notifications.size > 0) handling.set(part, yield* handler(part, dropped))
   // By method, so that many of one method displace none of another.
   const hubs = new Map<string, Hub<JsonObject>>()
-  const others = new Hub<RawNotification>()
   let closed = false
   const hubOf = (method: string): Hub<JsonObject> => {
     const hub = hubs.get(method) ?? new Hub<JsonObject>()
@@ -67,26 +60,22 @@ export const make = Effect.fnUntraced(function* ({
     return hub
   }
   return {
-    received: ({ method, params = {}, ...rest }, inUse, relatedTo) => {
+    received: ({ method, params = {}, ...rest }, inUse) => {
       const owner = inUse?.ownerOf(method)
       const hub = hubs.get(method)
       hub?.publish(params)
       const queue = owner?.notifications.has(method) === true ? handling.get(owner) : undefined
       if (queue !== undefined) Queue.offerUnsafe(queue, { method, params, ...rest })
-      if (owner !== undefined || (hub?.listeners ?? 0) > 0) return true
-      if (others.listeners === 0) return false
-      others.publish({ method, params, relatedTo })
-      return true
+      return owner !== undefined || (hub?.listeners ?? 0) > 0
     },
     stream: ({ method, params }) =>
       Stream.suspend(() => hubOf(method).stream(capacity)).pipe(
         Stream.mapEffect((wire) => valid(method, params.decode(wire), dropped)),
         Stream.flattenIterable
       ),
-    others: others.stream(capacity),
     close: () => {
       closed = true
-      for (const hub of [...hubs.values(), others]) hub.close(Exit.void)
+      for (const hub of hubs.values()) hub.close(Exit.void)
     }
   }
 })

@@ -19,7 +19,7 @@ import type { CallOptions } from "../CallOptions.ts"
 import { type CapabilityMissing, type ClientError, InvalidResult } from "../ClientError.ts"
 import type { RetryPolicy } from "../connection/Backoff.ts"
 import type { ResultExchange, ExtensionPart } from "../extension/ClientExtension.ts"
-import type { ExtensionCalls } from "../extension/ExtensionCalls.ts"
+import type { ExtensionCalls, RawNotification } from "../extension/ExtensionCalls.ts"
 import * as InUse from "../extension/InUse.ts"
 import type { OtherResult } from "../extension/OtherResult.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
@@ -32,6 +32,8 @@ export interface Options {
   readonly connection: () => ReconnectingConnection
   readonly policy: RetryPolicy | undefined
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
+  /** The notifications of no extension. */
+  readonly others: Stream.Stream<RawNotification>
 }
 
 export interface Extensions {
@@ -80,7 +82,7 @@ export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Re
         }),
       notify: (method, params) => connection().notify(method, params),
       listen: (filter) => Notifications.listenRaw(options, filter),
-      notifications: inbox.others
+      notifications: options.others
     }
   }
   const exchange: Extensions["exchange"] = (method, params, options) => ({

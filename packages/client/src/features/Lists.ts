@@ -18,13 +18,13 @@ import { sizeOf } from "../internal/sizeOf.ts"
 export type ListMethod = "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list"
 
 /** Pages that one listing reads at most, unless the client says otherwise. */
-export const defaultMaxPages = 1000
+const defaultMaxPages = 1000
 /** Bytes that one listing reads at most, over all of its pages, unless the client says otherwise. */
 export const defaultMaxBytes = 64 * 1024 * 1024
 
 export interface ListLimits {
-  readonly maxPages: number
-  readonly maxBytes: number
+  readonly maxPages: number | undefined
+  readonly maxBytes: number | undefined
 }
 
 /**
@@ -71,7 +71,7 @@ export const pages = <M extends ListMethod>(
 /** The pages that `read` gives, one after the other; undefined where the list has none any more. */
 export const pagesOf = <P extends { readonly nextCursor?: string }>(
   method: string,
-  { maxBytes, maxPages }: ListLimits,
+  { maxBytes = defaultMaxBytes, maxPages = defaultMaxPages }: ListLimits,
   read: (cursor: string | undefined) => Effect.Effect<P | undefined, ClientError>
 ): Stream.Stream<P, ClientError> =>
   Stream.suspend(() => {

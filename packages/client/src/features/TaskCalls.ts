@@ -15,6 +15,7 @@ import { Hub } from "../internal/Hub.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import { type Created, CurrentAttendance, notFollowed } from "../tasks/Attendance.ts"
 import type { StartOptions, TaskHandle, TaskMembers } from "../tasks/TaskHandle.ts"
+import * as Tasks from "../tasks/Tasks.ts"
 import type { TaskState } from "../tasks/TaskState.ts"
 import type { Calls } from "./Calls.ts"
 import * as Lists from "./Lists.ts"
@@ -84,13 +85,10 @@ const started = <A, E>(
     })
   )
 
-/** The module that follows tasks; loaded when it is used. */
-const following = Effect.promise(() => import("../tasks/Tasks.ts"))
-
 export const make = ({ calls, connection, exchange, limits, scope }: Options): TaskMembers => {
   const resumed = (id: string, options: CallOptions): Effect.Effect<CallToolResult, ClientError> =>
-    Effect.flatMap(following, ({ resume }) =>
-      Effect.flatMap(resume(id, exchange("tools/call", {}, options)), (wire) => connection.decode("tools/call", wire))
+    Effect.flatMap(Tasks.resume(id, exchange("tools/call", {}, options)), (wire) =>
+      connection.decode("tools/call", wire)
     )
   return {
     start: (tool, input, options = {}) => started(calls.callTool(tool, input, options), options, scope),
@@ -102,11 +100,9 @@ export const make = ({ calls, connection, exchange, limits, scope }: Options): T
         scope
       ),
     taskById: (id, options = {}) => started(resumed(id, options), {}, scope),
-    listTasks: Stream.unwrap(
-      Effect.map(following, ({ list }) => {
-        const page = list(exchange("tasks/list", {}, {}))
-        return Stream.flatMap(Lists.pagesOf("tasks/list", limits, page), ({ tasks }) => Stream.fromIterable(tasks))
-      })
-    )
+    listTasks: Stream.suspend(() => {
+      const page = Tasks.list(exchange("tasks/list", {}, {}))
+      return Stream.flatMap(Lists.pagesOf("tasks/list", limits, page), ({ tasks }) => Stream.fromIterable(tasks))
+    })
   }
 }

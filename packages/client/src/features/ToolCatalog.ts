@@ -6,14 +6,13 @@
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
-import type * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
+import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult, Tool, ToolAnnotations, ToolExecution } from "@effect-mcp/protocol/model/Tool"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { InvalidResult } from "../ClientError.ts"
-import { loadValidator } from "../internal/loadValidator.ts"
 import { sizeOf } from "../internal/sizeOf.ts"
 
 type Compiled = Result.Result<JsonSchemaValidator.Validator, JsonSchemaValidator.UnsupportedSchema>
@@ -129,13 +128,10 @@ export class ToolCatalog {
     const entry = this.entries.get(name)
     const schema = this.conversation.revision.rules.structuredOutput ? entry?.tool.outputSchema : undefined
     if (entry === undefined || schema === undefined) return Effect.succeed(undefined)
-    const given = (compiled: Compiled) =>
-      Result.isSuccess(compiled)
-        ? Effect.succeed(compiled.success)
-        : Effect.fail(invalid(`The output schema of ${name} cannot be checked: ${compiled.failure.reason}`))
-    return entry.validator === undefined
-      ? Effect.flatMap(loadValidator, ({ compile }) => given((entry.validator ??= compile(schema))))
-      : given(entry.validator)
+    const compiled = (entry.validator ??= JsonSchemaValidator.compile(schema))
+    return Result.isSuccess(compiled)
+      ? Effect.succeed(compiled.success)
+      : Effect.fail(invalid(`The output schema of ${name} cannot be checked: ${compiled.failure.reason}`))
   }
 }
 

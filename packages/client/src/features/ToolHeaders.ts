@@ -30,6 +30,12 @@ export interface ToolHeaders {
     options: CallOptions | undefined,
     schema: JsonObject | undefined
   ) => Effect.Effect<CallToolResult, ClientError>
+  /** Sends a call again that the server refused for its headers, after listing its tools. */
+  readonly callAnew: (
+    name: string,
+    args: { readonly [name: string]: unknown },
+    options: CallOptions | undefined
+  ) => Effect.Effect<CallToolResult, ClientError>
   /** Sends any request; a tool call gets the headers of the listed schema. */
   readonly request: ReconnectingConnection["request"]
 }
@@ -66,6 +72,16 @@ export const make = ({ catalog, connection, limits, lists }: Options): ToolHeade
     return params.length === 0 ? undefined : Headers.ofParams(params, args)
   }
 
+  const withHeaders = (options: CallOptions | undefined, mirrored: CallOptions["headers"]): CallOptions => ({
+    ...options,
+    headers: mirrored === undefined ? options?.headers : { ...options?.headers, ...mirrored }
+  })
+  const callWith = (
+    name: string,
+    args: { readonly [name: string]: unknown },
+    options: CallOptions | undefined
+  ): Effect.Effect<CallToolResult, ClientError> => connection.request("tools/call", { name, arguments: args }, options)
+
   const sending = <A>(
     name: string,
     args: unknown,
@@ -73,8 +89,7 @@ export const make = ({ catalog, connection, limits, lists }: Options): ToolHeade
     schema: JsonObject | undefined,
     request: (options: CallOptions) => Effect.Effect<A, ClientError>
   ): Effect.Effect<A, ClientError> => {
-    const send = (mirrored: CallOptions["headers"]) =>
-      request({ ...options, headers: mirrored === undefined ? options?.headers : { ...options?.headers, ...mirrored } })
+    const send = (mirrored: CallOptions["headers"]) => request(withHeaders(options, mirrored))
     if (!connection.headers) return send(undefined)
     const listed = () => headersOf(catalog.inputSchema(name), args)
     return Effect.catchTag(send(schema === undefined ? listed() : headersOf(schema, args)), "McpError", (error) =>
@@ -87,8 +102,10 @@ export const make = ({ catalog, connection, limits, lists }: Options): ToolHeade
   return {
     ensureListed,
     call: (name, args, options, schema) =>
-      sending(name, args, options, schema, (options) =>
-        connection.request("tools/call", { name, arguments: args }, options)
+      sending(name, args, options, schema, (options) => callWith(name, args, options)),
+    callAnew: (name, args, options) =>
+      Effect.flatMap(list({ fresh: true }), () =>
+        callWith(name, args, withHeaders(options, headersOf(catalog.inputSchema(name), args)))
       ),
     request: (method, params, options) => {
       const wanted: unknown = method === "tools/call" ? params : undefined

@@ -1,19 +1,16 @@
-/**
- * What a client has of tasks from its start: the extension that it declares, and which results are tasks. What follows a task is loaded when
- * the first one arrives.
- */
+/** Tasks as extensions of a client: which results are tasks, and what follows them. Loaded where the server declares tasks (`OwnTasks`). */
 import * as Extension from "@effect-mcp/core/Extension"
-import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import type { ExtensionPart, ResultHandler } from "../extension/ClientExtension.ts"
+import { type Agreed, type InUse, make } from "../extension/InUse.ts"
 import { type Attendance, CurrentAttendance } from "./Attendance.ts"
-import type * as Tasks from "./Tasks.ts"
+import { revisions } from "./OwnTasks.ts"
+import * as Tasks from "./Tasks.ts"
 import { id } from "./TaskState.ts"
 
 const extension = Extension.make(id, {
-  revisions: ["2026-07-28"],
+  revisions,
   notifications: { changed: Extension.notification("notifications/tasks", { from: "server" }) }
 })
 
@@ -25,15 +22,10 @@ const coreTasks = Extension.make(id, {
 })
 
 /** Uninterruptible until the task is followed: an interrupted call must cancel it. */
-const lazily =
-  (handler: (module: typeof Tasks) => Tasks.Follow): ResultHandler["follow"] =>
+const uninterruptible =
+  (follow: Tasks.Follow): ResultHandler["follow"] =>
   (result, exchange) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(
-        Effect.promise(() => import("./Tasks.ts")),
-        (module) => handler(module)(result, exchange, restore)
-      )
-    )
+    Effect.uninterruptibleMask((restore) => follow(result, exchange, restore))
 
 const none = { questions: [], notifications: new Map<never, never>() }
 
@@ -44,7 +36,7 @@ const own: ReadonlyArray<ExtensionPart> = [
     settings: {},
     results: {
       resultType: "task",
-      follow: lazily(({ followExtension }) => followExtension),
+      follow: uninterruptible(Tasks.followExtension),
       abandon: ({ taskId }) => (typeof taskId === "string" ? { method: "tasks/cancel", params: { taskId } } : undefined)
     },
     outgoing: new Map()
@@ -56,7 +48,7 @@ const own: ReadonlyArray<ExtensionPart> = [
     results: {
       resultType: "task",
       matches: ({ content, task }) => content === undefined && isJsonObject(task),
-      follow: lazily(({ followCore }) => followCore)
+      follow: uninterruptible(Tasks.followCore)
     },
     outgoing: new Map([
       ["tools/call", (params) => Effect.map(CurrentAttendance, (attendance) => augmented(params, attendance))]
@@ -65,7 +57,7 @@ const own: ReadonlyArray<ExtensionPart> = [
 ]
 
 /** The extensions with those of tasks; a program's own layer of them stays in their place. */
-export const beside = (parts: ReadonlyArray<ExtensionPart>): ReadonlyArray<ExtensionPart> => [
+export const besideOwn = (parts: ReadonlyArray<ExtensionPart>): ReadonlyArray<ExtensionPart> => [
   ...parts,
   ...own.filter(
     ({ extension: { capability } }) =>
@@ -76,11 +68,5 @@ export const beside = (parts: ReadonlyArray<ExtensionPart>): ReadonlyArray<Exten
 const augmented = (params: JsonObject, { asks, ttl }: Attendance): JsonObject =>
   asks ? { ...params, task: ttl === undefined ? {} : { ttl } } : params
 
-/** Whether a client may ask the server to answer calls of tools by tasks (2025-11-25: tasks, tool-level negotiation). */
-export const mayAsk = ({
-  revision,
-  serverCapabilities
-}: {
-  readonly revision: Revision
-  readonly serverCapabilities: ServerCapabilities
-}): boolean => revision.rules.tasks && serverCapabilities.tasks?.requests?.tools?.call !== undefined
+/** Those of a client without layers of extensions. */
+export const tasksInUse = (agreed: Agreed): InUse | undefined => make(own, agreed)

@@ -8,8 +8,8 @@ const receiverTest = "packages/client/test/tasks/TaskReceiver.test.ts"
 export const taskReceiver: ReadonlyArray<Fault> = [
   {
     name: "a client does not declare that it runs tasks",
-    file: `${src}/connection/Connection.ts`,
-    from: "    ...TaskRequests.capabilities(receiver, services),\n",
+    file: `${src}/connection/makeHost.ts`,
+    from: "...TaskRequests.capabilities(receiver, services)",
     to: "",
     test: receiverTest,
     ids: ["tasks.capability.declared"]

@@ -148,7 +148,7 @@ export const statements: ReadonlyArray<Fault> = [
   },
   {
     name: "a result of a request with answers is kept",
-    file: "packages/client/src/connection/StatelessEra.ts",
+    file: "packages/client/src/connection/StatelessMemory.ts",
     from: "if (!retried && isJsonObject(result))",
     to: "if (isJsonObject(result))",
     test: "packages/client/test/connection/ResponseCache.test.ts",
@@ -244,7 +244,7 @@ export const statements: ReadonlyArray<Fault> = [
   },
   {
     name: "a client drops what a completion says of its missing values",
-    file: "packages/client/src/makeClient.ts",
+    file: "packages/client/src/assembly/members.ts",
     from: "({ completion }) => completion)",
     to: "({ completion: { values } }) => ({ values }))",
     test: "packages/client/test/features/Lists.test.ts",

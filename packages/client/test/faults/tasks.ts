@@ -121,8 +121,8 @@ export const tasks: ReadonlyArray<Fault> = [
   {
     name: "a result of the type task is an unknown one",
     file: parts,
-    from: 'resultType: "task",\n      follow: lazily(({ followExtension })',
-    to: 'resultType: "tasks",\n      follow: lazily(({ followExtension })',
+    from: 'resultType: "task",\n      follow: uninterruptible(Tasks.followExtension)',
+    to: 'resultType: "tasks",\n      follow: uninterruptible(Tasks.followExtension)',
     test: `${test}/Declared.test.ts`,
     ids: ["tasks-extension.declared.both-shapes"]
   },
@@ -192,7 +192,7 @@ export const tasks: ReadonlyArray<Fault> = [
   },
   {
     name: "a task is asked for that the server did not declare",
-    file: parts,
+    file: `${src}/tasks/OwnTasks.ts`,
     from: "serverCapabilities.tasks?.requests?.tools?.call !== undefined",
     to: "serverCapabilities !== undefined",
     test: `${test}/Declared.test.ts`,

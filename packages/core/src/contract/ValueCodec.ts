@@ -1,6 +1,7 @@
 /** A value on the wire and its Schema: what tools, prompts and extensions declare of their params and results. */
 import { issue } from "@effect-mcp/protocol/Codecs"
 import * as PlainCopy from "@effect-mcp/protocol/internal/PlainCopy"
+import { isPlainStruct } from "@effect-mcp/protocol/internal/PlainSchema"
 import { withoutStack } from "@effect-mcp/protocol/internal/stack"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -33,6 +34,18 @@ export const withoutServices = (schema: Schema.Top): Schema.Codec<unknown, unkno
   // Services are in the type of a schema alone.
   schema as Schema.Codec<any, any>
 
+/** The schema of a codec, until it is known whether that is plain. */
+const plain = new WeakMap<object, Schema.Codec<unknown, unknown> | boolean>()
+
+/** A plain schema has none of the annotations that send an argument in a header, too: its JSON Schema need not be made to know. */
+export const isPlain = (codec: object): boolean => {
+  const known = plain.get(codec)
+  if (known === undefined || typeof known === "boolean") return known === true
+  const found = isPlainStruct(known.ast)
+  plain.set(codec, found)
+  return found
+}
+
 const notPlain: PlainCopy.Copy = () => PlainCopy.none
 
 /** The JSON Schema and the codec are made when they are first needed, so a server starts without them. */
@@ -59,7 +72,7 @@ export const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => Js
       return undefined
     }
   }
-  return {
+  const codec: ValueCodec<A> = {
     get jsonSchema() {
       return jsonSchema()
     },
@@ -71,6 +84,8 @@ export const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => Js
     },
     encode: (value) => copied(value) ?? Effect.mapErrorEager((made ??= parser()).encode(value), invalidValue)
   }
+  plain.set(codec, schema)
+  return codec
 }
 
 const isCodec = (fields: unknown): fields is AnyCodec => Schema.isSchema(fields)

@@ -1,0 +1,80 @@
+/**
+ * The program around a client, as far as connections meet it: the services that answer servers, the middleware and the observers.
+ *
+ * Most clients have none: these declare nothing and refuse every question, and what serves the others (`makeHost`) is not loaded.
+ */
+import type { Observer as PeerObserver, Peer } from "@effect-mcp/core/Peer"
+import type { Transport } from "@effect-mcp/core/Transport"
+import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { Revision } from "@effect-mcp/protocol/Revision"
+import type * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
+import type { ForwardedRequests } from "../answering/ForwardedRequests.ts"
+import { Refused } from "../answering/RefusedQuestion.ts"
+import type { QuestionContext } from "../answering/ServerRequests.ts"
+import type { UrlElicitations } from "../answering/UrlElicitations.ts"
+import type { Negotiated } from "./Negotiation.ts"
+
+/** Answers one request of the server. Pings are answered by the peer. */
+export type AnswerQuestion = (
+  request: JsonRpc.Request,
+  conversation: QuestionContext
+) => Effect.Effect<unknown, McpError.McpError | Refused>
+
+/** A connection that observers see. */
+export interface ObservedOpening {
+  readonly observer: PeerObserver
+  negotiated: Negotiated | undefined
+  peer: Peer | undefined
+  /** Says that the connection is open, and that it has ended once the scope closes. */
+  readonly opened: Effect.Effect<void, never, Scope.Scope>
+}
+
+export interface ClientHost {
+  /** Those that every revision has. */
+  readonly capabilities: ClientCapabilities
+  readonly answer: AnswerQuestion
+  readonly rootChanges: Stream.Stream<unknown> | undefined
+  /** The peer, with the middleware around the requests that it sends. */
+  readonly aroundPeer: (peer: Peer) => Peer
+  readonly observe: (transport: Transport, clock: Clock.Clock) => ObservedOpening | undefined
+  /** Tells the observers of every success of `open` but the first. */
+  readonly repeated: <A, E, R>(open: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  readonly forwarded: Pick<ForwardedRequests, "forward">
+  readonly urls: Pick<UrlElicitations, "close" | "complete" | "completions">
+  /** Runs a call again after the URLs were visited that its refusal names. */
+  readonly retrying: <A, E>(
+    revision: () => Revision,
+    call: () => Effect.Effect<A, E | McpError.McpError>
+  ) => Effect.Effect<A, E | McpError.McpError>
+}
+
+/** The host of a client that was built with none of the services. */
+export const bare: Omit<ClientHost, "urls"> = {
+  capabilities: {},
+  answer: ({ method }) => Effect.fail(new Refused({ error: McpError.methodNotFound(method) })),
+  rootChanges: undefined,
+  aroundPeer: (peer) => peer,
+  observe: () => undefined,
+  repeated: (open) => open,
+  // A question about a request is refused: there is no caller to find for it.
+  forwarded: { forward: (_caller, run) => run(() => {}) },
+  retrying: (_revision, call) => call()
+}
+
+/** What the keys of the services begin with that a bare client does not have. */
+export const keys: ReadonlyArray<string> = [
+  ...["ClientExtension", "ClientMiddleware", "ClientObserver", "TaskReceiver"].map(
+    (name) => `@effect-mcp/client/${name}`
+  ),
+  ...["Elicitation", "Roots", "Sampling"].map((name) => `@effect-mcp/core/${name}`)
+]
+
+/** Whether the context has none of the services. */
+export const isBare = ({ mapUnsafe }: Context.Context<never>): boolean =>
+  ![...mapUnsafe.keys()].some((key) => keys.some((beginning) => key.startsWith(beginning)))
