@@ -23,9 +23,58 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "fuzz: a conversation continues a session whatever that was opened with",
-    file: "packages/testing/src/fuzz/target/reused.ts",
-    from: ' ${(first.declares ?? []).join(" ")}',
+    file: "packages/testing/src/fuzz/target/kinds.ts",
+    from: " ${declaresOf(first)}",
     to: "",
+    test: reused
+  },
+  {
+    name: "fuzz: a flood that no session precedes meets a server that has started",
+    file: "packages/testing/src/fuzz/target/kinds.ts",
+    from: 'if (commands.some(({ _tag }) => _tag === "Flood")) return undefined',
+    to: "",
+    test: tasks
+  },
+  {
+    name: "fuzz: a conversation continues a session of another version",
+    file: "packages/testing/src/fuzz/target/kinds.ts",
+    from: " && agreed === revision",
+    to: "",
+    test: reused
+  },
+  {
+    name: "fuzz: a session is opened once more whatever its server holds",
+    file: "packages/testing/src/fuzz/target/kinds.ts",
+    from: "again.length > 0 ? isUnmarked : always",
+    to: "always",
+    test: reused
+  },
+  {
+    name: "fuzz: a finding that needs several handshakes of a session is looked for with one",
+    file: "packages/testing/src/fuzz/Search.ts",
+    from: " && index === 0 ? {",
+    to: " ? {",
+    test: reused
+  },
+  {
+    name: "fuzz: what a server says before its first conversation is dropped",
+    file: "packages/testing/src/fuzz/target/reused.ts",
+    from: "this.early.push(event)",
+    to: "return",
+    test: reused
+  },
+  {
+    name: "fuzz: a server that ended before its first conversation has one",
+    file: "packages/testing/src/fuzz/target/reused.ts",
+    from: "early?.[0].isAlive === true ? early",
+    to: "early !== undefined ? early",
+    test: reused
+  },
+  {
+    name: "fuzz: a copy of a request keeps its server from other conversations",
+    file: "packages/testing/src/fuzz/model/Exchange.ts",
+    from: "isCopy || answer",
+    to: "answer",
     test: reused
   },
   {

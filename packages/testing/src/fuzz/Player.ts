@@ -202,7 +202,8 @@ class Player {
     this.answering = command.answers ?? "accept"
     this.declares = declared(command.declares ?? [])
     const { era } = this.model.revision
-    if (era === "stateless" || command.continues === true || this.wire?.model !== undefined) return Effect.void
+    const isContinued = this.wire?.model !== undefined && this.model.command === 0
+    if (era === "stateless" || command.continues === true || isContinued) return Effect.void
     const params = opening(command.offer ?? this.script.revision, this.declares)
     this.send({ jsonrpc: "2.0", id: `r${++this.next}`, method: "initialize", params })
     const exchange = this.model.exchanges.at(-1)
@@ -329,8 +330,8 @@ class Player {
 
   /** Whether nothing of the conversation can come any more, and nothing was wrong. */
   private get isInOrder(): boolean {
-    const { exchanges, phase, unreadable } = this.model
-    return this.judge.found.length === 0 && phase === "ready" && unreadable === 0 && exchanges.every(isSettled)
+    const { exchanges, unreadable } = this.model
+    return this.judge.found.length === 0 && unreadable === 0 && exchanges.every(isSettled)
   }
 
   private end(): Effect.Effect<void> {

@@ -303,8 +303,8 @@ const aboutOf = (target: Target, surveys: ReadonlyArray<Survey>): string => {
 }
 
 /** A conversation needs no server of its own, but where one finding is looked for. */
-const reusing = (target: Target): Effect.Effect<Target, never, Scope.Scope> =>
-  target.transport === "stdio" ? reused(target) : Effect.succeed(target)
+const reusing = (target: Target, jobs: number | undefined): Effect.Effect<Target, never, Scope.Scope> =>
+  target.transport === "stdio" ? reused(target, jobs) : Effect.succeed(target)
 
 /** What the player sends at the end of a conversation whose server is kept. */
 const ending = (method: string): Script["commands"] => [
@@ -314,7 +314,9 @@ const ending = (method: string): Script["commands"] => [
   { _tag: "Wait" }
 ]
 
-const continued = (command: Command): Command => (command._tag === "Open" ? { ...command, continues: true } : command)
+/** The first step of a conversation continues the session of the one before; a later handshake is one more. */
+const continued = (command: Command, index: number): Command =>
+  command._tag === "Open" && index === 0 ? { ...command, continues: true } : command
 
 const resultOf = (played: Played): ConversationResult<Script> => {
   const { revision } = played.script
@@ -369,7 +371,7 @@ export const search = (
   options: Options = {}
 ): Effect.Effect<Report, TargetError> =>
   Effect.scoped(
-    Effect.flatMap(reusing(target), (shared) =>
+    Effect.flatMap(reusing(target, options.jobs), (shared) =>
       Effect.map(searchSubject(serverOf(target, shared, surveys, options), options), (outcome) => ({
         ...outcome,
         surveys

@@ -1,19 +1,27 @@
 import { Revision } from "@effect-mcp/protocol"
 import * as Fuzz from "@effect-mcp/testing/Fuzz"
+import { Tool, Tools } from "@effect-mcp/core"
+import { McpServer } from "@effect-mcp/server"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { Model } from "../../src/fuzz/model/Model.ts"
+import { unknown } from "../../src/fuzz/model/Survey.ts"
+import { kindOf } from "../../src/fuzz/target/kinds.ts"
 import { server } from "./server.ts"
 
+type WireEvent = Parameters<Parameters<Fuzz.LineTarget["open"]>[0]>[0]
+
 const stateless = Revision.all.filter(({ era }) => era === "stateless")
-const most = 20
+const most = 40
 
 /**
  * A target as over stdio: a server ends with its input, and none is used once its scope is closed. `answer` is what comes of the nth line,
- * from a server that was initialized so often.
+ * from a server that was initialized so often, with this version at first. `early`: what the nth server says by itself.
  */
 const asProcess = (
   target: Fuzz.LineTarget,
-  answer: (text: string, nth: number, initialized: number) => string = (text) => text
+  answer: (text: string, nth: number, initialized: number, offer: string) => string = (text) => text,
+  early: (nth: number) => ReadonlyArray<WireEvent> = () => []
 ) => {
   let opened = 0
   let open = 0
@@ -30,14 +38,21 @@ const asProcess = (
         )
         let lines = 0
         let initialized = 0
+        let offer = ""
+        early(opened).forEach(receive)
         const wire = yield* target.open(
           (event) =>
-            receive(event._tag === "Line" ? { ...event, text: answer(event.text, ++lines, initialized) } : event),
+            receive(
+              event._tag === "Line" ? { ...event, text: answer(event.text, ++lines, initialized, offer) } : event
+            ),
           script
         )
         const end = Effect.tap(wire.end, () => Effect.sync(() => receive({ _tag: "Ended", how: "it exited" })))
         const send = (line: string): void => {
-          if (line.includes('"method":"initialize"')) most = Math.max(most, ++initialized)
+          if (line.includes('"method":"initialize"')) {
+            most = Math.max(most, ++initialized)
+            offer ||= JSON.parse(line).params.protocolVersion
+          }
           wire.send(line)
         }
         return { ...wire, send, end }
@@ -113,6 +128,86 @@ describe("servers that have several conversations", () => {
     })
   )
 
+  it.effect.each([
+    ["never opened", (initialized: number) => initialized === 0],
+    ["opened with another version", (_: number, offer: string) => offer === "1999-01-01"]
+  ] as const)(
+    "A finding that needs the earlier conversations of a session that was %s is shown with them",
+    ([, isWrong]) =>
+      Effect.gen(function* () {
+        const { target } = asProcess(yield* Fuzz.memory(server), (text, nth, initialized, offer) =>
+          nth < 30 || !isWrong(initialized, offer) ? text : text.replace('"jsonrpc":"2.0"', '"jsonrpc":"1.0"')
+        )
+        const options = { runs: 600, findings: 1, only: ["message-valid"], flood: 0 }
+        const report = yield* search(target, [Revision.latestStateful], options)
+        const [finding] = report.findings
+        assert.strictEqual(finding?.again, Fuzz.confirmations, Fuzz.Report.text(report))
+        assert.isAtLeast(finding?.lines.filter(({ from }) => from === "server").length ?? 0, 30)
+      })
+  )
+
+  it.effect("A session is opened once more where the server holds nothing for its client, and a finding shows it", () =>
+    Effect.gen(function* () {
+      const Add = Tool.make("add", { description: "Adds.", input: { a: Schema.Finite, b: Schema.Finite } })
+      const features = Tools.layer(Add, ({ a, b }) => Effect.succeed(`${a + b}`))
+      const plain = McpServer.layer({ name: "plain", version: "1.0.0", features })
+      const { target } = asProcess(yield* Fuzz.memory(plain), (text, _, initialized) =>
+        initialized < 3 ? text : text.replace('"jsonrpc":"2.0"', '"jsonrpc":"1.0"')
+      )
+      const options = { runs: 2000, findings: 1, only: ["message-valid"], flood: 0 }
+      const [finding] = (yield* search(target, [Revision.latestStateful], options)).findings
+      assert.strictEqual(finding?.again, Fuzz.confirmations)
+    })
+  )
+
+  it("A session of a client that has set a level is not opened once more", () => {
+    const revision = Revision.latestStateful.version
+    const kind = kindOf({ revision, commands: [{ _tag: "Open" }, { _tag: "Open" }] })
+    const model = new Model(unknown(revision))
+    assert.strictEqual(kind?.isSuited(model), true)
+    model.level = "error"
+    assert.strictEqual(kind?.isSuited(model), false)
+  })
+
+  it.effect("A session of a version that is not the one of its conversation is not continued", () =>
+    Effect.gen(function* () {
+      const { target } = asProcess(yield* Fuzz.memory(server), (text, nth, _, offer) =>
+        nth < 30 || offer !== "1999-01-01" ? text : text.replace('"jsonrpc":"2.0"', '"jsonrpc":"1.0"')
+      )
+      const revisions = Revision.all.filter(({ version }) => version === "2025-06-18")
+      const report = yield* search(target, revisions, { runs: 200, only: ["message-valid"], flood: 0 })
+      assert.deepStrictEqual([report.findings, report.unconfirmed], [[], []])
+    })
+  )
+
+  it.effect("What a server says before its first conversation is judged in that", () =>
+    Effect.gen(function* () {
+      const banner = [{ _tag: "Line", text: "Server is running" }] as const
+      const { target } = asProcess(yield* Fuzz.memory(server), undefined, () => banner)
+      const report = yield* search(target, [Revision.latestStateful], { runs: 20, only: ["stdout-only-messages"] })
+      assert.strictEqual(report.rules[0]?.broken, 20)
+      assert.deepStrictEqual(
+        report.findings.map(({ again }) => again),
+        [Fuzz.confirmations]
+      )
+    })
+  )
+
+  it.effect("A server that ends before its first conversation is not taken for one that ended in it", () =>
+    Effect.gen(function* () {
+      let ended = 0
+      const gone = [{ _tag: "Ended", how: "it exited" }] as const
+      const { target } = asProcess(yield* Fuzz.memory(server), undefined, (nth) => {
+        if (nth % 3 !== 0) return []
+        ended++
+        return gone
+      })
+      const report = yield* search(target, [Revision.latestStateful], { runs: 60, flood: 0 })
+      assert.deepStrictEqual([report.findings, report.unconfirmed, report.conversations], [[], [], 60])
+      assert.isAtLeast(ended, 2)
+    })
+  )
+
   it.effect("A session that is continued is not opened again, and its client may answer in another way", () =>
     Effect.gen(function* () {
       const target = yield* Fuzz.memory(server)
@@ -169,6 +264,42 @@ describe("servers that have several conversations", () => {
       const rules = Fuzz.rules.filter(({ name }) => name === "answer-once")
       const { found } = yield* Fuzz.play(slow, survey, script, { rules, patience: 100 })
       assert.deepStrictEqual(found, [])
+    })
+  )
+
+  it.effect("A conversation whose requests with one id were all answered ends in order", () =>
+    Effect.gen(function* () {
+      const target = yield* Fuzz.memory(server)
+      const [survey] = yield* Fuzz.survey(target, { revisions: [Revision.latestStateful] })
+      assert.isDefined(survey)
+      const twin = { _tag: "Request", method: "ping", id: "twin" } as const
+      let kept = 0
+      const keep = () => {
+        kept++
+        return true
+      }
+      const early: Array<string> = []
+      // The server gets both at once.
+      const keeping: Fuzz.LineTarget = {
+        ...target,
+        open: (receive) =>
+          Effect.map(target.open(receive), (wire) => ({
+            ...wire,
+            keep,
+            send: (line) => {
+              if (!line.includes("twin")) return wire.send(line)
+              early.push(line)
+              if (early.length === 2) early.forEach(wire.send)
+            }
+          }))
+      }
+      const script = { revision: survey.revision, commands: [{ _tag: "Open" }, twin, twin] } as const
+      const { found, lines } = yield* Fuzz.play(keeping, survey, script, { rules: Fuzz.rules })
+      assert.deepStrictEqual([found, kept], [[], 1])
+      assert.lengthOf(
+        lines.filter(({ from, text }) => from === "server" && text.includes('"twin"')),
+        2
+      )
     })
   )
 

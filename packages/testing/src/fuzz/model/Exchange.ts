@@ -37,6 +37,8 @@ export interface ObservedExchange {
   progress: number | undefined
   /** How many more requests were sent with its id while it was open. */
   copies: number
+  /** Whether it is such a request: its answer counts as another one to the first of them. */
+  isCopy: boolean
   /** 2026-07-28: whether a `subscriptions/listen` was acknowledged. */
   acknowledged: boolean
 }
@@ -48,9 +50,9 @@ export interface ServerQuestion {
   readonly params: JsonObject
 }
 
-/** Whether it is answered, with its id or without, or is a subscription that was given up. */
-export const isSettled = ({ acknowledged, answer, cancelled, copies, wellFormed }: ObservedExchange): boolean =>
-  copies === 0 && (answer !== undefined || (cancelled && (acknowledged || !wellFormed)))
+/** Whether it is answered, with its id or without, or is a subscription that was given up. The first request answers for its copies. */
+export const isSettled = ({ acknowledged, answer, cancelled, copies, isCopy, wellFormed }: ObservedExchange): boolean =>
+  copies === 0 && (isCopy || answer !== undefined || (cancelled && (acknowledged || !wellFormed)))
 
 /** Whether it has no answer, and may get one: also where it was given up. */
 export const mayBeAnswered = ({ answer, refused }: ObservedExchange): boolean => answer === undefined && !refused

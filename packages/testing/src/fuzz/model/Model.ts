@@ -216,6 +216,7 @@ export class Model {
       refused: false,
       progress: undefined,
       copies: 0,
+      isCopy: false,
       acknowledged: false
     }
     this.exchanges.push(exchange)
@@ -227,7 +228,7 @@ export class Model {
     if (!isTaken || (this.observed && stateless)) this.byId.set(keyOf(exchange.id), exchange)
     else {
       before.copies++
-      exchange.cancelled = true
+      Object.assign(exchange, { isCopy: true, cancelled: true })
     }
     if (exchange.token !== undefined) this.learnToken(keyOf(exchange.token), exchange)
     if (method === "initialize" && this.phase === "new") {

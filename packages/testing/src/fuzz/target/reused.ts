@@ -1,110 +1,142 @@
 /**
  * Servers that have several conversations, one after the other: starting a process takes longer than most conversations.
  *
- * In revisions with sessions a conversation continues the session of the one before, if it opens as that did. A conversation that does not
- * end in order, or breaks a rule, is the last one of its server; one that opens in a way of its own has a server of its own.
+ * In revisions with sessions a conversation continues the session of the one before, if that left it as this one would open it. A
+ * conversation that does not end in order, or breaks a rule, is the last one of its server. The server for the next conversation that needs
+ * a new one starts before it is needed.
  */
-import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import type { Model } from "../model/Model.ts"
 import type { Script } from "../model/Script.ts"
-import type { LineTarget, Wire, WireEvent } from "./Target.ts"
+import { type ReuseKind, kindOf } from "./kinds.ts"
+import type { LineTarget, TargetError, Wire, WireEvent } from "./Target.ts"
 
 /** The conversations of one server at most: the first ones of a process, and its end, are to be seen, too. */
-export const mostConversations = 20
+const mostConversations = 40
 
-/** The servers that wait for a conversation at most; the one that has waited longest is ended. */
-export const mostIdle = 8
-
-/** What tells servers apart that can have a conversation; undefined where it needs a server of its own. */
-const kindOf = (script: Script | undefined): string | undefined => {
-  if (script === undefined) return undefined
-  const { commands, revision } = script
-  if (Revision.get(revision)?.era === "stateless") return revision
-  const [first, ...others] = commands
-  if (first?._tag !== "Open" || others.some(({ _tag }) => _tag === "Open")) return undefined
-  if (first.offer !== undefined || first.silent === true) return undefined
-  return `${revision} ${(first.declares ?? []).join(" ")}`
-}
+/**
+ * The servers that wait for a conversation at most; the one that has waited longest is ended. Four revisions with sessions have six kinds of
+ * conversations each, by turns.
+ */
+const mostIdle = 24
 
 class ReusedServer {
   readonly before: Array<Script> = []
   readonly scope: Scope.Closeable
-  readonly kind: string | undefined
   /** What is known of its conversations. */
   model: Model | undefined = undefined
+  /** The conversations that it can have; undefined before the first one, and where there is none. */
+  leaves: string | undefined
+  private kind: ReuseKind | undefined
   /** Whether it spoke or ended between two conversations. */
   private isSpoilt = false
-  private isKept = false
+  /** What it said before its first conversation. */
+  private early: Array<WireEvent> = []
   private receive: ((event: WireEvent) => void) | undefined
 
-  constructor(scope: Scope.Closeable, kind: string | undefined) {
+  constructor(scope: Scope.Closeable) {
     this.scope = scope
-    this.kind = kind
   }
 
   readonly hear = (event: WireEvent): void => {
-    if (this.receive === undefined) this.isSpoilt = true
-    else this.receive(event)
+    if (this.receive !== undefined && this.early.length === 0) this.receive(event)
+    else if (this.before.length === 0) this.early.push(event)
+    else this.isSpoilt = true
   }
 
-  begin(receive: (event: WireEvent) => void): void {
-    this.isKept = false
+  begin(receive: (event: WireEvent) => void, kind: ReuseKind | undefined): void {
+    this.kind = kind
+    this.leaves = undefined
     this.receive = receive
+    // The conversation can answer once it has begun.
+    if (this.early.length > 0) queueMicrotask(() => this.early.splice(0).forEach(receive))
   }
 
   readonly keep = (script: Script, model: Model): boolean => {
     this.before.push(script)
     this.model = model
-    this.isKept = this.kind !== undefined && this.before.length < mostConversations
-    if (this.isKept) this.receive = undefined
-    return this.isKept
+    if (this.before.length < mostConversations && this.kind?.isLeft(model) === true) this.leaves = this.kind.leaves
+    if (this.leaves !== undefined) this.receive = undefined
+    return this.leaves !== undefined
   }
 
   /** Whether it can have another conversation. */
   get isIdle(): boolean {
-    return this.isKept && !this.isSpoilt
+    return this.leaves !== undefined && !this.isSpoilt
+  }
+
+  /** Whether it has not ended before its first conversation. */
+  get isAlive(): boolean {
+    return !this.early.some(({ _tag }) => _tag === "Ended")
+  }
+
+  /** Whether it was left as such a conversation wants it. */
+  suits({ isSuited, takes }: ReuseKind): boolean {
+    return this.leaves !== undefined && this.leaves === takes && this.model !== undefined && isSuited(this.model)
   }
 }
 
-/** A target whose servers are kept where a conversation allows it. They end with the scope. */
-export const reused = (target: LineTarget): Effect.Effect<LineTarget, never, Scope.Scope> =>
+type Pair = readonly [ReusedServer, Wire]
+
+/**
+ * A target whose servers are kept where a conversation allows it. They end with the scope. `jobs`: the conversations at once. As many
+ * servers wait for conversations of one kind, and at least two: odd ones start more than the others need.
+ */
+export const reused = (target: LineTarget, jobs = 1): Effect.Effect<LineTarget, never, Scope.Scope> =>
   Effect.map(Effect.scope, (scope) => {
     /** The one that has waited longest is first. */
-    const idle: Array<readonly [ReusedServer, Wire]> = []
-    const started = Effect.fnUntraced(function* (script: Script | undefined) {
-      const server = new ReusedServer(yield* Scope.fork(scope), kindOf(script))
-      const wire = yield* Effect.onError(Scope.provide(target.open(server.hear, script), server.scope), () =>
+    const idle: Array<Pair> = []
+    /** Starts while others have their conversations. */
+    let spare: Fiber.Fiber<Pair, TargetError> | undefined
+    const end = ([server]: Pair) => Scope.close(server.scope, Exit.void)
+    const start = Effect.gen(function* () {
+      const server = new ReusedServer(yield* Scope.fork(scope))
+      const wire = yield* Effect.onError(Scope.provide(target.open(server.hear), server.scope), () =>
         Scope.close(server.scope, Exit.void)
       )
       return [server, wire] as const
     })
-    const taken = Effect.fnUntraced(function* (script: Script | undefined) {
-      const kind = kindOf(script)
+    const started = Effect.gen(function* () {
+      const waiting = spare
+      spare = undefined
+      const early = waiting && Option.getOrUndefined(yield* Effect.option(Fiber.join(waiting)))
+      if (early?.[0].isAlive === false) yield* end(early)
+      const pair = early?.[0].isAlive === true ? early : yield* start
+      spare ??= yield* Effect.forkIn(start, scope)
+      return pair
+    })
+    const taken = Effect.fnUntraced(function* (kind: ReuseKind | undefined) {
+      if (kind === undefined) return yield* start
       for (;;) {
-        const index = kind === undefined ? -1 : idle.findLastIndex(([server]) => server.kind === kind)
+        const index = idle.findLastIndex(([server]) => server.suits(kind))
         const [kept] = index === -1 ? [] : idle.splice(index, 1)
-        if (kept === undefined) return yield* started(script)
+        if (kept === undefined) return yield* started
         if (kept[0].isIdle) return kept
-        yield* Scope.close(kept[0].scope, Exit.void)
+        yield* end(kept)
       }
     })
-    const left = (pair: readonly [ReusedServer, Wire]) =>
+    const left = (pair: Pair) =>
       Effect.suspend(() => {
-        const [server] = pair
-        if (!server.isIdle) return Scope.close(server.scope, Exit.void)
+        if (!pair[0].isIdle) return end(pair)
         idle.push(pair)
-        const oldest = idle.length > mostIdle ? idle.shift() : undefined
-        return oldest === undefined ? Effect.void : Scope.close(oldest[0].scope, Exit.void)
+        const alike = idle.filter(([{ leaves }]) => leaves === pair[0].leaves)
+        const [surplus] = alike.length > Math.max(2, jobs) ? alike : idle.length > mostIdle ? idle : []
+        if (surplus === undefined) return Effect.void
+        idle.splice(idle.indexOf(surplus), 1)
+        return end(surplus)
       })
     return {
       ...target,
-      open: (receive, script) =>
-        Effect.map(Effect.acquireRelease(taken(script), left), ([server, wire]) => {
-          server.begin(receive)
+      open: (receive, script) => {
+        const kind = script && kindOf(script)
+        return Effect.map(Effect.acquireRelease(taken(kind), left), ([server, wire]) => {
+          server.begin(receive, kind)
           return { ...wire, before: [...server.before], model: server.model, keep: server.keep }
         })
+      }
     }
   })
