@@ -20,14 +20,14 @@
  */
 import { excerpt } from "./Excerpt.ts"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
+import * as Data from "effect/Data"
 
 /** The template breaks the grammar of RFC 6570 section 2; `position` is a zero-based UTF-16 index. */
-export class InvalidUriTemplate extends Schema.TaggedError<InvalidUriTemplate>()("InvalidUriTemplate", {
-  template: Schema.String,
-  position: Schema.Int,
-  reason: Schema.String
-}) {
+export class InvalidUriTemplate extends Data.TaggedError("InvalidUriTemplate")<{
+  readonly template: string
+  readonly position: number
+  readonly reason: string
+}> {
   override get message(): string {
     return `Invalid URI template ${excerpt(JSON.stringify(this.template))} at ${this.position}: ${this.reason}`
   }

@@ -9,6 +9,7 @@
  * half of it, except in elicitation forms. Neither custom filters nor the bounds of safe integers are advertised: the decoder
  * has the last word.
  */
+import * as Data from "effect/Data"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
@@ -24,20 +25,20 @@ export type { JsonObject } from "../internal/JsonObject.ts"
 export type ObjectSchema = JsonObject & { readonly type: "object" }
 
 /** A schema that no tool can have, thrown where the program declares it. `where` names the tool and its side, if known. */
-export class InvalidToolSchema extends Schema.TaggedError<InvalidToolSchema>()("InvalidToolSchema", {
-  reason: Schema.String,
-  where: Schema.optionalKey(Schema.String)
-}) {
+export class InvalidToolSchema extends Data.TaggedError("InvalidToolSchema")<{
+  readonly reason: string
+  readonly where?: string
+}> {
   override get message(): string {
     return this.where === undefined ? this.reason : `${this.where}: ${this.reason}`
   }
 }
 
 /** A field that an elicitation form cannot show; `field` is its name, or empty for the schema as a whole. */
-export class InvalidElicitationSchema extends Schema.TaggedError<InvalidElicitationSchema>()(
-  "InvalidElicitationSchema",
-  { field: Schema.String, reason: Schema.String }
-) {
+export class InvalidElicitationSchema extends Data.TaggedError("InvalidElicitationSchema")<{
+  readonly field: string
+  readonly reason: string
+}> {
   override get message(): string {
     return `${this.field === "" ? "The form" : `Field "${this.field}"`} ${this.reason}`
   }

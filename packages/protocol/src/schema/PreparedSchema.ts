@@ -3,14 +3,14 @@
  * draft. It is checked for everything that would otherwise fail, or never end, while a value is validated.
  */
 import { dereference } from "@cfworker/json-schema"
-import * as Schema from "effect/Schema"
+import * as Data from "effect/Data"
 import { excerpt } from "../Excerpt.ts"
 
 /** The schema cannot be used to validate anything; `path` is a JSON Pointer into it. */
-export class UnsupportedSchema extends Schema.TaggedError<UnsupportedSchema>()("UnsupportedSchema", {
-  path: Schema.String,
-  reason: Schema.String
-}) {
+export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
+  readonly path: string
+  readonly reason: string
+}> {
   override get message(): string {
     return `Unsupported JSON Schema at ${excerpt(JSON.stringify(this.path))}: ${this.reason}`
   }

@@ -3,7 +3,7 @@
  *
  * Owns the codes and the messages of common errors. Carries no cause and no stack trace: those go to the log and the tracer.
  */
-import * as Schema from "effect/Schema"
+import * as Data from "effect/Data"
 import type { ClientCapabilities } from "../model/Capabilities.ts"
 import { excerpt } from "../Excerpt.ts"
 import { withoutStack } from "../internal/stack.ts"
@@ -40,6 +40,12 @@ export const MissingClientCapability = -32021
 /** 2026-07-28: the request names a revision that is not served. */
 export const UnsupportedProtocolVersion = -32022
 
+interface ErrorObject {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+
 /**
  * A JSON-RPC error: `code` (integer), `message` (one sentence) and optional machine-readable `data`. A handler that fails with it has its
  * request answered with exactly this error.
@@ -53,12 +59,12 @@ export const UnsupportedProtocolVersion = -32022
  * // => -32602 limit is 0; expected 1 to 100
  * ```
  */
-export class McpError extends Schema.TaggedError<McpError>()("McpError", {
-  // Not `Schema.Int`: a code that arrives may be an integer that is no safe one.
-  code: Schema.Finite,
-  message: Schema.String,
-  data: Schema.optionalKey(Schema.Unknown)
-}) {}
+export class McpError extends Data.TaggedError("McpError")<ErrorObject> {
+  /** Takes nothing else of the object: it may have arrived. */
+  constructor({ code, data, message }: ErrorObject) {
+    super(data === undefined ? { code, message } : { code, message, data })
+  }
+}
 
 /** An error that has a status of its own over HTTP. */
 class Refusal extends McpError {
@@ -78,13 +84,13 @@ const refusal = (
   message: string,
   { challenge, data }: RefusalOptions = {}
 ): McpError => {
-  const error = withoutStack(() => new Refusal(data === undefined ? { code, message } : { code, message, data }))
+  const error = withoutStack(() => new Refusal({ code, message, data }))
   error[httpRefusal] = { status, challenge: challenge?.replaceAll(/[^\x20-\x7e]/gu, "?") }
   return error
 }
 
 const make = (code: number, message: string, data?: unknown): McpError =>
-  withoutStack(() => new McpError(data === undefined ? { code, message } : { code, message, data }))
+  withoutStack(() => new McpError({ code, message, data }))
 
 /** The error -32700. */
 export const parseError = (message = "Parse error: this is not JSON"): McpError => make(ParseError, message)

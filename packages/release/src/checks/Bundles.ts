@@ -54,6 +54,7 @@ export const bundlers: ReadonlyArray<Bundler> = [
       "--format",
       "esm",
       "--minify",
+      "--no-comments",
       "--charset",
       "ascii",
       "--dir",

@@ -1,0 +1,28 @@
+/** What an error takes of the object that it is made of, which may have arrived. */
+import { assert, describe, it } from "@effect/vitest"
+import * as McpError from "@effect-mcp/protocol/McpError"
+
+describe("An error", () => {
+  it("An error takes code, message and data of the object that arrived, and no other member", () => {
+    const arrived = {
+      code: -32602,
+      message: "Wrong",
+      data: { field: "a" },
+      name: "Other",
+      stack: "forged",
+      _tag: "Other"
+    }
+    const error = new McpError.McpError(arrived)
+    assert.deepStrictEqual(
+      { code: error.code, message: error.message, data: error.data, tag: error._tag, name: error.name },
+      { code: -32602, message: "Wrong", data: { field: "a" }, tag: "McpError", name: "McpError" }
+    )
+    assert.notStrictEqual(error.stack, "forged")
+  })
+
+  it("An error without data has no such member, so that none is sent", () => {
+    assert.isFalse("data" in McpError.invalidParams("Wrong"))
+    assert.isFalse("data" in new McpError.McpError({ code: 1, message: "Wrong", data: undefined }))
+    assert.isTrue(McpError.invalidParams("Wrong") instanceof Error)
+  })
+})
