@@ -408,8 +408,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "All claims of a principal are stored",
     file: "packages/tasks/src/run/ClientFacts.ts",
-    from: 'filter(([name]) => name === "iss" || claims.includes(name))',
-    to: "filter(([name]) => name !== claims[-1])",
+    from: 'if (name === "iss" || claims.includes(name)) own',
+    to: "if (name !== claims[-1]) own",
     test: resuming
   }
 ]

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import type * as Caching from "../features/Caching.ts"
 import type { OwnMethod } from "../features/ExtensionRegistry.ts"
 import type { Features } from "../features/Features.ts"
+import type { MiddlewareSet } from "../features/MiddlewareRegistry.ts"
 import type { RateLimit } from "../features/RateLimit.ts"
 import type { DecodedRequest, DecodedResult } from "../request/DecodedRequest.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
@@ -120,16 +121,28 @@ export class Dispatcher {
     const untyped: unknown = { method: operation.method, params }
     const decoded = untyped as DecodedRequest // the codec of this very method decoded the params
     if (middleware?.wraps(operation.method, decoded) === true) {
-      const done = request.eager ? middleware.atOnce(operation.method, decoded, () => request.atHand()) : undefined
+      const done = request.eager ? middleware.atOnce(operation.method, decoded, atHandOf(request)) : undefined
       if (done !== undefined) return done
       request.eager = false
     }
     if (middleware === undefined || request.eager) return operation.handle(params, request)
-    const { callerBinding } = request
-    // The handler is looked up when the effect runs: middleware may wait first, or run the effect again.
-    return middleware.apply(decoded, ({ params }) => {
-      const handled = Effect.suspend(() => operation.handle(params, request))
-      return callerBinding === undefined ? handled : Effect.andThen(callerBinding.bindCaller, handled)
-    })
+    return within(middleware, operation, decoded, request)
   }
+}
+
+const atHandOf = (request: ServerRequest) => () => request.atHand()
+
+/** The handler with the middleware around it. */
+const within = (
+  middleware: MiddlewareSet,
+  operation: MethodOperation,
+  decoded: DecodedRequest,
+  request: ServerRequest
+): ReturnType<Dispatcher["answer"]> => {
+  const { callerBinding } = request
+  // The handler is looked up when the effect runs: middleware may wait first, or run the effect again.
+  return middleware.apply(decoded, ({ params }) => {
+    const handled = Effect.suspend(() => operation.handle(params, request))
+    return callerBinding === undefined ? handled : Effect.andThen(callerBinding.bindCaller, handled)
+  })
 }

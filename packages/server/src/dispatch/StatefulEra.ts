@@ -2,20 +2,24 @@
  * The stateful era (2024-11-05 to 2025-11-25): revision and capabilities of a request are those that its session agreed on.
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
-import { flatMap } from "@effect-mcp/core/internal/eager"
+import type { Caller } from "@effect-mcp/core/Extensions"
+import { exitOf, flatMap } from "@effect-mcp/core/internal/eager"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Exchange } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
-import type { RequestConnection } from "@effect-mcp/core/RequestContext"
+import type { RequestConnection, RequestServices } from "@effect-mcp/core/RequestContext"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
+import type { Revision } from "@effect-mcp/protocol/Revision"
 import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { Dispatcher } from "./Dispatcher.ts"
 import * as EncodedLists from "../features/EncodedLists.ts"
 import * as Initialize from "./Initialize.ts"
+import type { MethodOperation } from "./Operation.ts"
 import * as OwnMethods from "./OwnMethods.ts"
 import type { Limits } from "../Limits.ts"
 import type { Logging } from "./Logging.ts"
@@ -72,8 +76,7 @@ export class StatefulEra {
     const { revision } = negotiated
     const known = dispatcher.operation(revision, method)
     const principal = received.envelope.principal ?? session.principal
-    const caller = () => ({ principal, revision, duplex: session.duplex })
-    if (known === undefined || !OwnMethods.isOffered(known.own, caller)) {
+    if (known === undefined || !OwnMethods.isOffered(known.own, callerOf(principal, revision, session))) {
       return Effect.fail(McpError.methodNotFound(method))
     }
     const operation = session.sessionless ? dispatcher.withoutSession(known) : known
@@ -82,19 +85,49 @@ export class StatefulEra {
       const excess = this.excess(operation.rateLimit, session, principal, received, base)
       if (excess !== undefined) return Effect.fail(excess)
     }
-    const client = () => ({ revision, capabilities: negotiated.clientCapabilities })
-    const undeclared = operation.own && OwnMethods.undeclaredMethod(operation.own, client())
+    const undeclared = operation.own && OwnMethods.undeclaredMethod(operation.own, declarationOf(negotiated))
     if (undeclared !== undefined) return Effect.fail(undeclared)
+    const request = this.requestOf(session, negotiated, received, principal, base)
+    return request.provide(this.answered(operation, params, request, negotiated))
+  }
+
+  private requestOf(
+    session: Session,
+    negotiated: NegotiatedSession,
+    received: Exchange,
+    principal: Principal["Service"],
+    base: Context.Context<never> | undefined
+  ): ServerRequest {
     const eraContext = () => new SessionContext(this.options, session, negotiated, received, this.connectionOf)
-    const request = new ServerRequest(received, principal, session, eraContext, base)
-    const encode = (result: DecodedResult): Effect.Effect<unknown, McpError.McpError> =>
-      OwnMethods.encoded(result, client, (result) =>
-        EncodedLists.encoded(result, revision.version, () => operation.encode(result))
-      )
-    const answered = Effect.flatMapEager(operation.decode(params), (params) =>
-      Effect.flatMapEager(dispatcher.answer(operation, params, request), encode)
+    return new ServerRequest(received, principal, session, eraContext, base)
+  }
+
+  /** The answer on the wire. Functions for what has to wait are made where it does: in `later`, in a method of its own. */
+  private answered(
+    operation: MethodOperation,
+    params: unknown,
+    request: ServerRequest,
+    negotiated: NegotiatedSession
+  ): Answer {
+    const decoded = operation.decode(params)
+    const known = exitOf(decoded)
+    if (known === undefined) return this.later(operation, decoded, request, negotiated)
+    if (Exit.isFailure(known)) return known
+    const result = this.options.dispatcher.answer(operation, known.value, request)
+    const done = exitOf(result)
+    if (done === undefined) return encodedLater(operation, result, negotiated)
+    return Exit.isFailure(done) ? done : encode(operation, done.value, negotiated)
+  }
+
+  private later(
+    operation: MethodOperation,
+    decoded: ReturnType<MethodOperation["decode"]>,
+    request: ServerRequest,
+    negotiated: NegotiatedSession
+  ): Answer {
+    return Effect.flatMap(decoded, (params) =>
+      encodedLater(operation, this.options.dispatcher.answer(operation, params, request), negotiated)
     )
-    return request.provide(answered)
   }
 
   private excess(
@@ -143,6 +176,34 @@ export class StatefulEra {
       rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
     })
 }
+
+type Answer = Effect.Effect<unknown, McpError.McpError, RequestServices>
+
+const callerOf =
+  (principal: Principal["Service"], revision: Revision, { duplex }: Session) =>
+  (): Caller => ({
+    principal,
+    revision,
+    duplex
+  })
+
+const declarationOf = ({ clientCapabilities, revision }: NegotiatedSession): ClientInput.ClientDeclaration => ({
+  revision,
+  capabilities: clientCapabilities
+})
+
+const encode = (operation: MethodOperation, result: DecodedResult, negotiated: NegotiatedSession): Answer =>
+  OwnMethods.encoded(
+    result,
+    () => declarationOf(negotiated),
+    (result) => EncodedLists.encoded(result, negotiated.revision.version, () => operation.encode(result))
+  )
+
+const encodedLater = (
+  operation: MethodOperation,
+  answer: ReturnType<Dispatcher["answer"]>,
+  negotiated: NegotiatedSession
+): Answer => Effect.flatMapEager(answer, (result) => encode(operation, result, negotiated))
 
 /** What a session says of one of its requests. Input and log are made when they are read: most requests ask and log nothing. */
 class SessionContext implements EraContext {

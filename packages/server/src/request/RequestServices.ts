@@ -13,6 +13,7 @@ import * as Spans from "@effect-mcp/core/internal/Spans"
 import { Provided, ProvidedServices } from "@effect-mcp/core/internal/Provided"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
+import type { Sink } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
@@ -83,14 +84,22 @@ export const contextOf = (source: Wired): RequestContext["Service"] => {
         if (!source.over) Spans.notify(sink, JsonRpc.notification(method, params), "data", request.id, sender)
       },
       ready: sink.ready,
-      isRead: () => sink.isRead?.() !== false,
+      isRead: sink.isRead === undefined ? isAlwaysRead : isReadOf(sink),
       left: sink.left ?? Effect.never,
       closing,
       connection
     },
-    closeStream: (retry) => sink.closeStream?.(retry)
+    closeStream: sink.closeStream === undefined ? closesNothing : closeStreamOf(sink)
   }
 }
+
+const isAlwaysRead = (): boolean => true
+const isReadOf = (sink: Sink) => (): boolean => sink.isRead?.() !== false
+const closesNothing: RequestContext["Service"]["closeStream"] = () => {}
+const closeStreamOf =
+  (sink: Sink): RequestContext["Service"]["closeStream"] =>
+  (retry) =>
+    sink.closeStream?.(retry)
 
 export const progressOf = (source: Wired): Progress.Progress["Service"] => {
   const { received } = source

@@ -40,7 +40,8 @@ export interface ClientFacts {
 /** The facts of a request without what its task does not keep; `claims` are the names of those that it does, beside the issuer. */
 export const kept = (facts: Facts, claims: ReadonlyArray<string>): Facts => {
   const { claims: all, scopes, subject } = facts.principal
-  const own = Object.fromEntries(Object.entries(all).filter(([name]) => name === "iss" || claims.includes(name)))
+  const own: Record<string, unknown> = {}
+  for (const name of Object.keys(all)) if (name === "iss" || claims.includes(name)) own[name] = all[name]
   return { ...facts, meta: {}, principal: { subject, scopes, claims: own } }
 }
 

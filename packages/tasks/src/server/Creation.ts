@@ -12,8 +12,10 @@ import { Principal } from "@effect-mcp/core/Principal"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import type { ToolEntry, ToolRegistry } from "@effect-mcp/core/Tools"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
+import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import { verbatim } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolParams } from "@effect-mcp/protocol/model/Tool"
 import * as Detached from "@effect-mcp/server/Detached"
 import * as Replay from "@effect-mcp/server/internal/Replay"
@@ -193,14 +195,14 @@ const untilBegun = (next: Next): Effect.Effect<Answer | undefined, McpError.McpE
 /** What a call of 2025-11-25 asks for with `task`. */
 export const taskOf = (params: object): Effect.Effect<Requested | undefined, McpError.McpError> =>
   "task" in params
-    ? Effect.mapErrorEager(decodeRequested(params.task), ({ message }) =>
+    ? Effect.mapErrorEager(requested.decode(params.task), (message) =>
         McpError.invalidParams(`Invalid task: ${message}`)
       )
     : Effect.undefined
 
 const Requested = Schema.Struct({ ttl: Schema.optionalKey(Schema.NullOr(Schema.Finite)) })
 type Requested = typeof Requested.Type
-const decodeRequested = Schema.decodeUnknownEffect(Requested)
+const requested = Codecs.coder(verbatim(Requested))
 
 type Support = "forbidden" | "optional" | "required"
 

@@ -7,6 +7,7 @@ import { isJsonObject, type JsonObject, verbatim } from "@effect-mcp/protocol/mo
 import * as ToolModel from "@effect-mcp/protocol/model/Tool"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type { Task } from "../model/Task.ts"
 import * as Wire2026 from "../model/Wire2026.ts"
@@ -54,7 +55,20 @@ export const canonicalResult = (result: JsonObject): Effect.Effect<CallToolResul
   )
 
 /** The result of a tool as a revision writes it. */
-export const inRevision = (result: JsonObject, revision: Revision): Effect.Effect<JsonObject, McpError.McpError> => {
+export const inRevision = (result: JsonObject, revision: Revision): Effect.Effect<JsonObject, McpError.McpError> =>
+  inRevisionAtOnce(result, revision) ?? inRevisionAsEffect(result, revision)
+
+/** Without a function for each step: nearly every result is right. Undefined for any other, which `inRevisionAsEffect` says what is wrong with. */
+const inRevisionAtOnce = (result: JsonObject, revision: Revision): Exit.Exit<JsonObject> | undefined => {
+  const codec = revision.clientRequests["tools/call"]
+  const decoded = Eager.exitOf(canonical.decode(result))
+  if (codec === undefined || decoded === undefined || Exit.isFailure(decoded)) return undefined
+  const encoded = Eager.exitOf(Codecs.coders(codec).result.encode(decoded.value))
+  if (encoded === undefined || Exit.isFailure(encoded)) return undefined
+  return isJsonObject(encoded.value) ? Exit.succeed(encoded.value) : undefined
+}
+
+const inRevisionAsEffect = (result: JsonObject, revision: Revision): Effect.Effect<JsonObject, McpError.McpError> => {
   const codec = revision.clientRequests["tools/call"]
   const failed = (message: string) =>
     McpError.internalError(`The result of the task cannot be encoded in revision ${revision.version}: ${message}`)

@@ -4,7 +4,7 @@
  * See `Routes` for the order of the routes.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
-import { direct, exitOf, flatMap, now } from "@effect-mcp/core/internal/eager"
+import { exitOf, now } from "@effect-mcp/core/internal/eager"
 import type { AskError } from "@effect-mcp/core/ClientInput"
 import * as Progress from "@effect-mcp/core/Progress"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
@@ -82,17 +82,21 @@ const isSame = (a: Wire2025.WireTask, b: Wire2025.WireTask): boolean =>
 
 /** Sends the status of a task where there is room soon; has sent it where the effect has ended. */
 export const telling = (outlet: Outlet, wire: Wire2025.WireTask): Effect.Effect<void> => {
-  const { method } = CoreTasks.notifications.status
-  const send = direct(() => {
-    outlet.notify(method, wire)
-    return Effect.void
-  })
+  const ready = now(outlet.ready, none)
   // Nearly always there is room: then no time is watched.
-  const sent = now(
-    flatMap(outlet.ready, () => send),
-    Context.empty()
-  )
-  return exitOf(sent) ?? Effect.asVoid(Effect.timeoutOption(sent, statusPatience))
+  if (exitOf(ready) === undefined) return tellingSoon(outlet, wire, ready)
+  notifyStatus(outlet, wire)
+  return Effect.void
+}
+
+const none = Context.empty()
+
+const notifyStatus = (outlet: Outlet, wire: Wire2025.WireTask): void =>
+  outlet.notify(CoreTasks.notifications.status.method, wire)
+
+const tellingSoon = (outlet: Outlet, wire: Wire2025.WireTask, ready: Effect.Effect<void>): Effect.Effect<void> => {
+  const sent = Effect.map(ready, () => notifyStatus(outlet, wire))
+  return Effect.asVoid(Effect.timeoutOption(sent, statusPatience))
 }
 
 /** What leaves for one task. */

@@ -4,6 +4,7 @@
  * The fast path of what a handler returns: it would be written to know its length, and its text be read to have a copy that the handler does
  * not change. For any other value (a Date, a member that is undefined, -0) `JSON` decides. A test compares both.
  */
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { bytesOf } from "./Row.ts"
 
 /** No copy: the value is not plain. */
@@ -12,7 +13,7 @@ export const none: unique symbol = Symbol("@effect-mcp/tasks/JsonCopy/none")
 /** Below it, and in a cycle, `JSON` decides. */
 const maxDepth = 32
 
-const isPlain = (value: object): boolean => {
+const isPlain = (value: object): value is JsonObject => {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
 }
@@ -23,10 +24,13 @@ export const copyOf = (value: unknown, depth: number = maxDepth): unknown => {
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0) ? value : none
   if (typeof value !== "object" || depth === 0) return none
   if (Array.isArray(value)) return copyOfArray(value, depth - 1)
-  if (!isPlain(value)) return none
+  return isPlain(value) ? copyOfObject(value, depth - 1) : none
+}
+
+const copyOfObject = (value: JsonObject, depth: number): unknown => {
   const out: Record<string, unknown> = {}
-  for (const [key, member] of Object.entries(value)) {
-    const copied = copyOf(member, depth - 1)
+  for (const key of Object.keys(value)) {
+    const copied = copyOf(value[key], depth)
     // An assignment would set the prototype.
     if (copied === none || key === "__proto__") return none
     out[key] = copied
@@ -59,7 +63,7 @@ const bound = (value: unknown, depth: number): number => {
     return sum
   }
   if (!isPlain(value)) return Infinity
-  for (const [key, member] of Object.entries(value)) sum += 6 * key.length + 4 + bound(member, depth - 1)
+  for (const key of Object.keys(value)) sum += 6 * key.length + 4 + bound(value[key], depth - 1)
   return sum
 }
 

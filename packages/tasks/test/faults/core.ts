@@ -360,8 +360,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "a status has the metadata of its task",
     ofTask,
-    "outlet.notify(method, wire)",
-    "outlet.notify(method, relatedTo(this.id, { ...wire }))",
+    "outlet.notify(CoreTasks.notifications.status.method, wire)",
+    "outlet.notify(CoreTasks.notifications.status.method, relatedTo(wire.taskId, { ...wire }))",
     routes,
     "tasks.related.not-in-status"
   ),
