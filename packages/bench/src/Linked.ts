@@ -22,7 +22,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<stri
   protocol: { start: [], validator: ["schema/JsonSchemaValidator"] },
   core: {
     start: [],
-    asked: ["request/AskedTask"],
+    asked: ["request/AskedTask", "request/RemoteInput", "request/question"],
     folder: ["folder/Changes", "folder/Folder", "folder/Media", "folder/Names", "folder/Tree"]
   },
   server: { start: ["McpServer"], rare: ["dispatch/RareParts"], http: ["http/RouterEndpoint"] },

@@ -97,7 +97,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "Progress of a question does not reach the handler",
-    file: "packages/core/src/request/ClientInput.ts",
+    file: "packages/core/src/request/RemoteInput.ts",
     from: "onProgress: asking?.onProgress",
     to: "onProgress: undefined",
     test: "packages/core/test/request/ClientInput.test.ts"

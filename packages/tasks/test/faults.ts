@@ -207,7 +207,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a question is asked as a task of a client that does not run such tasks",
-    file: "packages/core/src/request/ClientInput.ts",
+    file: "packages/core/src/request/RemoteInput.ts",
     from: "!revision.rules.tasks || !MethodInfo.runsAsTask(method, capabilities.tasks)",
     to: "!revision.rules.tasks",
     test: askedTest,
@@ -215,7 +215,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a question is asked as a task in a revision without tasks",
-    file: "packages/core/src/request/ClientInput.ts",
+    file: "packages/core/src/request/RemoteInput.ts",
     from: "!revision.rules.tasks || !MethodInfo.runsAsTask(method, capabilities.tasks)",
     to: "!MethodInfo.runsAsTask(method, capabilities.tasks)",
     test: askedTest

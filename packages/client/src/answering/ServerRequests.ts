@@ -4,6 +4,7 @@
  * Capabilities follow from the services in the context when the client is built. Refuses what was not declared: a whole feature as an
  * unknown method (-32601), a mode or a part of one as invalid params (-32602).
  */
+import { missingCapability } from "@effect-mcp/core/internal/question"
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import * as Extension from "@effect-mcp/core/Extension"
@@ -247,7 +248,7 @@ export const make = (
       return params.decode(asked).pipe(
         Effect.mapError((message) => refuse(McpError.invalidParams(`Invalid params for ${method}: ${message}`))),
         Effect.flatMap((decoded) => {
-          const missing = ClientInput.missingCapability(method, decoded, conversation)
+          const missing = missingCapability(method, decoded, conversation)
           return missing === undefined
             ? Effect.mapError(handler(decoded, conversation), toMcpError)
             : Effect.fail(refuse(McpError.invalidParams(`The client did not declare ${missing}`)))

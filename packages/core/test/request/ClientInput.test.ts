@@ -2,7 +2,8 @@
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import * as ClientInput from "../../src/request/ClientInput.ts"
+import * as RemoteInput from "../../src/request/RemoteInput.ts"
+import type * as ClientInput from "../../src/request/ClientInput.ts"
 import * as Sampling from "../../src/request/Sampling.ts"
 import { notification, serve, quiesce, success } from "../support/wire.ts"
 
@@ -12,14 +13,13 @@ const answer = { role: "assistant", content: { type: "text", text: "Hello" }, mo
 describe.each(Revision.stateful)("A question over the open connection in $version", (revision) => {
   const ask = Effect.fnUntraced(function* (options?: ClientInput.AskOptions) {
     const served = yield* serve(() => Effect.never)
-    const input = ClientInput.remote({
+    const input = RemoteInput.remote({
       peer: served.peer,
       revision,
       capabilities: { sampling: {} },
       relatedTo: { request: { jsonrpc: "2.0", id: 7, method: "tools/call" } },
       timeout: "1 minute",
-      ready: Effect.void,
-      askAsTask: () => Effect.never
+      ready: Effect.void
     })
     const model = Sampling.proxy(input, { tools: false, context: false })
     const fiber = yield* Effect.forkChild(model.createMessage(params, options), { startImmediately: true })

@@ -4,7 +4,7 @@
  * One module, since a bundler puts what several such modules share with the start into files of their own: each is compressed alone, and
  * they made the start of a small server larger than what it left out.
  */
-export { ask as askAsTask } from "@effect-mcp/core/internal/AskedTask"
+export { remote as remoteInput } from "@effect-mcp/core/internal/RemoteInput"
 export { MountedTools } from "../features/MountedTools.ts"
 export { make as otherFeatures } from "../features/OtherFeatures.ts"
 export { Settling } from "../features/Settling.ts"

@@ -8,12 +8,11 @@ import {
   type ClientDeclaration,
   CapabilityMissing,
   type ClientInput,
-  missingCapability,
   type OwnQuestion,
   type QuestionMethod,
-  questionKey,
   type Recorded
 } from "@effect-mcp/core/ClientInput"
+import { missingCapability, questionKey } from "@effect-mcp/core/internal/question"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import * as McpError from "@effect-mcp/protocol/McpError"

@@ -308,7 +308,7 @@ export const statements: ReadonlyArray<Fault> = [
   },
   {
     name: "an answer to a question is taken although it does not decode",
-    file: "packages/core/src/request/ClientInput.ts",
+    file: "packages/core/src/request/RemoteInput.ts",
     from: "Effect.mapError(result.decode(answer), (message) =>",
     to: "Effect.mapError(Effect.catch(result.decode(answer), () => Effect.succeed(answer as never)), (message: string) =>",
     test: "packages/server/test/request/asking.test.ts",

@@ -4,6 +4,7 @@
  * A question is recorded and waits for its answer, in place. What was recorded before returns at once, so that a handler which runs again
  * on another node continues where it was.
  */
+import { missingCapability, questionKey } from "@effect-mcp/core/internal/question"
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import { canonicalJson, digest } from "@effect-mcp/core/internal/digest"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
@@ -121,7 +122,7 @@ class TaskInput {
     return Effect.flatMap(InStep, (inStep) => {
       if (inStep) return mustNotAsk
       const { client } = this.options
-      const missing = ClientInput.missingCapability(method, params, client)
+      const missing = missingCapability(method, params, client)
       const codec: MethodCodec<Method.ServerRequests[M]["params"], Method.ServerRequests[M]["result"]> | undefined =
         client.revision.serverRequests[method]
       if (missing !== undefined || codec === undefined) {
@@ -159,7 +160,7 @@ class TaskInput {
   private asked<A>(asked: Asked<A>): Effect.Effect<A, ClientInput.AskError | McpError.McpError> {
     const answers = this.options.before?.answers ?? {}
     const { key: given, method, params, sameForAll } = asked
-    const { key } = ClientInput.questionKey(method, params, given, (text) =>
+    const { key } = questionKey(method, params, given, (text) =>
       sameForAll ? undefined : counted(this.earlier, text) - 1
     )
     const answer = Object.hasOwn(answers, key) ? answers[key] : undefined
