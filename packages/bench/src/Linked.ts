@@ -23,6 +23,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<stri
   core: {
     start: [],
     asked: ["request/AskedTask", "request/RemoteInput", "request/question"],
+    wire: ["transport/Duplex", "transport/Framing", "transport/Memory", "transport/Outbox"],
     folder: ["folder/Changes", "folder/Folder", "folder/Media", "folder/Names", "folder/Tree"]
   },
   server: { start: ["McpServer"], rare: ["dispatch/RareParts"], http: ["http/RouterEndpoint"] },

@@ -16,7 +16,7 @@ import * as Socket from "./transport/Socket.ts"
 import type * as Sse from "./transport/Sse.ts"
 import * as Stdio from "./transport/Stdio.ts"
 import { make } from "./makeClient.ts"
-import * as Negotiation from "./connection/Negotiation.ts"
+import { stateful } from "./connection/allowed.ts"
 import * as Sources from "./mount/Sources.ts"
 
 export type { CallEvent } from "./features/Calls.ts"
@@ -154,7 +154,7 @@ export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient,
       Effect.promise(() => import("./transport/Sse.ts")),
       ({ open }) => open(options)
     ),
-    { ...options, revisions: options.revisions ?? Negotiation.stateful }
+    { ...options, revisions: options.revisions ?? stateful }
   )
 
 /** The tools of the client's server, as the service that a server's own registry provides. */

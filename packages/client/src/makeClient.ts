@@ -162,6 +162,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
       options.trustAnnotations === true && parts.lists?.catalog.mayRepeat(method, params) === true,
     onLost: () => parts.lists?.catalog.forget(),
     follow: extensions.follow,
+    late: rareParts,
     dropped
   })
   yield* endStreams(parts, extensions, connection.reconnect.ended)

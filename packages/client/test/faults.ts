@@ -156,7 +156,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "the refusal of a caller that does not reconnect is Closed",
-    file: "packages/client/src/reconnect/RequestRetry.ts",
+    file: "packages/client/src/reconnect/FirstTry.ts",
     from: "return Effect.mapError(sending.attempt(connection), denied)",
     to: "return sending.attempt(connection)",
     test: "packages/client/test/transport/http/Refused.test.ts"

@@ -6,16 +6,12 @@
  * since another caller's user must not be asked.
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
-import { Elicitation } from "@effect-mcp/core/Elicitation"
-import { Roots } from "@effect-mcp/core/Roots"
-import { Sampling } from "@effect-mcp/core/Sampling"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
 import { Requester } from "./Requester.ts"
 import type { HostServices } from "./ServerRequests.ts"
 
@@ -120,16 +116,3 @@ export class ForwardedRequests {
     }
   )
 }
-
-const unanswerable = Effect.fail(McpError.invalidRequest("There is no caller who could answer this"))
-
-/**
- * Declares elicitation, sampling and roots in full, and answers none itself: for a client that only forwards requests. A question that
- * the caller did not declare is refused.
- */
-export const layer: Layer.Layer<Elicitation | Roots | Sampling> = Layer.succeedContext(
-  Context.make(Elicitation, { modes: { form: true, url: true }, elicit: () => unanswerable }).pipe(
-    Context.add(Sampling, { capabilities: { tools: true, context: true }, createMessage: () => unanswerable }),
-    Context.add(Roots, { list: unanswerable, changes: undefined })
-  )
-)

@@ -9,7 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import { Closed, Forbidden, Unauthorized, UnsupportedRevision } from "../ClientError.ts"
-import * as Answer from "../transport/http/Answer.ts"
+import * as statuses from "../transport/http/statuses.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
 
 /** When a client tries again after a failure. */
@@ -40,7 +40,7 @@ export const wait = (failures: number, policy: RetryPolicy): Effect.Effect<void>
   )
 }
 
-const refuses = (status: number): boolean => status >= 400 && status < 500 && !Answer.isBusy(status)
+const refuses = (status: number): boolean => status >= 400 && status < 500 && !statuses.isBusy(status)
 
 /** Whether the next try would fail with the same error. */
 export const isPermanent = (error: unknown): boolean =>

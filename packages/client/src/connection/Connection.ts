@@ -81,6 +81,11 @@ const hintsOf =
     if (peer.sink.writable()) peer.notify(method, params)
   }
 
+const shown = (timeout: Duration.Duration): string => {
+  const millis = Duration.toMillis(timeout)
+  return millis < 1000 ? `${millis}ms` : `${millis / 1000}s`
+}
+
 const openingTimeout = (
   { address = "The server" }: Transport,
   method: string,
@@ -90,7 +95,7 @@ const openingTimeout = (
     new PeerModule.Timeout({
       method,
       message:
-        `${address} did not answer ${method} within ${Duration.format(timeout)}. ` +
+        `${address} did not answer ${method} within ${shown(timeout)}. ` +
         "Check that it is an MCP server and that it has started, or give it more time (`timeout`)."
     })
   )

@@ -21,7 +21,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { InvalidResult, UnsupportedRevision } from "../ClientError.ts"
 import * as Declaration from "./Declaration.ts"
-import * as Answer from "../transport/http/Answer.ts"
+import * as statuses from "../transport/http/statuses.ts"
 import type { Negotiated, NegotiationError } from "./Negotiation.ts"
 
 export interface Options {
@@ -55,7 +55,7 @@ const modernCodes: ReadonlySet<number> = new Set([McpError.HeaderMismatch, McpEr
 
 /** Whether the request was refused with an HTTP status that only a stateful server gives. */
 export const isForeign = ({ cause }: Closed): boolean =>
-  cause?.reason === "Status" && Answer.isForeign(cause.status ?? 0)
+  cause?.reason === "Status" && statuses.isForeign(cause.status ?? 0)
 
 /** The server's name and version in the `_meta` of a result; "unknown" where the server leaves it out. */
 export const serverInfoOf = (wire: unknown): Implementation => {

@@ -10,11 +10,13 @@ import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import * as Revision from "@effect-mcp/protocol/Revision"
+import type * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { type Forbidden, InvalidResult, type Unauthorized, UnsupportedRevision } from "../ClientError.ts"
 import { allowed } from "./allowed.ts"
+
+export { stateful } from "./allowed.ts"
 
 export interface Options {
   readonly clientInfo: Implementation
@@ -40,9 +42,6 @@ export type NegotiationError =
   | Timeout
   | Unauthorized
   | UnsupportedRevision
-
-/** All stateful revisions, oldest first. */
-export const stateful: ReadonlyArray<Revision.Version> = Revision.stateful.map(({ version }) => version)
 
 const invalid = (message: string, result: unknown): InvalidResult =>
   new InvalidResult({ method: "initialize", message, result })

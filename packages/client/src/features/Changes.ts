@@ -41,6 +41,6 @@ export const stream = ({ conversation, dropped, hub, policy }: Options): Stream.
       },
       { bufferSize: 1, strategy: "sliding" }
     )
-    const announced = Stream.tap(hub.stream(1), () => Effect.sync(() => backoff?.succeeded()))
+    const announced = Stream.map(hub.stream(1), () => backoff?.succeeded())
     return Stream.merge(announced, renewed, { haltStrategy: "either" })
   })

@@ -21,6 +21,7 @@ import type { ExtensionPart } from "../extension/ClientExtension.ts"
 import type { ListenEvent, RawListenEvent } from "../extension/ExtensionCalls.ts"
 import type { InUse } from "../extension/InUse.ts"
 import { Hub } from "../internal/Hub.ts"
+import { expanded } from "../internal/streams.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as Resubscribe from "../reconnect/Resubscribe.ts"
 
@@ -69,9 +70,9 @@ export const make = Effect.fnUntraced(function* ({
       return owner !== undefined || (hub?.listeners ?? 0) > 0
     },
     stream: ({ method, params }) =>
-      Stream.suspend(() => hubOf(method).stream(capacity)).pipe(
-        Stream.mapEffect((wire) => valid(method, params.decode(wire), dropped)),
-        Stream.flattenIterable
+      expanded(
+        Stream.suspend(() => hubOf(method).stream(capacity)),
+        (wire) => valid(method, params.decode(wire), dropped)
       ),
     close: () => {
       closed = true
@@ -101,12 +102,12 @@ const valid = <A>(
   value: Effect.Effect<A, InvalidValue>,
   dropped: Dropped
 ): Effect.Effect<ReadonlyArray<A>> =>
-  Effect.match(value, {
+  Effect.matchEffect(value, {
     onFailure: ({ message }) => {
       dropped(`A malformed notification: ${method}: ${message}`, "Warn")
-      return []
+      return Effect.succeed([])
     },
-    onSuccess: (value) => [value]
+    onSuccess: (value) => Effect.succeed([value])
   })
 
 /** The messages of a subscription, which is renewed: its acknowledgements, and its notifications. `key` must be granted. */
@@ -158,18 +159,19 @@ export const listen = <F, P>(
     onFailure: ({ message }) => McpError.invalidParams(`The filter ${key} does not fit its schema: ${message}`),
     onSuccess: (wire) => ({ [key]: wire })
   })
-  return subscription(options, encoded, key).pipe(
-    Stream.mapEffect(({ method, params = {} }): Effect.Effect<ReadonlyArray<ListenEvent<F, P>>, ClientError> => {
-      if (method === acknowledged) return listening(key, codec.decode, params)
-      if (notification?.method !== method) return Effect.succeed([])
-      const decoded = Effect.map(notification.params.decode(params), (params) => ({
-        _tag: "Notification" as const,
-        params
-      }))
-      return valid(method, decoded, options.dropped)
-    }),
-    Stream.flattenIterable
-  )
+  const eventsOf = ({
+    method,
+    params = {}
+  }: JsonRpc.Notification): Effect.Effect<ReadonlyArray<ListenEvent<F, P>>, ClientError> => {
+    if (method === acknowledged) return listening(key, codec.decode, params)
+    if (notification?.method !== method) return Effect.succeed([])
+    const decoded = Effect.map(notification.params.decode(params), (params) => ({
+      _tag: "Notification" as const,
+      params
+    }))
+    return valid(method, decoded, options.dropped)
+  }
+  return expanded(subscription(options, encoded, key), eventsOf)
 }
 
 const acknowledged = "notifications/subscriptions/acknowledged"

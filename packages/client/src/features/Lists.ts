@@ -7,13 +7,13 @@
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { type ClientError, Closed, InvalidResult } from "../ClientError.ts"
 import type { CallOptions } from "../CallOptions.ts"
 import type { Connection } from "../connection/Connection.ts"
 import { isOver, type OtherSession, type ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import { sizeOf } from "../internal/sizeOf.ts"
+import { paged } from "../internal/streams.ts"
 
 export type ListMethod = "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list"
 
@@ -78,24 +78,30 @@ export const pagesOf = <P extends { readonly nextCursor?: string }>(
     const seen = new Set<string>()
     let bytes = 0
     const bad = (message: string, result?: unknown) => Effect.fail(new InvalidResult({ method, message, result }))
-    return Stream.paginate<string | undefined, P, ClientError>(undefined, (cursor) =>
-      Effect.flatMap(read(cursor), (page) => {
-        const none: ReadonlyArray<P> = []
-        if (page === undefined) return Effect.succeed([none, Option.none<string | undefined>()] as const)
-        const { nextCursor } = page
-        bytes += sizeOf(page)
-        if (bytes > maxBytes) {
-          return bad(
-            `The list has more than ${maxBytes} bytes on ${seen.size + 1} pages. Read less of it, or raise \`maxListBytes\`.`
-          )
-        }
-        if (nextCursor === undefined) return Effect.succeed([[page], Option.none()] as const)
-        if (seen.has(nextCursor))
-          return bad(`The server gave the same cursor twice: ${excerpt(JSON.stringify(nextCursor))}`, page)
-        seen.add(nextCursor)
-        return seen.size >= maxPages
-          ? bad(`The list has more than ${maxPages} pages. Read less of it, or raise \`maxPages\`.`)
-          : Effect.succeed([[page], Option.some<string | undefined>(nextCursor)] as const)
-      })
+    let cursor: string | undefined
+    let isOver = false
+    return paged(
+      Effect.suspend(() =>
+        isOver
+          ? Effect.undefined
+          : Effect.flatMap(read(cursor), (page): Effect.Effect<ReadonlyArray<P> | undefined, ClientError> => {
+              const { nextCursor } = page ?? {}
+              isOver = nextCursor === undefined
+              if (page === undefined) return Effect.undefined
+              bytes += sizeOf(page)
+              if (bytes > maxBytes) {
+                return bad(
+                  `The list has more than ${maxBytes} bytes on ${seen.size + 1} pages. Read less of it, or raise \`maxListBytes\`.`
+                )
+              }
+              if (nextCursor === undefined) return Effect.succeed([page])
+              if (seen.has(nextCursor))
+                return bad(`The server gave the same cursor twice: ${excerpt(JSON.stringify(nextCursor))}`, page)
+              seen.add((cursor = nextCursor))
+              return seen.size >= maxPages
+                ? bad(`The list has more than ${maxPages} pages. Read less of it, or raise \`maxPages\`.`)
+                : Effect.succeed([page])
+            })
+      )
     )
   })

@@ -4,9 +4,10 @@ import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import type { Resource, ResourceTemplate } from "@effect-mcp/protocol/model/Resource"
 import type { CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import type { ClientError } from "../ClientError.ts"
 import { withSafeIcons } from "../internal/icons.ts"
+import { expanded } from "../internal/streams.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as Lists from "./Lists.ts"
 import * as ToolCatalog from "./ToolCatalog.ts"
@@ -43,9 +44,7 @@ export const make = ({ connection, limits, lists, rejected }: Options): ServerLi
     method: M,
     itemsOf: (page: ClientRequests[M]["result"]) => ReadonlyArray<A>
   ): Stream.Stream<A, ClientError> =>
-    Stream.flatMap(Lists.pages(connection, method, limits), (page) =>
-      Stream.fromIterable(itemsOf(page).map(withSafeIcons))
-    )
+    expanded(Lists.pages(connection, method, limits), (page) => Effect.succeed(itemsOf(page).map(withSafeIcons)))
   return {
     catalog,
     headers: ToolHeaders.make({ connection, catalog, limits, lists }),

@@ -12,6 +12,7 @@ import type { CallOptions } from "../CallOptions.ts"
 import { type ClientError, Closed } from "../ClientError.ts"
 import type { ResultExchange } from "../extension/ClientExtension.ts"
 import { Hub } from "../internal/Hub.ts"
+import { expanded } from "../internal/streams.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import { type Created, CurrentAttendance, notFollowed } from "../tasks/Attendance.ts"
 import type { StartOptions, TaskHandle, TaskMembers } from "../tasks/TaskHandle.ts"
@@ -102,7 +103,7 @@ export const make = ({ calls, connection, exchange, limits, scope }: Options): T
     taskById: (id, options = {}) => started(resumed(id, options), {}, scope),
     listTasks: Stream.suspend(() => {
       const page = Tasks.list(exchange("tasks/list", {}, {}))
-      return Stream.flatMap(Lists.pagesOf("tasks/list", limits, page), ({ tasks }) => Stream.fromIterable(tasks))
+      return expanded(Lists.pagesOf("tasks/list", limits, page), ({ tasks }) => Effect.succeed(tasks))
     })
   }
 }

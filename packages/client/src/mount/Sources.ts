@@ -22,13 +22,11 @@ import type { CallOptions } from "../CallOptions.ts"
 import type { CallEvent } from "../features/Calls.ts"
 import type { McpClient } from "../Client.ts"
 import type { ClientError } from "../ClientError.ts"
-import * as ForwardedRequests from "../answering/ForwardedRequests.ts"
 import * as Declaration from "../connection/Declaration.ts"
 
-type Service = McpClient["Service"]
+export { layerCallers } from "../answering/layerCallers.ts"
 
-/** `Elicitation`, `Sampling` and `Roots` for a client that only forwards the requests of callers. */
-export const layerCallers = ForwardedRequests.layer
+type Service = McpClient["Service"]
 
 const toMcpError = (error: ClientError): McpError.McpError =>
   error instanceof McpError.McpError ? error : McpError.internalError(error.message)

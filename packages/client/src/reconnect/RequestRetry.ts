@@ -73,18 +73,20 @@ const failure = (closed: Closed, connection: Connection, before?: Failed): Faile
   forgotten: (before?.forgotten ?? 0) + (mayBeExpiredSession(closed) ? 1 : 0)
 })
 
-/** Sends requests, and sends those again that are safe to repeat. */
-export const make = ({ policy, reconnect }: Options) => {
+const untilDeadline = <A, R>(sending: RetriableRequest<A, R>, rest: Effect.Effect<A, ClientError, R>) =>
+  sending.deadline === undefined ? rest : Effect.raceFirst(rest, expire(sending.deadline))
+
+/** Sends a request that has no connection, or whose first try has failed with `closed`, again where that is safe. */
+export const retry = <A, R>(
+  { policy, reconnect }: Options,
+  sending: RetriableRequest<A, R>,
+  first?: { readonly closed: Closed; readonly connection: Connection }
+): Effect.Effect<A, ClientError, R> => {
   const attempts = policy?.attempts ?? defaultAttempts
   const resends = policy?.resends ?? defaultResends
 
   /** Further tries after `tried`, of which the server may have seen `seen`. */
-  const again = <A, R>(
-    sending: RetriableRequest<A, R>,
-    tried: number,
-    seen: number,
-    failed: Failed | undefined
-  ): Effect.Effect<A, ClientError, R> =>
+  const again = (tried: number, seen: number, failed: Failed | undefined): Effect.Effect<A, ClientError, R> =>
     // A turn later, since the connection may end in the same turn as the request.
     Effect.flatMap(failed === undefined ? Effect.void : Effect.yieldNow, () => {
       if (failed !== undefined) {
@@ -98,21 +100,14 @@ export const make = ({ policy, reconnect }: Options) => {
       const connection = withinReconnectTimeout(sending, Effect.andThen(wait(pause, policy ?? {}), reconnect.acquire))
       return Effect.flatMap(seen === 0 ? connection : Effect.mapError(connection, sent), (connection) =>
         Effect.catchTag(sending.attempt(connection), "Closed", (closed) =>
-          again(sending, tried + 1, closed.unsent === true ? seen : seen + 1, failure(closed, connection, failed))
+          again(tried + 1, closed.unsent === true ? seen : seen + 1, failure(closed, connection, failed))
         )
       )
     })
 
-  const untilDeadline = <A, R>(sending: RetriableRequest<A, R>, rest: Effect.Effect<A, ClientError, R>) =>
-    sending.deadline === undefined ? rest : Effect.raceFirst(rest, expire(sending.deadline))
-
-  return <A, R>(sending: RetriableRequest<A, R>): Effect.Effect<A, ClientError, R> => {
-    const connection = reconnect.latest()
-    if (policy === undefined) return Effect.mapError(sending.attempt(connection), denied)
-    if (!reconnect.isOpen()) return Effect.mapError(untilDeadline(sending, again(sending, 0, 0, undefined)), denied)
-    return Effect.catchTag(sending.attempt(connection), "Closed", (closed) => {
-      const rest = again(sending, 1, closed.unsent === true ? 0 : 1, failure(closed, connection))
-      return Effect.mapError(untilDeadline(sending, rest), denied)
-    })
-  }
+  const rest =
+    first === undefined
+      ? again(0, 0, undefined)
+      : again(1, first.closed.unsent === true ? 0 : 1, failure(first.closed, first.connection))
+  return Effect.mapError(untilDeadline(sending, rest), denied)
 }

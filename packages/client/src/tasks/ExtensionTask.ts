@@ -54,11 +54,12 @@ const changes = (taskId: string, { listen }: ResultExchange): Generation["news"]
   )
 
 export const make = (taskId: string, exchange: ResultExchange, options: CallOptions): Generation => {
-  const update = (inputResponses: JsonObject) =>
-    Effect.retry(exchange.request(Tasks.requests.update, { taskId, inputResponses }, options), {
-      while: ({ _tag }) => _tag === "Closed" || _tag === "Timeout",
-      times: resends
-    })
+  const update = (inputResponses: JsonObject, tried = 0): Effect.Effect<object, ClientError> =>
+    Effect.catchIf(
+      exchange.request(Tasks.requests.update, { taskId, inputResponses }, options),
+      ({ _tag }) => tried < resends && (_tag === "Closed" || _tag === "Timeout"),
+      () => update(inputResponses, tried + 1)
+    )
   return {
     get: Effect.flatMap(exchange.request(Tasks.requests.get, { taskId }, options), (task) =>
       ofTask(taskId, seen(task))

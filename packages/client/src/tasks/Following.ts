@@ -13,7 +13,6 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
-import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import type { ClientError } from "../ClientError.ts"
 import type { ResultExchange } from "../extension/ClientExtension.ts"
@@ -58,7 +57,8 @@ const refusedFor = (error: ClientError): number | undefined => {
 
 class Follower {
   private readonly generation: Generation
-  private readonly asking = Semaphore.makeUnsafe(maxAsked)
+  /** As many as questions may be answered at once. */
+  private readonly turns: Queue.Queue<void>
   /** The keys of what the last state asks. */
   private open: ReadonlySet<string> = new Set()
   /** States that were read or announced, and not looked at yet. */
@@ -74,9 +74,20 @@ class Follower {
   private refused = 0
   private isOver = false
 
-  constructor(generation: Generation, news: Queue.Queue<Seen>) {
+  constructor(generation: Generation, news: Queue.Queue<Seen>, turns: Queue.Queue<void>) {
     this.generation = generation
     this.news = news
+    this.turns = turns
+    for (let turn = 0; turn < maxAsked; turn++) Queue.offerUnsafe(turns, undefined)
+  }
+
+  /** Not a `Semaphore`: a bundler keeps it in the start of every client. */
+  private inTurn<A, E>(answer: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(restore(Queue.take(this.turns)), () =>
+        Effect.ensuring(restore(answer), Queue.offer(this.turns, undefined))
+      )
+    )
   }
 
   private fork(effect: Effect.Effect<unknown, ClientError>): Effect.Effect<void, never, Scope.Scope> {
@@ -115,12 +126,13 @@ class Follower {
       if (this.announcing === "begun") this.announcing = "complete"
       return Queue.offer(this.news, seen)
     }),
-    Effect.retry({
-      while: (error) => {
+    Effect.catchIf(
+      (error) => {
         this.refused = refusedFor(error) ?? 0
         return this.refused > 0 || (error._tag === "Timeout" && ++this.timeouts < maxTimeouts)
-      }
-    }),
+      },
+      () => Effect.void
+    ),
     Effect.forever
   )
 
@@ -144,7 +156,7 @@ class Follower {
         (end) => (end === undefined ? Effect.void : Deferred.succeed(this.ended, end))
       )
     )
-    return Effect.forEach(answered, (answer) => this.fork(this.asking.withPermit(answer)), { discard: true })
+    return Effect.forEach(answered, (answer) => this.fork(this.inTurn(answer)), { discard: true })
   }
 
   /** Asks the server to cancel the task, unless it is known to have ended. */
@@ -189,7 +201,7 @@ export const follow = (
 ): Effect.Effect<unknown, ClientError> =>
   Effect.gen(function* () {
     const attendance = yield* CurrentAttendance
-    const follower = new Follower(generation, yield* Queue.sliding<Seen>(16))
+    const follower = new Follower(generation, yield* Queue.sliding<Seen>(16), yield* Queue.bounded<void>(maxAsked))
     const { id } = first.state
     yield* Effect.logDebug(`The task ${excerpt(id)} of the call is followed`)
     attendance.created?.({ id, cancel: follower.cancel })
@@ -197,7 +209,9 @@ export const follow = (
     const following = follows ? follower.follow(first, teller(exchange, attendance)) : Effect.fail(notFollowed())
     return yield* Effect.onExit(interruptible(following), ({ _tag }) =>
       Effect.andThen(
-        attendance.keeps?.() === true ? Effect.void : Effect.ignore(Effect.timeout(follower.cancel, cancelTimeout)),
+        attendance.keeps?.() === true
+          ? Effect.void
+          : Effect.ignore(Effect.timeoutOption(follower.cancel, cancelTimeout)),
         Effect.logDebug(`The task ${excerpt(id)} is not followed any more: ${_tag}`)
       )
     )

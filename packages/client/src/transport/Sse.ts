@@ -24,6 +24,7 @@ import * as Pull from "effect/Pull"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { pulled } from "../internal/streams.ts"
 import * as Body from "./http/Body.ts"
 import { placeOf } from "./http/Denial.ts"
 import * as ExchangeFailure from "./http/ExchangeFailure.ts"
@@ -71,17 +72,21 @@ const eventsOf = Effect.fnUntraced(function* (
     },
     { maxEventSize: limit }
   )
-  const text = yield* Stream.toPull(
-    Stream.mapError(
-      Stream.decodeText(response.stream),
-      (cause) =>
+  const decoder = new TextDecoder()
+  const pieces = yield* Stream.toPull(response.stream)
+  const text = Effect.catchIf(
+    pieces,
+    (error): error is HttpClientError => !Cause.isDone(error),
+    (cause) =>
+      Effect.fail(
         new TransportError({ reason: "Read", message: `The stream of the server broke: ${cause.message}`, cause })
-    )
+      )
   )
   return Effect.suspend(() => {
     if (overflown) return Effect.fail(tooLarge(limit))
     return Effect.map(text, (parts) => {
-      for (const part of parts) overflown = parser.feed(part) !== undefined || overflown
+      for (const part of parts)
+        overflown = parser.feed(decoder.decode(part, { stream: true })) !== undefined || overflown
       const events = read
       read = []
       return events
@@ -252,16 +257,18 @@ export const open = Effect.fnUntraced(function* (
     Stream.runForEach((turn) => Effect.forEach(turn.split("\n").slice(0, -1), deliver, { discard: true })),
     options
   )
-  const messages = Stream.concat(
-    Stream.fromIterable(messagesOf(rest, maxMessageDepth)),
-    Stream.flattenIterable(
-      Stream.fromPull(Effect.succeed(Effect.map(events, (some) => [messagesOf(some, maxMessageDepth)] as const)))
-    )
+  let unread = rest
+  const messages = pulled(
+    Effect.suspend(() => {
+      const arrived = unread.length > 0 ? Effect.succeed(unread) : events
+      unread = []
+      return Effect.map(arrived, (some) => messagesOf(some, maxMessageDepth))
+    })
   )
   return {
-    incoming: Stream.merge(messages, Stream.fromQueue(failures), { haltStrategy: "left" }).pipe(
-      // The GET is not kept open for a transport that has failed.
-      Stream.tapError(() => Scope.close(stream, Exit.void))
+    // The GET is not kept open for a transport that has failed.
+    incoming: Stream.onError(Stream.merge(messages, Stream.fromQueue(failures), { haltStrategy: "left" }), (cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.void : Scope.close(stream, Exit.void)
     ),
     sink: outbox.sink,
     broken: outbox.broken,

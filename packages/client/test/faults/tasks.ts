@@ -77,8 +77,8 @@ export const tasks: ReadonlyArray<Fault> = [
   {
     name: "the task of an interrupted call goes on",
     file: following,
-    from: "attendance.keeps?.() === true ? Effect.void",
-    to: "attendance.keeps?.() !== true ? Effect.void",
+    from: "attendance.keeps?.() === true",
+    to: "attendance.keeps?.() !== true",
     test: callsTest,
     ids: ["tasks.cancel.not-by-notification", "tasks-extension.cancel.by-request"]
   },

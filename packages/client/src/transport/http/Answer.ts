@@ -4,6 +4,7 @@ import type { Decoded } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { unauthorized } from "./statuses.ts"
 
 /** Whether the message answers the request. */
 export const answers = (decoded: Decoded, id: JsonRpc.Id): boolean => {
@@ -28,18 +29,6 @@ export const read = (body: string, id: JsonRpc.Id, maxDepth?: number): Decoded |
   const decoded = Framing.decode(body, undefined, maxDepth)
   return answers(decoded, id) ? decoded : undefined
 }
-
-/** Statuses of authorization: their bodies are no answers to the request. */
-const unauthorized: ReadonlySet<number> = new Set([401, 403])
-
-const busy: ReadonlySet<number> = new Set([408, 425, 429])
-
-/** Whether a server says by the status that it is too busy for the request. */
-export const isBusy = (status: number): boolean => busy.has(status)
-
-/** Whether the status says that the server does not understand the request; those of authorization and of busy servers do not. */
-export const isForeign = (status: number): boolean =>
-  status >= 400 && status < 500 && !unauthorized.has(status) && !isBusy(status)
 
 /** The answer in the body of an error status: an error that names this request, or none. */
 export const readError = (status: number, body: string, id: JsonRpc.Id, maxDepth?: number): Decoded | undefined => {

@@ -80,9 +80,9 @@ export const skipTimeout = "1 second"
 export const skip = ({ stream }: HttpClientResponse, limit = 64 * 1024): Effect.Effect<void> =>
   Effect.suspend(() => {
     let size = 0
-    const read = Stream.runForEachWhile(stream, (chunk) => {
+    const read = Stream.runForEach(stream, (chunk) => {
       size += chunk.length
-      return Effect.succeed(size <= limit)
+      return size <= limit ? Effect.void : Effect.fail(tooLarge(limit))
     })
     return Effect.ignore(Effect.timeoutOption(read, skipTimeout))
   })

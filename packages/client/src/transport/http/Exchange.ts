@@ -11,6 +11,7 @@ import type * as Fiber from "effect/Fiber"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
 import * as Answer from "./Answer.ts"
+import * as statuses from "./statuses.ts"
 import * as Body from "./Body.ts"
 import type { Answered } from "./Denial.ts"
 import { type RemoteEndpoint, isStateless } from "./Endpoint.ts"
@@ -186,15 +187,15 @@ const read = (
   const { id, method } = request
   const accepted = status >= 200 && status < 300
   // A server that is too busy for the probe has not shown its era.
-  const probe = method === "server/discover" && Answer.isBusy(status)
+  const probe = method === "server/discover" && statuses.isBusy(status)
   const answer = accepted
     ? Answer.read(body, id, maxDepth)
     : probe
       ? undefined
       : Answer.readError(status, body, id, maxDepth)
   const take = (): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {
-    if (answer !== undefined) return receiver(conversation, exchange, accepted || Answer.isForeign(status))(answer)
-    if (method === "server/discover" && Answer.isForeign(status)) learned("older")
+    if (answer !== undefined) return receiver(conversation, exchange, accepted || statuses.isForeign(status))(answer)
+    if (method === "server/discover" && statuses.isForeign(status)) learned("older")
     return Effect.fail(ExchangeFailure.refused(answered(conversation, exchange, response, body)))
   }
   if (method !== "initialize" || fallback === undefined || !Answer.isOlder(status, answer)) return take()

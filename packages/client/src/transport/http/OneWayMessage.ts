@@ -2,7 +2,7 @@
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Effect from "effect/Effect"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
-import * as Schedule from "effect/Schedule"
+import * as Random from "effect/Random"
 import * as Body from "./Body.ts"
 import type { Answered } from "./Denial.ts"
 import { type RemoteEndpoint, isStateless } from "./Endpoint.ts"
@@ -27,13 +27,24 @@ const isResponse = (message: OneWayMessage): boolean =>
 const nameOf = (message: OneWayMessage): string =>
   JsonRpc.isBatch(message) ? "a batch" : "method" in message ? message.method : "an answer"
 
+/** How often a message that the server waits for is sent again. */
+const times = 8
+
+/** Waits before the next try of a message: 100 milliseconds at first, twice as long each time, and a fifth more or less. */
+const pause = (tried: number): Effect.Effect<void> =>
+  Effect.flatMap(Random.next, (random) => Effect.sleep(100 * 2 ** tried * (0.8 + random * 0.4)))
+
 /** Repeats a POST that the server waits for and may receive twice, unless the server refused it. */
-const retryPolicy = {
-  times: 8,
-  schedule: Schedule.jittered(Schedule.exponential("100 millis")),
+const repeated = <A>(
+  post: Effect.Effect<A, ExchangeFailure.ExchangeFailure>,
+  tried = 0
+): Effect.Effect<A, ExchangeFailure.ExchangeFailure> =>
   // A connection that broke has no status.
-  while: ({ error: { status = 500 } }: ExchangeFailure.ExchangeFailure) => status >= 500
-}
+  Effect.catchIf(
+    post,
+    ({ error: { status = 500 } }) => status >= 500 && tried < times,
+    () => Effect.andThen(pause(tried), repeated(post, tried + 1))
+  )
 
 /** Fails with the reason for which the server did not accept the message. */
 const checkAccepted = (
@@ -75,7 +86,7 @@ export const post = (
       ? Effect.mapError(endpoint.post(message, text), (error) => ExchangeFailure.unreachable(error, name, endpoint.url))
       : Effect.fail(failure)
   }).pipe(Effect.tap((response) => checkAccepted(response, name, endpoint.url, inSession)))
-  return opensSession(message) || isResponse(message) ? Effect.retry(once, retryPolicy) : once
+  return opensSession(message) || isResponse(message) ? repeated(once) : once
 }
 
 export const opensSession = (message: OneWayMessage): boolean =>

@@ -10,7 +10,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as Elapsed from "../../internal/Elapsed.ts"
-import * as Answer from "./Answer.ts"
+import * as statuses from "./statuses.ts"
 import * as Body from "./Body.ts"
 import type { RemoteEndpoint } from "./Endpoint.ts"
 import * as SessionExpired from "./SessionExpired.ts"
@@ -104,11 +104,11 @@ export class ResumeStream {
         if (status === 200 && Body.isEventStream(response.headers)) {
           this.gives = true
           opened?.()
-          return Effect.match(Body.events(response, this.limit, position, deliver, this.maxDepth), {
+          return Effect.orElseSucceed(
+            Effect.as(Body.events(response, this.limit, position, deliver, this.maxDepth), "Read" as const),
             // An event that is too large would be so again.
-            onFailure: (): Ended => "Refused",
-            onSuccess: (): Ended => "Read"
-          })
+            (): Ended => "Refused"
+          )
         }
         const gave = this.endpoint.session !== undefined && this.gives === true
         if (gave && SessionExpired.isCandidate(status)) {
@@ -118,7 +118,7 @@ export class ResumeStream {
         }
         const gone = gave && status === 404
         // 409: the server has not noticed yet that the connection before is lost.
-        const passes = status >= 500 || status === 409 || Answer.isBusy(status)
+        const passes = status >= 500 || status === 409 || statuses.isBusy(status)
         const ended: Ended = gone ? "Gone" : passes ? "Failed" : "Refused"
         if (ended === "Refused") this.gives ??= false
         return Effect.as(Body.skip(response), ended)
