@@ -206,7 +206,14 @@ export const goals: ReadonlyArray<Goal> = [
     const row = { table: "Conversations of ten messages in memory", figure: cpu }
     return [
       { ...row, title: `a fuzzed conversation with a shared server, us, ${era}`, row: `shared ${era}`, limit: 500 },
-      { ...row, title: `a fuzzed conversation with a server of its own, us, ${era}`, row: `fresh ${era}` }
+      { ...row, title: `a fuzzed conversation with a server of its own, us, ${era}`, row: `fresh ${era}` },
+      {
+        table: "Conversations of ten messages over stdio",
+        figure: cpu,
+        title: `a fuzzed conversation over stdio, all processes, us, ${era}`,
+        row: `stdio ${era}`,
+        limit: 16_000
+      }
     ]
   }),
   ...both("client tools/call", "Client tools/call, 16 at once", 2.5)
