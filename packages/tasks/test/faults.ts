@@ -364,6 +364,48 @@ export const faults: ReadonlyArray<Fault> = [
     test
   },
   {
+    name: "A claim wakes waiters before it has leased all of its tasks",
+    file,
+    from: "rows.map((row) => leasedTo(row, node, this.now + this.leaseTime))",
+    to: "rows.map((row) => {\n      const one = leasedTo(row, node, this.now + this.leaseTime)\n      this.wake(row)\n      return one\n    })",
+    test
+  },
+  {
+    name: "A logger that throws at the death of a handler leaves the task open",
+    file: "packages/tasks/src/run/TaskSupervisor.ts",
+    from: "Defects.log(`The handler",
+    to: "Effect.logError(`The handler",
+    test: "packages/tasks/test/run/TaskSupervisor.test.ts"
+  },
+  {
+    name: "An observer of runs that throws fails the task",
+    file: "packages/tasks/src/run/observed.ts",
+    from: "Effect.catchDefect(told, Defects.logged)",
+    to: "told",
+    test: "packages/tasks/test/run/TaskSupervisor.test.ts"
+  },
+  {
+    name: "An observer that throws at the creation of a task leaves one that no client knows",
+    file: "packages/tasks/src/run/observedStore.ts",
+    from: "failed(defect)",
+    to: "throw defect",
+    test: "packages/tasks/test/server/AuditLog.test.ts"
+  },
+  {
+    name: "A logger that throws at the creation of a task leaves one that no client knows",
+    file: "packages/tasks/src/run/Audit.ts",
+    from: "failed(defect)",
+    to: "throw defect",
+    test: "packages/tasks/test/server/AuditLog.test.ts"
+  },
+  {
+    name: "A logger that throws at a record which its handler does not come to fails the task",
+    file: "packages/tasks/src/server/Attempts.ts",
+    from: "Effect.ignoreCause(",
+    to: "Effect.asVoid(",
+    test: "packages/tasks/test/server/Attempts.test.ts"
+  },
+  {
     name: "A list leaves out the last task of a page",
     file,
     from: "const page = rows.slice(0, size)",

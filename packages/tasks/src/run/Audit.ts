@@ -17,6 +17,7 @@ import * as References from "effect/References"
 import type { NewTask, TaskOutcome } from "../model/Task.ts"
 import { type Claimed, Journal, type Lease } from "../store/Journal.ts"
 import { TaskStore } from "../store/TaskStore.ts"
+import * as Defects from "./defects.ts"
 import { tellingExpiry } from "./expiry.ts"
 
 /** The owner of a task in a log. */
@@ -33,12 +34,18 @@ interface Facts {
   readonly more?: { readonly [name: string]: string }
 }
 
+const annotationsOf = ({ id, more, owner }: Facts) => ({
+  ...(id === undefined ? undefined : { "mcp.task.id": excerpt(id) }),
+  ...(owner === undefined ? undefined : { "mcp.task.owner": nameOf(owner) }),
+  ...more
+})
+
 /** The store and the journal of a server, with a line for what they do. */
 export const make = (
   store: TaskStore["Service"],
   journal: Journal["Service"]
 ): Effect.Effect<{ readonly store: TaskStore["Service"]; readonly journal: Journal["Service"] }> =>
-  Effect.map(Effect.context<never>(), (context) => {
+  Effect.map(Effect.zip(Effect.context<never>(), Defects.reporter), ([context, failed]) => {
     const run = Effect.runSyncWith(context)
     const least = Context.get(context, References.MinimumLogLevel)
     // Not in the fiber of a request: what a handler logs there is sent to its client.
@@ -48,14 +55,13 @@ export const make = (
     }
     // What is not logged is not put together.
     if (!isLogged.Info) return { store, journal }
-    const line = (level: "Info" | "Debug", message: string, { id, more, owner }: Facts): void => {
+    const line = (level: "Info" | "Debug", message: string, facts: Facts): void => {
       if (!isLogged[level]) return
-      const annotations = {
-        ...(id === undefined ? undefined : { "mcp.task.id": excerpt(id) }),
-        ...(owner === undefined ? undefined : { "mcp.task.owner": nameOf(owner) }),
-        ...more
+      try {
+        run(Effect.annotateLogs(Effect.logWithLevel(level)(message), annotationsOf(facts)))
+      } catch (defect) {
+        failed(defect)
       }
-      run(Effect.annotateLogs(Effect.logWithLevel(level)(message), annotations))
     }
     const refused = (why: string, facts: Facts) => line("Info", `A task was refused: ${why}`, facts)
     /** The owners of the tasks that run here, as long as their runs hold the lease: one that is lost may end without a word. */

@@ -39,6 +39,7 @@ import {
 } from "../store/Journal.ts"
 import { TaskFailed } from "./TaskInput.ts"
 import { type Attempt, openTask } from "./Attempt.ts"
+import * as Defects from "./defects.ts"
 import { observed } from "./observed.ts"
 
 /** How often tasks that are past their time are looked for, in milliseconds. */
@@ -135,7 +136,7 @@ const outcomeOf = (exit: Exit.Exit<JsonObject, McpError>): TaskOutcome => {
 
 const dies = (exit: Exit.Exit<unknown, unknown>): boolean => Exit.isFailure(exit) && Cause.hasDies(exit.cause)
 
-/** `settled` records the end. A handler that died is logged. */
+/** `settled` records the end. A handler that died is logged; a logger that throws at it changes nothing. */
 const settle = (
   journal: Journal["Service"],
   lease: Lease,
@@ -143,7 +144,7 @@ const settle = (
   settled: Effect.Effect<void, Lost> = journal.settle(lease, outcomeOf(exit))
 ): Effect.Effect<void> =>
   Exit.isFailure(exit) && Cause.hasDies(exit.cause)
-    ? Effect.andThen(Effect.logError(`The handler of the task ${lease.task} died`, exit.cause), Effect.ignore(settled))
+    ? Effect.andThen(Defects.log(`The handler of the task ${lease.task} died`, exit.cause), Effect.ignore(settled))
     : Effect.ignore(settled)
 
 /** A store that fails is logged: what it was asked for is asked again, here or by another node. A logger that throws ends nothing. */

@@ -6,6 +6,7 @@ import { type Observer, type TaskRunEnd, timeOf } from "@effect-mcp/server/Obser
 import { shownId } from "@effect-mcp/server/internal/TaskSource"
 import * as Effect from "effect/Effect"
 import type { Attempt } from "./Attempt.ts"
+import * as Defects from "./defects.ts"
 
 /** `end`: why the run is over, once it is. */
 export const observed = (
@@ -28,10 +29,11 @@ export const observed = (
   return Effect.clockWith((clock) => {
     const now = timeOf(clock)
     const began = now()
-    return Effect.onExit(traced, (exit) =>
-      Effect.sync(() =>
+    return Effect.onExit(traced, (exit) => {
+      const told = Effect.sync(() =>
         taskRun({ id, tool, revision: revision.version, attempt, end: end(), duration: now() - began }, exit)
       )
-    )
+      return Effect.catchDefect(told, Defects.logged)
+    })
   })
 }

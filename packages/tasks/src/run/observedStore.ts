@@ -9,6 +9,7 @@ import * as Option from "effect/Option"
 import { isToolFailure, type NewTask, type TaskOutcome, type Task } from "../model/Task.ts"
 import type { Claimed, Journal, Lease } from "../store/Journal.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
+import * as Defects from "./defects.ts"
 import { tellingExpiry } from "./expiry.ts"
 
 interface Services {
@@ -87,7 +88,15 @@ const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => vo
 }
 
 export const observedStore = (services: Services, observer: Observer | undefined): Effect.Effect<Services> =>
-  Effect.map(Clock.Clock, (clock) => {
+  Effect.map(Effect.zip(Clock.Clock, Defects.reporter), ([clock, failed]) => {
     const { task } = observer ?? {}
-    return task === undefined ? services : observedBy(services, task, clock)
+    if (task === undefined) return services
+    const told = (event: TaskEvent): void => {
+      try {
+        task(event)
+      } catch (defect) {
+        failed(defect)
+      }
+    }
+    return observedBy(services, told, clock)
   })

@@ -77,7 +77,9 @@ export const attemptOf = (
       Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause) ? undefined : routes.silence(lease.task)
     )
   const unlike = (unmet: ReadonlyArray<string>) =>
-    Effect.logWarning(`The task ${lease.task} recorded what its handler did not come to again: ${unmet.join(", ")}`)
+    Effect.ignoreCause(
+      Effect.logWarning(`The task ${lease.task} recorded what its handler did not come to again: ${unmet.join(", ")}`)
+    )
   const ended = Effect.matchEffect(handler, {
     onFailure: (error) => Effect.fail(fittingError(error, resultBytes)),
     onSuccess: (result) => {

@@ -5,7 +5,15 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { Expired, type NewTask, type Task } from "../model/Task.ts"
-import { type Entry, type ExpiredTask, type Lease, Lost, type Parked, type ParkedCounts } from "./Journal.ts"
+import {
+  type Claimed,
+  type Entry,
+  type ExpiredTask,
+  type Lease,
+  Lost,
+  type Parked,
+  type ParkedCounts
+} from "./Journal.ts"
 import type { StoreLimits } from "./TaskStore.ts"
 
 /** A task that has not ended, with what its owner does not see. */
@@ -124,6 +132,15 @@ export const newRow = (
   attempts: 1,
   changed: undefined
 })
+
+/** Leases the task of a row to a node. */
+export const leasedTo = (row: Row, node: string, until: number): Claimed => {
+  row.node = node
+  row.leaseUntil = until
+  const { entries, input, task } = row
+  const lease = { task: task.id, epoch: ++row.epoch }
+  return { lease, task, input, entries: [...(entries?.values() ?? [])], attempts: ++row.attempts }
+}
 
 /** Why a lease on a task is not valid; without a row the task is forgotten. */
 export const lostOf = ({ task }: Lease, row: Found | undefined): Lost => {

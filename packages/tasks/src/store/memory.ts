@@ -25,6 +25,7 @@ import {
   ExpiredTasks,
   hasRoom,
   keep,
+  leasedTo,
   lostOf,
   newId,
   newRow,
@@ -239,24 +240,22 @@ class Memory {
         .filter((row) => tools.includes(row.input.tool))
         .filter((row) => (row.node === undefined ? row.wakeAt <= now : row.leaseUntil <= now))
         .slice(0, max)
-      return due.map((row) => this.leased(row, node))
+      return this.leased(due, node)
     })
   }
 
-  private leased(row: Row, node: string): Claimed {
-    row.epoch++
-    row.node = node
-    row.leaseUntil = this.now + this.leaseTime
-    row.attempts++
-    this.wake(row)
-    const { attempts, entries, epoch, input, task } = row
-    return { lease: { task: task.id, epoch }, task, input, entries: [...(entries?.values() ?? [])], attempts }
+  /** All are leased before any waiter is woken: it runs at once, and may claim or take them. */
+  private leased(rows: ReadonlyArray<Row>, node: string): ReadonlyArray<Claimed> {
+    const claimed = rows.map((row) => leasedTo(row, node, this.now + this.leaseTime))
+    for (const row of rows) this.wake(row)
+    return claimed
   }
 
   take(node: string, id: string): Effect.Effect<Option.Option<Claimed>> {
     return Effect.sync(() => {
       const row = this.rows.get(id)
-      return row === undefined || this.expire(row) ? Option.none() : Option.some(this.leased(row, node))
+      const [taken] = row === undefined || this.expire(row) ? [] : this.leased([row], node)
+      return Option.fromUndefinedOr(taken)
     })
   }
 

@@ -1,7 +1,8 @@
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import { McpError, Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Option, Scope } from "effect"
+import type { Observer } from "@effect-mcp/server/Observer"
+import { Deferred, Effect, Exit, Fiber, Logger, Option, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { Task } from "../../src/model/Task.ts"
 import * as TaskSupervisor from "../../src/run/TaskSupervisor.ts"
@@ -31,14 +32,12 @@ const attempt = (handler: Effect.Effect<{ readonly [key: string]: unknown }, Mcp
 
 /** A task whose handler runs under a supervisor of its own scope. */
 const start = Effect.fnUntraced(function* (
-  handler: Effect.Effect<{ readonly [key: string]: unknown }, McpError.McpError>
+  handler: Effect.Effect<{ readonly [key: string]: unknown }, McpError.McpError>,
+  observer?: Observer
 ) {
   const store = yield* TaskStore
   const scope = yield* Scope.make()
-  const supervisor = yield* Scope.provide(
-    TaskSupervisor.make({ drain: 10_000, observer: undefined, changed: () => {} }),
-    scope
-  )
+  const supervisor = yield* Scope.provide(TaskSupervisor.make({ drain: 10_000, observer, changed: () => {} }), scope)
   const { lease, task } = yield* store.create(input, supervisor.node)
   const fiber = yield* supervisor.run(lease, attempt(handler))
   const seen = Effect.map(store.get(task.id, "ada"), Option.getOrThrow)
@@ -73,6 +72,28 @@ describe("a task under a supervisor", () => {
       const died = yield* start(Effect.die(new Error("secret")))
       yield* Fiber.await(died.fiber)
       assert.deepStrictEqual(outcome(yield* died.seen), { _tag: "Error", code: -32603, message: "Internal error" })
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("A logger that throws at the death of a handler leaves its task ended", () =>
+    Effect.gen(function* () {
+      const logger = Logger.make(() => {
+        throw new Error("No room")
+      })
+      const { fiber, seen } = yield* Effect.provide(start(Effect.die(new Error("secret"))), Logger.layer([logger]))
+      yield* Fiber.await(fiber)
+      assert.deepStrictEqual(outcome(yield* seen), { _tag: "Error", code: -32603, message: "Internal error" })
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("An observer of runs that throws leaves the task the result of its handler", () =>
+    Effect.gen(function* () {
+      const taskRun = () => {
+        throw new Error("No connection")
+      }
+      const { fiber, seen } = yield* start(Effect.succeed({ content: [] }), { taskRun })
+      yield* Fiber.await(fiber)
+      assert.deepStrictEqual(outcome(yield* seen), { _tag: "Result", result: { content: [] } })
     }).pipe(Effect.provide(Memory.layer()))
   )
 

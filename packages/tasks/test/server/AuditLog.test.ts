@@ -1,6 +1,7 @@
 /** The audit log of tasks: which lines the loggers of a server get, and that no client gets any. */
 import { Once } from "@effect-mcp/core"
 import type { Principal } from "@effect-mcp/core/Principal"
+import * as Middleware from "@effect-mcp/server/Middleware"
 import * as Observer from "@effect-mcp/server/Observer"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { quiesce } from "@effect-mcp/testing"
@@ -109,6 +110,50 @@ describe("The audit log of tasks", () => {
     })
   )
 
+  // Above: calls that become tasks at once, and calls within middleware of the program.
+  const around = Middleware.layer((_request, next) => next)
+  for (const [ways, more] of [
+    ["at once", Layer.empty],
+    ["within middleware", around]
+  ] as const) {
+    it.effect(
+      `A task that begins ${ways} is known and runs once, though observers and loggers throw at all of it`,
+      () =>
+        Effect.gen(function* () {
+          let runs = 0
+          const states: Array<string> = []
+          const counted = tool("counted", "optional", () => Effect.sync(() => `Run ${++runs}`))
+          const observer = Observer.layer(
+            Effect.succeed({
+              task: ({ state }) => {
+                states.push(state)
+                throw new Error("No connection")
+              }
+            })
+          )
+          const logger = Logger.make(() => {
+            throw new Error("No room")
+          })
+          const features = Layer.mergeAll(counted, more, Tasks.layer())
+          const server = yield* Effect.provide(Client.serve(features), Layer.merge(observer, Logger.layer([logger])))
+          const client = yield* Session.connect(server, { principal: ada })
+          const { taskId } = yield* client.start("counted")
+          yield* quiesce
+          assert.strictEqual((yield* client.get(taskId))["status"], "completed")
+          assert.deepStrictEqual((yield* client.result(taskId))["content"], [{ type: "text", text: "Run 1" }])
+          yield* TestClock.adjust("1 minute")
+          yield* quiesce
+          assert.strictEqual(runs, 1)
+          assert.deepStrictEqual(states, ["created", "completed"])
+          const listed = (yield* client.request("tasks/list"))["tasks"]
+          assert.deepStrictEqual(
+            listed.map(({ taskId }: { readonly taskId: string }) => taskId),
+            [taskId]
+          )
+        })
+    )
+  }
+
   it.effect("The expiry of a parked task is told after an observer threw at one before", () =>
     Effect.gen(function* () {
       const states: Array<string> = []
@@ -132,14 +177,14 @@ describe("The audit log of tasks", () => {
       const lines: Array<string> = []
       const logger = Logger.make(({ message }) => {
         const text = String(message)
-        if (!/^(A task has ended|The expiry|The store)/.test(text)) return
+        if (!/^(A task has ended|An audit log|The expiry|The store)/.test(text)) return
         lines.push(text.slice(0, 16))
         if (lines.length < 3) throw new Error("No room")
       })
       const client = yield* Client.connect(yield* Effect.provide(serveNights, Logger.layer([logger])))
       yield* expireOne(client)
       yield* expireOne(client)
-      assert.deepStrictEqual(lines, ["A task has ended", "The expiry of a ", "A task has ended"])
+      assert.deepStrictEqual(lines, ["A task has ended", "An audit log or ", "A task has ended"])
     })
   )
 

@@ -92,6 +92,41 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer()))
   )
 
+  it.effect("A claim within a claim, by a fiber that the first one wakes, gets no task that is claimed already", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      const journal = yield* Journal
+      const leases = yield* Effect.forEach([1, 2, 3], () => Effect.map(store.create(task, "a"), ({ lease }) => lease))
+      const within = yield* Effect.forEach(leases, (lease) =>
+        Effect.forkChild(Effect.andThen(journal.lost(lease), journal.claim("b", ["tool"], 10)), {
+          startImmediately: true
+        })
+      )
+      yield* TestClock.adjust("10 seconds")
+      const claimed = yield* journal.claim("c", ["tool"], 10)
+      const others = (yield* Effect.forEach(within, (fiber) => Fiber.join(fiber))).flat()
+      assert.deepStrictEqual(
+        claimed.map(({ lease }) => lease),
+        leases.map(({ task }) => ({ task, epoch: 2 }))
+      )
+      assert.deepStrictEqual(others, [])
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
+  it.effect("A task that is taken within its taking has a lease of another epoch each time", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      const journal = yield* Journal
+      const { lease } = yield* store.create(task, "a")
+      const again = Effect.andThen(journal.lost(lease), journal.take("b", lease.task))
+      const within = yield* Effect.forkChild(again, { startImmediately: true })
+      const outer = Option.getOrThrow(yield* journal.take("c", lease.task))
+      const inner = Option.getOrThrow(yield* Fiber.join(within))
+      assert.deepStrictEqual([outer.lease.epoch, inner.lease.epoch], [2, 3])
+      assert.strictEqual((yield* Effect.flip(journal.settle(outer.lease, result({}))))._tag, "Lost")
+    }).pipe(Effect.provide(Memory.layer()))
+  )
+
   it.effect("A task that is parked while its answer arrives is due at once, else at its time or with an answer", () =>
     Effect.gen(function* () {
       const store = yield* TaskStore
