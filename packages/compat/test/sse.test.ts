@@ -107,6 +107,37 @@ describe("the transport of HTTP with SSE", () => {
     assert.strictEqual(await ask(url, {}), 500)
   })
 
+  it("A client with another host, or that leaves before the stream begins, rejects no connect: its server is closed", async () => {
+    const [evil, local] = ["evil.example", "localhost"] as const
+    const { promise: ended, resolve: over } = Promise.withResolvers<void>()
+    const closed: Array<string> = []
+    const origin = await listening((request, response) => {
+      const { host = "" } = request.headers
+      const server = serverOf()
+      // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a server of the SDK is no event target
+      server.server.onclose = () => void (closed.push(host) === 2 && over())
+      // As programs of v1 connect: a rejection would end the process.
+      const connect = () => void server.connect(new SSEServerTransport("/messages", response))
+      if (host === evil) connect()
+      else {
+        response.on("close", connect)
+        request.socket.destroy()
+      }
+    })
+    assert.strictEqual(await ask(new URL("/sse", origin), { headers: { host: evil } }, "GET"), 403)
+    await ask(new URL("/sse", origin), { headers: { host: local } }, "GET").catch(() => undefined)
+    await ended
+    assert.deepStrictEqual(closed, [evil, local])
+  })
+
+  it("A body that a framework has read as text is a message", async () => {
+    const { opened, origin } = await serving()
+    const client = await connected(origin)
+    const read = await listening((request, response) => void opened[0]?.handlePostMessage(request, response, ping))
+    assert.strictEqual(await ask(read, {}), 202)
+    await client.close()
+  })
+
   it("A transport that admits every host serves one of another name", async () => {
     const { opened, origin } = await serving({ enableDnsRebindingProtection: false })
     const client = await connected(origin)

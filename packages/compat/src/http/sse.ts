@@ -81,6 +81,7 @@ export class SSEServerTransport implements Transport {
     return this.#response.req
   }
 
+  /** What the client sent does not reject it: programs do not catch that. The transport is closed then. */
   async start(): Promise<void> {
     if (this.#state !== "new") {
       throw new Error("SSEServerTransport was started before: server.connect(transport) starts it")
@@ -89,9 +90,14 @@ export class SSEServerTransport implements Transport {
     try {
       this.#admit(this.#opener)
     } catch (error) {
-      this.#state = "closed"
       this.#refuse(response, error)
-      throw error
+      this.#ended()
+      return
+    }
+    // Its `close` event is over.
+    if (response.destroyed) {
+      this.#ended()
+      return
     }
     this.#state = "open"
     response.on("close", () => this.#ended())
@@ -116,7 +122,8 @@ export class SSEServerTransport implements Transport {
         const given = request.headers["content-type"] ?? "none"
         throw new Refusal(400, `Content-Type was ${given}; expected application/json`)
       }
-      const message: unknown = parsedBody ?? JSON.parse(await textOf(request))
+      const body = parsedBody ?? (await textOf(request))
+      const message: unknown = typeof body === "string" ? JSON.parse(body) : body
       const requestInfo = { headers: request.headers, url: urlOf(request) }
       await this.handleMessage(message, { requestInfo, authInfo: request.auth })
     } catch (error) {

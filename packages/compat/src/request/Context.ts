@@ -16,7 +16,7 @@ import type { Request } from "../model/types.ts"
 import type { HttpPart, QuestionOptions, RequestPart, Send, ServerContext } from "./ServerContext.ts"
 import { toSdk } from "./errors.ts"
 import { authOf } from "./auth.ts"
-import { transportSession } from "./MessageExtra.ts"
+import { sessionOf } from "./MessageExtra.ts"
 
 /** One call of a handler: `round` has what the client answered to the call before it. */
 export interface Round {
@@ -142,7 +142,7 @@ export const contextOf = (request: Running, info: RequestInfo, round: Round): Se
   }
   const context: ServerContext = {
     // Over stdio and in memory the SDK has no sessions.
-    sessionId: transportSession(info.envelope) ?? (http && sessionId),
+    sessionId: sessionOf(info.envelope, http && sessionId),
     http,
     mcpReq: {
       id,
@@ -167,7 +167,7 @@ export const contextOf = (request: Running, info: RequestInfo, round: Round): Se
     },
     requestId: id,
     _meta,
-    authInfo: http?.authInfo,
+    authInfo: authOf(info),
     requestInfo: info.http && { headers: { ...info.http.headers } },
     sendNotification: notify,
     sendRequest: send,

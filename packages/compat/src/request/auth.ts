@@ -5,8 +5,8 @@ import type { AuthInfo } from "../model/types.ts"
 const auths = new WeakMap<object, AuthInfo>()
 
 /** The principal of a caller: sessions belong to its client id. */
-export const principalOf = (auth: AuthInfo | undefined): Principal["Service"] | undefined => {
-  if (auth === undefined) return undefined
+export const principalOf = (auth: AuthInfo | null | undefined): Principal["Service"] | undefined => {
+  if (auth === undefined || auth === null) return undefined
   const principal = { subject: auth.clientId, scopes: auth.scopes, claims: { ...auth.extra } }
   auths.set(principal, auth)
   return principal

@@ -6,6 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { type OnError, report } from "../model/report.ts"
 import { envelopeOf } from "../request/MessageExtra.ts"
 import type { Transport } from "./Transport.ts"
 
@@ -18,6 +19,16 @@ const enclosed = (decoded: Core.Decoded, envelope: Core.Envelope): Core.Decoded 
   if (decoded._tag !== "Batch") return decoded
   const members = decoded.members.map((member) => (member._tag === "Message" ? { ...member, envelope } : member))
   return { ...decoded, members }
+}
+
+/** The line of a message; undefined for one without a JSON form, which is reported. */
+const textOf = (message: unknown, onerror: OnError): Buffer | undefined => {
+  try {
+    return Buffer.from(`${JSON.stringify(message)}\n`)
+  } catch (error) {
+    report(onerror, error)
+    return undefined
+  }
 }
 
 interface Opened {
@@ -36,9 +47,10 @@ export const opened = (transport: Transport): Effect.Effect<Opened, never, Scope
       const { onclose, onerror } = transport
       /* oxlint-disable unicorn/prefer-add-event-listener -- a transport of the SDK is no event target */
       transport.onmessage = (message: unknown, extra?: unknown) => {
+        const text = textOf(message, onerror)
+        if (text === undefined) return
         try {
           const envelope = envelopeOf(extra, transport.sessionId)
-          const text = Buffer.from(`${JSON.stringify(message)}\n`)
           for (const decoded of lines.push(text)) receive(enclosed(decoded, envelope))
         } catch (defect) {
           resume(Effect.die(defect))
@@ -48,7 +60,7 @@ export const opened = (transport: Transport): Effect.Effect<Opened, never, Scope
         try {
           onclose?.()
         } catch (error) {
-          onerror?.(error instanceof Error ? error : new Error(String(error)))
+          report(onerror, error)
         }
         begun(Effect.void)
         resume(Effect.void)

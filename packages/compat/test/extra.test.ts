@@ -1,0 +1,94 @@
+/** What transports of programs say beside a message: handlers know it, and no shape of it ends the session. */
+import { McpServer } from "@effect-mcp/compat/v1/server/mcp.js"
+import { assert, describe, it, onTestFinished } from "@effect/vitest"
+
+interface Answer {
+  readonly id?: unknown
+  readonly result?: { readonly content?: unknown }
+}
+
+/** A server that tells what it knows of a call, over a transport of a program. */
+const serving = async (sessionId?: string) => {
+  const server = new McpServer({ name: "known", version: "1.0.0" })
+  server.tool("known", async ({ authInfo, requestInfo, sessionId }) => ({
+    content: [{ type: "text", text: JSON.stringify([authInfo, requestInfo?.headers["x-test"], sessionId]) }]
+  }))
+  const waiting = new Map<unknown, (answer: Answer) => void>()
+  const errors: Array<string> = []
+  const transport = {
+    sessionId,
+    onmessage: (_message: unknown, _extra?: unknown): void => undefined,
+    onerror: ({ message }: Error): void => void errors.push(message),
+    start: async (): Promise<void> => undefined,
+    close: async (): Promise<void> => undefined,
+    send: async (message: Answer): Promise<void> => waiting.get(message.id)?.(message)
+  }
+  await server.connect(transport)
+  onTestFinished(() => server.close())
+  const ask = (id: number, method: string, params: object, extra: unknown) =>
+    new Promise<Answer>((resolve) => {
+      waiting.set(id, resolve)
+      transport.onmessage({ jsonrpc: "2.0", id, method, params }, extra)
+    })
+  const clientInfo = { name: "tester", version: "1.0.0" }
+  const call = async (extra: unknown): Promise<unknown> => {
+    await ask(1, "initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo }, extra)
+    transport.onmessage({ jsonrpc: "2.0", method: "notifications/initialized" }, extra)
+    return (await ask(2, "tools/call", { name: "known" }, extra)).result?.content
+  }
+  return { call, errors, transport }
+}
+
+const known = (...parts: ReadonlyArray<unknown>) => [{ type: "text", text: JSON.stringify(parts) }]
+
+const auth = { token: "t", clientId: "a", scopes: [] }
+const hostile = new Proxy(
+  {},
+  {
+    get: () => {
+      throw new Error("It cannot be read")
+    }
+  }
+)
+
+const nothing = known(null, null, null)
+
+const extras: ReadonlyArray<readonly [string, unknown, unknown]> = [
+  ["null", null, nothing],
+  ["null for each member", { authInfo: null, request: null, requestInfo: null }, nothing],
+  ["a request info without headers", { requestInfo: {} }, nothing],
+  ["a request without headers", { request: {} }, nothing],
+  ["members that throw", { authInfo: hostile, requestInfo: hostile }, nothing],
+  ["a header without a text", { requestInfo: { headers: { "x-test": Object.create(null) } } }, nothing],
+  ["a token alone", { authInfo: auth }, known(auth, null, null)],
+  ["headers without a URL", { requestInfo: { headers: { "X-Test": ["a", "b"] } } }, known(null, "a, b", null)],
+  [
+    "headers as the platform has them",
+    { requestInfo: { headers: new Headers({ "x-test": "a" }) } },
+    known(null, "a", null)
+  ],
+  [
+    "a header named __proto__",
+    { requestInfo: { headers: JSON.parse(`{"__proto__":"x","x-test":"a"}`) } },
+    known(null, "a", null)
+  ]
+]
+
+describe("What a transport of a program says of a message", () => {
+  it.each(extras)("%s reaches the handler as far as it can be read", async (_, extra, content) => {
+    const { call } = await serving()
+    assert.deepStrictEqual(await call(extra), content)
+  })
+
+  it("The session of a handler is that of its transport", async () => {
+    const { call } = await serving("mine")
+    assert.deepStrictEqual(await call({ requestInfo: { headers: {} } }), known(null, null, "mine"))
+  })
+
+  it("A message without a JSON form is told to `onerror`, and the session lives on", async () => {
+    const { call, errors, transport } = await serving()
+    transport.onmessage({ jsonrpc: "2.0", id: 1n, method: "ping" })
+    assert.match(String(errors), /BigInt/)
+    assert.deepStrictEqual(await call(undefined), nothing)
+  })
+})
