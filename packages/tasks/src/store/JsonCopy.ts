@@ -13,9 +13,12 @@ export const none: unique symbol = Symbol("@effect-mcp/tasks/JsonCopy/none")
 /** Below it, and in a cycle, `JSON` decides. */
 const maxDepth = 32
 
+/** Whether it may be of `JSON.rawJSON`. */
+const isRaw = (value: object): boolean => "rawJSON" in value
+
 const isPlain = (value: object): value is JsonObject => {
   const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
+  return prototype === Object.prototype || (prototype === null && !isRaw(value))
 }
 
 /** What `JSON.parse` gives of the text of a value; `none` where that has to be found out. */
@@ -49,20 +52,20 @@ const copyOfArray = (value: ReadonlyArray<unknown>, depth: number): unknown => {
   return out
 }
 
-/** At least as many bytes as the value has as JSON; infinity for a value that is not plain. */
+/** At least as many bytes as the value has as JSON; NaN, which fits no limit, for a value that is not plain. */
 const bound = (value: unknown, depth: number): number => {
   // A character is written as six at most, as in \u001f, and is three bytes of UTF-8 else.
   if (typeof value === "string") return 6 * value.length + 2
   if (typeof value === "number") return 25
   if (typeof value === "boolean" || value === null) return 5
-  if (typeof value !== "object" || depth === 0) return Infinity
+  if (typeof value !== "object" || depth === 0) return NaN
   let sum = 2
   if (Array.isArray(value)) {
-    if ("toJSON" in value) return Infinity
+    if ("toJSON" in value) return NaN
     for (const item of value) sum += bound(item, depth - 1) + 1
     return sum
   }
-  if (!isPlain(value)) return Infinity
+  if (!isPlain(value)) return NaN
   for (const key of Object.keys(value)) sum += 6 * key.length + 4 + bound(value[key], depth - 1)
   return sum
 }

@@ -42,6 +42,8 @@ const others: ReadonlyArray<unknown> = [
   { [Symbol("own")]: 1, at: new Date(0) },
   new Point(),
   { toJSON: () => "own" },
+  // As of `JSON.rawJSON`.
+  Object.assign(Object.create(null), { rawJSON: "12345678901234567890" }),
   withToJson,
   JSON.parse('{ "__proto__": { "n": 1 } }'),
   nested(200)
@@ -83,7 +85,9 @@ describe("a copy without a text", () => {
   it("A value without a JSON form throws, however large the limit is", () => {
     const cycle: { self?: unknown } = {}
     cycle.self = cycle
-    assert.throws(() => JsonCopy.fits(cycle, 1e9))
-    assert.throws(() => JsonCopy.fits({ n: 1n }, 1e9))
+    for (const most of [1e9, Infinity]) {
+      assert.throws(() => JsonCopy.fits(cycle, most))
+      assert.throws(() => JsonCopy.fits({ n: 1n }, most))
+    }
   })
 })
