@@ -3,6 +3,7 @@
  * (`Extensions`). With layers of extensions all of it is there from the start.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
@@ -15,7 +16,7 @@ import { Hub } from "../internal/Hub.ts"
 import { type Late, withParts } from "../internal/Late.ts"
 import type * as Extensions from "./Extensions.ts"
 
-export interface Options extends Omit<Extensions.Options, "others"> {
+export interface Options extends Omit<Extensions.Options, "notifications" | "others"> {
   /** The scope of the client. */
   readonly scope: Scope.Scope
   readonly late: Late<{ readonly makeExtensions: typeof Extensions.make }>
@@ -27,6 +28,8 @@ const capacity = 256
 export class ExtensionEntrance {
   private readonly options: Options
   private readonly others = new Hub<RawNotification>()
+  /** By method, so that many of one method displace none of another. */
+  private readonly hubs = new Map<string, Hub<JsonObject>>()
   private isClosed = false
   private made: Extensions.Extensions | undefined
 
@@ -43,12 +46,16 @@ export class ExtensionEntrance {
   }: {
     readonly makeExtensions: typeof Extensions.make
   }): Effect.Effect<Extensions.Extensions> {
-    const making = makeExtensions({ ...this.options, others: this.others.stream(capacity) })
-    return Effect.map(Scope.provide(making, this.options.scope), (made) => {
-      const all = (this.made ??= made)
-      if (this.isClosed) all.close()
-      return all
-    })
+    const { notifications, raw } = this.calls
+    const making = makeExtensions({ ...this.options, notifications, others: raw.notifications })
+    return Effect.map(Scope.provide(making, this.options.scope), (made) => (this.made ??= made))
+  }
+
+  private hubOf(method: string): Hub<JsonObject> {
+    const hub = this.hubs.get(method) ?? new Hub<JsonObject>()
+    if (this.isClosed) hub.close(Exit.void)
+    this.hubs.set(method, hub)
+    return hub
   }
 
   private stream<A, E>(streamOf: (calls: ExtensionCalls) => Stream.Stream<A, E>): Stream.Stream<A, E> {
@@ -62,7 +69,14 @@ export class ExtensionEntrance {
   readonly calls: ExtensionCalls = {
     request: (request, params, options) => this.effect((calls) => calls.request(request, params, options)),
     notify: (notification, params) => this.effect((calls) => calls.notify(notification, params)),
-    notifications: (notification) => this.stream((calls) => calls.notifications(notification)),
+    // Those that arrive while the rest is loaded wait for it.
+    notifications: (notification) =>
+      Stream.unwrap(
+        Effect.flatMap(
+          Effect.suspend(() => this.hubOf(notification.method).subscribe(capacity)),
+          (queue) => Effect.map(this.all, ({ notified }) => notified(notification, Stream.fromQueue(queue)))
+        )
+      ),
     listen: (subscription, filter, notification) =>
       this.stream((calls) => calls.listen(subscription, filter, notification)),
     serverSettings: (extension) => this.effect((calls) => calls.serverSettings(extension)),
@@ -76,9 +90,13 @@ export class ExtensionEntrance {
 
   /** Takes a notification that the revision does not know; called in the reader. False where nothing wants it. */
   received(notification: JsonRpc.Notification, inUse: InUse | undefined, relatedTo: JsonRpc.Id | undefined): boolean {
-    if (this.made?.received(notification, inUse) === true) return true
-    if (this.others.listeners === 0) return false
     const { method, params = {} } = notification
+    const hub = this.hubs.get(method)
+    hub?.publish(params)
+    const owner = inUse?.ownerOf(method)
+    if (owner !== undefined) this.made?.handle(owner, notification)
+    if (owner !== undefined || (hub?.listeners ?? 0) > 0) return true
+    if (this.others.listeners === 0) return false
     this.others.publish({ method, params, relatedTo })
     return true
   }
@@ -90,7 +108,6 @@ export class ExtensionEntrance {
   /** Ends every stream of notifications. */
   close(): void {
     this.isClosed = true
-    this.others.close(Exit.void)
-    this.made?.close()
+    for (const hub of [...this.hubs.values(), this.others]) hub.close(Exit.void)
   }
 }

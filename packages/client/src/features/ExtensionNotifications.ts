@@ -11,7 +11,6 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -19,8 +18,6 @@ import { CapabilityMissing, type ClientError, InvalidResult } from "../ClientErr
 import { Backoff, type RetryPolicy } from "../connection/Backoff.ts"
 import type { ExtensionPart } from "../extension/ClientExtension.ts"
 import type { ListenEvent, RawListenEvent } from "../extension/ExtensionCalls.ts"
-import type { InUse } from "../extension/InUse.ts"
-import { Hub } from "../internal/Hub.ts"
 import { expanded } from "../internal/streams.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as Resubscribe from "../reconnect/Resubscribe.ts"
@@ -36,10 +33,10 @@ export interface Options {
 }
 
 export interface NotificationInbox {
-  /** Takes a notification that the revision does not know; called in the reader. False where no extension wants it. */
-  readonly received: (notification: JsonRpc.Notification, inUse: InUse | undefined) => boolean
-  readonly stream: <P>(notification: Extension.Notification<P>) => Stream.Stream<P>
-  readonly close: () => void
+  /** Takes a notification of an extension; called in the reader. */
+  readonly handle: (owner: ExtensionPart, notification: JsonRpc.Notification) => void
+  /** What is on the wire as the notification's own params. */
+  readonly decoded: <P>(notification: Extension.Notification<P>, wires: Stream.Stream<JsonObject>) => Stream.Stream<P>
 }
 
 type Dropped = Options["dropped"]
@@ -51,33 +48,12 @@ export const make = Effect.fnUntraced(function* ({
 }: Pick<Options, "dropped" | "parts">): Effect.fn.Return<NotificationInbox, never, Scope.Scope> {
   const handling = new Map<ExtensionPart, Queue.Queue<JsonRpc.Notification>>()
   for (const part of parts) if (part.notifications.size > 0) handling.set(part, yield* handler(part, dropped))
-  // By method, so that many of one method displace none of another.
-  const hubs = new Map<string, Hub<JsonObject>>()
-  let closed = false
-  const hubOf = (method: string): Hub<JsonObject> => {
-    const hub = hubs.get(method) ?? new Hub<JsonObject>()
-    if (closed) hub.close(Exit.void)
-    hubs.set(method, hub)
-    return hub
-  }
   return {
-    received: ({ method, params = {}, ...rest }, inUse) => {
-      const owner = inUse?.ownerOf(method)
-      const hub = hubs.get(method)
-      hub?.publish(params)
-      const queue = owner?.notifications.has(method) === true ? handling.get(owner) : undefined
+    handle: (owner, { method, params = {}, ...rest }) => {
+      const queue = owner.notifications.has(method) ? handling.get(owner) : undefined
       if (queue !== undefined) Queue.offerUnsafe(queue, { method, params, ...rest })
-      return owner !== undefined || (hub?.listeners ?? 0) > 0
     },
-    stream: ({ method, params }) =>
-      expanded(
-        Stream.suspend(() => hubOf(method).stream(capacity)),
-        (wire) => valid(method, params.decode(wire), dropped)
-      ),
-    close: () => {
-      closed = true
-      for (const hub of hubs.values()) hub.close(Exit.void)
-    }
+    decoded: ({ method, params }, wires) => expanded(wires, (wire) => valid(method, params.decode(wire), dropped))
   }
 })
 

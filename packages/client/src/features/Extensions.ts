@@ -32,20 +32,25 @@ export interface Options {
   readonly connection: () => ReconnectingConnection
   readonly policy: RetryPolicy | undefined
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
+  /** The notifications of an extension, from now on. */
+  readonly notifications: ExtensionCalls["notifications"]
   /** The notifications of no extension. */
   readonly others: Stream.Stream<RawNotification>
 }
 
 export interface Extensions {
   readonly calls: ExtensionCalls
-  /** Takes a notification that the revision does not know; called in the reader. */
-  readonly received: Notifications.NotificationInbox["received"]
+  /** Takes a notification of an extension; called in the reader. */
+  readonly handle: Notifications.NotificationInbox["handle"]
+  /** What is on the wire as the notification's own params; fails unless both sides declared its extension. */
+  readonly notified: <P>(
+    notification: Extension.Notification<P>,
+    wires: Stream.Stream<JsonObject>
+  ) => Stream.Stream<P, CapabilityMissing>
   /** Gives the final result where a result is of another kind. */
   readonly follow: (other: OtherResult) => Effect.Effect<unknown, ClientError>
   /** What follows a request of this method may do. */
   readonly exchange: (method: string, params: JsonObject, options: CallOptions) => ResultExchange
-  /** Ends every stream of notifications. */
-  readonly close: () => void
 }
 
 /** Starts a fiber for each extension that handles notifications. */
@@ -62,8 +67,7 @@ export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Re
           connection().notify(notification.method, wire)
         )
       ),
-    notifications: (notification) =>
-      Stream.unwrap(Effect.as(declared(options, notification), inbox.stream(notification))),
+    notifications: options.notifications,
     listen: (subscription, filter, notification) =>
       Stream.unwrap(
         Effect.as(
@@ -95,8 +99,9 @@ export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Re
   })
   return {
     calls,
-    received: inbox.received,
-    close: inbox.close,
+    handle: inbox.handle,
+    notified: (notification, wires) =>
+      Stream.unwrap(Effect.as(declared(options, notification), inbox.decoded(notification, wires))),
     exchange,
     follow: ({ ended, handler, method, options, params, result }) =>
       Effect.ensuring(

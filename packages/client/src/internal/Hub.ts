@@ -7,6 +7,7 @@ import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 
 export class Hub<A, E = never> {
@@ -25,17 +26,25 @@ export class Hub<A, E = never> {
 
   /** The events from the moment that the stream runs, after `initial`; at most `capacity` of them wait. */
   stream(capacity: number, ...initial: ReadonlyArray<A>): Stream.Stream<A, E> {
-    return Stream.callback<A, E>(
-      (queue) =>
-        Effect.acquireRelease(
-          Effect.sync(() => {
-            for (const event of initial) Queue.offerUnsafe(queue, event)
-            if (this.closed === undefined) this.queues.add(queue)
-            else finish(queue, this.closed)
-          }),
-          () => Effect.sync(() => this.queues.delete(queue))
-        ),
-      { bufferSize: capacity, strategy: "sliding" }
+    return Stream.callback<A, E>((queue) => this.join(queue, initial), { bufferSize: capacity, strategy: "sliding" })
+  }
+
+  /** The events from now on until the scope closes, for a stream that is made later. */
+  subscribe(capacity: number): Effect.Effect<Queue.Queue<A, E | Cause.Done>, never, Scope.Scope> {
+    return Effect.tap(Queue.sliding<A, E | Cause.Done>(capacity), (queue) => this.join(queue, []))
+  }
+
+  private join(
+    queue: Queue.Queue<A, E | Cause.Done>,
+    initial: ReadonlyArray<A>
+  ): Effect.Effect<void, never, Scope.Scope> {
+    return Effect.acquireRelease(
+      Effect.sync(() => {
+        for (const event of initial) Queue.offerUnsafe(queue, event)
+        if (this.closed === undefined) this.queues.add(queue)
+        else finish(queue, this.closed)
+      }),
+      () => Effect.sync(() => this.queues.delete(queue))
     )
   }
 

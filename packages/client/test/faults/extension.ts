@@ -119,9 +119,9 @@ export const extension: ReadonlyArray<Fault> = [
   },
   {
     name: "many notifications of one method displace another",
-    file: `${src}/features/ExtensionNotifications.ts`,
-    from: "const hub = hubs.get(method) ?? new Hub<JsonObject>()",
-    to: "const hub = hubs.values().next().value ?? new Hub<JsonObject>()",
+    file: `${src}/features/ExtensionEntrance.ts`,
+    from: "const hub = this.hubs.get(method) ?? new Hub<JsonObject>()",
+    to: "const hub = this.hubs.values().next().value ?? new Hub<JsonObject>()",
     test: `${test}/Notifications.test.ts`
   },
   {
