@@ -13,6 +13,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import type { ClientError } from "../ClientError.ts"
 import type { ResultExchange } from "../extension/ClientExtension.ts"
@@ -57,8 +58,7 @@ const refusedFor = (error: ClientError): number | undefined => {
 
 class Follower {
   private readonly generation: Generation
-  /** As many as questions may be answered at once. */
-  private readonly turns: Queue.Queue<void>
+  private readonly asking = Semaphore.makeUnsafe(maxAsked)
   /** The keys of what the last state asks. */
   private open: ReadonlySet<string> = new Set()
   /** States that were read or announced, and not looked at yet. */
@@ -74,20 +74,9 @@ class Follower {
   private refused = 0
   private isOver = false
 
-  constructor(generation: Generation, news: Queue.Queue<Seen>, turns: Queue.Queue<void>) {
+  constructor(generation: Generation, news: Queue.Queue<Seen>) {
     this.generation = generation
     this.news = news
-    this.turns = turns
-    for (let turn = 0; turn < maxAsked; turn++) Queue.offerUnsafe(turns, undefined)
-  }
-
-  /** Not a `Semaphore`: a bundler keeps it in the start of every client. */
-  private inTurn<A, E>(answer: Effect.Effect<A, E>): Effect.Effect<A, E> {
-    return Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(restore(Queue.take(this.turns)), () =>
-        Effect.ensuring(restore(answer), Queue.offer(this.turns, undefined))
-      )
-    )
   }
 
   private fork(effect: Effect.Effect<unknown, ClientError>): Effect.Effect<void, never, Scope.Scope> {
@@ -156,7 +145,7 @@ class Follower {
         (end) => (end === undefined ? Effect.void : Deferred.succeed(this.ended, end))
       )
     )
-    return Effect.forEach(answered, (answer) => this.fork(this.inTurn(answer)), { discard: true })
+    return Effect.forEach(answered, (answer) => this.fork(this.asking.withPermit(answer)), { discard: true })
   }
 
   /** Asks the server to cancel the task, unless it is known to have ended. */
@@ -201,7 +190,7 @@ export const follow = (
 ): Effect.Effect<unknown, ClientError> =>
   Effect.gen(function* () {
     const attendance = yield* CurrentAttendance
-    const follower = new Follower(generation, yield* Queue.sliding<Seen>(16), yield* Queue.bounded<void>(maxAsked))
+    const follower = new Follower(generation, yield* Queue.sliding<Seen>(16))
     const { id } = first.state
     yield* Effect.logDebug(`The task ${excerpt(id)} of the call is followed`)
     attendance.created?.({ id, cancel: follower.cancel })
