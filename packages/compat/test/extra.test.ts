@@ -1,4 +1,5 @@
 /** What transports of programs say beside a message: handlers know it, and no shape of it ends the session. */
+import { InMemoryTransport } from "@effect-mcp/compat/client"
 import { McpServer } from "@effect-mcp/compat/v1/server/mcp.js"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 
@@ -78,6 +79,18 @@ describe("What a transport of a program says of a message", () => {
   it.each(extras)("%s reaches the handler as far as it can be read", async (_, extra, content) => {
     const { call } = await serving()
     assert.deepStrictEqual(await call(extra), content)
+  })
+
+  it("The token of a message in memory reaches the other end", async () => {
+    const [near, far] = InMemoryTransport.createLinkedPair()
+    const known: Array<unknown> = []
+    await near.send({ id: 1 }, { authInfo: auth })
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport of the SDK is no event target
+    far.onmessage = (_, extra) => void known.push(extra?.authInfo)
+    await far.start()
+    await near.send({ id: 2 }, { authInfo: auth })
+    await near.send({ id: 3 })
+    assert.deepStrictEqual(known, [auth, auth, undefined])
   })
 
   it("The session of a handler is that of its transport", async () => {

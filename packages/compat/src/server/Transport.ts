@@ -2,6 +2,7 @@
  * Transports as the SDK has them: an object that a server or client is connected to. The SDK's own interface, for transports of a
  * program, and a pair in memory.
  */
+import type { MessageExtra } from "../request/MessageExtra.ts"
 
 /** A transport of a program: messages are JSON-RPC. */
 export interface Transport {
@@ -19,10 +20,10 @@ export interface Transport {
 export class InMemoryTransport implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
-  onmessage?: ((message: object) => void) | undefined
+  onmessage?: ((message: object, extra?: MessageExtra) => void) | undefined
   sessionId?: string | undefined
   #other: InMemoryTransport | undefined
-  #waiting: Array<object> = []
+  #waiting: Array<readonly [message: object, extra: MessageExtra]> = []
 
   /** Two ends: what one sends, the other receives. */
   static createLinkedPair(): [InMemoryTransport, InMemoryTransport] {
@@ -33,14 +34,15 @@ export class InMemoryTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    for (const message of this.#waiting.splice(0)) this.onmessage?.(message)
+    for (const waiting of this.#waiting.splice(0)) this.onmessage?.(...waiting)
   }
 
-  async send(message: object): Promise<void> {
+  /** `authInfo`: what the handler of the other end knows of the caller. */
+  async send(message: object, { authInfo }: Pick<MessageExtra, "authInfo"> = {}): Promise<void> {
     const other = this.#other
     if (other === undefined) throw new Error("The transport is closed")
-    if (other.onmessage === undefined) other.#waiting.push(message)
-    else other.onmessage(message)
+    if (other.onmessage === undefined) other.#waiting.push([message, { authInfo }])
+    else other.onmessage(message, { authInfo })
   }
 
   async close(): Promise<void> {
