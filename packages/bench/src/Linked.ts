@@ -22,7 +22,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<stri
   protocol: { start: [], validator: ["schema/JsonSchemaValidator"] },
   core: {
     start: [],
-    asked: ["request/AskedTask", "request/RemoteInput", "request/question"],
+    asked: ["request/AskedTask", "request/RemoteInput", "request/question", "peer/Spans", "peer/Peer", "peer/parentOf"],
     wire: ["transport/Duplex", "transport/Framing", "transport/Memory", "transport/Outbox"],
     folder: ["folder/Changes", "folder/Folder", "folder/Media", "folder/Names", "folder/Tree"]
   },

@@ -76,7 +76,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "A member of a batch has an answer of its own",
-    file: "packages/core/src/peer/Peer.ts",
+    file: "packages/core/src/peer/Router.ts",
     from: "this.receiveMessage(single.message, single.envelope, sink)",
     to: "this.receiveMessage(single.message, single.envelope, single.replyTo ?? sink)",
     test: "packages/core/test/transport/Incoming.test.ts"
@@ -118,7 +118,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "The answer to a POST leaves by the transport's sink",
-    file: "packages/core/src/peer/Peer.ts",
+    file: "packages/core/src/peer/Router.ts",
     from: "this.watcher === undefined ? replyTo : this.watched(replyTo)",
     to: "this.watcher === undefined ? sink : this.watched(replyTo)",
     test: "packages/core/test/transport/Incoming.test.ts"
@@ -287,7 +287,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "baggage travels on as something else",
-    file: "packages/core/src/peer/TraceContext.ts",
+    file: "packages/core/src/peer/parentOf.ts",
     from: "? { baggage } : undefined",
     to: "? { baggage: baggage.toUpperCase() } : undefined",
     test: "packages/testing/test/TraceContext.test.ts",
@@ -296,7 +296,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a traceparent of zeros is read",
-    file: "packages/core/src/peer/TraceContext.ts",
+    file: "packages/core/src/peer/parentOf.ts",
     from: "/^0+$/.test(traceId) || ",
     to: "",
     test: "packages/testing/test/TraceContext.test.ts",

@@ -179,7 +179,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "the answer to a call that ran before the first look is not shown",
-    file: "packages/core/src/peer/Peer.ts",
+    file: "packages/core/src/peer/Router.ts",
     from: "for (const request of this.inbound.open) request.sink = this.watched(request.sink)",
     to: "this.watched(this.sink)",
     test: "packages/operate/test/admin/Steer.test.ts"

@@ -1,3 +1,4 @@
+import { parentOf } from "@effect-mcp/core/internal/parentOf"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
 import { Tool, Tools, Sampling } from "@effect-mcp/core"
 import * as McpTest from "@effect-mcp/testing/McpTest"
@@ -80,7 +81,7 @@ describe.each(Revision.all)("trace context in $version", (revision) => {
 
 describe("traceparent", () => {
   it("A traceparent is read into the trace, the span and whether it is sampled", verifies("meta.trace.format"), () => {
-    const span = TraceContext.parentOf({ traceparent: parent })
+    const span = parentOf({ traceparent: parent })
     assert.deepStrictEqual(
       { traceId: span?.traceId, spanId: span?.spanId, sampled: span?.sampled },
       { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "00f067aa0ba902b7", sampled: true }
@@ -97,7 +98,7 @@ describe("traceparent", () => {
     "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
     "00-0AF7651916CD43DD8448EB211C80319C-00f067aa0ba902b7-01"
   ])("A malformed traceparent (%s) is ignored", verifies("meta.trace.format"), (traceparent) => {
-    assert.isUndefined(TraceContext.parentOf({ traceparent }))
+    assert.isUndefined(parentOf({ traceparent }))
   })
 
   it("A traceparent is written as the W3C has it", verifies("meta.trace.format"), () => {

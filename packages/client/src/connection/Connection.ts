@@ -4,9 +4,10 @@
  * Owns the peer. Calls, lists and watches use `ReconnectingConnection`, which is made of one or more connections. Refuses requests that
  * the server did not declare before they are sent.
  */
-import * as Spans from "@effect-mcp/core/internal/Spans"
+import type * as Spans from "@effect-mcp/core/internal/Spans"
+import * as Tracing from "@effect-mcp/core/internal/Tracing"
 import type { Closed, Peer } from "@effect-mcp/core/Peer"
-import * as PeerModule from "@effect-mcp/core/Peer"
+import * as PeerModule from "@effect-mcp/core/internal/Router"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -47,6 +48,7 @@ export interface Connection extends Negotiation.Negotiated, EraRequests {
 export interface LateConnection extends Stateless.LateStateless {
   readonly initialize: typeof Negotiation.initialize
   readonly statefulEra: typeof Stateful.make
+  readonly Spans: typeof Spans
 }
 
 export interface Options extends Omit<Negotiation.Options, "capabilities" | "timeout">, ServerMessages.Options {
@@ -132,7 +134,10 @@ const capabilitiesOf = ({ experimental, extensions, host }: Options): Effect.Eff
 const inSpans =
   (answer: AnswerQuestion): AnswerQuestion =>
   (request, conversation) =>
-    Spans.server(answer(request, conversation), request, () => ({ revision: conversation.revision.version }))
+    Tracing.server(answer(request, conversation), request, () => ({ revision: conversation.revision.version }))
+
+// Not within a connection, which it would keep: the load is kept for the process.
+const spansOf = ({ Spans: spans }: Pick<LateConnection, "Spans">): typeof Spans => spans
 
 /** Starts the reader, which answers and announces from now on. */
 const makePeer = Effect.fnUntraced(function* (
@@ -142,6 +147,7 @@ const makePeer = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Peer, never, Scope.Scope> {
   const { agreed, answer, capabilities } = opening
   const context = yield* Effect.context<never>()
+  yield* Tracing.ready(context, Effect.map(options.late.load, spansOf))
   const traced = TraceContext.isTraced(context) ? Effect.runForkWith(context) : undefined
   const announce = ServerMessages.announcer(options)
   const revision = () => opening.negotiated?.revision ?? Revision.latestStateful
@@ -173,7 +179,7 @@ const makePeer = Effect.fnUntraced(function* (
         ),
       immediate: ({ method }) => (method === "ping" ? {} : undefined),
       notification: (notification, { relatedTo }) => {
-        traced?.(Spans.server(Effect.void, notification, () => ({ revision: revision().version })))
+        traced?.(Tracing.server(Effect.void, notification, () => ({ revision: revision().version })))
         if (opening.stateless?.received(notification) !== true)
           announce(notification, revision(), opening.inUse, relatedTo)
       },

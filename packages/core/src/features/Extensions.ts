@@ -26,7 +26,7 @@ import { askErrorToMcp } from "../request/askErrorToMcp.ts"
 import { type AskError, CapabilityMissing, Declined } from "../request/ClientInput.ts"
 import { objectOf } from "../request/OwnMessages.ts"
 import type { RequestContext, RequestServices } from "../request/RequestContext.ts"
-import { Closed, Timeout } from "../peer/Peer.ts"
+import { Closed, Timeout } from "../peer/Router.ts"
 import type {
   ExtensionCaller,
   Granted,

@@ -16,8 +16,8 @@ import * as Option from "effect/Option"
 import { BusyMap } from "../internal/BusyMap.ts"
 import { Deadlines, type Entries, type Fork } from "../internal/Deadlines.ts"
 import * as CancelReason from "./CancelReason.ts"
-import * as Spans from "./Spans.ts"
 import * as TraceContext from "./TraceContext.ts"
+import * as Tracing from "./Tracing.ts"
 import type { RequestHeaders, Sink, TransportError } from "../transport/Transport.ts"
 
 /** The conversation, or the exchange of this request, ended before the answer. `cause` says why, unless it ended in order. */
@@ -246,7 +246,7 @@ export class OutboundRequests implements Entries {
   request(method: string, params?: JsonRpc.Params, options: RequestOptions = {}): Effect.Effect<unknown, RequestError> {
     return Effect.withFiber(({ context }) =>
       TraceContext.isTraced(context)
-        ? Spans.client({ method, params }, (span) => {
+        ? Tracing.client({ method, params }, (span) => {
             const onSend = (id: JsonRpc.Id): void => {
               span.attribute("jsonrpc.request.id", String(id))
               options.onSend?.(id)

@@ -18,7 +18,8 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 import type { Lane, Sink } from "../transport/Transport.ts"
-import { isTraced, metaOf, parentOf, withEntries } from "./TraceContext.ts"
+import { parentOf } from "./parentOf.ts"
+import { isTraced, metaOf, withEntries } from "./TraceContext.ts"
 
 /** Attributes that a transport or a session knows; what is undefined is left out. */
 export interface Surroundings {

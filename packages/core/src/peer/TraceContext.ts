@@ -9,35 +9,10 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
 import * as Tracer from "effect/Tracer"
 
-/** The parts that are passed on unchanged. */
-class Carried extends Context.Service<Carried, { readonly tracestate?: string; readonly baggage?: string }>()(
+/** The parts that are passed on unchanged, kept with the span of the other side. */
+export class Carried extends Context.Service<Carried, { readonly tracestate?: string; readonly baggage?: string }>()(
   "@effect-mcp/core/TraceContext/Carried"
 ) {}
-
-const pattern = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
-const maxCarried = 8192
-
-const carriedOf = (meta: JsonObject): Carried["Service"] => {
-  const { tracestate, baggage } = meta
-  return {
-    ...(typeof tracestate === "string" && tracestate.length <= maxCarried ? { tracestate } : undefined),
-    ...(typeof baggage === "string" && baggage.length <= maxCarried ? { baggage } : undefined)
-  }
-}
-
-/** The span of the other side that `_meta`, or the headers of an HTTP request, name; undefined for none. */
-export const parentOf = (meta: JsonObject): Tracer.ExternalSpan | undefined => {
-  const { traceparent } = meta
-  const match = typeof traceparent === "string" ? pattern.exec(traceparent) : null
-  const [, traceId = "", spanId = "", flags = ""] = match ?? []
-  if (match === null || /^0+$/.test(traceId) || /^0+$/.test(spanId) || match[0].startsWith("ff")) return undefined
-  return Tracer.externalSpan({
-    traceId,
-    spanId,
-    sampled: (Number.parseInt(flags, 16) & 1) === 1,
-    annotations: Context.make(Carried, carriedOf(meta))
-  })
-}
 
 const carriedBy = (span: Tracer.AnySpan): Carried["Service"] => {
   for (let at: Tracer.AnySpan | undefined = span; at !== undefined; at = at._tag === "Span" ? parent(at) : undefined) {

@@ -5,6 +5,7 @@
  * they made the start of a small server larger than what it left out.
  */
 export { remote as remoteInput } from "@effect-mcp/core/internal/RemoteInput"
+export * as Spans from "@effect-mcp/core/internal/Spans"
 export { MountedTools } from "../features/MountedTools.ts"
 export { make as otherFeatures } from "../features/OtherFeatures.ts"
 export { Settling } from "../features/Settling.ts"

@@ -45,7 +45,7 @@ import { build } from "./buildFeatures.ts"
 import { Dispatcher } from "./Dispatcher.ts"
 import type { OnInitialize } from "./Initialize.ts"
 import * as ListChanges from "./ListChanges.ts"
-import { loaded, loadRareParts } from "./loadRareParts.ts"
+import { loaded, loadRareParts, spansReady } from "./loadRareParts.ts"
 import * as Logging from "./Logging.ts"
 import { MethodTable } from "./methods.ts"
 import { observed, surroundingsOf } from "./observed.ts"
@@ -176,7 +176,7 @@ export const layer = <E, R>(
   ) as Layer.Layer<McpServer, E, Exclude<R, Features.Registries | RequestServices>> // Scope is in RequestServices
 
 const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
-  const context = yield* Effect.context<never>()
+  const context = yield* Effect.tap(Effect.context<never>(), spansReady)
   const clock = yield* Clock.Clock
   const { features, tasks } = yield* buildFeatures(options)
   const info = ServerInfo.make(options, features)

@@ -1,7 +1,7 @@
 /** Answers a request of a stateless revision without a session: what an HTTP endpoint calls for each POST. */
 import type { BusySet } from "@effect-mcp/core/internal/BusyMap"
 import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
-import * as Peer from "@effect-mcp/core/Peer"
+import * as Peer from "@effect-mcp/core/internal/Router"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { Envelope, Sink } from "@effect-mcp/core/Transport"

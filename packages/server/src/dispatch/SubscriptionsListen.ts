@@ -4,7 +4,8 @@
  * It subscribes before it acknowledges, and acknowledges before any other message; every message carries the subscription's id. It ends
  * when the client cancels it, or with a result when the server closes.
  */
-import * as Spans from "@effect-mcp/core/internal/Spans"
+import type * as Spans from "@effect-mcp/core/internal/Spans"
+import * as Tracing from "@effect-mcp/core/internal/Tracing"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { Sink } from "@effect-mcp/core/Transport"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -44,7 +45,7 @@ class ListenSubscriber implements Subscriber {
   private readonly id: JsonRpc.Id
   private readonly lists: ReadonlyArray<ListKind>
   readonly fork: Subscriber["fork"]
-  private readonly sender: Spans.SpanSource | undefined = Spans.currentSender()
+  private readonly sender: Spans.SpanSource | undefined = Tracing.currentSender()
   readonly meta: { readonly [subscriptionId]: JsonRpc.Id }
 
   constructor(sink: Sink, id: JsonRpc.Id, lists: ReadonlyArray<ListKind>, fork: Subscriber["fork"]) {
@@ -64,7 +65,13 @@ class ListenSubscriber implements Subscriber {
   }
 
   send(method: string, params: JsonRpc.Params): void {
-    Spans.notify(this.sink, JsonRpc.notification(method, { ...params, _meta: this.meta }), "data", this.id, this.sender)
+    Tracing.notify(
+      this.sink,
+      JsonRpc.notification(method, { ...params, _meta: this.meta }),
+      "data",
+      this.id,
+      this.sender
+    )
   }
 
   /** Sends the messages of extensions, each once there is room; never ends. */

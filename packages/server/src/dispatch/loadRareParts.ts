@@ -1,4 +1,6 @@
 /** Loads what not every server uses. */
+import * as Tracing from "@effect-mcp/core/internal/Tracing"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Parts from "./RareParts.ts"
 
@@ -14,3 +16,8 @@ export const loadRareParts: Effect.Effect<RareParts> = Effect.map(
   Effect.promise(() => import("./RareParts.ts")),
   (found) => (parts = found)
 )
+
+const spans = Effect.map(loadRareParts, ({ Spans }) => Spans)
+
+/** Waits for what makes spans, where the context has a tracer. */
+export const spansReady = (context: Context.Context<never>): Effect.Effect<unknown> => Tracing.ready(context, spans)

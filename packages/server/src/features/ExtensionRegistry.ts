@@ -83,13 +83,16 @@ const declared = (
 ): Effect.Effect<ServerCapabilities> => {
   const { revision } = caller
   const offered = entries.filter((entry) => Extension.isIn(entry, revision))
-  return Effect.reduce(
-    offered,
-    () => base,
-    (capabilities, entry) =>
-      Effect.map(entry.settings(caller), (settings) =>
-        settings === undefined ? capabilities : merged(capabilities, Extension.declarationOf(entry, revision, settings))
-      )
+  return offered.reduce(
+    (before, entry) =>
+      Effect.flatMap(before, (capabilities) =>
+        Effect.map(entry.settings(caller), (settings) =>
+          settings === undefined
+            ? capabilities
+            : merged(capabilities, Extension.declarationOf(entry, revision, settings))
+        )
+      ),
+    Effect.succeed(base)
   )
 }
 

@@ -6,8 +6,8 @@
  */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
-import * as FiberMap from "effect/FiberMap"
-import type * as Scope from "effect/Scope"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
 import type { Bus } from "../session/Bus.ts"
 import { textOfKey, type WatchKey } from "./ResourceEntries.ts"
 import type { UpdateListener } from "./ResourceWatchers.ts"
@@ -59,14 +59,14 @@ export class SharedUpdates {
     watch: WatchHere
   ): Effect.fn.Return<SharedUpdates, never, Scope.Scope> {
     const shared = new SharedUpdates(bus, server, watch)
-    const watchers = yield* FiberMap.make<string>()
-    const runFork = yield* FiberMap.runtime(watchers)<never>()
+    const scope = yield* Scope.Scope
+    const runFork = Effect.runForkWith(yield* Effect.context<never>())
     yield* bus.subscribe(`watch ${server}`, (text) => {
       for (const key of shared.keysOf(text)) {
         const name = textOfKey(key)
         if (shared.renew(name) || shared.deadlines.size >= maxWatched) continue
         shared.deadlines.set(name, true)
-        runFork(name, shared.watched(name, key))
+        Fiber.runIn(runFork(shared.watched(name, key)), scope)
       }
     })
     yield* bus.subscribe(`updated ${server}`, (text) => shared.updated(text))

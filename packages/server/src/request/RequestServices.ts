@@ -9,7 +9,7 @@ import { Principal } from "@effect-mcp/core/Principal"
 import * as Progress from "@effect-mcp/core/Progress"
 import { type RequestConnection, httpOf, RequestContext } from "@effect-mcp/core/RequestContext"
 import { ServiceTable, service } from "@effect-mcp/core/internal/LazyContext"
-import * as Spans from "@effect-mcp/core/internal/Spans"
+import * as Tracing from "@effect-mcp/core/internal/Tracing"
 import { Provided, ProvidedServices } from "@effect-mcp/core/internal/Provided"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
@@ -66,7 +66,7 @@ export const contextOf = (source: Wired): RequestContext["Service"] => {
   const { envelope, request, sink } = source.received
   const { closing, connection, context } = source.eraContext
   const { clientCapabilities, clientInfo, revision, sessionId } = context
-  const sender = Spans.currentSender()
+  const sender = Tracing.currentSender()
   // Without a spread, which would copy what was just made.
   return {
     revision,
@@ -81,7 +81,7 @@ export const contextOf = (source: Wired): RequestContext["Service"] => {
     http: httpOf(envelope),
     outbound: {
       notify: (method, params) => {
-        if (!source.over) Spans.notify(sink, JsonRpc.notification(method, params), "data", request.id, sender)
+        if (!source.over) Tracing.notify(sink, JsonRpc.notification(method, params), "data", request.id, sender)
       },
       ready: sink.ready,
       isRead: sink.isRead === undefined ? isAlwaysRead : isReadOf(sink),
@@ -108,7 +108,7 @@ export const progressOf = (source: Wired): Progress.Progress["Service"] => {
   if (!JsonRpc.isId(token)) return Progress.none
   const { progressMessage } = source.eraContext.context.revision.rules
   // Handlers report in loops: the tracer is looked for once.
-  const sender = Spans.currentSender()
+  const sender = Tracing.currentSender()
   return Progress.make({
     token,
     writable: () => sink.writable(),
@@ -119,7 +119,7 @@ export const progressOf = (source: Wired): Progress.Progress["Service"] => {
       received.progress = event
       const notification = JsonRpc.notification("notifications/progress", params)
       if (sender === undefined) sink.send(notification, "data", request.id)
-      else Spans.notify(sink, notification, "data", request.id, sender)
+      else Tracing.notify(sink, notification, "data", request.id, sender)
     }
   })
 }

@@ -12,7 +12,7 @@ export const combine = (all: ReadonlyArray<Observer>): Observer | undefined => {
         ? undefined
         : () => {
             const full = admitting.flatMap((admit) => admit() ?? [])
-            return full.length === 0 ? undefined : Effect.all(full, { discard: true })
+            return full.length === 0 ? undefined : Effect.forEach(full, (waiting) => waiting, { discard: true })
           },
     request: (end, exit) => all.forEach((one) => one.request?.(end, exit)),
     question: (end, exit) => all.forEach((one) => one.question?.(end, exit)),

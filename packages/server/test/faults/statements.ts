@@ -349,7 +349,7 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "the log of a request goes to all clients",
     file: "packages/server/src/dispatch/Logging.ts",
-    from: 'Spans.notify(sink, JsonRpc.notification("notifications/message", params), "data", request.id, sender)',
+    from: 'Tracing.notify(sink, JsonRpc.notification("notifications/message", params), "data", request.id, sender)',
     to: '((options as any).sinks = new Set([...((options as any).sinks ?? []), sink])).forEach((each: Sink) => each.send(JsonRpc.notification("notifications/message", params), "data", request.id))',
     test: "packages/server/test/dispatch/logging.test.ts",
     ids: ["logging.security.access-control"]
