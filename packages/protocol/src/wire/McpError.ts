@@ -60,9 +60,13 @@ interface ErrorObject {
  * ```
  */
 export class McpError extends Data.TaggedError("McpError")<ErrorObject> {
-  /** Takes nothing else of the object: it may have arrived. */
+  /**
+   * Takes nothing else of the object: it may have arrived. A code that is no integer becomes -32603: with it the answer would be no
+   * message of JSON-RPC, and the request would stay without one.
+   */
   constructor({ code, data, message }: ErrorObject) {
-    super(data === undefined ? { code, message } : { code, message, data })
+    const stated = { code: Number.isInteger(code) ? code : InternalError, message: `${message}` }
+    super(data === undefined ? stated : { ...stated, data })
   }
 }
 

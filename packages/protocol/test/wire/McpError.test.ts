@@ -1,5 +1,6 @@
 /** What an error takes of the object that it is made of, which may have arrived. */
 import { assert, describe, it } from "@effect/vitest"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 
 describe("An error", () => {
@@ -18,6 +19,16 @@ describe("An error", () => {
       { code: -32602, message: "Wrong", data: { field: "a" }, tag: "McpError", name: "McpError" }
     )
     assert.notStrictEqual(error.stack, "forged")
+  })
+
+  it("An error of a program without types is a message of JSON-RPC whatever its code and its message are", () => {
+    for (const given of [{ code: NaN }, { code: 1.5, message: 7 }, { code: "E_GONE", message: "gone" }]) {
+      const error: McpError.McpError = Reflect.construct(McpError.McpError, [given])
+      const message: unknown = JSON.parse(JSON.stringify(JsonRpc.failure(1, error)))
+      const read = JsonRpc.classify(message)
+      assert.isFalse(read instanceof JsonRpc.Invalid, JSON.stringify(message))
+      assert.strictEqual(error.code, McpError.InternalError)
+    }
   })
 
   it("An error without data has no such member, so that none is sent", () => {

@@ -110,7 +110,7 @@ const readable = (millis: number): string =>
       const count = Math.floor((at === 0 ? millis : millis % (units[at - 1]?.[1] ?? 1)) / size)
       return count === 0 ? [] : [`${count}${unit}`]
     })
-    .join(" ")
+    .join(" ") || `${millis}ms`
 
 /** The limits of a tool: `late` is the result at the deadline, `checked` replaces a result that is too large. */
 const bounds = ({ limits, tool }: ToolEntry, server: CallLimits) => {

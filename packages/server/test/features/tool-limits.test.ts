@@ -14,6 +14,16 @@ const Plain = Tool.make("plain", { description: "" })
 const around = Middleware.layer((_request, next) => next)
 
 describe("A tool's time limit", () => {
+  it.effect("A time limit below a millisecond has its length in the notice, too", () =>
+    Effect.gen(function* () {
+      const client = yield* session(Tools.layer(Plain, () => Effect.never, { limits: { time: "500 micros" } }))
+      const call = yield* Effect.forkChild(client.call("plain"), { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      const { content } = yield* Fiber.join(call)
+      assert.include(content[0].text, "it took longer than 0.5ms, the time limit")
+    })
+  )
+
   for (const version of everyVersion()) {
     for (const wrapped of [false, true]) {
       const how = `${version}${wrapped ? ", with middleware" : ""}`
