@@ -9,6 +9,7 @@ import * as Memory from "@effect-mcp/core/Memory"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { Transport } from "@effect-mcp/core/Transport"
 import * as Revision from "@effect-mcp/protocol/Revision"
+import { rareParts } from "@effect-mcp/client/internal/loadRareParts"
 import { loadRareParts } from "@effect-mcp/server/internal/loadRareParts"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Cassette from "./cassette/Cassette.ts"
@@ -39,8 +40,8 @@ export const join = Effect.fnUntraced(function* (
   revision: Revision.Revision | Revision.Version,
   options: Pick<Options, "client" | "wire"> = {}
 ): Effect.fn.Return<McpClient.Client, TestConnectError, McpServer.McpServer | Scope.Scope> {
-  // What a server loads with its first question or request without a session would not be waited for by a test clock.
-  yield* loadRareParts
+  // Neither a test clock nor `quiesce` waits for modules that a server or a client loads with their first use.
+  yield* Effect.andThen(loadRareParts, rareParts.load)
   const server = yield* McpServer.McpServer
   const [clientEnd, serverEnd] = yield* options.wire ?? Memory.pair()
   yield* server.connect(serverEnd)

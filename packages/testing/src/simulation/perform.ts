@@ -4,6 +4,7 @@ import * as Http from "@effect-mcp/client/Http"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import { rareParts } from "@effect-mcp/client/internal/loadRareParts"
 import { loadRareParts } from "@effect-mcp/server/internal/loadRareParts"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -108,7 +109,7 @@ export const perform = <W, E, LE, LR>(
       : ended
   )
   // Files are read in real time, which the clock of a run does not wait for.
-  return Effect.andThen(loadRareParts, performed)
+  return Effect.andThen(loadRareParts, Effect.andThen(rareParts.load, performed))
 }
 
 const judge = (stage: Stage, name: string, exit: Exit.Exit<unknown, unknown>): void => {
