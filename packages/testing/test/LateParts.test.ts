@@ -8,7 +8,7 @@ import * as McpTest from "../src/McpTest.ts"
 
 const Add = Tool.make("add", { description: "" })
 
-for (const { version } of [...Revision.all].reverse()) {
+for (const { version } of Revision.all.toReversed()) {
   it.effect(`The first list of a client is read when quiesce completes (${version})`, () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(

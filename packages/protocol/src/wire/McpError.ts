@@ -65,7 +65,7 @@ export class McpError extends Data.TaggedError("McpError")<ErrorObject> {
    * message of JSON-RPC, and the request would stay without one.
    */
   constructor({ code, data, message }: ErrorObject) {
-    const stated = { code: Number.isInteger(code) ? code : InternalError, message: `${message}` }
+    const stated = { code: Number.isInteger(code) ? code : InternalError, message }
     super(data === undefined ? stated : { ...stated, data })
   }
 }

@@ -21,9 +21,9 @@ describe("An error", () => {
     assert.notStrictEqual(error.stack, "forged")
   })
 
-  it("An error of a program without types is a message of JSON-RPC whatever its code and its message are", () => {
-    for (const given of [{ code: NaN }, { code: 1.5, message: 7 }, { code: "E_GONE", message: "gone" }]) {
-      const error: McpError.McpError = Reflect.construct(McpError.McpError, [given])
+  it("An error of a program without types is a message of JSON-RPC whatever its code is", () => {
+    for (const code of [NaN, 1.5, "E_GONE", undefined]) {
+      const error: McpError.McpError = Reflect.construct(McpError.McpError, [{ code, message: "gone" }])
       const message: unknown = JSON.parse(JSON.stringify(JsonRpc.failure(1, error)))
       const read = JsonRpc.classify(message)
       assert.isFalse(read instanceof JsonRpc.Invalid, JSON.stringify(message))
