@@ -48,11 +48,11 @@ interface PendingQuestion {
   readonly ask: (input: Input) => Effect.Effect<void>
   readonly isSettled: () => boolean
   /** Fails the question with `CallEnded`. */
-  readonly abandon: () => void
+  readonly abandon: (isInterrupted: boolean) => void
 }
 
 /** The call ended before its question was answered. The question may belong to another call of the same conversation. */
-export class CallEnded extends Data.TaggedError("CallEnded")<{}> {}
+export class CallEnded extends Data.TaggedError("CallEnded")<{ readonly isInterrupted: boolean }> {}
 
 /** The services of the downstream request that is attached to a call. */
 interface RequestServices {
@@ -111,7 +111,7 @@ export class UpstreamCall<A> {
   /** Ends the call. Attached requests receive the result after the hints before it. */
   end(exit: Exit.Exit<A, McpError.McpError>): void {
     this.result ??= exit
-    for (const question of this.questions) question.abandon()
+    for (const question of this.questions) question.abandon(Exit.hasInterrupts(exit))
     Queue.offerUnsafe(this.hints, { _tag: "End" })
   }
 
@@ -138,7 +138,7 @@ export class UpstreamCall<A> {
             Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Deferred.failCause(answer, cause)
         })
       this.questions.push({
-        abandon: () => void Deferred.doneUnsafe(answer, Exit.fail(new CallEnded())),
+        abandon: (isInterrupted) => void Deferred.doneUnsafe(answer, Exit.fail(new CallEnded({ isInterrupted }))),
         isSettled: () => Deferred.isDoneUnsafe(answer) || Deferred.isDoneUnsafe(withdrawn),
         ask: (input) => untilWithdrawn(asking(input), withdrawn)
       })

@@ -82,9 +82,11 @@ const routing =
     Effect.flatMap(CurrentCall, (current) => {
       const call = current ?? callOf(calls, relatedTo)
       if (call !== undefined) {
-        return Effect.catchTag(call.ask(method, put, options), "CallEnded", () =>
-          // Without a known call the related one was a guess: the next is tried.
-          current === undefined ? routing(calls, connection)(relatedTo, method, put, options) : Effect.fail(unrelated)
+        return Effect.catchTag(call.ask(method, put, options), "CallEnded", ({ isInterrupted }) =>
+          // Without a known call the related one was a guess: the next is tried. A caller that left is not asked again.
+          current === undefined && !(isInterrupted && calls.size === 0)
+            ? routing(calls, connection)(relatedTo, method, put, options)
+            : Effect.fail(unrelated)
         )
       }
       const input = connection?.input
