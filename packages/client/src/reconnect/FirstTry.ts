@@ -1,11 +1,29 @@
 /** The first try of a request, on the connection that there is; further ones are loaded when a first one fails (`RequestRetry`). */
 import * as Effect from "effect/Effect"
-import { type ClientError, denied } from "../ClientError.ts"
-import { type Late, withParts } from "../internal/Late.ts"
+import { type ClientError, Closed, denied } from "../ClientError.ts"
+import type { Late } from "../internal/Late.ts"
 import type * as RequestRetry from "./RequestRetry.ts"
 
+type Parts = Pick<typeof RequestRetry, "retry">
+
 export interface Options extends RequestRetry.Options {
-  readonly late: Late<Pick<typeof RequestRetry, "retry">>
+  readonly late: Late<Parts>
+}
+
+const lost = new Closed({ message: "The connection was lost, and there is no other yet", unsent: true })
+
+/** In a browser the module comes over the network that may have just failed: then the request has failed with its connection. */
+const withRetry = <A, R>(
+  { load, loaded }: Late<Parts>,
+  closed: Closed,
+  use: (parts: Parts) => Effect.Effect<A, ClientError, R>
+): Effect.Effect<A, ClientError, R> => {
+  const parts = loaded()
+  if (parts !== undefined) return use(parts)
+  return Effect.flatMap(
+    Effect.catchDefect(load, () => Effect.fail(denied(closed))),
+    use
+  )
 }
 
 /** Sends requests, and sends those again that are safe to repeat. */
@@ -14,9 +32,9 @@ export const make = (options: Options) => {
   return <A, R>(sending: RequestRetry.RetriableRequest<A, R>): Effect.Effect<A, ClientError, R> => {
     const connection = reconnect.latest()
     if (policy === undefined) return Effect.mapError(sending.attempt(connection), denied)
-    if (!reconnect.isOpen()) return withParts(late, ({ retry }) => retry(options, sending))
+    if (!reconnect.isOpen()) return withRetry(late, lost, ({ retry }) => retry(options, sending))
     return Effect.catchTag(sending.attempt(connection), "Closed", (closed) =>
-      withParts(late, ({ retry }) => retry(options, sending, { closed, connection }))
+      withRetry(late, closed, ({ retry }) => retry(options, sending, { closed, connection }))
     )
   }
 }
