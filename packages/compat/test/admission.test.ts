@@ -5,8 +5,9 @@ import { NodeStreamableHTTPServerTransport } from "@effect-mcp/compat/node"
 import { createMcpHandler, McpServer, WebStandardStreamableHTTPServerTransport } from "@effect-mcp/compat/server"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
 import type { Context } from "hono"
-import { createServer, IncomingMessage, type RequestListener, request as httpRequest, ServerResponse } from "node:http"
+import { IncomingMessage, request as httpRequest, ServerResponse } from "node:http"
 import { Socket } from "node:net"
+import { listening } from "./support/listening.ts"
 
 const call = (text: string) => ({
   jsonrpc: "2.0",
@@ -108,19 +109,8 @@ describe("endpoints", () => {
   })
 })
 
-const listening = async (listener: RequestListener): Promise<number> => {
-  const http = createServer(listener)
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve))
-  onTestFinished(() => {
-    http.closeAllConnections()
-    http.close()
-  })
-  const address = http.address()
-  return typeof address === "object" && address !== null ? address.port : 0
-}
-
 /** The status of a POST with these names; `fetch` would set `Host` itself. */
-const ask = (port: number, names: Names): Promise<{ readonly status: number | undefined; readonly text: string }> =>
+const ask = ({ port }: URL, names: Names): Promise<{ readonly status: number | undefined; readonly text: string }> =>
   new Promise((resolve, reject) => {
     const headers = { ...base, ...names }
     const request = httpRequest({ port, host: "127.0.0.1", method: "POST", path: "/mcp", headers }, (response) => {
@@ -152,9 +142,9 @@ describe("apps", () => {
     const transport = await nodeTransport()
     const app = createMcpExpressApp({ ...options, jsonLimit: "1mb" })
     app.post("/mcp", (request, response) => void transport.handleRequest(request, response, request.body))
-    const port = await listening(app)
+    const origin = await listening(app)
     const found = []
-    for (const names of [own, foreign, page, named]) found.push((await ask(port, names)).status)
+    for (const names of [own, foreign, page, named]) found.push((await ask(origin, names)).status)
     assert.deepStrictEqual(found, statuses)
   })
 
@@ -184,8 +174,10 @@ describe("apps", () => {
 
   it("A listener of node:http may give a parsed body in the place of the body on the wire", async () => {
     const transport = await nodeTransport()
-    const port = await listening((request, response) => void transport.handleRequest(request, response, call("clean")))
-    const { text } = await ask(port, own)
+    const origin = await listening(
+      (request, response) => void transport.handleRequest(request, response, call("clean"))
+    )
+    const { text } = await ask(origin, own)
     assert.include(text, "clean")
   })
 

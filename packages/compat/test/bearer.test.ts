@@ -20,7 +20,8 @@ import {
   requireBearerAuth
 } from "@effect-mcp/compat/server"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
-import { createServer, type RequestListener } from "node:http"
+import type { RequestListener } from "node:http"
+import { listening } from "./support/listening.ts"
 
 const later = Date.now() / 1000 + 3600
 const metadataUrl = getOAuthProtectedResourceMetadataUrl(new URL("http://127.0.0.1/mcp"))
@@ -77,14 +78,6 @@ const web = (): RequestListener => {
   })
 }
 
-const listening = async (listener: RequestListener): Promise<URL> => {
-  const server = createServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  onTestFinished(() => server.close().closeAllConnections())
-  const address = server.address()
-  return new URL(`http://127.0.0.1:${typeof address === "object" ? address?.port : ""}/mcp`)
-}
-
 const post = (url: URL, authorization?: string) =>
   fetch(url, {
     method: "POST",
@@ -97,7 +90,7 @@ describe.each([
   { kind: "the Web API", listener: web }
 ])("tokens at a server of $kind", ({ listener }) => {
   it("A server that requires tokens tells its handlers the user of the token", async () => {
-    const url = await listening(listener())
+    const url = new URL("/mcp", await listening(listener()))
     const client = new Client({ name: "tester", version: "1.0.0" }, { versionNegotiation: { mode: "auto" } })
     await client.connect(new StreamableHTTPClientTransport(url, { authProvider: { token: async () => "good" } }))
     const { content } = await client.callTool({ name: "whoami" })
@@ -113,7 +106,7 @@ describe.each([
     { given: "Bearer endless", status: 401, error: "invalid_token" },
     { given: "Bearer narrow", status: 403, error: "insufficient_scope" }
   ])("A server that requires tokens refuses $given by $status and $error", async ({ error, given, status }) => {
-    const refusal = await post(await listening(listener()), given)
+    const refusal = await post(new URL("/mcp", await listening(listener())), given)
     assert.strictEqual(refusal.status, status)
     const { errorDescription, ...challenge } = extractWWWAuthenticateParams(refusal)
     assert.deepStrictEqual(challenge, { error, scope: "mcp", resourceMetadataUrl: new URL(metadataUrl) })
@@ -122,7 +115,7 @@ describe.each([
   })
 
   it("A server whose verifier fails answers 500, without the error or a challenge", async () => {
-    const refusal = await post(await listening(listener()), "Bearer broken")
+    const refusal = await post(new URL("/mcp", await listening(listener())), "Bearer broken")
     assert.deepStrictEqual([refusal.status, refusal.headers.get("www-authenticate")], [500, null])
     assert.notInclude(await refusal.text(), "secret")
   })
@@ -130,7 +123,7 @@ describe.each([
 
 describe("apps with the metadata of their resource", () => {
   it("An app with the metadata of its resource serves both documents to pages of any origin", async () => {
-    const url = await listening(express())
+    const url = new URL("/mcp", await listening(express()))
     const read = async (path: string) => {
       const answer = await fetch(new URL(path, url))
       return [answer.headers.get("access-control-allow-origin"), await answer.json()]

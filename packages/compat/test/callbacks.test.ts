@@ -9,7 +9,7 @@ import {
 } from "@effect-mcp/compat/server"
 import { serveStdio } from "@effect-mcp/compat/server/stdio"
 import { assert, describe, it } from "@effect/vitest"
-import { createServer } from "node:http"
+import { listening } from "./support/listening.ts"
 
 const info = { name: "calls", version: "1.0.0" }
 const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
@@ -52,16 +52,11 @@ describe("createMcpHandler", () => {
   it("The handler of createMcpHandler answers 500 on node:http while its factory throws", async () => {
     const handler = createMcpHandler(brokenOnce())
     const listener = toNodeHandler(handler)
-    const http = createServer((request, response) => void listener(request, response))
-    await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve))
-    const address = http.address()
-    const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/mcp`
+    const { href } = new URL("/mcp", await listening((request, response) => void listener(request, response)))
     const statuses = []
-    for (const request of [post(url), post(url)]) statuses.push((await fetch(request)).status)
+    for (const request of [post(href), post(href)]) statuses.push((await fetch(request)).status)
     assert.deepStrictEqual(statuses, [500, 200])
     await handler.close()
-    http.closeAllConnections()
-    http.close()
   })
 })
 

@@ -2,7 +2,8 @@
 import { toNodeHandler } from "@effect-mcp/compat/node"
 import { createMcpHandler, McpServer, WebStandardStreamableHTTPServerTransport } from "@effect-mcp/compat/server"
 import { assert, describe, it, onTestFinished } from "@effect/vitest"
-import { createServer, request as httpRequest } from "node:http"
+import { type RequestListener, request as httpRequest } from "node:http"
+import { listening } from "./support/listening.ts"
 
 const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
 
@@ -17,12 +18,8 @@ const initialize = message("initialize", {
 })
 
 /** Sends a path as it is: `fetch` changes it. */
-const post = async (path: string, listener: Parameters<typeof createServer>[1]): Promise<number | undefined> => {
-  const server = createServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  onTestFinished(() => server.close().closeAllConnections())
-  const address = server.address()
-  const port = typeof address === "object" ? address?.port : undefined
+const post = async (path: string, listener: RequestListener): Promise<number | undefined> => {
+  const { port } = await listening(listener)
   return new Promise((resolve, reject) => {
     const sent = httpRequest(
       { host: "127.0.0.1", port, path, method: "POST", headers: { ...headers, ...older } },
