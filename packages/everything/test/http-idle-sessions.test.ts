@@ -13,6 +13,7 @@ it.live("Idle sessions over HTTP are a fiber each, and nothing is left once they
     assert.deepStrictEqual([before.sessions, measured.idle.sessions, after.sessions], [0, count, 0])
     // And two that look after all of them.
     assert.isAtMost(measured.idle.fibers - before.fibers, count + 2)
-    assert.strictEqual(after.fibers, before.fibers)
+    // A fiber of the start may still end after the first look.
+    assert.isAtMost(after.fibers, before.fibers)
   })
 )

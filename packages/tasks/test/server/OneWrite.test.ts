@@ -1,8 +1,8 @@
 /** The writes of a server over a pipe: what a task says of its end leaves with the answer that makes it. */
-import { Duplex } from "@effect-mcp/core"
+import { Duplex, Elicitation } from "@effect-mcp/core"
 import { quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Layer } from "effect"
+import { Deferred, Effect, Layer, Schema } from "effect"
 import * as Tasks from "../../src/Tasks.ts"
 import { serve } from "../support/client.ts"
 import { tool } from "../support/tools.ts"
@@ -31,7 +31,11 @@ const wire = Effect.gen(function* () {
 const initialize = {
   id: 0,
   method: "initialize",
-  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "0" } }
+  params: {
+    protocolVersion: "2025-11-25",
+    capabilities: { elicitation: {} },
+    clientInfo: { name: "raw", version: "0" }
+  }
 }
 const call = (id: number) => ({ id, method: "tools/call", params: { name: "text", arguments: {}, task: {} } })
 
@@ -57,6 +61,27 @@ describe("what a task says beside its answer", () => {
       assert.deepStrictEqual(
         messages.slice(2).map(({ params: { status, taskId } }) => [status, taskId]),
         messages.slice(0, 2).map(({ result: { task } }) => ["completed", task.taskId])
+      )
+    })
+  )
+
+  it.effect("A question of a task leaves in a write of its own, after the answer that names the task", () =>
+    Effect.gen(function* () {
+      const Name = Schema.Struct({ name: Schema.String })
+      const asking = tool("text", "optional", () => Effect.map(Elicitation.form("Who?", Name), ({ name }) => name))
+      const server = yield* serve(Layer.merge(asking, Tasks.layer()))
+      const { send, transport, writes } = yield* wire
+      yield* server.connect(transport)
+      yield* quiesce
+      send(initialize, { method: "notifications/initialized" })
+      yield* quiesce
+      writes.length = 0
+      send(call(1))
+      yield* quiesce
+      const sent = writes.map((text) => text.split("\n").map((line) => JSON.parse(line)))
+      assert.deepStrictEqual(
+        sent.map((messages) => messages.some(({ method }) => method === "elicitation/create")),
+        [false, true]
       )
     })
   )
