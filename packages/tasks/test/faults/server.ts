@@ -36,8 +36,15 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "How a task that was made at once ended leaves in a write of its own",
     file: "packages/tasks/src/server/AtOnce.ts",
-    from: "session }, request.http === undefined)",
-    to: "session }, false)",
+    from: "last !== undefined && request.http === undefined)",
+    to: "false)",
+    test: "packages/tasks/test/server/OneWrite.test.ts"
+  },
+  {
+    name: "A question of a task leaves in one write with the answer that names the task",
+    file: "packages/tasks/src/server/AtOnce.ts",
+    from: "last !== undefined && request.http === undefined)",
+    to: "request.http === undefined)",
     test: "packages/tasks/test/server/OneWrite.test.ts"
   },
   {
