@@ -67,8 +67,8 @@ const begin = (
   // A handler that has ended when it was called reports and asks nothing: where its end is recorded, that alone is told.
   const last = isDone ? store.ended?.(id, owner) : undefined
   if (isDone && last === undefined) join()
-  // Over HTTP the answer is on another stream than what the task says. A question leaves in a write of its own: a client that reads it in one
-  // piece with the answer may refuse it, since it does not know the task yet.
+  // Over HTTP the answer is on another stream than what the task says. A question has a write of its own: a client that reads both in one
+  // piece may refuse it.
   routes.soon(id, last && { task: last, session }, last !== undefined && request.http === undefined)
   return begun
 }

@@ -17,7 +17,6 @@ import type { Task } from "../model/Task.ts"
 import * as Wire2025 from "../model/Wire2025.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
 import type { Outlet } from "./Outlet.ts"
-
 import { type Options, type ReportProgress, TaskRoutes, telling } from "./TaskRoutes.ts"
 
 /** A task whose client knows it soon. */
