@@ -1,30 +1,61 @@
 /** Many observers of a server as one. Loaded where there is one. */
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { given, type Observer } from "./Observer.ts"
+
+/** Calls each one, also after one that throws; then throws as that did. */
+const callEach = <A>(all: ReadonlyArray<A>, call: (one: A) => void): void => {
+  const thrown: Array<unknown> = []
+  for (const one of all) {
+    try {
+      call(one)
+    } catch (error) {
+      thrown.push(error)
+    }
+  }
+  if (thrown.length > 0) throw thrown[0]
+}
+
+/** Runs each effect in order, also after one that fails; then fails as those did. */
+const runEach = <A, E, R>(
+  all: ReadonlyArray<A>,
+  run: (one: A) => Effect.Effect<void, E, R> | undefined
+): Effect.Effect<void, E, R> =>
+  Effect.flatMap(
+    Effect.forEach(all, (one) => Effect.exit(Effect.suspend(() => run(one) ?? Effect.void))),
+    (exits) => Exit.asVoidAll(exits)
+  )
+
+const admission = (all: ReadonlyArray<Observer>): Observer["admit"] => {
+  const admitting = all.flatMap(({ admit }) => admit ?? [])
+  if (admitting.length === 0) return undefined
+  return () => {
+    const full: Array<Effect.Effect<void>> = []
+    callEach(admitting, (admit) => {
+      const waiting = admit()
+      if (waiting !== undefined) full.push(waiting)
+    })
+    return full.length === 0 ? undefined : runEach(full, (waiting) => waiting)
+  }
+}
 
 /** All of them as one; undefined where there is none. */
 export const combine = (all: ReadonlyArray<Observer>): Observer | undefined => {
   if (all.length < 2) return all[0]
-  const admitting = all.flatMap(({ admit }) => admit ?? [])
+  const each = (call: (one: Observer) => void): void => callEach(all, call)
   return {
-    admit:
-      admitting.length === 0
-        ? undefined
-        : () => {
-            const full = admitting.flatMap((admit) => admit() ?? [])
-            return full.length === 0 ? undefined : Effect.forEach(full, (waiting) => waiting, { discard: true })
-          },
-    request: (end, exit) => all.forEach((one) => one.request?.(end, exit)),
-    question: (end, exit) => all.forEach((one) => one.question?.(end, exit)),
-    notification: (message, session, envelope) => all.forEach((one) => one.notification?.(message, session, envelope)),
-    opened: (session) => all.forEach((one) => one.opened?.(session)),
-    closed: (session) => all.forEach((one) => one.closed?.(session)),
-    task: (event) => all.forEach((one) => one.task?.(event)),
-    taskRun: (end, exit) => all.forEach((one) => one.taskRun?.(end, exit)),
-    drains: () => all.forEach((one) => one.drains?.()),
-    refused: (refusal) => all.forEach((one) => one.refused?.(refusal)),
-    carried: (received, sent) => all.forEach((one) => one.carried?.(received, sent)),
-    serves: (observed) => Effect.forEach(all, (one) => one.serves?.(observed) ?? Effect.void, { discard: true })
+    admit: admission(all),
+    request: (end, exit) => each((one) => one.request?.(end, exit)),
+    question: (end, exit) => each((one) => one.question?.(end, exit)),
+    notification: (message, session, envelope) => each((one) => one.notification?.(message, session, envelope)),
+    opened: (session) => each((one) => one.opened?.(session)),
+    closed: (session) => each((one) => one.closed?.(session)),
+    task: (event) => each((one) => one.task?.(event)),
+    taskRun: (end, exit) => each((one) => one.taskRun?.(end, exit)),
+    drains: () => each((one) => one.drains?.()),
+    refused: (refusal) => each((one) => one.refused?.(refusal)),
+    carried: (received, sent) => each((one) => one.carried?.(received, sent)),
+    serves: (observed) => runEach(all, (one) => one.serves?.(observed))
   }
 }
 

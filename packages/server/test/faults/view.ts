@@ -9,9 +9,25 @@ const readContract = "packages/server/src/view/readContract.ts"
 const schemaDiff = "packages/server/src/view/SchemaDiff.ts"
 const contractTest = "packages/server/test/view/contract.test.ts"
 const diffTest = "packages/server/test/view/contract-diff.test.ts"
+const observers = "packages/server/src/view/allObservers.ts"
+const observersTest = "packages/server/test/view/observers.test.ts"
 const httpTest = "packages/server/test/http/view.test.ts"
 
 export const viewFaults: ReadonlyArray<Fault> = [
+  {
+    name: "an observer that throws keeps the later ones from being called",
+    file: observers,
+    from: "      thrown.push(error)",
+    to: "      throw error",
+    test: observersTest
+  },
+  {
+    name: "an observer that fails to serve keeps the later ones from serving",
+    file: observers,
+    from: "Effect.exit(Effect.suspend(() => run(one) ?? Effect.void))",
+    to: "Effect.map(Effect.suspend(() => run(one) ?? Effect.void), Exit.succeed)",
+    test: observersTest
+  },
   {
     name: "keys of the view are used again",
     file: view,

@@ -1,0 +1,55 @@
+/** Several observers of one server. */
+import * as allObservers from "@effect-mcp/server/internal/allObservers"
+import type * as Observer from "@effect-mcp/server/Observer"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit } from "effect"
+import { TaskSources } from "../../src/request/TaskSource.ts"
+
+const members = [
+  "admit",
+  "request",
+  "question",
+  "notification",
+  "opened",
+  "closed",
+  "task",
+  "taskRun",
+  "drains",
+  "refused",
+  "carried"
+] as const satisfies ReadonlyArray<keyof Observer.Observer>
+
+const observerThat = (called: (member: string) => undefined): Observer.Observer =>
+  Object.fromEntries([...members, "serves"].map((member) => [member, () => called(member)]))
+
+const broken = new Error("broken")
+const failing = observerThat(() => {
+  throw broken
+})
+
+/** One of those that throw stands before one that notes its calls, twice. */
+const make = () => {
+  const noted: Array<string> = []
+  const noting = observerThat((member) => void noted.push(member))
+  return { noted, all: allObservers.combine([failing, noting, failing, noting]) }
+}
+
+describe("Several observers", () => {
+  it.each(members)("%s of each is called, also after one that throws; the first error is thrown", (member) => {
+    const { all, noted } = make()
+    const call = all?.[member]
+    assert.throws(() => void (call && Reflect.apply(call, undefined, [])), broken)
+    assert.deepStrictEqual(noted, [member, member])
+  })
+
+  it.effect("Each serves, also after one that fails; the server is not built", () =>
+    Effect.gen(function* () {
+      const { all, noted } = make()
+      const exit = yield* Effect.exit(
+        all?.serves?.({ sessions: new Set(), stateless: [], tasks: new TaskSources() }) ?? Effect.void
+      )
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(noted, ["serves", "serves"])
+    }).pipe(Effect.scoped)
+  )
+})
