@@ -39,7 +39,7 @@ const suites = new Map([["everything", "interop"]])
 
 /** Tests that replace a module, which no file before them may have loaded. */
 const replacing: Readonly<Record<string, string>> = {
-  client: "test/assembly/RareParts.test.ts",
+  client: "test/assembly/*.test.ts",
   server: "test/dispatch/stateless/entrance.test.ts"
 }
 

@@ -9,9 +9,11 @@ import { TransportError } from "@effect-mcp/core/Transport"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Data from "effect/Data"
 import type { HttpClientError } from "effect/http/HttpClientError"
+import type { NotLoaded } from "./internal/Late.ts"
 
 export { CapabilityMissing } from "@effect-mcp/core/ClientInput"
 export { Closed, Timeout } from "@effect-mcp/core/Peer"
+export { NotLoaded } from "./internal/Late.ts"
 
 /**
  * The server's result breaks the protocol, the tool's output schema, or the Tool value; or a question in it is not allowed. `result` is
@@ -71,6 +73,7 @@ export type ClientError =
   | Forbidden
   | InvalidResult
   | McpError
+  | NotLoaded
   | TaskCancelled
   | Timeout
   | Unauthorized

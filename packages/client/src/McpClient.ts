@@ -17,6 +17,7 @@ import type * as Sse from "./transport/Sse.ts"
 import * as Stdio from "./transport/Stdio.ts"
 import { make } from "./makeClient.ts"
 import { stateful } from "./connection/allowed.ts"
+import { imported } from "./internal/Late.ts"
 import * as Sources from "./mount/Sources.ts"
 
 export type { CallEvent } from "./features/Calls.ts"
@@ -122,7 +123,7 @@ export const layerHttp = (options: Options & Http.Options): Layer.Layer<McpClien
   layer(
     // Loaded when needed: a program that starts a process does not load HTTP.
     Effect.flatMap(
-      Effect.promise(() => import("./transport/Http.ts")),
+      imported(() => import("./transport/Http.ts")),
       ({ open }) => open(options)
     ),
     options
@@ -151,7 +152,7 @@ export const layerSocket = (
 export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient, ConnectError, Sse.Requirements> =>
   layer(
     Effect.flatMap(
-      Effect.promise(() => import("./transport/Sse.ts")),
+      imported(() => import("./transport/Sse.ts")),
       ({ open }) => open(options)
     ),
     { ...options, revisions: options.revisions ?? stateful }

@@ -15,7 +15,7 @@ import { type ClientParts, listedOf, makeParts, watchesOf } from "./assembly/Cli
 import { rareParts } from "./assembly/loadRareParts.ts"
 import { callMembers, listMembers, readMembers, streamMembers, taskMembers } from "./assembly/members.ts"
 import type { Announcement, McpClient, Options } from "./Client.ts"
-import { Closed } from "./ClientError.ts"
+import { Closed, type NotLoaded } from "./ClientError.ts"
 import type * as Connection from "./connection/Connection.ts"
 import * as AnyRequest from "./features/AnyRequest.ts"
 import * as Calls from "./features/Calls.ts"
@@ -56,7 +56,7 @@ const announcements = (parts: ClientParts): Announcements => {
 const makeExtensions = Effect.fnUntraced(function* (
   { dropped, extensions, options, policy, scope }: ClientParts,
   connection: () => ReconnectingConnection.ReconnectingConnection
-): Effect.fn.Return<ExtensionEntrance> {
+): Effect.fn.Return<ExtensionEntrance, NotLoaded> {
   const ids = new Set([
     ...(options.tasks === false ? [] : [id]),
     ...extensions.map(({ extension }) => extension.id),
@@ -144,7 +144,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
   connect: (options: Connection.Options) => Effect.Effect<Connection.Connection, E, R>,
   reopens: boolean,
   options: Options = {}
-): Effect.fn.Return<Service, E, Exclude<R, Scope.Scope> | Scope.Scope> {
+): Effect.fn.Return<Service, E | NotLoaded, Exclude<R, Scope.Scope> | Scope.Scope> {
   const parts = yield* makeParts(options)
   const { defaults, dropped, host, policy } = parts
   const extensions = yield* makeExtensions(parts, () => connection)

@@ -9,6 +9,8 @@ import { statements } from "./faults/statements.ts"
 const streamable = "packages/client/src/transport/http/Streamable.ts"
 const model = "packages/client/test/transport/http/Streamable.model.test.ts"
 
+const assemblyTest = "packages/client/test/assembly/NotLoaded.test.ts"
+
 const middleware = "packages/client/src/connection/aroundMiddleware.ts"
 const middlewareTest = "packages/client/test/connection/ClientMiddleware.test.ts"
 
@@ -18,6 +20,38 @@ export const faults: ReadonlyArray<Fault> = [
   ...tasks,
   ...taskReceiver,
   ...servers,
+  {
+    name: "a module of the client that cannot be loaded is a defect",
+    file: "packages/client/src/internal/Late.ts",
+    from: "return new NotLoaded({",
+    to: "throw new NotLoaded({",
+    test: assemblyTest,
+    project: "client:first"
+  },
+  {
+    name: "the first watches of a client make one object each",
+    file: "packages/client/src/assembly/ClientParts.ts",
+    from: "      parts.watches === undefined\n",
+    to: "      true\n",
+    test: assemblyTest,
+    project: "client:first"
+  },
+  {
+    name: "the first requests of extensions make their members once each",
+    file: "packages/client/src/features/ExtensionEntrance.ts",
+    from: "    if (this.made !== undefined) return Effect.succeed(this.made)\n",
+    to: "",
+    test: assemblyTest,
+    project: "client:first"
+  },
+  {
+    name: "the first requests of a client without a session make its cache once each",
+    file: "packages/client/src/connection/StatelessEra.ts",
+    from: "  if (state.memory !== undefined) return Effect.succeed(state.memory)\n",
+    to: "",
+    test: assemblyTest,
+    project: "client:first"
+  },
   {
     name: "the last middleware of a client is the outermost",
     file: middleware,

@@ -9,6 +9,7 @@ const reasons = new Set<string>([
   "Declined",
   "Forbidden",
   "InvalidResult",
+  "NotLoaded",
   "TaskCancelled",
   "Timeout",
   "TransportError",

@@ -46,6 +46,7 @@ export type Reason =
   | "Declined"
   | "Forbidden"
   | "InvalidResult"
+  | "NotLoaded"
   | "TaskCancelled"
   | "Timeout"
   | "ToolFailure"

@@ -196,6 +196,7 @@ const tags: ReadonlySet<string> = new Set<CommandError["_tag"]>([
   "Forbidden",
   "InvalidResult",
   "McpError",
+  "NotLoaded",
   "OutputClosed",
   "TaskCancelled",
   "Timeout",

@@ -16,7 +16,7 @@ import type { ListLimits } from "../features/Lists.ts"
 import type { ServerLists } from "../features/ServerLists.ts"
 import type * as Watch from "../features/Watch.ts"
 import { Hub } from "../internal/Hub.ts"
-import { withParts } from "../internal/Late.ts"
+import { type NotLoaded, withParts } from "../internal/Late.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as OwnTasks from "../tasks/OwnTasks.ts"
 import { id } from "../tasks/TaskState.ts"
@@ -53,7 +53,7 @@ export interface ClientParts {
 /** The host and the extensions of the context; a context with neither loads nothing. */
 const makeHost = Effect.fnUntraced(function* (
   options: Options
-): Effect.fn.Return<Pick<ClientParts, "agreement" | "extensions" | "host">, never, Scope.Scope> {
+): Effect.fn.Return<Pick<ClientParts, "agreement" | "extensions" | "host">, NotLoaded, Scope.Scope> {
   // A program that has tasks for itself declares them by that name.
   const ownTasks = options.tasks !== false && options.extensions?.[id] === undefined
   if (ClientHost.isBare(yield* Effect.context<never>())) {
@@ -77,7 +77,7 @@ const makeHost = Effect.fnUntraced(function* (
 
 export const makeParts = Effect.fnUntraced(function* (
   options: Options
-): Effect.fn.Return<ClientParts, never, Scope.Scope> {
+): Effect.fn.Return<ClientParts, NotLoaded, Scope.Scope> {
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const scope = yield* Scope.Scope
   return {
@@ -103,7 +103,10 @@ export const makeParts = Effect.fnUntraced(function* (
 export const limitsOf = ({ maxListBytes, maxPages }: Options): ListLimits => ({ maxPages, maxBytes: maxListBytes })
 
 /** What was learned of the server's lists, from the first use on. */
-export const listedOf = (parts: ClientParts, connection: ReconnectingConnection): Effect.Effect<ServerLists> =>
+export const listedOf = (
+  parts: ClientParts,
+  connection: ReconnectingConnection
+): Effect.Effect<ServerLists, NotLoaded> =>
   Effect.suspend(() =>
     withParts(rareParts, ({ makeLists }) =>
       Effect.sync(
@@ -119,17 +122,21 @@ export const listedOf = (parts: ClientParts, connection: ReconnectingConnection)
   )
 
 /** The watches of resources, from the first one on. */
-export const watchesOf = (parts: ClientParts, connection: ReconnectingConnection): Effect.Effect<Watch.Watch> =>
+export const watchesOf = (
+  parts: ClientParts,
+  connection: ReconnectingConnection
+): Effect.Effect<Watch.Watch, NotLoaded> =>
   Effect.suspend(() =>
-    parts.watches === undefined
-      ? withParts(rareParts, ({ makeWatch }) =>
-          Effect.map(
+    withParts(rareParts, ({ makeWatch }) =>
+      // Another watch may have made them while both waited for the parts.
+      parts.watches === undefined
+        ? Effect.map(
             Scope.provide(
               makeWatch(() => connection, parts.policy),
               parts.watching
             ),
-            (made) => (parts.watches ??= made)
+            (made) => (parts.watches = made)
           )
-        )
-      : Effect.succeed(parts.watches)
+        : Effect.succeed(parts.watches)
+    )
   )

@@ -1,6 +1,6 @@
 /** Loads what not every client uses. */
 import * as Effect from "effect/Effect"
-import type { Late } from "../internal/Late.ts"
+import { imported, type Late } from "../internal/Late.ts"
 import type * as Parts from "./RareParts.ts"
 
 type RareParts = typeof Parts
@@ -10,7 +10,7 @@ let parts: RareParts | undefined
 export const rareParts: Late<RareParts> = {
   loaded: () => parts,
   load: Effect.map(
-    Effect.promise(() => import("./RareParts.ts")),
+    imported(() => import("./RareParts.ts")),
     (found) => (parts = found)
   )
 }

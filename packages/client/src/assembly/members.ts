@@ -3,7 +3,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { McpClient } from "../Client.ts"
-import type { ClientError } from "../ClientError.ts"
+import type { ClientError, NotLoaded } from "../ClientError.ts"
 import * as Calls from "../features/Calls.ts"
 import * as Changes from "../features/Changes.ts"
 import type { ExtensionEntrance } from "../features/ExtensionEntrance.ts"
@@ -52,7 +52,7 @@ export const taskMembers = (
 }
 
 export const listMembers = (
-  listed: Effect.Effect<ServerLists>
+  listed: Effect.Effect<ServerLists, NotLoaded>
 ): Members<"listTools" | "listResources" | "listResourceTemplates" | "listPrompts"> => {
   const list = <A>(streamOf: (lists: ServerLists) => Stream.Stream<A, ClientError>): Stream.Stream<A, ClientError> =>
     Stream.unwrap(Effect.map(listed, streamOf))

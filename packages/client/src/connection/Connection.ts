@@ -32,7 +32,7 @@ import type { AnswerQuestion, ClientHost, ObservedOpening } from "./ClientHost.t
 import type * as Stateful from "./StatefulEra.ts"
 import * as Stateless from "./StatelessEra.ts"
 import type { Agreement, InUse } from "../extension/InUse.ts"
-import { type Late, withParts } from "../internal/Late.ts"
+import { type Late, type NotLoaded, withParts } from "../internal/Late.ts"
 import type * as Negotiation from "./Negotiation.ts"
 
 export interface Connection extends Negotiation.Negotiated, EraRequests {
@@ -144,7 +144,7 @@ const makePeer = Effect.fnUntraced(function* (
   transport: Transport,
   options: Options,
   opening: Opening
-): Effect.fn.Return<Peer, never, Scope.Scope> {
+): Effect.fn.Return<Peer, NotLoaded, Scope.Scope> {
   const { agreed, answer, capabilities } = opening
   const context = yield* Effect.context<never>()
   yield* Tracing.ready(context, Effect.map(options.late.load, spansOf))

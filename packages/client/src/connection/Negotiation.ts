@@ -13,7 +13,13 @@ import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { type Forbidden, InvalidResult, type Unauthorized, UnsupportedRevision } from "../ClientError.ts"
+import {
+  type Forbidden,
+  InvalidResult,
+  type NotLoaded,
+  type Unauthorized,
+  UnsupportedRevision
+} from "../ClientError.ts"
 import { allowed } from "./allowed.ts"
 
 export { stateful } from "./allowed.ts"
@@ -39,6 +45,7 @@ export type NegotiationError =
   | Forbidden
   | InvalidResult
   | McpError.McpError
+  | NotLoaded
   | Timeout
   | Unauthorized
   | UnsupportedRevision

@@ -23,7 +23,7 @@ import type { OtherResult } from "../extension/OtherResult.ts"
 import * as Declaration from "./Declaration.ts"
 import type { Refused } from "../answering/RefusedQuestion.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
-import { type Late, withParts } from "../internal/Late.ts"
+import { type Late, type NotLoaded, withParts } from "../internal/Late.ts"
 import type * as InputRounds from "./InputRounds.ts"
 import type { Negotiated } from "./Negotiation.ts"
 import type { EraRequests } from "./Era.ts"
@@ -107,7 +107,7 @@ export const make = Effect.fnUntraced(function* (
 const withMemory = <A, E, R>(
   state: State,
   use: (memory: StatelessMemory.StatelessMemory) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> =>
+): Effect.Effect<A, E | NotLoaded, R> =>
   Effect.suspend(() =>
     state.memory === undefined
       ? Effect.flatMap(
@@ -121,9 +121,11 @@ const remember = (
   state: State,
   make: LateStateless["statelessMemory"]
 ): Effect.Effect<StatelessMemory.StatelessMemory> => {
+  // Another request may have made it while both waited for the parts.
+  if (state.memory !== undefined) return Effect.succeed(state.memory)
   const { cacheBytes, cacheSize, defaults, negotiated, peer, scope } = state
   const making = make({ peer, negotiated, meta: () => state.meta, timeout: defaults.timeout, cacheSize, cacheBytes })
-  return Effect.map(Scope.provide(making, scope), (made) => (state.memory ??= made))
+  return Effect.map(Scope.provide(making, scope), (made) => (state.memory = made))
 }
 
 /** Whether a notification belongs to a subscription, none of which is open: no other part needs it. */

@@ -17,7 +17,7 @@ import { type ClientError, InvalidResult } from "../ClientError.ts"
 import type { CallOptions } from "../CallOptions.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as Consent from "../answering/Consent.ts"
-import { type Late, withParts } from "../internal/Late.ts"
+import { type Late, type NotLoaded, withParts } from "../internal/Late.ts"
 import type { attend } from "../tasks/Attendance.ts"
 import * as OwnTasks from "../tasks/OwnTasks.ts"
 import type { ServerLists } from "./ServerLists.ts"
@@ -99,7 +99,7 @@ export interface Options {
   readonly connection: ReconnectingConnection
   /** What was learned of the server's lists; undefined before the first. */
   readonly lists: () => ServerLists | undefined
-  readonly listed: Effect.Effect<ServerLists>
+  readonly listed: Effect.Effect<ServerLists, NotLoaded>
   /** Runs a call again after the URLs were visited that its refusal names. */
   readonly retrying: <A>(call: () => Effect.Effect<A, ClientError>) => Effect.Effect<A, ClientError>
   readonly consent: Consent.Policy
@@ -152,7 +152,7 @@ export const make = (options: Options): Calls => {
     options: CallOptions | undefined,
     support: ToolExecution["taskSupport"],
     call: (options: CallOptions | undefined) => Effect.Effect<A, E>
-  ): Effect.Effect<A, E> => {
+  ): Effect.Effect<A, E | NotLoaded> => {
     const isAttended = options?.onProgress !== undefined || support !== undefined
     return isAttended && tasks && OwnTasks.areOffered(connection.serverCapabilities)
       ? withParts(late, ({ attend }) => attend(options, support, call))

@@ -13,7 +13,7 @@ import type { ExtensionCalls, RawNotification } from "../extension/ExtensionCall
 import type { InUse } from "../extension/InUse.ts"
 import type { OtherResult } from "../extension/OtherResult.ts"
 import { Hub } from "../internal/Hub.ts"
-import { type Late, withParts } from "../internal/Late.ts"
+import { type Late, type NotLoaded, withParts } from "../internal/Late.ts"
 import type * as Extensions from "./Extensions.ts"
 
 export interface Options extends Omit<Extensions.Options, "notifications" | "others"> {
@@ -37,7 +37,7 @@ export class ExtensionEntrance {
     this.options = options
   }
 
-  readonly all: Effect.Effect<Extensions.Extensions> = Effect.suspend(() =>
+  readonly all: Effect.Effect<Extensions.Extensions, NotLoaded> = Effect.suspend(() =>
     this.made === undefined ? withParts(this.options.late, (parts) => this.make(parts)) : Effect.succeed(this.made)
   )
 
@@ -46,9 +46,11 @@ export class ExtensionEntrance {
   }: {
     readonly makeExtensions: typeof Extensions.make
   }): Effect.Effect<Extensions.Extensions> {
+    // Another request may have made them while both waited for the parts.
+    if (this.made !== undefined) return Effect.succeed(this.made)
     const { notifications, raw } = this.calls
     const making = makeExtensions({ ...this.options, notifications, others: raw.notifications })
-    return Effect.map(Scope.provide(making, this.options.scope), (made) => (this.made ??= made))
+    return Effect.map(Scope.provide(making, this.options.scope), (made) => (this.made = made))
   }
 
   private hubOf(method: string): Hub<JsonObject> {
@@ -58,11 +60,11 @@ export class ExtensionEntrance {
     return hub
   }
 
-  private stream<A, E>(streamOf: (calls: ExtensionCalls) => Stream.Stream<A, E>): Stream.Stream<A, E> {
+  private stream<A, E>(streamOf: (calls: ExtensionCalls) => Stream.Stream<A, E>): Stream.Stream<A, E | NotLoaded> {
     return Stream.unwrap(Effect.map(this.all, ({ calls }) => streamOf(calls)))
   }
 
-  private effect<A, E>(effectOf: (calls: ExtensionCalls) => Effect.Effect<A, E>): Effect.Effect<A, E> {
+  private effect<A, E>(effectOf: (calls: ExtensionCalls) => Effect.Effect<A, E>): Effect.Effect<A, E | NotLoaded> {
     return Effect.flatMap(this.all, ({ calls }) => effectOf(calls))
   }
 

@@ -21,7 +21,7 @@ const withRetry = <A, R>(
   const parts = loaded()
   if (parts !== undefined) return use(parts)
   return Effect.flatMap(
-    Effect.catchDefect(load, () => Effect.fail(denied(closed))),
+    Effect.mapError(load, () => denied(closed)),
     use
   )
 }

@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Client, ConnectError, Options as ClientOptions } from "../Client.ts"
 import * as ClientObserver from "../connection/ClientObserver.ts"
+import { imported } from "../internal/Late.ts"
 import * as McpClient from "../McpClient.ts"
 import type * as Http from "../transport/Http.ts"
 import * as Stdio from "../transport/Stdio.ts"
@@ -81,7 +82,7 @@ export const http = <A = never, E = never, R = never>(
     ...common(options),
     // Loaded when needed: a program that starts processes does not load HTTP.
     connector: Effect.flatMap(
-      Effect.promise(() => import("../transport/Http.ts")),
+      imported(() => import("../transport/Http.ts")),
       ({ open }) => open(options)
     )
   })

@@ -2,13 +2,14 @@
 import { Closed } from "@effect-mcp/core/Peer"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { imported } from "../../src/internal/Late.ts"
 import * as FirstTry from "../../src/reconnect/FirstTry.ts"
 
 const closed = new Closed({ message: "The wire was cut" })
 
 const failing = (isOpen: boolean) =>
   FirstTry.make({
-    late: { loaded: () => undefined, load: Effect.die(new TypeError("The module was not found")) },
+    late: { loaded: () => undefined, load: imported(() => Promise.reject(new TypeError("The module was not found"))) },
     policy: {},
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the first try reads these two
     reconnect: { latest: () => undefined, isOpen: () => isOpen } as unknown as FirstTry.Options["reconnect"]

@@ -22,10 +22,11 @@ let load: Effect.Effect<Made> = Effect.never
 export const use = (spans: Made): Made => (made = spans)
 
 /** Says how it is loaded, and waits for it where the context has a tracer: for all that is sent outside of effects. */
-export const ready = (context: Context.Context<never>, loaded: Effect.Effect<Made>): Effect.Effect<unknown> =>
+export const ready = <E>(context: Context.Context<never>, loaded: Effect.Effect<Made, E>): Effect.Effect<unknown, E> =>
   Effect.suspend(() => {
-    load = Effect.map(loaded, use)
-    return made === undefined && isTraced(context) ? load : Effect.void
+    const used = Effect.map(loaded, use)
+    load = Effect.orDie(used)
+    return made === undefined && isTraced(context) ? used : Effect.void
   })
 
 const using = <A, E, R>(f: (spans: Made) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
