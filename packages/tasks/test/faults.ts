@@ -115,6 +115,20 @@ export const faults: ReadonlyArray<Fault> = [
     test
   },
   {
+    name: "an ended task that is collected late keeps those that ended after it",
+    file: "packages/tasks/src/store/InOrder.ts",
+    from: "    value.after = undefined\n",
+    to: "",
+    test: "packages/tasks/test/store/InOrder.test.ts"
+  },
+  {
+    name: "a list of ended tasks loses those after one that is forgotten",
+    file: "packages/tasks/src/store/InOrder.ts",
+    from: "else before.after = after",
+    to: "else before.after = undefined",
+    test: "packages/tasks/test/store/InOrder.test.ts"
+  },
+  {
     name: "a caller that keeps many tasks loses some whose end it has not read",
     file: "packages/tasks/src/store/Kept.ts",
     from: 'own?.read.first ?? "full"',

@@ -8,6 +8,7 @@
  * member that is undefined.
  */
 import type { TaskOutcome, Task } from "../model/Task.ts"
+import type { InOrder, InList } from "./InOrder.ts"
 import * as JsonCopy from "./JsonCopy.ts"
 import { bytesOfText, none, type Row } from "./Row.ts"
 
@@ -30,7 +31,10 @@ let ended = 0
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the text was made of an outcome
 const parse = (text: string): TaskOutcome => JSON.parse(text) as TaskOutcome
 
-export class EndedRow {
+export class EndedRow implements InList<EndedRow> {
+  list: InOrder<EndedRow> | undefined = undefined
+  before: EndedRow | undefined = undefined
+  after: EndedRow | undefined = undefined
   readonly id: string
   readonly owner: string
   readonly order: number
