@@ -322,7 +322,7 @@ const checkNames = (
 }
 
 /** Whether a revision has the extension. */
-export const isIn = ({ revisions }: Identity, { version }: Pick<Revision, "version">): boolean =>
+export const isIn = ({ revisions }: Pick<Identity, "revisions">, { version }: Pick<Revision, "version">): boolean =>
   revisions === undefined || revisions.includes(version)
 
 /** Whether some revision has both extensions. */
@@ -333,7 +333,7 @@ type Capabilities = ClientCapabilities | ServerCapabilities
 
 /** The settings of an extension among declared capabilities; undefined where they do not declare it, or the revision lacks it. */
 export const settingsIn = (
-  extension: Identity,
+  extension: Omit<Identity, "undeclared">,
   revision: Pick<Revision, "rules" | "version">,
   capabilities: Capabilities
 ): JsonObject | undefined => {

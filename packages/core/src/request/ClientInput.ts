@@ -75,6 +75,8 @@ export interface AskOptions {
 
 /** A question of an extension, encoded: the client has declared what it needs. */
 export interface OwnQuestion<A> {
+  /** The id of its extension; undefined where the question is relayed, and its extension unknown. */
+  readonly extension?: string | undefined
   readonly method: string
   readonly params: JsonRpc.Params
   readonly decode: (answer: unknown) => Effect.Effect<A, InvalidValue>

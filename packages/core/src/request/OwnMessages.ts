@@ -116,7 +116,8 @@ export const ask = <P, A, F>(
     }
     const wire = yield* objectOf(`The params of ${method}`, question.params.encode(params))
     const input = yield* ClientInput
-    const asked = input.askOwn({ method, params: wire, decode: (answer) => answerOf(question, answer) }, options)
+    const own = { extension: extension.id, method, params: wire }
+    const asked = input.askOwn({ ...own, decode: (answer) => answerOf(question, answer) }, options)
     return yield* yield* Effect.catch(asked, (error) => failureOf(question, error))
   })
 

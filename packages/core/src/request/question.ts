@@ -1,12 +1,11 @@
 /** What all interpreters of questions share: whether the client can be asked (capability, revision), and which question has which key. */
-import type * as Method from "@effect-mcp/protocol/Method"
 import { canonicalJson, digest } from "../internal/digest.ts"
 import { type ClientDeclaration, elicitationModes, type QuestionMethod, samplingCapabilities } from "./ClientInput.ts"
 
 /** The declaration that a question needs and the client lacks, dotted; undefined when the client can be asked. */
-export const missingCapability = <M extends QuestionMethod>(
-  method: M,
-  params: Method.ServerRequests[M]["params"],
+export const missingCapability = (
+  method: QuestionMethod,
+  params: object | undefined,
   asked: ClientDeclaration
 ): string | undefined => {
   const { capabilities } = asked

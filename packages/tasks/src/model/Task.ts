@@ -9,6 +9,8 @@ import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 export interface Question {
   readonly method: string
   readonly params: JsonObject
+  /** The id of the extension that its client has to declare; undefined for a question of MCP. */
+  readonly extension?: string | undefined
 }
 
 /** The answer to a request: a result, or a JSON-RPC error. */

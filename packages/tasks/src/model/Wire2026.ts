@@ -55,12 +55,16 @@ const base = ({ createdAt, id, message, pollInterval, ttl, updatedAt }: Task) =>
 /** The seed of a task, without its result or questions. */
 export const created = (task: Task): CreateTaskResult => ({ ...base(task), status: statusOf(task) })
 
+/** The questions without what the server alone knows of them. */
+const requestsOf = (questions: Task["questions"]) =>
+  Object.fromEntries(Array.from(questions, ([key, { method, params }]) => [key, { method, params }]))
+
 /** The task with its questions, result or error. `result`: the result of the original request in the reader's revision. */
 export const write = (task: Task, result?: JsonObject): DetailedTask => {
   const { outcome, questions } = task
   if (outcome === undefined) {
     return stateOf(task) === "input_required"
-      ? { ...base(task), status: "input_required", inputRequests: Object.fromEntries(questions) }
+      ? { ...base(task), status: "input_required", inputRequests: requestsOf(questions) }
       : { ...base(task), status: "working" }
   }
   if (outcome._tag === "Cancelled") return { ...base(task), status: "cancelled" }

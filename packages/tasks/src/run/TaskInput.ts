@@ -91,6 +91,7 @@ const counted = (counts: Map<string, number>, name: string): number => {
 interface Asked<A> {
   readonly method: string
   readonly params: JsonObject
+  readonly extension?: string | undefined
   readonly key: string | undefined
   /** Whether all that ask it get one answer. */
   readonly sameForAll: boolean
@@ -147,12 +148,14 @@ class TaskInput {
   }
 
   askOwn<A>(
-    { decode, method, params }: ClientInput.OwnQuestion<A>,
+    { decode, extension, method, params }: ClientInput.OwnQuestion<A>,
     options?: ClientInput.AskOptions
   ): Effect.Effect<A, ClientInput.AskError | McpError.McpError> {
     const decodeAnswer = (answer: JsonObject) => Effect.mapError(decode(answer), ({ message }) => message)
     return Effect.flatMap(InStep, (inStep) =>
-      inStep ? mustNotAsk : this.asked({ method, params, key: options?.key, sameForAll: false, decode: decodeAnswer })
+      inStep
+        ? mustNotAsk
+        : this.asked({ extension, method, params, key: options?.key, sameForAll: false, decode: decodeAnswer })
     )
   }
 
@@ -170,9 +173,10 @@ class TaskInput {
 
   private answered<A>(asked: Asked<A>, attempt: number): Effect.Effect<A, ClientInput.AskError | McpError.McpError> {
     const { journal, lease } = this.options
-    const { decode, method, params } = asked
+    const { decode, extension, method, params } = asked
     const key = this.keyOf(asked, attempt)
-    const recorded = journal.record(lease, { _tag: "Question", key, question: { method, params } })
+    const question = { method, params, ...(extension === undefined ? undefined : { extension }) }
+    const recorded = journal.record(lease, { _tag: "Question", key, question })
     const answer = Effect.catch(
       Effect.flatMap(recorded, ({ _tag }) =>
         _tag === "Question"

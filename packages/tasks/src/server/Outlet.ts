@@ -1,17 +1,43 @@
 /** What a message of a task leaves on in a session: a request that is open, or the stream of the session itself. */
-import type { ClientInput } from "@effect-mcp/core/ClientInput"
+import type { ClientDeclaration, ClientInput, QuestionMethod } from "@effect-mcp/core/ClientInput"
+import * as Extension from "@effect-mcp/core/Extension"
+import { missingCapability } from "@effect-mcp/core/internal/question"
 import type { Outbound, RequestContext } from "@effect-mcp/core/RequestContext"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import type { Question } from "../model/Task.ts"
 
 export interface Outlet extends Pick<Outbound, "connection" | "isRead" | "notify" | "ready" | "left"> {
   readonly input: ClientInput["Service"]
+  /** What its session declared. */
+  readonly client: ClientDeclaration
 }
 
+type Request = RequestContext["Service"]
+
+const clientOf = ({ clientCapabilities, revision }: Request): ClientDeclaration => ({
+  capabilities: clientCapabilities,
+  revision
+})
+
 /** That of a request. */
-export const ofRequest = ({ outbound }: RequestContext["Service"], input: ClientInput["Service"]): Outlet => ({
-  ...outbound,
-  input
+export const ofRequest = (request: Request, input: ClientInput["Service"]): Outlet => ({
+  ...request.outbound,
+  input,
+  client: clientOf(request)
 })
 
 /** That of the session of a request, which outlives it; undefined where there is no session. */
-export const ofSession = ({ outbound: { connection } }: RequestContext["Service"]): Outlet | undefined =>
-  connection?.input && { ...connection, input: connection.input, connection }
+export const ofSession = (request: Request): Outlet | undefined => {
+  const { connection } = request.outbound
+  return connection?.input && { ...connection, input: connection.input, connection, client: clientOf(request) }
+}
+
+const isOfMcp = (method: string): method is QuestionMethod => Object.hasOwn(MethodInfo.serverRequests, method)
+
+/** Whether its session declared what the question needs: a task may be read in other sessions than the one that made it. */
+export const canAsk = ({ client }: Outlet, { extension: id, method, params }: Question): boolean => {
+  if (isOfMcp(method)) return missingCapability(method, params, client) === undefined
+  if (id === undefined) return true
+  const extension = { id, revisions: undefined, capability: undefined }
+  return Extension.settingsIn(extension, client.revision, client.capabilities) !== undefined
+}

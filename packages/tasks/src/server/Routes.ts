@@ -1,8 +1,9 @@
 /**
  * Where messages of tasks leave in sessions (2025-11-25: basic/utilities/tasks).
  *
- * A question goes to the newest open `tasks/result` of its task, else to the stream of the session that made the task. Without either it
- * waits for one of them. It is asked again, with a new id, only when what it went on is gone. Notifications go the same way, or nowhere.
+ * A question goes to the newest open `tasks/result` of its task, else to the stream of the session that made the task: of those whose session
+ * declared what the question needs. Without either it waits for one of them. It is asked again, with a new id, only when what it went on is
+ * gone. Notifications go to any of them, or nowhere.
  */
 import { BusyMap, BusySet } from "@effect-mcp/core/internal/BusyMap"
 import { exitOf } from "@effect-mcp/core/internal/eager"

@@ -23,7 +23,7 @@ import { CoreTasks } from "../extension/CoreTasks.ts"
 import type { Answer, Question, Task } from "../model/Task.ts"
 import * as Wire2025 from "../model/Wire2025.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
-import type { Outlet } from "./Outlet.ts"
+import { canAsk, type Outlet } from "./Outlet.ts"
 
 /** How long the client, and its user, may take to answer a question of a task. */
 const askTimeout: Duration.Input = "7 days"
@@ -164,10 +164,16 @@ export class TaskRoutes {
 
   // ---- routes
 
-  /** The route of a new message; undefined where no client reads. A request whose client has gone may be resumed by it. */
-  private get route(): Route | undefined {
-    const read = this.waits.findLast(({ isRead }) => isRead)
-    return read ?? (this.session?.isRead === true ? this.session : this.waits.at(-1))
+  /**
+   * The route of a notification, or of a question: in a session that declared what it needs. Undefined where no client reads. A request whose
+   * client has gone may be resumed by it.
+   */
+  private routeOf(question: Question | undefined): Route | undefined {
+    const can = ({ outlet }: Route): boolean => question === undefined || canAsk(outlet, question)
+    const read = this.waits.findLast((route) => route.isRead && can(route))
+    if (read !== undefined) return read
+    const { session } = this
+    return session?.isRead === true && can(session) ? session : this.waits.findLast(can)
   }
 
   private wake(): void {
@@ -268,17 +274,17 @@ export class TaskRoutes {
   }
 
   /** Waits until no client reads a route while one reads another. A client that comes back to the route has its questions. */
-  private lost(route: Route): Effect.Effect<void> {
+  private lost(route: Route, question: Question): Effect.Effect<void> {
     const elsewhere: Effect.Effect<void> = Effect.suspend(() => {
-      if (route.isRead) return this.lost(route)
-      return this.route === route ? Effect.andThen(this.moved, elsewhere) : Effect.void
+      if (route.isRead) return this.lost(route, question)
+      return this.routeOf(question) === route ? Effect.andThen(this.moved, elsewhere) : Effect.void
     })
     return Effect.andThen(route.outlet.left, elsewhere)
   }
 
   private ask(key: string, question: Question): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const { route } = this
+      const route = this.routeOf(question)
       const again = Effect.suspend(() => this.ask(key, question))
       if (route === undefined) return Effect.andThen(this.moved, again)
       const { method, params } = question
@@ -287,7 +293,7 @@ export class TaskRoutes {
         { timeout: askTimeout }
       )
       const answered = Effect.map(Effect.exit(asked), (exit) => answerOf(exit) ?? "closed")
-      const gone = Effect.raceFirst(Deferred.await(route.closed), this.lost(route))
+      const gone = Effect.raceFirst(Deferred.await(route.closed), this.lost(route, question))
       return Effect.flatMap(Effect.raceFirst(answered, Effect.as(gone, "gone" as const)), (answer) => {
         if (answer === "closed") this.close(route)
         return typeof answer === "string" ? again : this.answer(key, answer)
@@ -308,7 +314,7 @@ export class TaskRoutes {
   /** Tells the client that the status has changed, where it reads; has told it where the effect has ended. */
   private tell(task: Task): Effect.Effect<void> {
     const wire = Wire2025.write(task)
-    const outlet = this.route?.outlet
+    const outlet = this.routeOf(undefined)?.outlet
     if (outlet === undefined || isSame(wire, this.told)) return Effect.void
     this.told = wire
     return telling(outlet, wire)

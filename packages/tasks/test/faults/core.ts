@@ -384,15 +384,15 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "a question stays on a stream that its client has left",
     ofTask,
-    "Effect.raceFirst(Deferred.await(route.closed), this.lost(route))",
+    "Effect.raceFirst(Deferred.await(route.closed), this.lost(route, question))",
     "Deferred.await(route.closed)",
     routes
   ),
   row(
     "a question is sent to a session that reads nothing",
     ofTask,
-    "this.session?.isRead === true ? this.session",
-    "this.session !== undefined ? this.session",
+    "session?.isRead === true && can(session)",
+    "session !== undefined && can(session)",
     routes
   ),
   row(

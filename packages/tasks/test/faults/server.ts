@@ -3,6 +3,9 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 const creation = "packages/tasks/test/server/Creation.test.ts"
 const methods = "packages/tasks/test/server/Methods.test.ts"
+const ofTask = "packages/tasks/src/server/TaskRoutes.ts"
+const askedSession = "packages/tasks/test/server/AskedSession.test.ts"
+const sessions = "packages/tasks/test/server/Routes.test.ts"
 
 export const serverFaults: ReadonlyArray<Fault> = [
   {
@@ -11,6 +14,50 @@ export const serverFaults: ReadonlyArray<Fault> = [
     from: "Eager.exitOf(Eager.attempt(kept))",
     to: "Eager.exitOf(kept())",
     test: "packages/tasks/test/server/AtOnce.test.ts"
+  },
+  {
+    name: "A question of a task is asked by an open request of any session",
+    file: ofTask,
+    from: "findLast((route) => route.isRead && can(route))",
+    to: "findLast((route) => route.isRead)",
+    test: sessions,
+    ids: ["lifecycle.operation.capabilities-respected"]
+  },
+  {
+    name: "A question of a task is asked on the stream of any session",
+    file: ofTask,
+    from: "session?.isRead === true && can(session)",
+    to: "session?.isRead === true",
+    test: askedSession,
+    ids: ["lifecycle.operation.capabilities-respected"]
+  },
+  {
+    name: "A question of a task leaves its request for a session that cannot be asked",
+    file: ofTask,
+    from: "return this.routeOf(question) === route",
+    to: "return this.routeOf(undefined) === route",
+    test: askedSession
+  },
+  {
+    name: "A session that cannot be asked takes the stream for the questions of a task",
+    file: "packages/tasks/src/server/CoreMethods.ts",
+    from: "session === undefined || !canAskOneOf(session, task)",
+    to: "session === undefined",
+    test: sessions
+  },
+  {
+    name: "A question of an extension is asked in a session that did not declare it",
+    file: "packages/tasks/src/server/Outlet.ts",
+    from: "if (id === undefined) return true",
+    to: "if (id !== null) return true",
+    test: sessions
+  },
+  {
+    name: "A question of a task has a member of ours in 2026-07-28",
+    file: "packages/tasks/src/model/Wire2026.ts",
+    from: "([key, { method, params }]) => [key, { method, params }]",
+    to: "([key, question]) => [key, question]",
+    test: "packages/tasks/test/model/Wire.test.ts"
   },
   {
     name: "A refusal is not in the audit log of tasks",
@@ -286,8 +333,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "A task shows only the first of its questions",
     file: "packages/tasks/src/model/Wire2026.ts",
-    from: "Object.fromEntries(questions)",
-    to: "Object.fromEntries([...questions].slice(0, 1))",
+    from: "Array.from(questions, ([",
+    to: "Array.from([...questions].slice(0, 1), ([",
     test: methods,
     ids: ["tasks-extension.get.all-questions"]
   },

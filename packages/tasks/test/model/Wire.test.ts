@@ -19,6 +19,8 @@ const Outcomes = Schema.Union([
 const Time = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4e12 }))
 const Positive = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1e9 }))
 
+const question = { method: "com.example/pick", params: {} }
+
 /** Any task that a store may hold: one that has ended has no open question. */
 const tasks: Arbitrary.Arbitrary<Task> = Arbitrary.map(
   Arbitrary.schema(
@@ -37,7 +39,9 @@ const tasks: Arbitrary.Arbitrary<Task> = Arbitrary.map(
     createdAt,
     updatedAt: createdAt + 1,
     outcome,
-    questions: new Map(outcome === undefined ? keys.map((key) => [key, { method: "roots/list", params: {} }]) : [])
+    questions: new Map(
+      outcome === undefined ? keys.map((key) => [key, { ...question, extension: "com.example/x" }]) : []
+    )
   })
 )
 
@@ -87,7 +91,8 @@ describe("a task on the wire", () => {
           ]
         )
         if (detailed.status === "input_required") {
-          assert.deepStrictEqual(Object.keys(detailed.inputRequests), [...task.questions.keys()])
+          const expected = Array.from(task.questions.keys(), (key) => [key, question])
+          assert.deepStrictEqual(wire.inputRequests, Object.fromEntries(expected))
         }
         const seed = JSON.parse(JSON.stringify(Wire2026.created(task)))
         yield* Schema.decodeUnknownEffect(Wire2026.CreateTaskResult)(seed)

@@ -9,7 +9,7 @@ import { Effect, Fiber, Latch, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Tasks from "../../src/Tasks.ts"
 import { serve } from "../support/client.ts"
-import { connect, inMemory, overHttp, transports } from "../support/session.ts"
+import { able, connect, inMemory, overHttp, transports } from "../support/session.ts"
 import { tool } from "../support/tools.ts"
 
 const relatedKey = "io.modelcontextprotocol/related-task"
@@ -18,6 +18,13 @@ const withTasks = (features: Parameters<typeof serve>[0], options?: Parameters<t
 const Name = Schemas.Struct({ name: Schemas.String })
 const ask = Effect.map(Elicitation.form("Your name?", Name), ({ name }) => name)
 const asking = tool("asking", "optional", () => Effect.map(ask, (name) => `Hello ${name}`))
+const notes = "com.example/notes"
+const Notes = Extension.make(notes, {
+  questions: { pick: Extension.question("com.example/notes/pick", { result: { id: Schemas.Int } }) }
+})
+const picking = tool("picking", "optional", () =>
+  Effect.map(Effect.orDie(Extensions.ask(Notes.questions.pick, {})), ({ id }) => `Note ${id}`)
+)
 const accept = (name: string) => ({ action: "accept", content: { name } })
 const text = (result: { readonly [key: string]: any }) => result["content"][0].text
 const related = (taskId: unknown) => ({ [relatedKey]: { taskId } })
@@ -254,6 +261,68 @@ describe("questions of tasks", () => {
     })
   )
 
+  it.effect(
+    "A question of a task is not asked in a session of its owner that did not declare what the question needs",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* overHttp(withTasks(asking))
+        const { taskId } = yield* client.start("asking")
+        const mute = yield* client.withCapabilities({ roots: {}, sampling: {}, elicitation: { url: {} } })
+        yield* mute.open
+        assert.strictEqual((yield* mute.get(taskId))["status"], "input_required")
+        const theirs = yield* begin(mute.result(taskId))
+        const mine = yield* begin(client.result(taskId))
+        const asked = yield* client.nextAsked
+        yield* Fiber.interrupt(mine)
+        yield* quiesce
+        const again = yield* begin(client.result(taskId))
+        const other = yield* client.nextAsked
+        assert.notStrictEqual(other.id, asked.id)
+        yield* other.answer(accept("Ada"))
+        for (const result of [theirs, again]) assert.strictEqual(text(yield* Fiber.join(result)), "Hello Ada")
+        assert.lengthOf(mute.asked, 0)
+        assert.lengthOf(client.asked, 2)
+      }),
+    verifies("lifecycle.operation.capabilities-respected")
+  )
+
+  it.effect("A session that cannot be asked does not take the stream for the questions of a task that it reads", () =>
+    Effect.gen(function* () {
+      const client = yield* overHttp(withTasks(asking))
+      const { taskId } = yield* client.start("asking")
+      const mute = yield* client.withCapabilities({})
+      yield* mute.open
+      yield* mute.get(taskId)
+      yield* client.open
+      const asked = yield* client.nextAsked
+      assert.strictEqual(asked.via, "get")
+      yield* asked.answer(accept("Ada"))
+      assert.strictEqual(text(yield* client.result(taskId)), "Hello Ada")
+      assert.lengthOf(mute.asked, 0)
+    })
+  )
+
+  it.effect(
+    "A question of a task stays with its session while a tasks/result of a session waits that cannot be asked",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* overHttp(withTasks(asking))
+        const close = yield* client.listen
+        const { taskId } = yield* client.start("asking")
+        yield* client.nextAsked
+        const mute = yield* client.withCapabilities({})
+        const theirs = yield* begin(mute.result(taskId))
+        yield* close
+        yield* quiesce
+        yield* client.open
+        const again = yield* client.nextAsked
+        yield* again.answer(accept("Ada"))
+        assert.strictEqual(text(yield* Fiber.join(theirs)), "Hello Ada")
+        assert.lengthOf(mute.asked, 0)
+        assert.lengthOf(client.asked, 2)
+      })
+  )
+
   it.effect("A question of a task is withdrawn when the task is cancelled", () =>
     Effect.gen(function* () {
       const client = yield* inMemory(withTasks(asking))
@@ -269,20 +338,27 @@ describe("questions of tasks", () => {
 
   it.effect("A question of an extension travels with its task in _meta as questions of MCP do", () =>
     Effect.gen(function* () {
-      const id = "com.example/notes"
-      const Notes = Extension.make(id, {
-        questions: { pick: Extension.question("com.example/notes/pick", { result: { id: Schemas.Int } }) }
-      })
-      const picking = tool("picking", "optional", () =>
-        Effect.map(Effect.orDie(Extensions.ask(Notes.questions.pick, {})), ({ id }) => `Note ${id}`)
-      )
-      const client = yield* inMemory(withTasks(picking), { capabilities: { experimental: { [id]: {} } } })
+      const client = yield* inMemory(withTasks(picking), { capabilities: { experimental: { [notes]: {} } } })
       const { taskId } = yield* client.start("picking")
       const asked = yield* client.nextAsked
       assert.strictEqual(asked.method, "com.example/notes/pick")
       assert.deepStrictEqual(asked.params._meta, related(taskId))
       yield* asked.answer({ id: 7 })
       assert.strictEqual(text(yield* client.result(taskId)), "Note 7")
+    })
+  )
+
+  it.effect("A question of an extension is not asked in a session of the task's owner that did not declare it", () =>
+    Effect.gen(function* () {
+      const client = yield* overHttp(withTasks(picking), { capabilities: { experimental: { [notes]: {} } } })
+      const { taskId } = yield* client.start("picking")
+      const mute = yield* client.withCapabilities(able)
+      const theirs = yield* begin(mute.result(taskId))
+      const mine = yield* begin(client.result(taskId))
+      const asked = yield* client.nextAsked
+      yield* asked.answer({ id: 7 })
+      for (const result of [theirs, mine]) assert.strictEqual(text(yield* Fiber.join(result)), "Note 7")
+      assert.lengthOf(mute.asked, 0)
     })
   )
 })

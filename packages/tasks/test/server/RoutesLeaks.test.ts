@@ -1,6 +1,7 @@
 /** What remains of the routes of a task when its session, its last reader or the task itself ends. */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
+import * as Revision from "@effect-mcp/protocol/Revision"
 import { quiesce } from "@effect-mcp/testing"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
@@ -23,7 +24,8 @@ const make = Effect.gen(function* () {
   const input = ClientInput.unavailable("No question is asked")
   const wire = { notify: () => {}, ready: Effect.void, isRead: () => true, left: Effect.never }
   const connection: RequestConnection = { ...wire, scope, read: Effect.void, input, rootsChanges: undefined }
-  const outlet: Outlet = { ...wire, input, connection }
+  const client = { revision: Revision.latestStateful, capabilities: {} }
+  const outlet: Outlet = { ...wire, input, connection, client }
   const join = Effect.andThen(
     routes.join(task, owner, outlet, "token"),
     Effect.sync(() => routes.begin(task.id))

@@ -175,6 +175,8 @@ export interface HttpClient extends Client {
   readonly types: { readonly [method: string]: string | null }
   /** One more session of the same server. */
   readonly again: Effect.Effect<HttpClient, Peer.RequestError>
+  /** One that declares other capabilities. */
+  readonly withCapabilities: (capabilities: object) => Effect.Effect<HttpClient, Peer.RequestError>
 }
 
 /** A server with the features behind a fetch handler, and a client with a session of its own. */
@@ -257,10 +259,13 @@ const httpSession = (
     session["mcp-protocol-version"] = options.version ?? "2025-11-25"
     yield* post({ method: "notifications/initialized" })
     const again = Effect.suspend(() => httpSession(handler, options))
+    const withCapabilities: HttpClient["withCapabilities"] = (capabilities) =>
+      httpSession(handler, { ...options, capabilities })
     return {
       ...clientOf(inbox, initialized, request, (method, params) => post({ method, params }), listen),
       types,
-      again
+      again,
+      withCapabilities
     }
   })
 

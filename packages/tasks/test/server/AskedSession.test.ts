@@ -1,0 +1,121 @@
+/** Which of several routes a question of a task takes, by what the session of each declared. */
+import * as ClientInput from "@effect-mcp/core/ClientInput"
+import type { RequestConnection } from "@effect-mcp/core/RequestContext"
+import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { quiesce } from "@effect-mcp/testing"
+import { assert, it } from "@effect/vitest"
+import { Context, Effect, Layer, Latch } from "effect"
+import * as Stream from "effect/Stream"
+import type { Question } from "../../src/model/Task.ts"
+import type { Outlet } from "../../src/server/Outlet.ts"
+import { Routes } from "../../src/server/Routes.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import * as Memory from "../../src/store/memory.ts"
+import { TaskStore } from "../../src/store/TaskStore.ts"
+
+const owner = "ada"
+const roots: Question = { method: "roots/list", params: {} }
+const form: Question = {
+  method: "elicitation/create",
+  params: { message: "Your name?", requestedSchema: { type: "object", properties: {} } }
+}
+
+/** A store with one task that runs, and the routes of it. */
+const make = Effect.gen(function* () {
+  const context = yield* Layer.build(Memory.layer())
+  const store = Context.get(context, TaskStore)
+  const journal = Context.get(context, Journal)
+  const routes = yield* Routes.make(store)
+  const { lease, task } = yield* store.create(
+    { owner, tool: "ask", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 },
+    "node"
+  )
+  const ask = (key: string, question: Question) => journal.record(lease, { _tag: "Question", key, question })
+  const waiting = (outlet: Outlet) =>
+    Effect.forkChild(routes.during(task, owner, outlet, Effect.never), { startImmediately: true })
+  return { store, routes, task, ask, waiting }
+})
+
+/** A session, with the methods that it was asked; its questions stay open. `hangUp`: its client reads no more. */
+const sessionOf = Effect.fnUntraced(function* (capabilities: ClientCapabilities) {
+  const asked: Array<string> = []
+  const left = yield* Latch.make()
+  let isRead = true
+  const scope = yield* Effect.scope
+  const input = {
+    ...ClientInput.unavailable("Questions of tasks alone are asked"),
+    askOwn: ({ method }: ClientInput.OwnQuestion<unknown>) => {
+      asked.push(method)
+      return Effect.never
+    }
+  }
+  const wire = { notify: () => {}, ready: Effect.void, isRead: () => isRead, left: left.await }
+  const connection: RequestConnection = { ...wire, scope, read: Effect.never, input, rootsChanges: undefined }
+  const client = { revision: Revision.latestStateful, capabilities }
+  const outlet: Outlet = { ...wire, input, connection, client }
+  const hangUp = Effect.suspend(() => {
+    isRead = false
+    return left.open
+  })
+  return { asked, hangUp, outlet }
+})
+
+it.effect(
+  "A question is not asked twice where its client may resume the request and another session cannot be asked",
+  () =>
+    Effect.gen(function* () {
+      const { ask, waiting } = yield* make
+      const able = yield* sessionOf({ elicitation: {} })
+      const mute = yield* sessionOf({ roots: {} })
+      yield* waiting(able.outlet)
+      yield* waiting(mute.outlet)
+      yield* ask("name", form)
+      yield* quiesce
+      yield* able.hangUp
+      yield* quiesce
+      assert.deepStrictEqual(able.asked, ["elicitation/create"])
+      assert.deepStrictEqual(mute.asked, [])
+    })
+)
+
+it.effect(
+  "Each question of a task goes to a session that declared what it needs, the stream of a session or a request",
+  () =>
+    Effect.gen(function* () {
+      const { ask, routes, task, waiting } = yield* make
+      const stream = yield* sessionOf({ roots: {} })
+      const request = yield* sessionOf({ elicitation: {} })
+      yield* routes.join(task, owner, stream.outlet)
+      yield* waiting(request.outlet)
+      yield* ask("roots", roots)
+      yield* ask("name", form)
+      yield* quiesce
+      assert.deepStrictEqual(stream.asked, ["roots/list"])
+      assert.deepStrictEqual(request.asked, ["elicitation/create"])
+      yield* request.hangUp
+      yield* quiesce
+      assert.deepStrictEqual(stream.asked, ["roots/list"])
+    }),
+  verifies("lifecycle.operation.capabilities-respected")
+)
+
+it.effect("A question waits where the only stream is that of a session that cannot be asked", () =>
+  Effect.gen(function* () {
+    const { ask, routes, store, task, waiting } = yield* make
+    const mute = yield* sessionOf({ roots: {} })
+    yield* routes.join(task, owner, mute.outlet)
+    routes.begin(task.id)
+    yield* ask("name", form)
+    yield* quiesce
+    assert.deepStrictEqual(mute.asked, [])
+    const able = yield* sessionOf({ elicitation: {} })
+    yield* waiting(able.outlet)
+    yield* quiesce
+    assert.deepStrictEqual(able.asked, ["elicitation/create"])
+    yield* store.cancel(task.id, owner)
+    yield* Stream.runDrain(store.changes(task.id, owner))
+    assert.strictEqual(routes.size, 0)
+  })
+)
