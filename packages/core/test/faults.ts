@@ -250,6 +250,34 @@ export const faults: ReadonlyArray<Fault> = [
     project: "core"
   },
   {
+    name: "The error of a schema that cannot be advertised does not name its tool",
+    file: "packages/core/src/contract/codecSchema.ts",
+    from: "throw new JsonSchema.InvalidToolSchema({ where, reason: cause.reason })",
+    to: "throw cause",
+    test: "packages/core/test/contract/Tool.test.ts"
+  },
+  {
+    name: "A tool is served whose schema cannot be advertised",
+    file: "packages/core/src/contract/ToolDescriptor.ts",
+    from: 'codecSchema(side("failure"), tool.failure)',
+    to: "void tool.failure",
+    test: "packages/core/test/contract/Tool.test.ts"
+  },
+  {
+    name: "A tool by a raw schema is served with a broken rule of x-mcp-header",
+    file: "packages/core/src/contract/ToolDescriptor.ts",
+    from: "if (tool.input.jsonSchema !== undefined) checked(name, tool.input.jsonSchema)",
+    to: "",
+    test: "packages/core/test/contract/Tool.test.ts"
+  },
+  {
+    name: "An extension is served whose schema cannot be advertised",
+    file: "packages/core/src/features/Extensions.ts",
+    from: "    checkSchemas(extension)\n",
+    to: "",
+    test: "packages/core/test/contract/Extension.test.ts"
+  },
+  {
     name: "The bounds of safe integers are advertised",
     file: "packages/protocol/src/schema/JsonSchema.ts",
     from: 'const bounded = out["type"] === "integer" ? withoutSafeBounds(out) : out',

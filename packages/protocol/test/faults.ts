@@ -33,6 +33,20 @@ export const faults: ReadonlyArray<Fault> = [
     test: plainCopyTest
   },
   {
+    name: "A client sends no header for an argument whose key is annotated",
+    file: "packages/protocol/src/schema/HeaderAnnotations.ts",
+    from: "[ast, ast.context, ",
+    to: "[ast, ",
+    test: "packages/protocol/test/schema/HeaderAnnotations.test.ts"
+  },
+  {
+    name: "A client sends no header for an argument that is annotated after a check",
+    file: "packages/protocol/src/schema/HeaderAnnotations.ts",
+    from: "...(ast.checks ?? [])",
+    to: "",
+    test: "packages/protocol/test/schema/HeaderAnnotations.test.ts"
+  },
+  {
     name: "Bidirectional, zero width and tag characters of another party are shown as they are",
     file: excerpt,
     from: "[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]",

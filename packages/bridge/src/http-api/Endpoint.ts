@@ -29,16 +29,16 @@ const unsupported = ({ endpoint, group }: Reflected, reason: string): Error =>
   new Error(`${group.identifier}.${endpoint.identifier} cannot be a tool: ${reason}. Leave it out of \`endpoints\``)
 
 /** The values of a part as the handler has them: a number in a path is a number. */
-const valuesOf = (schema: Schema.Top | undefined): Tool.ValueCodec<unknown> | undefined =>
+const valuesOf = (schema: Schema.Top | undefined): Tool.DescribedCodec<unknown> | undefined =>
   schema === undefined ? undefined : Tool.codec(Schema.toType(withoutServices(schema)))
 
 interface Section {
   readonly place: string
-  readonly codec: Tool.ValueCodec<unknown>
+  readonly codec: Tool.DescribedCodec<unknown>
   readonly required: boolean
 }
 
-const payloadOf = (reflected: Reflected): Tool.ValueCodec<unknown> | undefined => {
+const payloadOf = (reflected: Reflected): Tool.DescribedCodec<unknown> | undefined => {
   const bodies = [...reflected.endpoint.payload.values()]
   const wrong = bodies.find(({ encoding }) => encoding._tag === "Multipart" || encoding._tag === "Stream")
   if (wrong !== undefined) throw unsupported(reflected, `its payload is ${wrong.encoding._tag.toLowerCase()}`)
@@ -48,7 +48,7 @@ const payloadOf = (reflected: Reflected): Tool.ValueCodec<unknown> | undefined =
 }
 
 /** Arguments of a tool that become the parts of a request. */
-const inputOf = (reflected: Reflected): Tool.ValueCodec<Arguments.Placed> => {
+const inputOf = (reflected: Reflected): Tool.DescribedCodec<Arguments.Placed> => {
   const { endpoint } = reflected
   const sections = [
     { place: "params", codec: valuesOf(endpoint.params) },

@@ -26,7 +26,7 @@ export interface Options<Tag extends string> {
 type Call = (tag: string, payload: unknown) => Effect.Effect<unknown, unknown>
 
 /** Arguments of a tool that are the payload: its properties, or one argument `payload`. */
-const inputOf = ({ payloadSchema }: Rpc.AnyWithProps): Tool.ValueCodec<unknown> => {
+const inputOf = ({ payloadSchema }: Rpc.AnyWithProps): Tool.DescribedCodec<unknown> => {
   const { _tag } = payloadSchema.ast
   if (_tag === "Void" || _tag === "Undefined") {
     const jsonSchema = { type: "object", additionalProperties: false }

@@ -21,7 +21,7 @@ export interface Description {
 
 export interface ServedCall<I> extends Tool.Options {
   readonly name: string
-  readonly input: Tool.ValueCodec<I>
+  readonly input: Tool.DescribedCodec<I>
   /** The schemas of its success; none for a call that gives nothing. */
   readonly successes: ReadonlyArray<Schema.Top>
   /** The schemas of the errors that it declares. */

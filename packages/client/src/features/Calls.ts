@@ -5,7 +5,7 @@
  * library, and a `ToolFailure` with the result's text elsewhere.
  */
 import { isPlain } from "@effect-mcp/core/internal/ValueCodec"
-import type { InvalidValue, Tool, ValueCodec } from "@effect-mcp/core/Tool"
+import type { AnyTool, InvalidValue, Tool } from "@effect-mcp/core/Tool"
 import { failureKey, ToolFailure } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -112,7 +112,7 @@ export interface Options {
 
 /** What is known of a tool by its value. */
 interface Known {
-  readonly input?: Pick<ValueCodec<never>, "jsonSchema"> | undefined
+  readonly tool?: AnyTool | undefined
   readonly support?: ToolExecution["taskSupport"]
 }
 
@@ -160,11 +160,11 @@ export const make = (options: Options): Calls => {
   }
 
   /** With the headers that its arguments travel in, too. A value without annotations has none: no list is read for it. */
-  const request = (name: string, args: CallArguments, options: CallOptions | undefined, { input }: Known) => {
+  const request = (name: string, args: CallArguments, options: CallOptions | undefined, { tool }: Known) => {
     const whole = () => connection.request("tools/call", { name, arguments: args }, options)
     if (!connection.headers) return whole()
-    if (input === undefined || !isPlain(input)) {
-      return Effect.flatMap(listed, ({ headers }) => headers.call(name, args, options, input?.jsonSchema))
+    if (tool === undefined || !isPlain(tool.input)) {
+      return Effect.flatMap(listed, ({ headers }) => headers.call(name, args, options, tool))
     }
     return Effect.catchTag(whole(), "McpError", (error) =>
       error.code === McpError.HeaderMismatch
@@ -209,7 +209,7 @@ export const make = (options: Options): Calls => {
   const callTool = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) =>
     Effect.mapError(tool.input.encode(input), encodeFailed).pipe(
       Effect.flatMap((args) => {
-        const known = { input: tool.input, support: tool.descriptor.execution?.taskSupport }
+        const known = { tool, support: tool.task }
         const call = () => send(tool.name, isJsonObject(args) ? args : {}, options, known)
         return known.support !== undefined || !mayAsk()
           ? call()

@@ -4,7 +4,9 @@
  * The Tool value or the server's list says which arguments those are; the list is read for an unknown tool. After a refusal of the
  * headers (-32020) the list is read again, and the call is sent once more.
  */
+import type { AnyTool } from "@effect-mcp/core/Tool"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
+import { headerAnnotations } from "@effect-mcp/protocol/internal/HeaderAnnotations"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -23,12 +25,12 @@ export interface ToolHeaders {
    * runs, as `call` does.
    */
   readonly ensureListed: (name: string, isNeeded?: boolean) => Effect.Effect<void, ClientError>
-  /** Sends a call. `schema`: the tool's input schema, where it is known; else the listed one. */
+  /** Sends a call, by the input schema of the tool where that is given; else by the listed one. */
   readonly call: (
     name: string,
     args: { readonly [name: string]: unknown },
     options: CallOptions | undefined,
-    schema: JsonObject | undefined
+    tool: AnyTool | undefined
   ) => Effect.Effect<CallToolResult, ClientError>
   /** Sends a call again that the server refused for its headers, after listing its tools. */
   readonly callAnew: (
@@ -54,6 +56,15 @@ const annotated = new WeakMap<JsonObject, ReadonlyArray<HeaderParams.HeaderParam
 const paramsOf = (schema: JsonObject): ReadonlyArray<HeaderParams.HeaderParam> => {
   const known = annotated.get(schema) ?? HeaderParams.parse(schema).params
   annotated.set(schema, known)
+  return known
+}
+
+const annotations = new WeakMap<object, JsonObject>()
+/** What the annotated arguments of a tool are read from. */
+const schemaOf = ({ input: { jsonSchema, schema } }: AnyTool): JsonObject | undefined => {
+  if (jsonSchema !== undefined || schema === undefined) return jsonSchema
+  const known = annotations.get(schema) ?? headerAnnotations(schema)
+  annotations.set(schema, known)
   return known
 }
 
@@ -101,8 +112,10 @@ export const make = ({ catalog, connection, limits, lists }: Options): ToolHeade
 
   return {
     ensureListed,
-    call: (name, args, options, schema) =>
-      sending(name, args, options, schema, (options) => callWith(name, args, options)),
+    call: (name, args, options, tool) => {
+      const schema = tool && schemaOf(tool)
+      return sending(name, args, options, schema, (options) => callWith(name, args, options))
+    },
     callAnew: (name, args, options) =>
       Effect.flatMap(list({ fresh: true }), () =>
         callWith(name, args, withHeaders(options, headersOf(catalog.inputSchema(name), args)))

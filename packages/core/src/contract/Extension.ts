@@ -69,7 +69,7 @@ export interface Subscription<P> {
 /** A key of `_meta` with a Schema. */
 export interface MetaKey<A> {
   readonly key: string
-  readonly jsonSchema: JsonObject
+  readonly value: ValueCodec<A>
   /** The value in a `_meta`; undefined where the key is absent. */
   readonly read: (meta: JsonObject) => Effect.Effect<A | undefined, InvalidValue>
   /** The entry to add to a `_meta`. */
@@ -187,14 +187,12 @@ export const subscription = <F extends AnyCodec>(key: string, filter: F): Subscr
 
 /** A key of `_meta`, with the prefix of the extension. */
 export const meta = <F extends AnyCodec>(key: string, schema: F): MetaKey<F["Type"]> => {
-  const codec = codecOf(`The key ${key} of _meta`, schema)
+  const value: ValueCodec<F["Type"]> = codecOf(`The key ${key} of _meta`, schema)
   return {
     key,
-    get jsonSchema() {
-      return codec.jsonSchema
-    },
-    read: (meta) => (Object.hasOwn(meta, key) ? codec.decode(meta[key]) : Effect.succeed(undefined)),
-    entry: (value) => Effect.map(codec.encode(value), (wire) => ({ [key]: wire }))
+    value,
+    read: (meta) => (Object.hasOwn(meta, key) ? value.decode(meta[key]) : Effect.succeed(undefined)),
+    entry: (given) => Effect.map(value.encode(given), (wire) => ({ [key]: wire }))
   }
 }
 

@@ -1,5 +1,4 @@
 /** The codecs of what an extension sends: settings and filters, and the params and results of messages, which may have a `_meta`. */
-import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as SchemaAST from "effect/SchemaAST"
 import { type AnyCodec, type Fields, schemaOf, type ValueCodec, valueCodec } from "./ValueCodec.ts"
@@ -8,13 +7,7 @@ import { type AnyCodec, type Fields, schemaOf, type ValueCodec, valueCodec } fro
 export type Shape = Fields | AnyCodec
 
 /** The codec of a value; without a shape it is an empty object. */
-export const codecOf = (where: string, shape: Shape = {}): ValueCodec<any> => ofSchema(schemaOf(where, shape))
-
-const ofSchema = (schema: AnyCodec): ValueCodec<any> =>
-  valueCodec(
-    schema,
-    JsonSchema.later(schema, (schema) => JsonSchema.fromSchema(schema))
-  )
+export const codecOf = (where: string, shape: Shape = {}): ValueCodec<any> => valueCodec(schemaOf(where, shape))
 
 /** Whether the schema of an object has a field. */
 const hasField = (schema: AnyCodec, field: string): boolean => {
@@ -28,18 +21,15 @@ const hasField = (schema: AnyCodec, field: string): boolean => {
  */
 export const messageOf = (where: string, shape: Shape = {}): ValueCodec<any> => {
   const schema = schemaOf(where, shape)
-  const codec = ofSchema(schema)
+  const codec = valueCodec(schema)
   let seesMeta: boolean | undefined
   return {
-    get jsonSchema() {
-      return codec.jsonSchema
-    },
+    ...codec,
     decode: (wire) => {
       if (!isJsonObject(wire) || !Object.hasOwn(wire, "_meta")) return codec.decode(wire)
       const { _meta, ...rest } = wire
       seesMeta ??= hasField(schema, "_meta")
       return codec.decode(seesMeta ? wire : rest)
-    },
-    encode: codec.encode
+    }
   }
 }

@@ -1,48 +1,38 @@
 /**
- * A tool's contract: its descriptor and the codecs of its values (spec: server/tools). Handlers live in `Tools`.
+ * A tool's contract: how it is described, and the codecs of its values (spec: server/tools). Handlers live in `Tools`.
  *
  * The same value types the server's handler and the client's call. Refuses names outside the specification's alphabet.
  */
-import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
-import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
+import type * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
-import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import type * as Model from "@effect-mcp/protocol/model/Tool"
 import * as Validate from "@effect-mcp/protocol/Validate"
 import type * as Schema from "effect/Schema"
-import { type AnyCodec, type Fields, schemaOf, type TypeOf, type ValueCodec, valueCodec } from "./ValueCodec.ts"
+import type { Options } from "./ToolDescriptor.ts"
+import {
+  type AnyCodec,
+  type DescribedCodec,
+  type Fields,
+  schemaOf,
+  type TypeOf,
+  type ValueCodec,
+  valueCodec
+} from "./ValueCodec.ts"
 import { rawCodec } from "./rawCodec.ts"
 
-export { type Fields, InvalidValue, type ValueCodec } from "./ValueCodec.ts"
+export { type AnyTool, codec, descriptor, type Options } from "./ToolDescriptor.ts"
+export { type DescribedCodec, type Fields, InvalidValue, type ValueCodec } from "./ValueCodec.ts"
 
 /** What a handler of a tool without an output schema returns: the result's content, or the whole result. */
 export type ToolOutput = string | ContentBlock | ReadonlyArray<ContentBlock> | Model.CallToolResult
 
 /** A tool: its input `I`, the output `O` of a call, its declared failure `F`, and what a handler returns, `H` (`O` with an output schema). */
-export interface Tool<I, O, F, H = O> {
+export interface Tool<I, O, F, H = O> extends Options {
   readonly name: string
-  readonly descriptor: Model.Tool
   readonly input: ValueCodec<I>
   /** Undefined without an output schema: a call then gives the whole result. */
   readonly output: ValueCodec<O & H> | undefined
   readonly failure: ValueCodec<F> | undefined
-}
-
-/** How the tool is described to clients. */
-export interface Options {
-  /** For the model: what the tool does and when to use it. */
-  readonly description: string
-  /** The name to show in a user interface. */
-  readonly title?: string | undefined
-  /** Hints for clients, untrusted by them. */
-  readonly annotations?: Model.ToolAnnotations | undefined
-  readonly icons?: ReadonlyArray<Icon> | undefined
-  readonly meta?: { readonly [key: string]: unknown } | undefined
-  /**
-   * Whether a call may (`optional`) or must (`required`) outlive its request as a task, at a server with `Tasks` of the package tasks.
-   * Default: it is answered by its request.
-   */
-  readonly task?: "optional" | "required" | undefined
 }
 
 /** The names that every revision allows: 1 to 128 letters, digits, underscores, hyphens and dots (spec 2025-11-25: server/tools). */
@@ -50,23 +40,12 @@ export const isName = (name: string): boolean => /^[A-Za-z0-9_.-]{1,128}$/.test(
 
 const otherwise = ". For a JSON Schema there is Tool.raw"
 
-/** Adds the tool and the side to the error about a schema that cannot be advertised. */
-const named =
-  <S, A>(where: string, make: (schema: S) => A) =>
-  (schema: S): A => {
-    try {
-      return make(schema)
-    } catch (cause) {
-      if (!(cause instanceof JsonSchema.InvalidToolSchema)) throw cause
-      throw new JsonSchema.InvalidToolSchema({ where, reason: cause.reason })
-    }
-  }
-
 /**
  * Describes a tool. `input` and `output` are fields of a struct, or schemas. Without `input` the tool takes no arguments; without `output`
  * its handler returns content. `failure` is the schema of a failure that clients with the same Tool value receive typed.
  *
- * Throws for a name outside of `A-Z a-z 0-9 _ . -`, a schema that JSON Schema cannot express, and a broken rule of `x-mcp-header`.
+ * Throws for a name outside of `A-Z a-z 0-9 _ . -`. A server makes the JSON Schemas (`descriptor`): `Tools.layer` throws for a schema that
+ * JSON Schema cannot express.
  *
  * @example
  * ```ts
@@ -81,7 +60,7 @@ const named =
  *   failure: Schema.Struct({ noSuchCity: Schema.String })
  * })
  *
- * console.log(JSON.stringify(Forecast.descriptor.inputSchema["required"])) // => ["city"]
+ * console.log(JSON.stringify(Tool.descriptor(Forecast).inputSchema["required"])) // => ["city"]
  * ```
  */
 export const make = <
@@ -104,25 +83,9 @@ export const make = <
   return build(
     name,
     options,
-    valueCodec(
-      input,
-      JsonSchema.later(
-        input,
-        named(side("input"), (input) => checked(name, JsonSchema.input(input)))
-      )
-    ),
-    output === undefined
-      ? undefined
-      : valueCodec(
-          output,
-          JsonSchema.later(
-            output,
-            named(side("output"), (output) => JsonSchema.output(output).schema)
-          )
-        ),
-    failure === undefined
-      ? undefined
-      : valueCodec(failure, JsonSchema.later(failure, named(side("failure"), JsonSchema.fromSchema)))
+    valueCodec(input),
+    output === undefined ? undefined : valueCodec(output),
+    failure === undefined ? undefined : valueCodec(failure)
   )
 }
 
@@ -155,21 +118,20 @@ export const raw = <O extends JsonSchema.JsonObject | undefined = undefined>(
   build(
     name,
     options,
-    rawCodec(checked(name, options.inputSchema)),
+    rawCodec(options.inputSchema),
     options.outputSchema === undefined ? undefined : rawCodec(options.outputSchema),
     undefined
   )
 
 /**
  * Describes a tool by codecs of its values, such as those of another schema library. `I` is what its handler gets, `H` what it gives.
- * Throws for a broken rule of `x-mcp-header`.
  *
  * @example
  * ```ts
  * import { Tool } from "@effect-mcp/core"
  * import { Effect } from "effect"
  *
- * const text: Tool.ValueCodec<string> = {
+ * const text: Tool.DescribedCodec<string> = {
  *   jsonSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
  *   decode: (wire) =>
  *     typeof wire === "object" && wire !== null && "text" in wire && typeof wire.text === "string"
@@ -184,27 +146,11 @@ export const raw = <O extends JsonSchema.JsonObject | undefined = undefined>(
 export const fromCodecs = <I, H = ToolOutput, F = never>(
   name: string,
   options: Options & {
-    readonly input: ValueCodec<I>
-    readonly output?: ValueCodec<H> | undefined
-    readonly failure?: ValueCodec<F> | undefined
+    readonly input: DescribedCodec<I>
+    readonly output?: DescribedCodec<H> | undefined
+    readonly failure?: DescribedCodec<F> | undefined
   }
-): Tool<I, unknown, F, H> => {
-  checked(name, options.input.jsonSchema)
-  return build(name, options, options.input, options.output, options.failure)
-}
-
-/** The codec of a schema, for `fromCodecs`. Throws for a schema that JSON Schema cannot express. */
-export const codec = <A>(schema: Schema.Codec<A, unknown>): ValueCodec<A> => {
-  const jsonSchema = JsonSchema.fromSchema(schema)
-  return valueCodec(schema, () => jsonSchema)
-}
-
-/** Throws where a rule of `x-mcp-header` is broken. */
-const checked = (name: string, inputSchema: JsonSchema.JsonObject): JsonSchema.JsonObject => {
-  const [problem] = HeaderParams.parse(inputSchema).problems
-  if (problem !== undefined) throw new Error(`The input of ${name} breaks a rule of x-mcp-header: ${problem.message}`)
-  return inputSchema
-}
+): Tool<I, unknown, F, H> => build(name, options, options.input, options.output, options.failure)
 
 /** `make` and `raw` state the types of the tool, from the schemas that the codecs are made of. */
 const build = (
@@ -215,22 +161,7 @@ const build = (
   failure: ValueCodec<any> | undefined
 ): any => {
   if (!isName(name)) throw new Error(`A tool's name is 1 to 128 of A-Z a-z 0-9 _ . - : ${JSON.stringify(name)}`)
-  const { description, title, annotations, icons, meta, task } = options
-  let inputSchema: Model.Tool["inputSchema"] | undefined
-  const descriptor = {
-    name,
-    description,
-    ...(title === undefined ? undefined : { title }),
-    ...(annotations === undefined ? undefined : { annotations }),
-    ...(icons === undefined ? undefined : { icons: Validate.icons(`Tool ${name}`, icons) }),
-    ...(task === undefined ? undefined : { execution: { taskSupport: task } }),
-    ...(meta === undefined ? undefined : { _meta: meta }),
-    get inputSchema() {
-      return (inputSchema ??= { ...input.jsonSchema, type: "object" })
-    }
-  }
-  if (output !== undefined) {
-    Object.defineProperty(descriptor, "outputSchema", { enumerable: true, get: () => output.jsonSchema })
-  }
-  return { name, input, output, failure, descriptor }
+  const { annotations, description, icons, meta, task, title } = options
+  if (icons !== undefined) Validate.icons(`Tool ${name}`, icons)
+  return { name, description, title, annotations, icons, meta, task, input, output, failure }
 }

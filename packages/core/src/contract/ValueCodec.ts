@@ -1,10 +1,11 @@
 /** A value on the wire and its Schema: what tools, prompts and extensions declare of their params and results. */
 import { issue } from "@effect-mcp/protocol/Codecs"
 import * as PlainCopy from "@effect-mcp/protocol/internal/PlainCopy"
+import { InvalidToolSchema } from "@effect-mcp/protocol/internal/InvalidToolSchema"
 import { isPlainStruct } from "@effect-mcp/protocol/internal/PlainSchema"
 import { withoutStack } from "@effect-mcp/protocol/internal/stack"
-import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { wireSchema } from "@effect-mcp/protocol/internal/WireSchema"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -17,11 +18,23 @@ export class InvalidValue extends Data.TaggedError("InvalidValue")<{ readonly me
 export const invalidValue = (error: { readonly message: string }): InvalidValue =>
   withoutStack(() => new InvalidValue({ message: issue(error) }))
 
-/** One value of a contract (the input of a tool, the params of a method): its JSON Schema and the codec that agrees with it. */
+/** One value of a contract (the input of a tool, the params of a method) as it is on the wire. */
 export interface ValueCodec<A> {
-  readonly jsonSchema: JsonSchema.JsonObject
+  /** The Effect Schema that it is made of, of which a server makes its JSON Schema. */
+  readonly schema?: AnyCodec | undefined
   readonly decode: (wire: unknown) => Effect.Effect<A, InvalidValue>
   readonly encode: (value: A) => Effect.Effect<unknown, InvalidValue>
+}
+
+/** A codec and the JSON Schema that agrees with it. */
+export interface DescribedCodec<A> extends ValueCodec<A> {
+  readonly jsonSchema: JsonObject
+}
+
+/** Any codec, by what its JSON Schema is made of. */
+export interface AnyValueCodec {
+  readonly schema?: Schema.Constraint | undefined
+  readonly jsonSchema?: JsonObject | undefined
 }
 
 /** Fields of a struct whose values need no services to be decoded or encoded. */
@@ -34,24 +47,22 @@ export const withoutServices = (schema: Schema.Top): Schema.Codec<unknown, unkno
   // Services are in the type of a schema alone.
   schema as Schema.Codec<any, any>
 
-/** The schema of a codec, until it is known whether that is plain. */
-const plain = new WeakMap<object, Schema.Codec<unknown, unknown> | boolean>()
+const plain = new WeakMap<object, boolean>()
 
-/** A plain schema has none of the annotations that send an argument in a header, too: its JSON Schema need not be made to know. */
-export const isPlain = (codec: object): boolean => {
-  const known = plain.get(codec)
-  if (known === undefined || typeof known === "boolean") return known === true
-  const found = isPlainStruct(known.ast)
-  plain.set(codec, found)
+/** A plain schema has none of the annotations that send an argument in a header, too. */
+export const isPlain = ({ schema }: AnyValueCodec): boolean => {
+  if (schema === undefined) return false
+  const found = plain.get(schema) ?? isPlainStruct(schema.ast)
+  plain.set(schema, found)
   return found
 }
 
 const notPlain: PlainCopy.Copy = () => PlainCopy.none
 
-/** The JSON Schema and the codec are made when they are first needed, so a server starts without them. */
-export const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => JsonSchema.JsonObject): ValueCodec<A> => {
+/** The parser is made when it is first needed, so a server starts without it. */
+export const valueCodec = <A>(schema: Schema.Codec<A, any>): ValueCodec<A> => {
   const parser = () => {
-    const codec = JsonSchema.codec(schema)
+    const codec = wireSchema(schema)
     return {
       decode: Schema.decodeUnknownEffect(codec),
       // Slower: only error messages need all issues.
@@ -72,10 +83,8 @@ export const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => Js
       return undefined
     }
   }
-  const codec: ValueCodec<A> = {
-    get jsonSchema() {
-      return jsonSchema()
-    },
+  return {
+    schema,
     decode: (wire) => {
       const done = copied(wire)
       if (done !== undefined) return done
@@ -84,8 +93,6 @@ export const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => Js
     },
     encode: (value) => copied(value) ?? Effect.mapErrorEager((made ??= parser()).encode(value), invalidValue)
   }
-  plain.set(codec, schema)
-  return codec
 }
 
 const isCodec = (fields: unknown): fields is AnyCodec => Schema.isSchema(fields)
@@ -103,7 +110,7 @@ export const schemaOf = (where: string, fields: Fields | AnyCodec, otherwise = "
   const given: unknown = field === undefined ? fields : wrong[1]
   const expected =
     field === undefined ? "an Effect Schema or a record of them" : "an Effect Schema such as Schema.String"
-  throw new JsonSchema.InvalidToolSchema({
+  throw new InvalidToolSchema({
     where: field === undefined ? where : `${where}, field ${JSON.stringify(field)}`,
     reason: `${kindOf(given)} is given, but ${expected} is expected${otherwise}`
   })

@@ -5,13 +5,13 @@ import type { Validator } from "@effect-mcp/protocol/JsonSchemaValidator"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { InvalidValue, type ValueCodec } from "./ValueCodec.ts"
+import { type DescribedCodec, InvalidValue } from "./ValueCodec.ts"
 
 /** Loaded when a value is first validated: a server without such tools starts without it. */
 const interpreter = () => import("@effect-mcp/protocol/JsonSchemaValidator")
 
 /** Throws for a schema that cannot be compiled. */
-export const rawCodec = (jsonSchema: JsonSchema.JsonObject): ValueCodec<JsonSchema.JsonObject> => {
+export const rawCodec = (jsonSchema: JsonSchema.JsonObject): DescribedCodec<JsonSchema.JsonObject> => {
   checkSchema(jsonSchema)
   let validator: Validator | undefined
   const check = (value: unknown, validate: Validator): Effect.Effect<JsonSchema.JsonObject, InvalidValue> => {

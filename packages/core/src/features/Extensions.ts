@@ -16,10 +16,12 @@ import {
   type Any,
   failureKey,
   type Identity,
+  type MetaKey,
   type Notification,
   type Request,
   type Subscription
 } from "../contract/Extension.ts"
+import { codecSchema } from "../contract/codecSchema.ts"
 import type { InvalidValue } from "../contract/ValueCodec.ts"
 import { exitOf } from "../internal/eager.ts"
 import { askErrorToMcp } from "../request/askErrorToMcp.ts"
@@ -105,7 +107,8 @@ export const message = <P>(notification: Notification<P, "server">, params: NoIn
  * of the handlers stay in the layer's requirements; those of the request (`RequestServices`) do not.
  *
  * `settings` is what the server declares, or a function of the caller: undefined offers the extension not to this caller, to which its
- * methods do not exist. Two extensions of one id, or with one method, are a defect that names both places.
+ * methods do not exist. Two extensions of one id, or with one method, are a defect that names both places; so is a schema that JSON Schema
+ * cannot express.
  *
  * A handler may fail with its method's declared failure, a failed question, or `McpError`. Handlers of `notifications` run one after the
  * other for each connection.
@@ -133,9 +136,29 @@ export const layer = <X extends Any, const H extends Handlers<X>>(
   extension: X,
   handlers: H & NoOthers<H, X>
 ): Layer.Layer<never, never, ExtensionRegistry | Exclude<ServicesOf<H>, RequestServices>> =>
-  registrationLayer(ExtensionRegistry, (registry, services: Context.Context<Exclude<ServicesOf<H>, RequestServices>>) =>
-    registry.register(entryOf(extension, handlers, new HandlerContext<ServicesOf<H>>(services)))
+  registrationLayer(
+    ExtensionRegistry,
+    (registry, services: Context.Context<Exclude<ServicesOf<H>, RequestServices>>) => {
+      checkSchemas(extension)
+      return registry.register(entryOf(extension, handlers, new HandlerContext<ServicesOf<H>>(services)))
+    }
   )
+
+/** Throws for a schema that JSON Schema cannot express: the contract of a server has them all. */
+const checkSchemas = ({ meta, notifications, questions, requests, subscriptions }: Any): void => {
+  for (const { failure, method, params, result } of [...requestsOf(requests), ...requestsOf(questions)]) {
+    codecSchema(`The params of ${method}`, params)
+    codecSchema(`The result of ${method}`, result)
+    if (failure !== undefined) codecSchema(`The failure of ${method}`, failure)
+  }
+  for (const { method, params } of Object.values<Notification<any>>(notifications)) {
+    codecSchema(`The params of ${method}`, params)
+  }
+  for (const { filter, key } of Object.values<Subscription<any>>(subscriptions))
+    codecSchema(`The filter ${key}`, filter)
+  for (const { key, value } of Object.values<MetaKey<any>>(meta)) codecSchema(`The key ${key} of _meta`, value)
+}
+const requestsOf = (parts: PartsByName<Request<any, any, any>>) => Object.values(parts)
 
 type Handler = (value: any) => Effect.Effect<any, any, any>
 /** Handlers without their types, which `layer` has checked. */

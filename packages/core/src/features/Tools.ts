@@ -22,6 +22,7 @@ import { Closed, Timeout } from "../peer/Router.ts"
 import type { Principal } from "../transport/Principal.ts"
 import { type QueryServices, RequestContext, type RequestServices } from "../request/RequestContext.ts"
 import type { InvalidValue, ToolOutput, Tool, ValueCodec } from "../contract/Tool.ts"
+import { descriptor } from "../contract/ToolDescriptor.ts"
 import { ToolFailure } from "../contract/ToolFailure.ts"
 
 export { ToolFailure } from "../contract/ToolFailure.ts"
@@ -206,6 +207,7 @@ export interface Options {
  * layer's requirements; those of the request (`RequestServices`) do not.
  *
  * A handler may fail with the tool's declared failure, `ToolFailure`, a failed question, or `McpError`. Two tools of one name are a defect.
+ * Throws for a schema that JSON Schema cannot express, and a broken rule of `x-mcp-header`.
  *
  * @example
  * ```ts
@@ -247,11 +249,12 @@ export function layer<I, O, F, H, R>(
   handler: (input: I) => Effect.Effect<H, HandlerError<F>, R>,
   options: Options = {}
 ): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>> {
+  const described = descriptor(tool)
   return registrationLayer(ToolRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
     const context = new HandlerContext<R>(services)
     const handle = context.handler(handler)
     return registry.register({
-      tool: tool.descriptor,
+      tool: described,
       call: caller(tool, (input, request) => request.run(handle(input), context)),
       ...options
     })

@@ -1,8 +1,8 @@
-import { Extension } from "@effect-mcp/core"
+import { Extension, Extensions } from "@effect-mcp/core"
 import { Revision } from "@effect-mcp/protocol"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Cause, Effect, Layer, Schema } from "effect"
 
 const Notes = Extension.make("com.example/notes", {
   clientSettings: { colours: Schema.Boolean },
@@ -90,6 +90,33 @@ describe("An extension", () => {
     const own = Extension.subscription("com.example/x", Schema.Boolean)
     assert.throws(() => Extension.make("com.example/x", { subscriptions: { own, again: own } }), /twice/)
   })
+
+  it.effect(
+    "An extension with a schema that has no JSON form is refused where it is served, by the name of its part",
+    () =>
+      Effect.gen(function* () {
+        const text = Schema.declare((value): value is symbol => typeof value === "symbol")
+        const definitions: Record<string, Extension.Definition<any, any, any, any, any, undefined, undefined>> = {
+          "The params of x/find": { requests: { find: Extension.request("x/find", { params: { text } }) } },
+          "The result of x/find": { requests: { find: Extension.request("x/find", { result: { text } }) } },
+          "The failure of x/find": { requests: { find: Extension.request("x/find", { failure: text }) } },
+          "The params of x/pick": { questions: { pick: Extension.question("x/pick", { params: { text } }) } },
+          "The params of notifications/x": {
+            notifications: { added: Extension.notification("notifications/x", { from: "server", params: { text } }) }
+          },
+          "The filter com.example/x": { subscriptions: { added: Extension.subscription("com.example/x", text) } },
+          "The key com.example/x of _meta": { meta: { mark: Extension.meta("com.example/x", text) } }
+        }
+        for (const [where, definition] of Object.entries(definitions)) {
+          const extension: Extension.Any = Extension.make("com.example/x", definition)
+          const registry = Layer.mock(Extensions.ExtensionRegistry, {})
+          const handlers = { requests: {}, notifications: {}, subscriptions: {} }
+          const layer = Layer.provide(Extensions.layer(extension, handlers), registry)
+          const cause = yield* Effect.flip(Effect.sandbox(Effect.scoped(Layer.build(layer))))
+          assert.include(Cause.pretty(cause), `${where}: `)
+        }
+      })
+  )
 
   it("An extension refuses an id without a prefix, a method of MCP and a method twice", () => {
     assert.throws(() => Extension.make("notes"), /has a prefix/)

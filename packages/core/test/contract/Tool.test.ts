@@ -1,4 +1,5 @@
 import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -13,7 +14,7 @@ describe("A tool", () => {
       description: "Queries.",
       input: { region: annotated(Schema.String, "Region"), sql: Schema.String }
     })
-    assert.deepStrictEqual(tool.descriptor.inputSchema.properties, {
+    assert.deepStrictEqual(Tool.descriptor(tool).inputSchema.properties, {
       region: { type: "string", "x-mcp-header": "Region" },
       sql: { type: "string" }
     })
@@ -27,8 +28,12 @@ describe("A tool", () => {
       "a name that is used twice, in whatever case",
       { a: annotated(Schema.String, "X"), b: annotated(Schema.String, "x") }
     ]
-  ])("A tool is refused when its headers break a rule: %s", (_title, input) => {
-    assert.throws(() => Tool.make("query", { description: "Queries.", input }), /x-mcp-header/)
+  ])("A tool is refused where it is served when its headers break a rule: %s", (_title, input) => {
+    const made = Tool.make("query", { description: "Queries.", input })
+    const { jsonSchema } = Tool.codec(Schema.Struct(input))
+    const raw = Tool.raw("query", { description: "Queries.", inputSchema: jsonSchema })
+    assert.throws(() => Tools.layer(made, () => Effect.succeed("")), /query breaks a rule of x-mcp-header/)
+    assert.throws(() => Tools.layer(raw, () => Effect.succeed("")), /query breaks a rule of x-mcp-header/)
   })
 
   it.each(["", "with space", "a".repeat(129), "a/b", "täst"])(
@@ -69,24 +74,29 @@ const callable = Object.assign(() => {}, {
 })
 
 describe("A tool whose schema cannot be advertised", () => {
-  const made = (options: object) => () => Tool.make("pay", { description: "Pays.", ...options })
+  const make = (options: object) => Tool.make("pay", { description: "Pays.", ...options })
+  const made = (options: object) => () => make(options)
+  const served = (options: object) => {
+    const tool = make(options)
+    return () => Tools.layer(tool, () => Effect.succeed(""))
+  }
   const sides = ["input", "output", "failure"] as const
   const nested = Schema.Struct({ list: Schema.Array(Schema.Struct({ price: instance })) })
   it.each(sides)(
-    "A tool with a value of its %s that has no JSON form is refused with its name and the field",
+    "A tool with a value of its %s that has no JSON form is refused where it is served, with its name and the field",
     (side) => {
       for (const schema of [
         nested,
         Schema.Struct({ list: Schema.Record(Schema.String, Schema.Struct({ price: instance })) })
       ]) {
         assert.throws(
-          made({ [side]: schema }),
+          served({ [side]: schema }),
           JsonSchema.InvalidToolSchema,
           `The ${side} of the tool "pay": Its part at /list/*/price is a Schema.declare or Schema.instanceOf without a JSON form`
         )
       }
       assert.throws(
-        made({ [side]: instance }),
+        served({ [side]: instance }),
         JsonSchema.InvalidToolSchema,
         `The ${side} of the tool "pay": This schema is`
       )
@@ -99,7 +109,9 @@ describe("A tool whose schema cannot be advertised", () => {
         encode: SchemaGetter.transform(({ cents }) => cents)
       })
     )
-    assert.deepInclude(made({ input: { priced } })().descriptor.inputSchema.properties, { priced: { type: "number" } })
+    assert.deepInclude(Tool.descriptor(make({ input: { priced } })).inputSchema.properties, {
+      priced: { type: "number" }
+    })
   })
   it.each([
     [
@@ -129,7 +141,7 @@ describe("A tool whose schema cannot be advertised", () => {
 
 describe("The JSON Schemas of a tool", () => {
   it("The JSON Schemas of a tool leave out the bounds of safe integers, and no others", () => {
-    const { descriptor } = Tool.make("count", {
+    const count = Tool.make("count", {
       description: "Counts.",
       input: {
         any: Schema.Int,
@@ -138,7 +150,7 @@ describe("The JSON Schemas of a tool", () => {
         list: Schema.optionalKey(Schema.Array(Schema.Int))
       }
     })
-    assert.deepStrictEqual(descriptor.inputSchema.properties, {
+    assert.deepStrictEqual(Tool.descriptor(count).inputSchema.properties, {
       any: { type: "integer" },
       few: { type: "integer", minimum: 0, maximum: 10 },
       up: { type: "integer", exclusiveMinimum: 3 },
@@ -150,18 +162,38 @@ describe("The JSON Schemas of a tool", () => {
     const input = { query: Schema.String, limit: Schema.optionalKey(Schema.Finite.annotate({ description: "Rows" })) }
     const output = { rows: Schema.Array(Schema.String) }
     const tool = Tool.make("query", { description: "Queries.", input, output })
-    const { inputSchema, outputSchema } = { ...tool.descriptor }
+    const descriptor = Tool.descriptor(tool)
+    const { inputSchema, outputSchema } = { ...descriptor }
     assert.deepStrictEqual(inputSchema, JsonSchema.input(Schema.Struct(input)))
     assert.deepStrictEqual(outputSchema, JsonSchema.output(Schema.Struct(output)).schema)
-    assert.deepStrictEqual(tool.input.jsonSchema, inputSchema)
-    assert.deepStrictEqual(Object.keys(tool.descriptor), ["name", "description", "inputSchema", "outputSchema"])
+    assert.deepStrictEqual(Object.keys(descriptor), ["name", "description", "inputSchema", "outputSchema"])
+    assert.strictEqual(Tool.descriptor(tool), descriptor)
+    assert.strictEqual(descriptor.inputSchema, descriptor.inputSchema)
+  })
+
+  it("The JSON Schemas of a tool are those of its codecs, where the program hands them in", () => {
+    const codec = Tool.codec(Schema.Struct({ a: Schema.String }))
+    const own = { ...codec, jsonSchema: { type: "object", title: "Own" } }
+    const { inputSchema, outputSchema } = Tool.descriptor(
+      Tool.fromCodecs("own", { description: "", input: own, output: codec })
+    )
+    assert.deepStrictEqual<object>(inputSchema, own.jsonSchema)
+    assert.strictEqual(outputSchema, codec.jsonSchema)
+  })
+
+  it("The JSON Schemas of a tool whose codec has none, as JavaScript may give, are refused with its name and the side", () => {
+    const { decode, encode } = Tool.codec(Schema.Struct({}))
+    const bare: object = { decode, encode }
+    const tool = Tool.fromCodecs("bare", { description: "", input: bare as Tool.DescribedCodec<{}> })
+    assert.throws(() => Tool.descriptor(tool), JsonSchema.InvalidToolSchema, 'The input of the tool "bare": Its codec')
   })
 
   it.each([
     ["is no object", Schema.String],
     ["has no JSON form", Schema.Struct({ [Symbol("key")]: Schema.String })],
     ["has no JSON form inside", Schema.Struct({ a: Schema.Array(Schema.Struct({ [Symbol("key")]: Schema.String })) })]
-  ])("The JSON Schemas of a tool are refused when the tool is made: its input %s", (_title, input) => {
-    assert.throws(() => Tool.make("query", { description: "Queries.", input }))
+  ])("The JSON Schemas of a tool are refused where it is served: its input %s", (_title, input) => {
+    const tool = Tool.make("query", { description: "Queries.", input })
+    assert.throws(() => Tool.descriptor(tool), JsonSchema.InvalidToolSchema, 'The input of the tool "query": ')
   })
 })

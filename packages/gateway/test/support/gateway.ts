@@ -157,7 +157,10 @@ const growing = Layer.unwrap(
     return Tools.layer(Tool.make("grow", { description: "Adds a tool." }), () =>
       Effect.as(
         Scope.provide(
-          registry.register({ tool: late.descriptor, call: () => Effect.succeed({ content: [Content.text("late")] }) }),
+          registry.register({
+            tool: Tool.descriptor(late),
+            call: () => Effect.succeed({ content: [Content.text("late")] })
+          }),
           scope
         ),
         "grown"

@@ -4,7 +4,7 @@
  *
  * Refuses, where the program declares it, a schema that has no JSON Schema: the error names the library and what to do.
  */
-import { InvalidValue, type ValueCodec } from "@effect-mcp/core/Tool"
+import { InvalidValue, type DescribedCodec } from "@effect-mcp/core/Tool"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec"
@@ -113,7 +113,7 @@ const validator =
       : settled(result)
   }
 
-const ofEffect = (schema: Schema.Codec<unknown>): Pick<ValueCodec<unknown>, "decode" | "encode"> => {
+const ofEffect = (schema: Schema.Codec<unknown>): Pick<DescribedCodec<unknown>, "decode" | "encode"> => {
   const codec = JsonSchema.codec(schema)
   const fail = (error: { readonly message: string }) => new InvalidValue({ message: error.message })
   const decode = Schema.decodeUnknownEffect(codec, { errors: "all" })
@@ -145,7 +145,7 @@ export const part = (where: string, schema: unknown, side: Side): Part => {
 const isEffect = (u: unknown): u is Schema.Codec<unknown> => Schema.isSchema(u)
 
 /** The codec of one side of a tool: a server decodes its input and encodes its output. */
-export const valueCodec = ({ jsonSchema, validate }: Part): ValueCodec<unknown> => ({
+export const valueCodec = ({ jsonSchema, validate }: Part): DescribedCodec<unknown> => ({
   jsonSchema,
   decode: validate,
   encode: validate

@@ -15,7 +15,7 @@ export type ToolHandler = (input: unknown, context: HandlerContext) => unknown
 const empty = Exit.succeed({})
 
 /** The input of a tool without arguments: properties that a client sends anyway are dropped. */
-const noArguments: Contract.ValueCodec<unknown> = {
+const noArguments: Contract.DescribedCodec<unknown> = {
   jsonSchema: { type: "object", properties: {}, additionalProperties: false },
   decode: () => empty,
   encode: () => empty

@@ -15,24 +15,16 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { excerpt } from "../Excerpt.ts"
 import { isJsonObject, type JsonObject } from "../internal/JsonObject.ts"
+import { InvalidToolSchema } from "./InvalidToolSchema.ts"
 import { isVendorKey, representation, wireSchema, withoutJson, type WireCodec } from "./WireSchema.ts"
 import * as Elicitation from "../model/Elicitation.ts"
 
+export { InvalidToolSchema } from "./InvalidToolSchema.ts"
 export { later } from "./PlainSchema.ts"
 export type { WireCodec as Wire } from "./WireSchema.ts"
 export type { JsonObject } from "../internal/JsonObject.ts"
 /** A document whose root has `type: "object"`, as MCP requires of tool input. */
 export type ObjectSchema = JsonObject & { readonly type: "object" }
-
-/** A schema that no tool can have, thrown where the program declares it. `where` names the tool and its side, if known. */
-export class InvalidToolSchema extends Data.TaggedError("InvalidToolSchema")<{
-  readonly reason: string
-  readonly where?: string
-}> {
-  override get message(): string {
-    return this.where === undefined ? this.reason : `${this.where}: ${this.reason}`
-  }
-}
 
 /** A field that an elicitation form cannot show; `field` is its name, or empty for the schema as a whole. */
 export class InvalidElicitationSchema extends Data.TaggedError("InvalidElicitationSchema")<{

@@ -3,6 +3,8 @@
  *
  * Calls no handler and fixes no capability. What runs: `visible`, settings that are functions of the caller, lists of mounted servers.
  */
+import { codecSchema } from "@effect-mcp/core/internal/codecSchema"
+import type { AnyValueCodec } from "@effect-mcp/core/internal/ValueCodec"
 import type { Any, Request } from "@effect-mcp/core/Extension"
 import { deferred } from "@effect-mcp/core/internal/HandlerContext"
 import * as Log from "@effect-mcp/core/Log"
@@ -64,13 +66,15 @@ const contextOf = (principal: Principal["Service"], revision: Revision.Revision,
     })
   )
 
+const schemaIn = (codec: AnyValueCodec): JsonObject => codecSchema("A schema of an extension", codec)()
+
 const methodsOf = (requests: { readonly [name: string]: Request<unknown, unknown, unknown> }) =>
   sorted(
     Object.values(requests).map(({ failure, failureCode, method, params, result }) => ({
       method,
-      params: params.jsonSchema,
-      result: result.jsonSchema,
-      ...(failure === undefined ? undefined : { failure: failure.jsonSchema, failureCode })
+      params: schemaIn(params),
+      result: schemaIn(result),
+      ...(failure === undefined ? undefined : { failure: schemaIn(failure), failureCode })
     })),
     ({ method }) => method
   )
@@ -94,14 +98,14 @@ const extensionOf = (
     Object.values<Any["notifications"][string]>(notifications).map(({ from, method, params }) => ({
       method,
       from,
-      params: params.jsonSchema
+      params: schemaIn(params)
     })),
     ({ method }) => method
   ),
   subscriptions: sorted(
     Object.values<Any["subscriptions"][string]>(subscriptions).map(({ filter, key }) => ({
       key,
-      filter: filter.jsonSchema
+      filter: schemaIn(filter)
     })),
     ({ key }) => key
   ),
@@ -110,7 +114,7 @@ const extensionOf = (
 
 const metaOf = (meta: Any["meta"]) =>
   sorted(
-    Object.values<Any["meta"][string]>(meta).map(({ jsonSchema, key }) => ({ key, value: jsonSchema })),
+    Object.values<Any["meta"][string]>(meta).map(({ key, value }) => ({ key, value: schemaIn(value) })),
     ({ key }) => key
   )
 

@@ -48,7 +48,7 @@ describe("tools/list", () => {
             assert.strictEqual(tool.outputSchema.type, "object")
             assert.deepStrictEqual(tool._meta, { "example.com/key": [1] })
           }
-          if (version >= "2025-03-26") assert.deepStrictEqual(tool.annotations, Rich.descriptor.annotations)
+          if (version >= "2025-03-26") assert.deepStrictEqual(tool.annotations, Rich.annotations)
         }),
       verifies("tools.definition.input-schema-object", "json-schema.dialect.recommended", "json-schema.valid")
     )

@@ -1,0 +1,48 @@
+/** A client reads the annotations of a schema without its JSON Schema: both readings agree. */
+import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
+import { headerAnnotations } from "@effect-mcp/protocol/internal/HeaderAnnotations"
+import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+
+const header = { "x-mcp-header": "Region" }
+
+const places = ({ params }: HeaderParams.Parsed) => params.map(({ name, path }) => ({ name, path }))
+
+const nested = Schema.Struct({ deep: Schema.Struct({ place: Schema.String.annotate(header) }) })
+const twice = {
+  first: Schema.Boolean.annotate(header),
+  second: Schema.Int.pipe(Schema.annotateKey({ "x-mcp-header": "Other" }))
+}
+
+describe("The annotations of a schema", () => {
+  it.each([
+    ["a string", Schema.Struct({ place: Schema.String.annotate(header) }), [["place"]]],
+    ["a key", Schema.Struct({ place: Schema.String.pipe(Schema.annotateKey(header)) }), [["place"]]],
+    ["two arguments", Schema.Struct(twice), [["first"], ["second"]]],
+    [
+      "a checked string",
+      Schema.Struct({ place: Schema.String.annotate(header).check(Schema.isNonEmpty()) }),
+      [["place"]]
+    ],
+    ["an optional key", Schema.Struct({ place: Schema.optionalKey(Schema.String.annotate(header)) }), [["place"]]],
+    ["an optional value", Schema.Struct({ place: Schema.optional(Schema.String.annotate(header)) }), [["place"]]],
+    ["choices", Schema.Struct({ place: Schema.Literals(["a", "b"]).annotate(header) }), [["place"]]],
+    ["a date, which is a string on the wire", Schema.Struct({ place: Schema.Date.annotate(header) }), [["place"]]],
+    ["a field of a nested object", nested, [["deep", "place"]]],
+    ["no argument", Schema.Struct({ place: Schema.String, deep: Schema.Struct({}) }), []],
+    ["a member of an array", Schema.Struct({ all: Schema.Array(Schema.String.annotate(header)) }), []]
+  ] as const)("The annotations of a schema are those of its JSON Schema: %s", (_title, schema, paths) => {
+    const read = HeaderParams.parse(headerAnnotations(schema))
+    assert.deepStrictEqual<ReadonlyArray<ReadonlyArray<string>>>(
+      read.params.map(({ path }) => path),
+      paths
+    )
+    assert.deepStrictEqual(places(read), places(HeaderParams.parse(JsonSchema.input(schema))))
+  })
+
+  it("The annotations of a schema are found where its last part is a check", () => {
+    const read = HeaderParams.parse(headerAnnotations(Schema.Struct({ count: Schema.Int.annotate(header) })))
+    assert.deepStrictEqual(places(read), [{ name: "Region", path: ["count"] }])
+  })
+})
