@@ -3,6 +3,13 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "a message that is posted to an SSE session is written and parsed again",
+    file: "packages/compat/src/server/messages.ts",
+    from: "if (before !== undefined) return [before]",
+    to: "",
+    test: "packages/compat/test/sse.test.ts"
+  },
+  {
     name: "the rounds of a handler that asks for input are repeated",
     file: "packages/compat/src/request/answer.ts",
     from: "const known = isRecorded(name)",

@@ -5,6 +5,7 @@ import { Client } from "@effect-mcp/compat/v1/client/index.js"
 import { SSEClientTransport } from "@effect-mcp/compat/v1/client/sse.js"
 import { assert, describe, it } from "@effect/vitest"
 import { type IncomingHttpHeaders, request as httpRequest } from "node:http"
+import { vi } from "vitest"
 import { listening } from "./support/listening.ts"
 
 const serverOf = () => {
@@ -135,6 +136,22 @@ describe("the transport of HTTP with SSE", () => {
     const client = await connected(origin)
     const read = await listening((request, response) => void opened[0]?.handlePostMessage(request, response, ping))
     assert.strictEqual(await ask(read, {}), 202)
+    await client.close()
+  })
+
+  it("A message that is posted is parsed once, whether a framework has read it before or not", async () => {
+    const { opened, origin } = await serving()
+    const client = await connected(origin)
+    const read = await listening((request, response) => {
+      const body: unknown = JSON.parse(ping)
+      const parse = vi.spyOn(JSON, "parse")
+      void opened[0]?.handlePostMessage(request, response, request.url === "/text" ? ping : body)
+      counted.push(parse.mock.calls.length)
+      parse.mockRestore()
+    })
+    const counted: Array<number> = []
+    for (const path of ["/text", "/parsed"]) assert.strictEqual(await ask(new URL(path, read), {}), 202)
+    assert.deepStrictEqual(counted, [1, 1])
     await client.close()
   })
 

@@ -6,12 +6,12 @@
  * Legs of several nodes are run by name only: they need a Postgres at DATABASE_URL or on this machine.
  * Ends with 1 where a run differs from its baseline, in either direction. What the suites wrote down stays in the output directory.
  */
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Console, Duration, Effect } from "effect"
 import { tmpdir } from "node:os"
 import { parseArgs } from "node:util"
 import { legs } from "./Leg.ts"
 import { run } from "./Run.ts"
+import { runProgram } from "./runProgram.ts"
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -54,12 +54,4 @@ const program = Effect.gen(function* () {
   return 1
 })
 
-program.pipe(
-  Effect.tap((code) =>
-    Effect.sync(() => {
-      process.exitCode = code
-    })
-  ),
-  Effect.provide(NodeServices.layer),
-  NodeRuntime.runMain
-)
+runProgram(program)

@@ -7,6 +7,7 @@ import type { ServerResponse } from "node:http"
 import { report } from "../model/report.ts"
 import type { AuthInfo } from "../model/types.ts"
 import type { MessageExtra } from "../request/MessageExtra.ts"
+import { decodedOf, decodeOnce } from "../server/messages.ts"
 import type { Transport } from "../server/Transport.ts"
 import type { NodeRequest } from "./requests.ts"
 import { endpointRefusal } from "./validation.ts"
@@ -43,6 +44,12 @@ const textOf = async (request: NodeRequest): Promise<string> => {
     chunks.push(chunk)
   }
   return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks))
+}
+
+/** What a body says. Throws for one that is no JSON. */
+const parsed = (body: string): unknown => {
+  const decoded = decodeOnce(body)
+  return decoded._tag === "Message" ? decoded.message : JSON.parse(body)
 }
 
 const jsonType = /^application\/json\s*(?:;|$)/i
@@ -123,7 +130,7 @@ export class SSEServerTransport implements Transport {
         throw new Refusal(400, `Content-Type was ${given}; expected application/json`)
       }
       const body = parsedBody ?? (await textOf(request))
-      const message: unknown = typeof body === "string" ? JSON.parse(body) : body
+      const message = typeof body === "string" ? parsed(body) : body
       const requestInfo = { headers: request.headers, url: urlOf(request) }
       await this.handleMessage(message, { requestInfo, authInfo: request.auth })
     } catch (error) {
@@ -135,9 +142,10 @@ export class SSEServerTransport implements Transport {
 
   /** Gives the server a message of the client, however it arrived. Rejects what is no message. */
   async handleMessage(message: unknown, extra?: MessageExtra): Promise<void> {
-    const decoded = Framing.decode(JSON.stringify(message) ?? "")
+    const decoded = decodedOf(message)
     if (decoded._tag === "InvalidMessage") throw new Refusal(400, `Invalid message: ${decoded.error.message}`)
-    if (typeof message === "object" && message !== null) this.onmessage?.(message, extra)
+    if (decoded._tag === "Message") this.onmessage?.(decoded.message, extra)
+    else if (typeof message === "object" && message !== null) this.onmessage?.(message, extra)
   }
 
   /** Waits where the client reads slowly. */

@@ -21,6 +21,22 @@ const enclosed = (decoded: Core.Decoded, envelope: Core.Envelope): Core.Decoded 
   return { ...decoded, members }
 }
 
+/** What transports of this package have decoded, by the message that they give their server: it is not written and parsed again. */
+const known = new WeakMap<object, Core.Decoded>()
+
+/** Decodes a JSON text. Its message is known from now on; a larger one is left to the decoder of lines, which refuses it. */
+export const decodeOnce = (text: string): Core.Decoded => {
+  const decoded = Framing.decode(text)
+  const fits = Buffer.byteLength(text) <= Framing.defaultMaxMessageBytes
+  if (decoded._tag === "Message" && fits) known.set(decoded.message, decoded)
+  return decoded
+}
+
+/** A message as it was decoded. */
+export const decodedOf = (message: unknown): Core.Decoded =>
+  (typeof message === "object" && message !== null ? known.get(message) : undefined) ??
+  decodeOnce(JSON.stringify(message) ?? "")
+
 /** The line of a message; undefined for one without a JSON form, which is reported. */
 const textOf = (message: unknown, onerror: OnError): Buffer | undefined => {
   try {
@@ -42,16 +58,21 @@ export const opened = (transport: Transport): Effect.Effect<Opened, never, Scope
   const started = Deferred.makeUnsafe<void, unknown>()
   const begun = (how: Effect.Effect<void, unknown>) => Deferred.doneUnsafe(started, how)
   const lines = new Framing.LineDecoder()
+  const read = (message: object, onerror: OnError): ReadonlyArray<Core.Decoded> => {
+    const before = known.get(message)
+    if (before !== undefined) return [before]
+    const text = textOf(message, onerror)
+    return text === undefined ? [] : lines.push(text)
+  }
   const incoming = Core.fromCallback((receive) =>
     Effect.callback<void, Core.TransportError>((resume) => {
       const { onclose, onerror } = transport
       /* oxlint-disable unicorn/prefer-add-event-listener -- a transport of the SDK is no event target */
-      transport.onmessage = (message: unknown, extra?: unknown) => {
-        const text = textOf(message, onerror)
-        if (text === undefined) return
+      transport.onmessage = (message: object, extra?: unknown) => {
+        const all = read(message, onerror)
         try {
           const envelope = envelopeOf(extra, transport.sessionId)
-          for (const decoded of lines.push(text)) receive(enclosed(decoded, envelope))
+          for (const decoded of all) receive(enclosed(decoded, envelope))
         } catch (defect) {
           resume(Effect.die(defect))
         }

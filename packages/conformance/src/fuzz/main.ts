@@ -4,13 +4,13 @@
  * `--only` takes the legs whose names begin like this. Ends with 1 where a leg has a finding that is not in `baseline/fuzz.txt`.
  * The seed is random and shown: with it a run is the same again, as far as the time allows.
  */
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Console, Duration, Effect, Option } from "effect"
 import { randomInt } from "node:crypto"
 import { tmpdir } from "node:os"
 import { parseArgs } from "node:util"
 import { cli, type FuzzLeg, legs, skipped } from "./FuzzLeg.ts"
 import { limited } from "./FuzzRun.ts"
+import { runProgram } from "../runProgram.ts"
 
 const { values } = parseArgs({
   options: {
@@ -66,12 +66,4 @@ const program = Effect.gen(function* () {
   return Math.max(...failed)
 })
 
-program.pipe(
-  Effect.tap((code) =>
-    Effect.sync(() => {
-      process.exitCode = code
-    })
-  ),
-  Effect.provide(NodeServices.layer),
-  NodeRuntime.runMain
-)
+runProgram(program)
