@@ -49,6 +49,9 @@ const own: unknown = JSON.parse(`{"__proto__":1,"a":"text"}`)
 const cycle: { a?: unknown } = {}
 cycle.a = cycle
 
+/** `JSON.stringify` writes what the method gives, though the method is no field. */
+const hidden = Object.defineProperty({ a: "text" }, "toJSON", { value: () => ({ a: "other" }) })
+
 /** What a value, or a field, may be by mistake. */
 const wrong: ReadonlyArray<unknown> = [
   undefined,
@@ -75,7 +78,9 @@ const wrong: ReadonlyArray<unknown> = [
   own,
   cycle,
   Object.assign(Object.create({ b: "of its prototype" }), { a: "text" }),
-  Object.create(null)
+  Object.create(null),
+  { a: hidden },
+  hidden
 ]
 
 /** A value with each of its parts replaced, or taken away. */

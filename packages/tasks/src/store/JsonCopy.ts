@@ -17,6 +17,8 @@ const maxDepth = 32
 const isRaw = (value: object): boolean => "rawJSON" in value
 
 const isPlain = (value: object): value is JsonObject => {
+  // JSON writes what the method gives, also where that is no field of the object.
+  if ("toJSON" in value) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || (prototype === null && !isRaw(value))
 }

@@ -10,6 +10,8 @@ class Point {
 const nested = (depth: number): unknown => (depth === 0 ? "deep" : [nested(depth - 1)])
 const withToJson = Object.assign([1], { toJSON: () => "own" })
 
+const hidden = Object.defineProperty({ a: 1 }, "toJSON", { value: () => "own" })
+
 const plain: ReadonlyArray<unknown> = [
   "text",
   '\u001f"\\é\u{1f600}\ud800',
@@ -45,6 +47,8 @@ const others: ReadonlyArray<unknown> = [
   // As of `JSON.rawJSON`.
   Object.assign(Object.create(null), { rawJSON: "12345678901234567890" }),
   withToJson,
+  hidden,
+  Object.assign(Object.create(null), { toJSON: "text" }),
   JSON.parse('{ "__proto__": { "n": 1 } }'),
   nested(200)
 ]
