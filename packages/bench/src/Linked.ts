@@ -17,9 +17,16 @@ const packages = path.dirname(root)
 /**
  * The packages that a program reads when it starts (the others are published as the compiler leaves them), and what is put together of
  * each: some modules and all that they import, unless a group before has it; without modules, everything that no other group names.
+ *
+ * What late parts alone use has a group of its own: a file that a bundle's start has is in the start with all that any part uses of it.
  */
 const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
-  protocol: { start: [], validator: ["schema/JsonSchemaValidator"] },
+  protocol: {
+    start: [],
+    schemas: ["schema/HeaderAnnotations", "schema/PreparedSchema", "wire/HeaderParams"],
+    headers: ["internal/base64", "wire/Challenge", "wire/Headers"],
+    validator: ["schema/JsonSchemaValidator"]
+  },
   core: {
     start: [],
     asked: ["request/AskedTask", "request/RemoteInput", "request/question", "peer/Spans", "peer/Peer", "peer/parentOf"],

@@ -9,6 +9,7 @@ import * as Outbox from "@effect-mcp/core/Outbox"
 import { type Inbound, type Transport, TransportError, type RequestAborted } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Cause from "effect/Cause"
+import * as Channel from "effect/Channel"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Sse from "effect/encoding/Sse"
@@ -73,7 +74,8 @@ const eventsOf = Effect.fnUntraced(function* (
     { maxEventSize: limit }
   )
   const decoder = new TextDecoder()
-  const pieces = yield* Stream.toPull(response.stream)
+  // One reader needs no `Stream.toPull`, whose semaphore each client over HTTP would load at its start.
+  const pieces = yield* Channel.toPullScoped(Stream.toChannel(response.stream), yield* Effect.scope)
   const text = Effect.catchIf(
     pieces,
     (error): error is HttpClientError => !Cause.isDone(error),

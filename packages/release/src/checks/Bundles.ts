@@ -95,9 +95,9 @@ export interface Limit {
 }
 
 export const limits: ReadonlyArray<Limit> = [
-  { tool: "rolldown", program: "stdio-server", most: 88.5, goal: 87.9 },
+  { tool: "rolldown", program: "stdio-server", most: 87.9, goal: 87.9 },
   { tool: "esbuild", program: "stdio-server", most: 120, goal: 130 },
-  { tool: "rolldown", program: "http-client", most: 92, goal: 80 }
+  { tool: "rolldown", program: "http-client", most: 79.9, goal: 80 }
 ]
 
 /** The files that are loaded when a bundle starts: its entry, and what it imports other than when needed. */
