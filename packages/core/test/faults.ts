@@ -280,8 +280,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "The bounds of safe integers are advertised",
     file: "packages/protocol/src/schema/JsonSchema.ts",
-    from: 'const bounded = out["type"] === "integer" ? withoutSafeBounds(out) : out',
-    to: "const bounded = out",
+    from: 'node["type"] === "integer" ? withoutSafeBounds(node) : node',
+    to: "node",
     test: "packages/core/test/contract/Tool.test.ts",
     project: "core"
   },

@@ -33,6 +33,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: plainCopyTest
   },
   {
+    name: "An argument that is annotated after a check has no header",
+    file: "packages/protocol/src/schema/JsonSchema.ts",
+    from: "isScalar(out) && new Set",
+    to: "false && new Set",
+    test: "packages/protocol/test/schema/HeaderAnnotations.test.ts"
+  },
+  {
     name: "A client sends no header for an argument whose key is annotated",
     file: "packages/protocol/src/schema/HeaderAnnotations.ts",
     from: "[ast, ast.context, ",

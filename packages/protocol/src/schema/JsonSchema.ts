@@ -311,23 +311,21 @@ const tidy = (schema: JsonObject): JsonObject => {
     })
   )
   const open = additionalProperties === undefined || additionalProperties === true || isEmpty(additionalProperties)
-  const out = open ? rest : { ...rest, additionalProperties }
+  const out = open ? scalar(rest) : { ...rest, additionalProperties }
   const members = (Array.isArray(allOf) ? allOf : []).filter(isJsonObject)
+  const keys = [out, ...members].flatMap(Object.keys)
+  // A check with an annotation of a vendor stands in a part of its own, but the annotation describes the whole value.
+  if (isScalar(out) && new Set(keys).size === keys.length) return scalar(Object.assign({}, out, ...members))
   const notes = members.filter((member) => Object.keys(member).every(isNote))
   const demands = members.filter((member) => {
     return !notes.includes(member) && !(Object.keys(member).length === 1 && member["type"] === out["type"])
   })
   const [only, ...others] = demands
-  const bounded = out["type"] === "integer" ? withoutSafeBounds(out) : out
   const merged = only !== undefined && others.length === 0 && Object.keys(out).every(isNote)
-  return Object.assign(
-    {},
-    merged ? only : {},
-    bounded,
-    ...notes,
-    merged || only === undefined ? {} : { allOf: demands }
-  )
+  return Object.assign({}, merged ? only : {}, out, ...notes, merged || only === undefined ? {} : { allOf: demands })
 }
+const isScalar = ({ type }: JsonObject): boolean => type === "string" || type === "number" || type === "integer"
+const scalar = (node: JsonObject): JsonObject => (node["type"] === "integer" ? withoutSafeBounds(node) : node)
 /** Every integer of `Schema.Int` is a safe one: its bounds would cost a model sixty characters each time. */
 const withoutSafeBounds = ({ maximum, minimum, ...rest }: JsonObject): JsonObject => ({
   ...rest,

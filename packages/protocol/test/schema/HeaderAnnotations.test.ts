@@ -10,6 +10,7 @@ const header = { "x-mcp-header": "Region" }
 const places = ({ params }: HeaderParams.Parsed) => params.map(({ name, path }) => ({ name, path }))
 
 const nested = Schema.Struct({ deep: Schema.Struct({ place: Schema.String.annotate(header) }) })
+const few = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 9 }))
 const twice = {
   first: Schema.Boolean.annotate(header),
   second: Schema.Int.pipe(Schema.annotateKey({ "x-mcp-header": "Other" }))
@@ -23,6 +24,13 @@ describe("The annotations of a schema", () => {
     [
       "a checked string",
       Schema.Struct({ place: Schema.String.annotate(header).check(Schema.isNonEmpty()) }),
+      [["place"]]
+    ],
+    ["an integer", Schema.Struct({ place: Schema.Int.annotate(header) }), [["place"]]],
+    ["an integer with bounds", Schema.Struct({ place: few.annotate({ ...header, description: "Few" }) }), [["place"]]],
+    [
+      "a string that is annotated after its check",
+      Schema.Struct({ place: Schema.NonEmptyString.annotate(header) }),
       [["place"]]
     ],
     ["an optional key", Schema.Struct({ place: Schema.optionalKey(Schema.String.annotate(header)) }), [["place"]]],
@@ -39,10 +47,5 @@ describe("The annotations of a schema", () => {
       paths
     )
     assert.deepStrictEqual(places(read), places(HeaderParams.parse(JsonSchema.input(schema))))
-  })
-
-  it("The annotations of a schema are found where its last part is a check", () => {
-    const read = HeaderParams.parse(headerAnnotations(Schema.Struct({ count: Schema.Int.annotate(header) })))
-    assert.deepStrictEqual(places(read), [{ name: "Region", path: ["count"] }])
   })
 })
