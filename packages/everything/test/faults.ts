@@ -3,6 +3,13 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "a typed output that is no object is not read from the text where structured content is an object",
+    file: "packages/protocol/src/revision/StructuredContent.ts",
+    from: "result.structuredContent !== undefined || anyStructuredContent",
+    to: "result.structuredContent !== undefined || structuredOutput",
+    test: "packages/everything/test/values.test.ts"
+  },
+  {
     name: "an endpoint for HTTP with SSE beside the other answers at no path",
     file: "packages/server/src/http/legacy/SseEndpoint.ts",
     from: 'Effect.andThen(router.add("*", options.path, open), router',

@@ -3,6 +3,13 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "a typed call of promises reads structured content alone",
+    file: "packages/promise/src/client/output.ts",
+    from: "StructuredContent.read(result, rules)",
+    to: "result.structuredContent",
+    test: "packages/promise/test/features.test.ts"
+  },
+  {
     name: "an option of HTTP that is misspelled is passed over",
     file: "packages/promise/src/server/HttpOptions.ts",
     from: "if (unknown === undefined) return options",

@@ -75,6 +75,16 @@ describe.each(revisions)("revision %s", (revision) => {
     assert.strictEqual(none.reason, "InvalidResult")
   })
 
+  it("A typed call gives an output of any JSON type", async () => {
+    const server = serverOf()
+    const list = z.array(z.number())
+    server.tool("list", { description: "Lists", output: list }, () => [1, 2])
+    server.tool("count", { description: "Counts", output: z.number() }, () => 2)
+    const client = await clientOf(server, revision)
+    assert.deepStrictEqual(await client.callTyped("list", {}, list), [1, 2])
+    assert.strictEqual(await client.callTyped("count", {}, z.number()), 2)
+  })
+
   it("The output of a tool is what its schema makes of it", async () => {
     const server = serverOf()
     const output = z.object({ sum: z.number() })

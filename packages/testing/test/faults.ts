@@ -15,6 +15,13 @@ const stdioClient = "packages/testing/test/fuzz/stdioClient.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "fuzz: a rule about a tool judges structured content alone",
+    file: "packages/testing/src/fuzz/rules/ofTool.ts",
+    from: "isJsonObject(value) ? StructuredContent.read(value, model.revision.rules) : undefined",
+    to: 'at(value, "structuredContent")',
+    test: "packages/testing/test/fuzz/ofTool.test.ts"
+  },
+  {
     name: "fuzz: a finding that needs earlier conversations of its server is looked for without them",
     file: "packages/testing/src/fuzz/Search.ts",
     from: "alone ? shown : whole.script",

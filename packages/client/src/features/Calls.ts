@@ -7,6 +7,7 @@
 import { isPlain } from "@effect-mcp/core/internal/ValueCodec"
 import type { AnyTool, InvalidValue, Tool } from "@effect-mcp/core/Tool"
 import { failureKey, ToolFailure } from "@effect-mcp/core/Tools"
+import * as StructuredContent from "@effect-mcp/protocol/internal/StructuredContent"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult, ToolExecution } from "@effect-mcp/protocol/model/Tool"
@@ -67,16 +68,6 @@ const invalid = (message: string, result: CallToolResult): InvalidResult =>
 const textOf = ({ content }: CallToolResult): string =>
   content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
 
-/** Structured content, or its text mirror in revisions that have no structured content. */
-const structured = (result: CallToolResult, mirrored: boolean): Effect.Effect<unknown, InvalidResult> => {
-  if (result.structuredContent !== undefined) return Effect.succeed(result.structuredContent)
-  if (!mirrored) return Effect.fail(invalid("The tool gave no structured content", result))
-  return Effect.try({
-    try: (): unknown => JSON.parse(textOf(result)),
-    catch: () => invalid("The tool's text is not the JSON of its output", result)
-  })
-}
-
 export interface Calls {
   readonly callToolByName: (
     name: string,
@@ -129,15 +120,22 @@ const failure = <I, O, F, H>(tool: Tool<I, O, F, H>, result: CallToolResult): Ef
 const outputOf = <I, O, F, H>(
   tool: Tool<I, O, F, H>,
   result: CallToolResult,
-  connection: ReconnectingConnection
-): Effect.Effect<O, InvalidResult> =>
-  tool.output === undefined
-    ? // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without an output schema `O` is the result itself: the types of Tool.make and Tool.raw say so, this signature cannot
-      Effect.succeed(result as O)
-    : Effect.mapError(
-        Effect.flatMap(structured(result, !connection.revision.rules.structuredOutput), tool.output.decode),
-        (error) => invalid(`The result of ${tool.name} does not fit: ${error.message}`, result)
+  { revision: { rules } }: ReconnectingConnection
+): Effect.Effect<O, InvalidResult> => {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without an output schema `O` is the result itself: the types of Tool.make and Tool.raw say so, this signature cannot
+  if (tool.output === undefined) return Effect.succeed(result as O)
+  const unfit = (message: string) => invalid(`The result of ${tool.name} does not fit: ${message}`, result)
+  const value = StructuredContent.read(result, rules)
+  return value === undefined
+    ? Effect.fail(
+        unfit(
+          rules.structuredOutput
+            ? "The tool gave no structured content"
+            : "The tool's text is not the JSON of its output"
+        )
       )
+    : Effect.mapError(tool.output.decode(value), ({ message }) => unfit(message))
+}
 
 const typedBy =
   (connection: ReconnectingConnection): Calls["typed"] =>

@@ -3,7 +3,7 @@ import type * as McpClient from "@effect-mcp/client/McpClient"
 import * as Tool from "@effect-mcp/core/Tool"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema, Stream } from "effect"
+import { Effect, Result, Schema, Stream } from "effect"
 import { connected, quiesce, since, until } from "../support/connected.ts"
 import type * as Scripted from "../support/scripted.ts"
 
@@ -113,6 +113,31 @@ describe.each(since("2024-11-05"))("The result of any tool over %s", (version) =
         }
       }),
     verifies("tools.security.result-validated")
+  )
+})
+
+const Search = Tool.make("search", { description: "Searches", output: Schema.Array(Schema.String) })
+
+describe.each(since("2024-11-05"))("An output that is no object over %s", (version) => {
+  it.effect("An array is read from the text before 2026-07-28, and is a typed error from then on", () =>
+    Effect.gen(function* () {
+      const { client } = yield* calling(() => ({ content: text('["R1"]') }), { version })
+      const read = yield* Effect.result(client.callTool(Search, {}))
+      assert.deepStrictEqual(
+        Result.match(read, { onSuccess: (value): unknown => value, onFailure: ({ _tag }) => _tag }),
+        version === "2026-07-28" ? "InvalidResult" : ["R1"]
+      )
+    })
+  )
+})
+
+describe.each(since("2025-06-18"))("Structured output over %s, a revision with it", (version) => {
+  it.effect("An object in the text alone is a typed error", () =>
+    Effect.gen(function* () {
+      const { client } = yield* calling(() => ({ content: text(`{"reference":"R1"}`) }), { version })
+      const error = yield* Effect.flip(client.callTool(Book, { guests: 1 }))
+      assert.include(error.message, "The tool gave no structured content")
+    })
   )
 })
 

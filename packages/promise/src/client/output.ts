@@ -1,5 +1,6 @@
 /** The value of a tool's result, as a schema of the program reads it. */
 import type { Client } from "@effect-mcp/client/Client"
+import * as StructuredContent from "@effect-mcp/protocol/internal/StructuredContent"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import { RequestError } from "../Errors.ts"
 import type { CallToolResult } from "../model/Results.ts"
@@ -8,17 +9,15 @@ import { described } from "../schema/Standard.ts"
 const textOf = ({ content }: CallToolResult): string =>
   content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
 
-/** Structured content, or its text mirror in revisions that have no structured content. */
-const structured = (tool: string, result: CallToolResult, { revision }: Client): unknown => {
-  if (result.structuredContent !== undefined) return result.structuredContent
-  if (revision.rules.structuredOutput) {
-    throw new RequestError("InvalidResult", `The tool ${tool} gave no structured content; callTool gives its content`)
-  }
-  try {
-    return JSON.parse(textOf(result))
-  } catch {
-    throw new RequestError("InvalidResult", `The text of the tool ${tool} is not the JSON of its output`)
-  }
+const structured = (tool: string, result: CallToolResult, { revision: { rules } }: Client): unknown => {
+  const value = StructuredContent.read(result, rules)
+  if (value !== undefined) return value
+  throw new RequestError(
+    "InvalidResult",
+    rules.structuredOutput
+      ? `The tool ${tool} gave no structured content; callTool gives its content`
+      : `The text of the tool ${tool} is not the JSON of its output`
+  )
 }
 
 /** The output of a result. Rejects with a `RequestError`: `ToolFailure` of a tool that failed, `InvalidResult` where the schema refuses. */

@@ -1,5 +1,7 @@
 /** Rules of a user about one tool, in the types of its Tool value. */
 import type { Tool } from "@effect-mcp/core/Tool"
+import * as StructuredContent from "@effect-mcp/protocol/internal/StructuredContent"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { type Model } from "../model/Model.ts"
@@ -35,6 +37,7 @@ export const toolResult = <I, O, F, H>(
   result("tools/call", (value, exchange, model) => {
     if (at(exchange.params, "name") !== tool.name || at(value, "isError") === true || tool.output === undefined)
       return undefined
-    const output = Effect.runSyncExit(tool.output.decode(at(value, "structuredContent")))
+    const read = isJsonObject(value) ? StructuredContent.read(value, model.revision.rules) : undefined
+    const output = Effect.runSyncExit(tool.output.decode(read))
     return Exit.isSuccess(output) ? check(output.value, exchange, model) : undefined
   })
