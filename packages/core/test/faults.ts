@@ -33,6 +33,20 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/core/test/peer/CancelReason.test.ts"
   },
   {
+    name: "An effect is taken for one that has ended by the name of its class",
+    file: "packages/core/src/internal/eager.ts",
+    from: "prototype === failure || Exit.isExit(effect)",
+    to: 'prototype === failure || Exit.isExit(effect) || "_tag" in effect',
+    test: "packages/core/test/internal/eager.test.ts"
+  },
+  {
+    name: "What JavaScript gives in place of an effect throws where it is looked at",
+    file: "packages/core/src/internal/eager.ts",
+    from: '  if (typeof effect !== "object" || effect === null) return false\n',
+    to: "",
+    test: "packages/core/test/internal/eager.test.ts"
+  },
+  {
     name: "A timer that is discarded ends all deadlines",
     file: deadlines,
     from: "now - this.wakesAt > linger",

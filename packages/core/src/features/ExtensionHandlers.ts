@@ -3,6 +3,7 @@ import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
+import type { EncodedResult } from "../contract/EncodedResult.ts"
 import type { Any, Notification, Request, Subscription } from "../contract/Extension.ts"
 import type { AskError } from "../request/ClientInput.ts"
 import type { Principal } from "../transport/Principal.ts"
@@ -33,8 +34,11 @@ export interface Granted<P, R> {
   readonly messages: Stream.Stream<SubscriptionMessage, never, R>
 }
 
+/** A result that is encoded already is written unchanged, and is not held against the schema of the method. */
 type RequestHandler<Q> =
-  Q extends Request<infer P, infer A, infer F, any> ? (params: P) => Effect.Effect<A, HandlerError<F>, any> : never
+  Q extends Request<infer P, infer A, infer F, any>
+    ? (params: P) => Effect.Effect<A | EncodedResult, HandlerError<F>, any>
+    : never
 type NotificationHandler<N> =
   N extends Notification<infer P, any> ? (params: P) => Effect.Effect<void, never, any> : never
 type SubscriptionHandler<S> =

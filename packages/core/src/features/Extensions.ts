@@ -12,6 +12,7 @@ import * as Exit from "effect/Exit"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { EncodedResult, isEncodedResult } from "../contract/EncodedResult.ts"
 import {
   type Any,
   failureKey,
@@ -52,11 +53,11 @@ export { ask, declared, notify, type NotifyOptions } from "../request/OwnMessage
 /** A method of an extension, as a server's registry holds it. */
 export interface MethodEntry {
   readonly request: Request<any, any, any, "client">
-  /** Answers it: from params to result as they are on the wire, without `_meta`. */
+  /** Answers it: from params to result as they are on the wire, the params without `_meta`. */
   readonly call: (
     params: JsonObject,
     request: HandlerRunner
-  ) => Effect.Effect<JsonObject, McpError.McpError, RequestServices>
+  ) => Effect.Effect<EncodedResult, McpError.McpError, RequestServices>
 }
 
 /** A notification that clients send, as a server's registry holds it. */
@@ -110,7 +111,7 @@ export const message = <P>(notification: Notification<P, "server">, params: NoIn
  * methods do not exist. Two extensions of one id, or with one method, are a defect that names both places; so is a schema that JSON Schema
  * cannot express.
  *
- * A handler may fail with its method's declared failure, a failed question, or `McpError`. Handlers of `notifications` run one after the
+ * A handler may fail with its method's declared failure, a failed question, or `McpError`. An `EncodedResult` is written as it is. Handlers of `notifications` run one after the
  * other for each connection.
  *
  * @example
@@ -257,10 +258,14 @@ const caller = <R>(
     })
   }
   const handle = context.handler<[unknown], unknown, unknown>(handler)
+  const encoded = (value: unknown): Effect.Effect<EncodedResult> =>
+    isEncodedResult(value)
+      ? Effect.succeed(value)
+      : Effect.mapEager(objectOf(`The result of ${method}`, result.encode(value)), complete)
   const run = (value: unknown, request: HandlerRunner) =>
     Effect.flatMapEager(
       Effect.catchEager(request.run<unknown, unknown, R, RequestServices>(handle(value), context), failed),
-      (value) => objectOf(`The result of ${method}`, result.encode(value))
+      encoded
     )
   return (wire, request) => {
     const value = decoded(method, params.decode(wire))
@@ -272,6 +277,8 @@ const caller = <R>(
     })
   }
 }
+
+const complete = (wire: JsonObject): EncodedResult => EncodedResult.core("complete", wire)
 
 // By class, not by tag: a declared failure may have the tag Timeout.
 const isAskError = (error: unknown): error is AskError =>

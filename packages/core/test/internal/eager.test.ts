@@ -2,11 +2,42 @@
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import * as eager from "@effect-mcp/core/internal/eager"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Context, Effect, Exit, Fiber, Latch } from "effect"
+import { Cause, Context, Data, Effect, Exit, Fiber, Latch } from "effect"
 
 class Service extends Context.Service<Service, { readonly name: string }>()("test/Service") {}
+class Failed extends Data.TaggedError("Success")<{}> {}
 class Mark extends Context.Service<Mark, string>()("test/Mark") {}
 const context = Context.make(Service, { name: "captured" })
+
+describe("An effect that has ended", () => {
+  it("An effect has ended where it is an exit of any kind, and no other value is taken for one", () => {
+    const exits = [
+      Exit.void,
+      Exit.succeed({}),
+      Exit.fail("no"),
+      Exit.die("secret"),
+      Exit.interrupt(),
+      Effect.succeed(1)
+    ]
+    const others: ReadonlyArray<any> = [
+      Effect.never,
+      Effect.suspend(() => Exit.void),
+      eager.direct(() => Exit.void),
+      new Failed(),
+      { _tag: "Success", value: 1 },
+      Object.create(null),
+      () => Exit.void,
+      undefined,
+      null,
+      1
+    ]
+    for (const exit of exits) assert.strictEqual<unknown>(eager.exitOf(exit), exit)
+    // A wrapper of an exit is one, too: it has the name by which Effect knows them.
+    const wrapped: any = Object.create(Exit.succeed(1))
+    assert.strictEqual(eager.exitOf(wrapped), wrapped)
+    for (const other of others) assert.strictEqual<unknown>(eager.exitOf(other), undefined)
+  })
+})
 
 describe("An effect that starts at once", () => {
   it("An effect that starts at once is an exit where it takes steps but does not wait", () => {

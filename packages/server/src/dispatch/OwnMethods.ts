@@ -3,7 +3,7 @@
  * results are written that are encoded already.
  */
 import type { ClientDeclaration } from "@effect-mcp/core/ClientInput"
-import { EncodedResult, isEncodedResult } from "@effect-mcp/core/EncodedResult"
+import { type EncodedResult, isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import type { Caller, ExtensionEntry } from "@effect-mcp/core/Extensions"
 import { missing } from "@effect-mcp/core/internal/OwnMessages"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
@@ -40,14 +40,12 @@ export const operationOf = (
   rateLimit: MethodOperation["rateLimit"]
 ): MethodOperation => {
   const { mayAsk = true, method } = own.part.request
+  const call = extensions.caller(method, revision)
   return {
     ...unknownOperation(method, rateLimit, mayAsk),
     own,
     isKnown: true,
-    handle: (params: unknown, request: ServerRequest) =>
-      Effect.mapEager(extensions.call(method, revision, bare(params, mayAsk), request), (wire) =>
-        EncodedResult.core("complete", wire)
-      )
+    handle: (params: unknown, request: ServerRequest) => call(bare(params, mayAsk), request)
   }
 }
 

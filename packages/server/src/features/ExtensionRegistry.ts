@@ -12,6 +12,7 @@ import {
   type NotificationEntry,
   type SubscriptionEntry
 } from "@effect-mcp/core/Extensions"
+import type { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Extension from "@effect-mcp/core/Extension"
 import type { HandlerRunner } from "@effect-mcp/core/internal/HandlerContext"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -40,13 +41,11 @@ export interface ExtensionSet {
   readonly isSameForAll: (revisions: ReadonlyArray<Revision.Revision>) => boolean
   /** The method of that name in a revision. */
   readonly method: (name: string, revision: Pick<Revision.Revision, "version">) => OwnMethod | undefined
-  /** The effect that answers a method of a revision; made when it is about to run. */
-  readonly call: (
+  /** What gives the effect that answers a method of a revision. Called when the effect is about to run. */
+  readonly caller: (
     name: string,
-    revision: Pick<Revision.Revision, "version">,
-    params: JsonObject,
-    request: HandlerRunner
-  ) => Effect.Effect<JsonObject, McpError.McpError, RequestServices>
+    revision: Pick<Revision.Revision, "version">
+  ) => (params: JsonObject, request: HandlerRunner) => Effect.Effect<EncodedResult, McpError.McpError, RequestServices>
   readonly notification: (method: string) => Owned<NotificationEntry> | undefined
   /** The effect that handles a notification; made when it is about to run. */
   readonly receive: (method: string, params: JsonObject) => Effect.Effect<void, McpError.McpError, RequestServices>
@@ -180,13 +179,11 @@ export const make: Effect.Effect<{
           (entry) => entry.isSameForAll || !revisions.some((revision) => Extension.isIn(entry, revision))
         ),
       method: (name, revision) => methods.get(keys.of(revision, name)),
-      call: (name, revision, params, request) =>
-        methods.hold(
-          keys.of(revision, name),
-          ({ part }) => part.call(params, request),
-          () => Effect.fail(McpError.methodNotFound(name)),
-          request.eager
-        ),
+      caller: (name, revision) => {
+        const key = keys.of(revision, name)
+        const unknown = () => Effect.fail(McpError.methodNotFound(name))
+        return (params, request) => methods.hold(key, ({ part }) => part.call(params, request), unknown, request.eager)
+      },
       notification: (method) => notifications.get(method),
       receive: (method, params) =>
         notifications.hold(

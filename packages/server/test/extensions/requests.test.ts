@@ -1,4 +1,5 @@
 /** Methods of extensions: which exist for a caller, what goes in, what comes out, and how each failure is said. */
+import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Extension from "@effect-mcp/core/Extension"
 import * as Extensions from "@effect-mcp/core/Extensions"
 import { ExtensionRegistry } from "@effect-mcp/core/Extensions"
@@ -34,6 +35,19 @@ describe("A method of an extension", () => {
         }).pipe(Layer.provide(Layer.succeed(Store, { ids: [7] })))
         const client = yield* session(features, { version, capabilities: declaring(version) })
         assert.deepStrictEqual(yield* client.request(method, { text: "abc" }), { ids: [7, 3] })
+      })
+    )
+
+    it.effect(`A result that is encoded already is the answer of a method of an extension as it is (${version})`, () =>
+      Effect.gen(function* () {
+        const wire = { ids: ["a"], _meta: { "com.example/more": 1 }, more: true }
+        const features = Extensions.layer(Find, {
+          requests: { find: () => Effect.succeed(EncodedResult.core("complete", wire)) }
+        })
+        const client = yield* session(features, { version, capabilities: declaring(version) })
+        const { _meta, ...others } = yield* client.request(method, { text: "abc" })
+        assert.deepInclude(_meta, wire._meta)
+        assert.deepStrictEqual(others, { ids: ["a"], more: true })
       })
     )
 

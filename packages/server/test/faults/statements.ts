@@ -67,6 +67,13 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["subscriptions.acknowledged.first"]
   },
   {
+    name: "a result of an extension that is encoded already is encoded again",
+    file: "packages/core/src/features/Extensions.ts",
+    from: "    isEncodedResult(value)\n",
+    to: "    isEncodedResult(undefined)\n",
+    test: "packages/server/test/extensions/requests.test.ts"
+  },
+  {
     name: "a method of an extension is served to a client that did not declare it",
     file: "packages/server/src/dispatch/OwnMethods.ts",
     from: 'if (extension.undeclared === "served") return undefined',

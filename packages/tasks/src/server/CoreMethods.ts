@@ -3,10 +3,10 @@ import * as Extensions from "@effect-mcp/core/Extensions"
 import type { Caller, ExtensionRegistry } from "@effect-mcp/core/Extensions"
 import * as Eager from "@effect-mcp/core/internal/eager"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
+import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { TaskCapabilities } from "@effect-mcp/protocol/Capabilities"
-import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -25,6 +25,9 @@ const pageSize = 50
 /** A store needs no services. */
 const none = Context.empty()
 
+/** Written here as the schemas of the methods say: not held against them once more, for each reader of a task. */
+const encoded = (wire: EncodedResult["wire"]): EncodedResult => EncodedResult.core("complete", wire)
+
 interface Named {
   readonly taskId: string
 }
@@ -36,7 +39,7 @@ const get = ({ routes, store }: Service, { taskId }: Named) =>
   Eager.direct((context: Context.Context<RequestServices>) => {
     const owner = ownerOf(store, context)
     return Eager.flatMap(found(Eager.now(store.get(taskId, owner), none)), (task) => {
-      const wire = Wire2025.write(task)
+      const wire = encoded(Wire2025.write(task))
       if (task.questions.size === 0) return Effect.succeed(wire)
       const session = Outlet.ofSession(Context.get(context, RequestContext))
       if (session === undefined || !canAskOneOf(session, task)) return Effect.succeed(wire)
@@ -55,7 +58,7 @@ const isEnded = ({ outcome }: Task): boolean => outcome !== undefined
 const answerOf = (
   { id, outcome }: Task,
   { revision }: RequestContext["Service"]
-): Effect.Effect<JsonObject, McpError.McpError> => {
+): Effect.Effect<EncodedResult, McpError.McpError> => {
   if (outcome === undefined) return unknownTask
   if (outcome._tag === "Cancelled") return McpError.interrupted("The task was cancelled")
   if (outcome._tag === "Error") {
@@ -65,7 +68,10 @@ const answerOf = (
   // No rest of a pattern: to leave a member out costs more than the answer.
   return Effect.mapEager(inRevision(outcome.result, revision), (result) => {
     const { _meta } = result
-    return { ...result, _meta: { ...(typeof _meta === "object" ? _meta : undefined), ...Wire2025.related(id) } }
+    return encoded({
+      ...result,
+      _meta: { ...(typeof _meta === "object" ? _meta : undefined), ...Wire2025.related(id) }
+    })
   })
 }
 

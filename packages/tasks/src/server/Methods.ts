@@ -1,6 +1,7 @@
 /** The methods and the subscription of the extension, over the tasks of their caller. */
 import * as Extensions from "@effect-mcp/core/Extensions"
 import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"
+import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Eager from "@effect-mcp/core/internal/eager"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -27,7 +28,10 @@ const ofCaller = <A, E>(
 const get = ({ store }: Service, { taskId }: { readonly taskId: string }) =>
   Eager.direct((context: Context.Context<RequestServices>) =>
     Eager.flatMap(found(Eager.now(store.get(taskId, ownerOf(store, context)), Context.empty())), (task) =>
-      detailed(task, Context.get(context, RequestContext).revision)
+      // Written as the schema of the method says: not held against it once more, for each reader of a task.
+      Effect.mapEager(detailed(task, Context.get(context, RequestContext).revision), (wire) =>
+        EncodedResult.core("complete", wire)
+      )
     )
   )
 

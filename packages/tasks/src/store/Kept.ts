@@ -56,8 +56,8 @@ export class Kept {
   /** Keeps a task that has ended. */
   add(row: EndedRow): void {
     const { owner } = row
-    const holding = this.holdings.get(owner) ?? new Holding()
-    this.holdings.set(owner, holding)
+    let holding = this.holdings.get(owner)
+    if (holding === undefined) this.holdings.set(owner, (holding = new Holding()))
     holding.unread.add(row)
     this.byId.set(row.id, row)
     this.weigh(holding, row, 1)

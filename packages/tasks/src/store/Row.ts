@@ -152,7 +152,7 @@ export const lostOf = ({ task }: Lease, row: Found | undefined): Lost => {
 }
 
 /** Ids that are made at once: a call of the generator costs as much for one as for all of them. */
-const batch = 64
+const batch = 256
 /** The bytes of an id, of which base64url makes 44 characters without a remainder. 43 of them are 258 bits. */
 const random = new Uint8Array(33 * batch)
 let texts = ""

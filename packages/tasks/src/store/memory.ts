@@ -54,7 +54,7 @@ class Memory {
   /** Open since a task became due, until the next look. */
   private readonly woken = Latch.makeUnsafe(false)
   /** Tasks that have not ended, by owner. */
-  private readonly open = new Map<string, number>()
+  private readonly open = new BusyMap<string, number>()
   private openTotal = 0
   private readonly kept: Kept
   readonly expired = new ExpiredTasks()

@@ -85,7 +85,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   ),
   row(
     "a task in a result has metadata of the task",
-    "packages/server/src/dispatch/OwnMethods.ts",
+    core,
     'EncodedResult.core("complete", wire)',
     'EncodedResult.core("complete", { _meta: { related: "" }, ...wire })',
     methods,
@@ -113,8 +113,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "a result has no content",
     core,
-    "return { ...result, _meta:",
-    "return { ...result, content: [], _meta:",
+    "      ...result,\n",
+    "      ...result,\n      content: [],\n",
     methods,
     "tasks.result.exact",
     "tasks.result.terminal",
@@ -368,8 +368,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "tasks/get is answered by a stream",
     core,
-    "const wire = Wire2025.write(task)",
-    'const wire = Wire2025.write(task)\n      Context.get(context, RequestContext).outbound.notify("notifications/progress", {})',
+    "const wire = encoded(Wire2025.write(task))",
+    'const wire = encoded(Wire2025.write(task))\n      Context.get(context, RequestContext).outbound.notify("notifications/progress", {})',
     routes,
     "tasks.http.get-not-streamed",
     "tasks.http.transport-rules"

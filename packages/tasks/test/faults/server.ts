@@ -213,17 +213,17 @@ export const serverFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "The answer to tasks/get has the type of a task",
-    file: "packages/server/src/dispatch/OwnMethods.ts",
+    file: "packages/tasks/src/server/Methods.ts",
     from: 'EncodedResult.core("complete", wire)',
-    to: 'EncodedResult.core(method === "tasks/get" ? ("task" as "complete") : "complete", wire)',
+    to: 'EncodedResult.core("task" as "complete", wire)',
     test: creation,
     ids: ["tasks-extension.result-type.others", "tasks-extension.get.result-type"]
   },
   {
     name: "An acknowledgement has the type of a task",
-    file: "packages/server/src/dispatch/OwnMethods.ts",
+    file: "packages/core/src/features/Extensions.ts",
     from: 'EncodedResult.core("complete", wire)',
-    to: 'EncodedResult.core(method === "tasks/get" ? "complete" : ("task" as "complete"), wire)',
+    to: 'EncodedResult.core("task" as "complete", wire)',
     test: methods,
     ids: ["tasks-extension.update.result-type", "tasks-extension.cancel.result-type"]
   },
