@@ -22,6 +22,34 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/testing/test/fuzz/ofTool.test.ts"
   },
   {
+    name: "fuzz: findings are made shorter for as long as it takes after the time of a search",
+    file: "packages/testing/src/fuzz/Search.ts",
+    from: "Math.min(this.now() + shrinkTime, this.end + overtime)",
+    to: "this.now() + shrinkTime",
+    test: "packages/testing/test/fuzz/Fuzz.test.ts"
+  },
+  {
+    name: "fuzz: a server that ends between two conversations is not accused",
+    file: "packages/testing/src/fuzz/target/reused.ts",
+    from: 'event._tag === "Ended" && this.isIdle',
+    to: 'event._tag === "Refused" && this.isIdle',
+    test: reused
+  },
+  {
+    name: "fuzz: the conversation of a server that ended between two is not silent at its end",
+    file: "packages/testing/src/fuzz/ServerSearch.ts",
+    from: ', { _tag: "Idle" }]',
+    to: ', { _tag: "Wait" }]',
+    test: reused
+  },
+  {
+    name: "fuzz: what does not happen again is a finding",
+    file: "packages/testing/src/fuzz/Search.ts",
+    from: "best === undefined ? this.unconfirmed : this.findings",
+    to: "this.findings",
+    test: reused
+  },
+  {
     name: "fuzz: a finding that needs earlier conversations of its server is looked for without them",
     file: "packages/testing/src/fuzz/Search.ts",
     from: "alone ? shown : whole.script",
@@ -58,7 +86,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "fuzz: a finding that needs several handshakes of a session is looked for with one",
-    file: "packages/testing/src/fuzz/Search.ts",
+    file: "packages/testing/src/fuzz/ServerSearch.ts",
     from: " && index === 0 ? {",
     to: " ? {",
     test: reused

@@ -59,7 +59,7 @@ const listening = Effect.fnUntraced(function* (
   }
 })
 
-/** Beyond its time a search only shortens what it found: 30 seconds each. */
+/** Beyond its time, in seconds, a search only shortens what it found, for a while, and confirms it. */
 const grace = 300
 
 /** Searches one leg; what was written stays in a folder of `output`. */

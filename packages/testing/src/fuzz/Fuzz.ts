@@ -13,6 +13,7 @@ import type { Played } from "./Played.ts"
 import * as Report from "./Report.ts"
 import { all } from "./rules/all.ts"
 import * as Search from "./Search.ts"
+import * as ServerSearch from "./ServerSearch.ts"
 import { survey } from "./Surveyor.ts"
 import type { Target, TargetError } from "./target/Target.ts"
 import { memory } from "./target/memory.ts"
@@ -26,7 +27,7 @@ export { command } from "./target/command.ts"
 export { http } from "./target/http.ts"
 export { isSse, sse } from "./target/sse.ts"
 export { memory, memoryShared } from "./target/memory.ts"
-export { search } from "./Search.ts"
+export { search } from "./ServerSearch.ts"
 export { survey } from "./Surveyor.ts"
 export { shrink } from "./Shrinker.ts"
 export { play } from "./Player.ts"
@@ -39,11 +40,11 @@ export {
   type Finding,
   type SearchOutcome as Outcome,
   type SearchProgress as Progress,
-  type Report as FuzzReport,
   type ConversationResult as Seen
 } from "./Search.ts"
+export type { Report as FuzzReport } from "./ServerSearch.ts"
 
-export interface Options extends Search.Options {
+export interface Options extends ServerSearch.Options {
   /** Default: every revision that the server speaks. */
   readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
 }
@@ -51,18 +52,18 @@ export interface Options extends Search.Options {
 /** The server breaks rules; the message is the report. */
 export class RulesBroken extends Data.TaggedError("RulesBroken")<{
   readonly message: string
-  readonly report: Search.Report
+  readonly report: ServerSearch.Report
 }> {}
 
 /** Surveys a server and searches it for faults. */
-export const run = (target: Target, options: Options = {}): Effect.Effect<Search.Report, TargetError> =>
-  Effect.flatMap(survey(target, options), (surveys) => Search.search(target, surveys, options))
+export const run = (target: Target, options: Options = {}): Effect.Effect<ServerSearch.Report, TargetError> =>
+  Effect.flatMap(survey(target, options), (surveys) => ServerSearch.search(target, surveys, options))
 
 /** `run` against a server of this process, as a test: fails with the report if the server breaks a rule. */
 export const check = <E, R>(
   server: Layer.Layer<McpServer, E, R>,
   options: Options = {}
-): Effect.Effect<Search.Report, TargetError | RulesBroken, R> =>
+): Effect.Effect<ServerSearch.Report, TargetError | RulesBroken, R> =>
   Effect.gen(function* () {
     const report = yield* run(yield* memory(server), options)
     return Report.fails(report) ? yield* new RulesBroken({ message: Report.text(report), report }) : report

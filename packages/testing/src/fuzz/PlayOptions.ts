@@ -16,5 +16,7 @@ export interface Options {
 
 /** How long code of the server's own may take: a call is then cancelled, and counts as no violation. */
 export const handlerPatience = 1000
+/** How long a silent client waits for a server that ends by itself, in milliseconds. */
+export const idleTime = 2000
 /** A process may take long to start, in milliseconds. */
 export const startPatience = 20_000

@@ -16,7 +16,7 @@ import type { Answering, Command, Deviation, RequestCommand, Script } from "./mo
 import type { Survey } from "./model/Survey.ts"
 import type { Line, Played } from "./Played.ts"
 import { notTaken } from "./model/notTaken.ts"
-import { handlerPatience, type Options, startPatience } from "./PlayOptions.ts"
+import { handlerPatience, idleTime, type Options, startPatience } from "./PlayOptions.ts"
 import { reachesHandler } from "./rules/judge.ts"
 import { anotherClient, type HttpWire, type Target, TargetError, type Wire, type WireEvent } from "./target/Target.ts"
 import { longestRetry, mostPolls, Waiting } from "./Waiting.ts"
@@ -27,7 +27,7 @@ class Player {
   readonly lines: Array<Line> = []
   ended = false
   how: string | undefined
-  private wire: Wire | undefined
+  wire: Wire | undefined
   private dialogue: Dialogue | undefined
   private closed = false
   private readonly late = new Set<Exchange>()
@@ -68,7 +68,7 @@ class Player {
       if (target.transport === "http") this.dialogue = this.speak(yield* target.open)
       else this.enter(yield* target.open(this.receive, this.script))
       // No id is used twice on one wire.
-      this.next = 1000 * this.before.length
+      this.next = 1000 * (this.wire?.before?.length ?? 0)
       const { commands } = this.script
       for (let index = 0; index < commands.length && !this.ended; index++) {
         const command = commands[index]
@@ -80,7 +80,7 @@ class Player {
       yield* this.finish()
       const unreachable = this.ended && this.dialogue?.calls.every(({ status }) => status === undefined) === true
       const message = `Cannot reach ${target.name}: ${this.how ?? ""}`
-      yield* unreachable ? Effect.fail(new TargetError({ message })) : Effect.void
+      yield* unreachable ? new TargetError({ message }) : Effect.void
     })
   }
 
@@ -89,10 +89,6 @@ class Player {
     if (wire.model === undefined) return
     this.model = wire.model
     this.judge = this.judgeOf(this.model)
-  }
-
-  get before(): ReadonlyArray<Script> {
-    return this.wire?.before ?? []
   }
 
   private speak(wire: HttpWire): Dialogue {
@@ -115,7 +111,8 @@ class Player {
     } else {
       this.ended = true
       this.how = event.how
-      if (!this.closed) this.observe({ _tag: "Gone", how: event.how })
+      const isIdle = this.script.commands[this.model.command]?._tag === "Idle"
+      if (!this.closed) this.observe({ _tag: "Gone", how: event.how, isIdle })
     }
     this.waiting.tell()
   }
@@ -241,6 +238,8 @@ class Player {
         return this.open(command)
       case "Wait":
         return this.settle()
+      case "Idle":
+        return this.until(() => false, idleTime)
       case "Beside":
         return this.dialogue === undefined ? undefined : this.beside(command)
       case "Delete":
@@ -269,7 +268,7 @@ class Player {
     })
   }
 
-  private act(command: Exclude<Command, { readonly _tag: "Open" | "Wait" | "Beside" | "Delete" }>): void {
+  private act(command: Exclude<Command, { readonly _tag: "Open" | "Wait" | "Idle" | "Beside" | "Delete" }>): void {
     switch (command._tag) {
       case "Request":
         return this.send(this.message(command), command.http)
@@ -394,7 +393,7 @@ export const play = (
         survey: () => player.model.survey(),
         agreed: player.model.agreed,
         ended: player.how,
-        before: player.before
+        before: player.wire?.before ?? []
       }
     })
   )

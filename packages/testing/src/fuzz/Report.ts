@@ -6,7 +6,8 @@ import { Script } from "./model/Script.ts"
 import { Survey } from "./model/Survey.ts"
 import type { Statement } from "./model/Rule.ts"
 import type { Line } from "./Played.ts"
-import { confirmations, type Finding, type SearchOutcome, type Report } from "./Search.ts"
+import { confirmations, type Finding, type SearchOutcome } from "./Search.ts"
+import type { Report } from "./ServerSearch.ts"
 
 /** A finding as a file: all that is needed to play it again. */
 export const Recording = Schema.Struct({
@@ -80,6 +81,13 @@ const often = ({ again, times }: AnyFinding): string =>
       ? "each time"
       : `sometimes (${again} of ${confirmations} times)`
 
+const shownAs = ({ isCut, times }: AnyFinding): string => {
+  if (times !== undefined) return "What was said around the first one"
+  return isCut === true
+    ? "A conversation that shows it (the time was over before all shorter ones were tried)"
+    : "The shortest conversation"
+}
+
 const of = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
 
 const indent = (text: string, by: string): string => text.replace(/^/gm, by)
@@ -93,12 +101,9 @@ const finding = (found: AnyFinding): string => {
   return [
     headline(found),
     indent(
-      [
-        rule.text,
-        ...(cited === "" ? [] : [cited]),
-        safe(detail),
-        `Happened ${often(found)}. ${found.times === undefined ? "The shortest conversation:" : "What was said around the first one:"}`
-      ].join("\n"),
+      [rule.text, ...(cited === "" ? [] : [cited]), safe(detail), `Happened ${often(found)}. ${shownAs(found)}:`].join(
+        "\n"
+      ),
       "  "
     ),
     indent(conversation(lines), "    ")
@@ -162,7 +167,13 @@ export const json = (report: Searched): unknown => ({
     text: found.rule.text,
     detail: found.detail,
     ...(found.times === undefined
-      ? { again: found.again, confirmations, conversation: found.conversation, script: found.script }
+      ? {
+          again: found.again,
+          confirmations,
+          conversation: found.conversation,
+          isCut: found.isCut,
+          script: found.script
+        }
       : { times: found.times }),
     lines: found.lines
   })),

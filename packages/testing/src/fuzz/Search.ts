@@ -1,25 +1,17 @@
 /**
  * Generates conversations and plays them until the time is over. A broken rule is shrunk and confirmed, and the search continues.
  */
-import * as Revision from "@effect-mcp/protocol/Revision"
 import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
-import * as Generator from "./generator/Generator.ts"
-import type { Exchange } from "./model/Observation.ts"
-import { type Count, count, type Found, keyOf, type Level, levelIn, type Rule, type Statement } from "./model/Rule.ts"
-import type { Command, Script } from "./model/Script.ts"
-import { type Survey, unknown } from "./model/Survey.ts"
-import { play } from "./Player.ts"
-import type { Line, Played } from "./Played.ts"
-import { all } from "./rules/all.ts"
-import { candidates, shrinkBy } from "./Shrinker.ts"
-import { reused } from "./target/reused.ts"
-import type { Target, TargetError } from "./target/Target.ts"
+import { type Count, count, type Found, keyOf, type Level, levelIn, type Statement } from "./model/Rule.ts"
+import type { Line } from "./Played.ts"
+import { shrinkBy } from "./Shrinker.ts"
+import type { Script } from "./model/Script.ts"
+import type { TargetError } from "./target/Target.ts"
 
 /** A rule that is broken, and the shortest conversation that shows it. */
 export interface Finding<S = Script> {
@@ -35,6 +27,8 @@ export interface Finding<S = Script> {
   readonly again: number
   /** How often it was seen, where real traffic is judged. */
   readonly times?: number | undefined
+  /** Whether a shorter conversation may show it, too: the time was over before all were tried. */
+  readonly isCut?: true | undefined
   /** The conversation that showed it first: `--seed` and this number find it again. */
   readonly conversation: number
 }
@@ -52,7 +46,7 @@ export interface SearchLimits {
   readonly seed?: number | string | undefined
   /** Conversations at most. Default: as many as the time allows. */
   readonly runs?: number | undefined
-  /** Default 1 minute. */
+  /** Default 1 minute. After it a search makes its findings shorter for 5 seconds at most, and confirms them. */
   readonly time?: Duration.Input | undefined
   /** Stops after this many findings. Default: never. */
   readonly findings?: number | undefined
@@ -63,13 +57,6 @@ export interface SearchLimits {
   /** Only rules whose name, requirement or level begins with one of these. Default: all. */
   readonly only?: ReadonlyArray<string> | undefined
   readonly onProgress?: ((progress: SearchProgress) => void) | undefined
-}
-
-export interface Options extends Generator.Options, SearchLimits {
-  /** Rules of a user, beside those of the specification. */
-  readonly rules?: ReadonlyArray<Rule> | undefined
-  /** How long a request may take before it counts as never answered, in milliseconds. Default 5000. */
-  readonly patience?: number | undefined
 }
 
 /** What any search gives. */
@@ -89,11 +76,6 @@ export interface SearchOutcome<S> {
   readonly rules: ReadonlyArray<{ readonly rule: Statement } & Readonly<Count>>
 }
 
-/** What a search of a server gives. */
-export interface Report extends SearchOutcome<Script> {
-  readonly surveys: ReadonlyArray<Survey>
-}
-
 /** What was seen in one conversation. */
 export interface ConversationResult<S = never> {
   readonly found: ReadonlyArray<Found>
@@ -101,6 +83,8 @@ export interface ConversationResult<S = never> {
   readonly lines: ReadonlyArray<Line>
   /** The same with the conversations that its server had before, and the number of their commands; undefined where it had none. */
   readonly whole?: { readonly script: S; readonly earlier: number } | undefined
+  /** What servers did between two conversations, each with a conversation that may show it. */
+  readonly between?: ReadonlyArray<{ readonly found: Found; readonly script: S }> | undefined
 }
 
 /** How a conversation is played. */
@@ -126,10 +110,10 @@ export interface SearchSubject<S> {
 
 /** How often a finding is played again. */
 export const confirmations = 3
-/** Long enough for most servers, in milliseconds: what is only slow is told apart when it is confirmed. */
-const impatience = 1500
 /** The time that making one finding shorter may take. */
 const shrinkTime = 30_000
+/** How long after the end of a search findings are made shorter. */
+const overtime = 5000
 
 /** The rules that a search is about. */
 export const chosen = <R extends Statement>(rules: ReadonlyArray<R>, only: ReadonlyArray<string> = []) =>
@@ -152,12 +136,15 @@ class Search<S extends { readonly revision: Version }> {
   private readonly alone = Semaphore.makeUnsafe(1)
   private readonly subject: SearchSubject<S>
   private readonly options: SearchLimits
-  private readonly isOver: () => boolean
+  private readonly now: () => number
+  private readonly end: number
 
-  constructor(subject: SearchSubject<S>, options: SearchLimits, isOver: () => boolean) {
+  /** `end`: the time at which no further conversation begins. */
+  constructor(subject: SearchSubject<S>, options: SearchLimits, now: () => number, end: number) {
     this.subject = subject
     this.options = options
-    this.isOver = isOver
+    this.now = now
+    this.end = end
   }
 
   get conversations(): number {
@@ -188,7 +175,7 @@ class Search<S extends { readonly revision: Version }> {
   /** One of the jobs: conversations until it is over. */
   readonly work: Effect.Effect<void, TargetError> = Effect.gen({ self: this }, function* () {
     const { findings = Infinity, runs = Infinity } = this.options
-    while (!this.isOver() && this.lost === undefined && this.next < runs && this.findings.length < findings) {
+    while (this.now() < this.end && this.lost === undefined && this.next < runs && this.findings.length < findings) {
       const number = this.next++
       const script = yield* this.script(number)
       if (script === undefined) return
@@ -197,14 +184,19 @@ class Search<S extends { readonly revision: Version }> {
       this.played++
       this.count(played)
       this.tell()
-      for (const found of played.found) {
-        const key = keyOf(found)
-        if (this.isKnown(key, found.rule.name)) continue
-        this.seen.add(key)
-        yield* this.alone.withPermit(this.examine(script, played, found, key, number))
-      }
+      for (const found of played.found) yield* this.meet(script, played, found, number)
+      const unseen = { found: [], counts: new Map(), lines: [] }
+      for (const { found, script } of played.between ?? []) yield* this.meet(script, unseen, found, number)
     }
   })
+
+  /** Examines what was found for the first time. */
+  private meet(script: S, first: ConversationResult<S>, found: Found, number: number): Effect.Effect<void> {
+    const key = keyOf(found)
+    if (this.isKnown(key, found.rule.name)) return Effect.void
+    this.seen.add(key)
+    return this.alone.withPermit(this.examine(script, first, found, key, number))
+  }
 
   /** A server that was there before has a fault; one that never was cannot be searched. */
   private gone(error: TargetError): Effect.Effect<undefined, TargetError> {
@@ -231,18 +223,25 @@ class Search<S extends { readonly revision: Version }> {
   ) {
     this.shrinking = key
     this.tell()
-    const clock = yield* Clock.Clock
-    const until = clock.currentTimeMillisUnsafe() + shrinkTime
+    const until = Math.min(this.now() + shrinkTime, this.end + overtime)
+    let isCut = false
     const findIn = (played: ConversationResult<S> | undefined) => played?.found.find((again) => keyOf(again) === key)
     const tried = (script: S, hasty: boolean) => Effect.catch(this.play(script, hasty, key), () => Effect.undefined)
     // What does not show in a server of its own may need what the server was told before.
     const { whole } = first
     const alone = whole === undefined || findIn(yield* tried(shown, true)) !== undefined
+    const isShown = first.found.includes(found) || findIn(yield* tried(shown, true)) !== undefined
     const script = yield* shrinkBy(
       this.subject.candidates,
       alone ? shown : whole.script,
       (candidate) => Effect.map(tried(candidate, true), (played) => findIn(played) !== undefined),
-      { cause: found.command + (alone ? 0 : whole.earlier), goesOn: () => clock.currentTimeMillisUnsafe() < until }
+      {
+        cause: found.command + (alone ? 0 : whole.earlier),
+        goesOn: () => {
+          isCut = isShown && this.now() >= until
+          return isShown && !isCut
+        }
+      }
     )
     // With more patience, so that a slow answer is no fault.
     const again = yield* Effect.forEach(Array.from({ length: confirmations }), () => tried(script, false))
@@ -257,7 +256,8 @@ class Search<S extends { readonly revision: Version }> {
       script,
       lines: best?.lines ?? first.lines,
       again: confirmed.length,
-      conversation
+      conversation,
+      ...(isCut ? { isCut } : undefined)
     })
     this.shrinking = undefined
     this.tell()
@@ -271,9 +271,10 @@ export const searchSubject = <S extends { readonly revision: Version }>(
 ): Effect.Effect<SearchOutcome<S>, TargetError> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
-    const start = clock.currentTimeMillisUnsafe()
+    const now = () => clock.currentTimeMillisUnsafe()
+    const start = now()
     const end = start + Duration.toMillis(Duration.fromInputUnsafe(options.time ?? "1 minute"))
-    const running = new Search(subject, options, () => clock.currentTimeMillisUnsafe() >= end)
+    const running = new Search(subject, options, now, end)
     const jobs = Math.max(1, options.jobs ?? 1)
     yield* Effect.forEach(Array.from({ length: jobs }), () => running.work, { concurrency: jobs, discard: true })
     return {
@@ -281,100 +282,10 @@ export const searchSubject = <S extends { readonly revision: Version }>(
       about: subject.about,
       seed: options.seed ?? 1,
       conversations: running.conversations,
-      milliseconds: clock.currentTimeMillisUnsafe() - start,
+      milliseconds: now() - start,
       findings: running.findings,
       unconfirmed: running.unconfirmed,
       lost: running.lost,
       rules: subject.rules.map((rule) => ({ rule, ...(running.counts.get(rule.name) ?? { kept: 0, broken: 0 }) }))
     }
   })
-
-/** What is never answered, as is known, is not waited for again, unless it is what is looked for. */
-const isHopeful = ({ method, wellFormed }: Exchange, { isKnown, wanted }: Playing): boolean => {
-  const rule = wellFormed ? "answer-always" : "malformed-answered"
-  const key = wellFormed ? `${rule} ${method}` : rule
-  return key === wanted || !isKnown(key, rule)
-}
-
-const aboutOf = (target: Target, surveys: ReadonlyArray<Survey>): string => {
-  const server = surveys[0]?.server
-  const versions = surveys.map(({ revision }) => revision).join(", ")
-  return `${server === undefined ? target.name : `${server.name} ${server.version}`} in ${versions}`
-}
-
-/** A conversation needs no server of its own, but where one finding is looked for. */
-const reusing = (target: Target, jobs: number | undefined): Effect.Effect<Target, never, Scope.Scope> =>
-  target.transport === "stdio" ? reused(target, jobs) : Effect.succeed(target)
-
-/** What the player sends at the end of a conversation whose server is kept. */
-const ending = (method: string): Script["commands"] => [
-  { _tag: "Wait" },
-  { _tag: "Cancel", which: "subscriptions" },
-  { _tag: "Request", method },
-  { _tag: "Wait" }
-]
-
-/** The first step of a conversation continues the session of the one before; a later handshake is one more. */
-const continued = (command: Command, index: number): Command =>
-  command._tag === "Open" && index === 0 ? { ...command, continues: true } : command
-
-const resultOf = (played: Played): ConversationResult<Script> => {
-  const { revision } = played.script
-  const end = ending(Revision.get(revision)?.era === "stateless" ? "server/discover" : "ping")
-  const [first, ...others] = [...played.before, played.script]
-  const commands = [first?.commands ?? [], ...others.map((script) => script.commands.map(continued))]
-  const earlier = commands.slice(0, -1).flatMap((each) => [...each, ...end])
-  const script = { ...played.script, commands: [...earlier, ...(commands.at(-1) ?? [])] }
-  return played.before.length === 0 ? played : { ...played, whole: { script, earlier: earlier.length } }
-}
-
-const serverOf = (
-  target: Target,
-  shared: Target,
-  surveys: ReadonlyArray<Survey>,
-  options: Options
-): SearchSubject<Script> => {
-  const rules = chosen([...all, ...(options.rules ?? [])], options.only)
-  const generators = surveys.map((survey) =>
-    Generator.conversations(survey, { ...options, overHttp: target.transport === "http" })
-  )
-  const surveyOf = new Map(surveys.map((survey) => [survey.revision, survey]))
-  const patience = options.patience ?? 5000
-  return {
-    name: target.name,
-    about: aboutOf(target, surveys),
-    rules,
-    scripts: (number) => generators[number % generators.length],
-    candidates,
-    play: (script, playing) => {
-      const { hasty, isKnown, wanted } = playing
-      const closing =
-        wanted === undefined
-          ? !isKnown("exits", "exits") && !isKnown("exits-with-input", "exits-with-input")
-          : wanted.startsWith("exits")
-      const survey = surveyOf.get(script.revision) ?? unknown(script.revision)
-      const played = play(wanted === undefined ? shared : target, survey, script, {
-        rules,
-        patience: hasty ? Math.min(impatience, options.patience ?? impatience) : 2 * patience,
-        closing,
-        hopeful: (exchange) => isHopeful(exchange, playing)
-      })
-      return Effect.map(played, resultOf)
-    }
-  }
-}
-
-/** Searches a server for faults. It is what `surveys` says; see `survey`. */
-export const search = (
-  target: Target,
-  surveys: ReadonlyArray<Survey>,
-  options: Options = {}
-): Effect.Effect<Report, TargetError> =>
-  Effect.scoped(
-    Effect.flatMap(reusing(target, options.jobs), (shared) =>
-      Effect.map(searchSubject(serverOf(target, shared, surveys, options), options), (outcome) => ({
-        ...outcome,
-        surveys
-      }))
-    )
-  )

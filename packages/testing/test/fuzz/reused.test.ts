@@ -3,7 +3,7 @@ import * as Fuzz from "@effect-mcp/testing/Fuzz"
 import { Tool, Tools } from "@effect-mcp/core"
 import { McpServer } from "@effect-mcp/server"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Deferred, Effect, Schema } from "effect"
 import { Model } from "../../src/fuzz/model/Model.ts"
 import { unknown } from "../../src/fuzz/model/Survey.ts"
 import { kindOf } from "../../src/fuzz/target/kinds.ts"
@@ -68,6 +68,35 @@ const search = Effect.fnUntraced(function* (
 ) {
   const surveys = yield* Fuzz.survey(target, { revisions })
   return yield* Fuzz.search(target, surveys, { time: "1 day", patience: 200, ...options })
+})
+
+/** A search of servers that end between two conversations, and, where it `lasts`, whenever their client is silent after an answer. */
+const leaving = Effect.fnUntraced(function* (lasts: boolean) {
+  const target = yield* Fuzz.memory(server)
+  const present = new Set<() => void>()
+  const { target: process } = asProcess({
+    ...target,
+    open: (receive, script) =>
+      Effect.gen(function* () {
+        const leave = (): void => receive({ _tag: "Ended", how: "it exited" })
+        present.add(leave)
+        yield* Effect.addFinalizer(() => Effect.sync(() => present.delete(leave)))
+        const answered = Deferred.makeUnsafe<void>()
+        // Time passes only where the client waits in silence.
+        const silence = Effect.andThen(Deferred.await(answered), Effect.sleep("1 second"))
+        if (lasts) yield* Effect.forkScoped(Effect.andThen(silence, Effect.sync(leave)))
+        const hear = (event: WireEvent): void => {
+          Deferred.doneUnsafe(answered, Effect.void)
+          receive(event)
+        }
+        return yield* target.open(hear, script)
+      })
+  })
+  const options = { runs: 2, flood: 0, only: ["survives"] }
+  return yield* search(process, stateless, {
+    ...options,
+    onProgress: ({ conversations }) => conversations === 1 && present.forEach((leave) => leave())
+  })
 })
 
 describe("servers that have several conversations", () => {
@@ -208,6 +237,30 @@ describe("servers that have several conversations", () => {
     })
   )
 
+  it.effect(
+    "A server that ends by itself between two conversations is accused, with a conversation in one of its own",
+    () =>
+      Effect.gen(function* () {
+        const [finding] = (yield* leaving(true)).findings
+        assert.deepStrictEqual([finding?.key, finding?.again], ["survives idle", Fuzz.confirmations])
+        assert.deepStrictEqual(
+          finding?.script.commands.map(({ _tag }) => _tag),
+          ["Request", "Idle"]
+        )
+      })
+  )
+
+  it.effect("A server that ends between two conversations, and does not when that is tried again, is not accused", () =>
+    Effect.gen(function* () {
+      const { findings, unconfirmed } = yield* leaving(false)
+      assert.deepStrictEqual(findings, [])
+      assert.deepStrictEqual(
+        unconfirmed.map(({ key }) => key),
+        ["survives idle"]
+      )
+    })
+  )
+
   it.effect("A session that is continued is not opened again, and its client may answer in another way", () =>
     Effect.gen(function* () {
       const target = yield* Fuzz.memory(server)
@@ -345,12 +398,12 @@ describe("servers that have several conversations", () => {
     "The fuzzer finds what only a server does that had other conversations before, and shows all that it needs",
     () =>
       Effect.gen(function* () {
-        const late = 30
+        const late = 12
         // From this line on, every message is of another protocol.
         const { target } = asProcess(yield* Fuzz.memory(server), (text, nth) =>
           nth < late ? text : text.replace('"jsonrpc":"2.0"', '"jsonrpc":"1.0"')
         )
-        const report = yield* search(target, stateless, { runs: 200, findings: 1, only: ["message-valid"] })
+        const report = yield* search(target, stateless, { runs: 200, findings: 1, only: ["message-valid"], flood: 0 })
         const [finding] = report.findings
         assert.strictEqual(finding?.rule.name, "message-valid", Fuzz.Report.text(report))
         assert.strictEqual(finding?.again, Fuzz.confirmations)

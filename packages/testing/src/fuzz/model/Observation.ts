@@ -32,7 +32,11 @@ export interface Observations {
   /** All that was sent is answered or given up, and the server still reads. */
   readonly Alive: { readonly answered: boolean }
   /** The server ended the conversation by itself. */
-  readonly Gone: { readonly how: string }
+  readonly Gone: {
+    readonly how: string
+    /** Whether its client was silent, and had all answers. Default false. */
+    readonly isIdle?: boolean | undefined
+  }
   /** The input of the server was ended; whether it exited then. */
   readonly Closed: { readonly exited: boolean }
   /** 2025-03-26: an array of responses. */

@@ -77,6 +77,8 @@ const Step = Schema.Union([
   }),
   /** Waits until every open request is answered, or the patience is over. */
   Schema.TaggedStruct("Wait", {}),
+  /** Is silent for two seconds, in which a server that ended between two conversations ends again. */
+  Schema.TaggedStruct("Idle", {}),
   /** HTTP: a GET for what the server sends by itself. */
   Schema.TaggedStruct("Listen", { http: Schema.optionalKey(Deviation) }),
   /** HTTP: closes the connection of the newest stream that is open. In 2026-07-28 that cancels its request. */

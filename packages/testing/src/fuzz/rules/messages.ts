@@ -221,7 +221,10 @@ export const messages: ReadonlyArray<Rule> = [
     level: "robustness",
     text: "The server neither ends nor stops to answer, whatever it is sent.",
     on: {
-      Gone: ({ how }) => violated(`The server ended by itself: ${how}`),
+      Gone: ({ how, isIdle = false }) =>
+        isIdle
+          ? violated(`The server ended by itself while its client was silent: ${how}`, "idle")
+          : violated(`The server ended by itself: ${how}`),
       Alive: ({ answered }) => (answered ? "pass" : violated("A ping at the end of the conversation is never answered"))
     }
   },

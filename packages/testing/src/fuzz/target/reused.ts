@@ -24,6 +24,14 @@ const mostConversations = 40
  */
 const mostIdle = 24
 
+/** A server that ended by itself between two conversations. */
+export interface EndedBetween {
+  /** The conversations that it had, oldest first. */
+  readonly before: ReadonlyArray<Script>
+  readonly revision: Script["revision"]
+  readonly how: string
+}
+
 class ReusedServer {
   readonly before: Array<Script> = []
   readonly scope: Scope.Closeable
@@ -38,14 +46,24 @@ class ReusedServer {
   private early: Array<WireEvent> = []
   private receive: ((event: WireEvent) => void) | undefined
 
-  constructor(scope: Scope.Closeable) {
+  private readonly ended: (one: EndedBetween) => void
+
+  constructor(scope: Scope.Closeable, ended: (one: EndedBetween) => void) {
     this.scope = scope
+    this.ended = ended
   }
 
   readonly hear = (event: WireEvent): void => {
     if (this.receive !== undefined && this.early.length === 0) this.receive(event)
     else if (this.before.length === 0) this.early.push(event)
-    else this.isSpoilt = true
+    else this.spoil(event)
+  }
+
+  private spoil(event: WireEvent): void {
+    const [last] = this.before.slice(-1)
+    if (event._tag === "Ended" && this.isIdle && last !== undefined)
+      this.ended({ before: [...this.before], revision: last.revision, how: event.how })
+    this.isSpoilt = true
   }
 
   begin(receive: (event: WireEvent) => void, kind: ReuseKind | undefined): void {
@@ -84,9 +102,14 @@ type Pair = readonly [ReusedServer, Wire]
 
 /**
  * A target whose servers are kept where a conversation allows it. They end with the scope. `jobs`: the conversations at once. As many
- * servers wait for conversations of one kind, and at least two: odd ones start more than the others need.
+ * servers wait for conversations of one kind, and at least two: odd ones start more than the others need. `ended` is called with a server
+ * that ends while it waits.
  */
-export const reused = (target: LineTarget, jobs = 1): Effect.Effect<LineTarget, never, Scope.Scope> =>
+export const reused = (
+  target: LineTarget,
+  jobs = 1,
+  ended: (one: EndedBetween) => void = () => {}
+): Effect.Effect<LineTarget, never, Scope.Scope> =>
   Effect.map(Effect.scope, (scope) => {
     /** The one that has waited longest is first. */
     const idle: Array<Pair> = []
@@ -94,7 +117,7 @@ export const reused = (target: LineTarget, jobs = 1): Effect.Effect<LineTarget, 
     let spare: Fiber.Fiber<Pair, TargetError> | undefined
     const end = ([server]: Pair) => Scope.close(server.scope, Exit.void)
     const start = Effect.gen(function* () {
-      const server = new ReusedServer(yield* Scope.fork(scope))
+      const server = new ReusedServer(yield* Scope.fork(scope), ended)
       const wire = yield* Effect.onError(Scope.provide(target.open(server.hear), server.scope), () =>
         Scope.close(server.scope, Exit.void)
       )
