@@ -21,6 +21,13 @@ export const faults: ReadonlyArray<Fault> = [
   ...taskReceiver,
   ...servers,
   {
+    name: "an observer of a client that throws keeps the later ones from being called",
+    file: "packages/client/src/connection/observe.ts",
+    from: "callEach(all, (one) => one.request?.({",
+    to: "all.forEach((one) => one.request?.({",
+    test: "packages/client/test/connection/observe.test.ts"
+  },
+  {
     name: "a module of the client that cannot be loaded is a defect",
     file: "packages/client/src/internal/Late.ts",
     from: "return new NotLoaded({",

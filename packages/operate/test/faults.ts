@@ -285,7 +285,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a connection that replaces another is not counted",
     file: "packages/client/src/connection/observe.ts",
-    from: "if (before) for (const one of all) one.reconnected?.()",
+    from: "if (before) callEach(all, (one) => one.reconnected?.())",
     to: "",
     test: "packages/operate/test/telemetry/Telemetry.test.ts"
   },

@@ -1,4 +1,5 @@
 /** Calls the observers of a client: with what its connections send and are asked, and when they open, end and are replaced. */
+import { callEach } from "@effect-mcp/core/internal/callEach"
 import type { Observer as PeerObserver, Peer } from "@effect-mcp/core/Peer"
 import type { Transport } from "@effect-mcp/core/Transport"
 import * as Clock from "effect/Clock"
@@ -64,11 +65,11 @@ const ofPeer = (
     now,
     sent: (end, exit) => {
       const duration = now() - end.began
-      for (const one of all) one.request?.({ ...end, duration }, exit, connection)
+      callEach(all, (one) => one.request?.({ ...end, duration }, exit, connection))
     },
     received: ({ arrived, envelope, request, waited }, exit) => {
       const end = { arrived, envelope, request, waited, duration: now() - arrived }
-      for (const one of all) one.question?.(end, exit, connection)
+      callEach(all, (one) => one.question?.(end, exit, connection))
     }
   }
 }
@@ -83,13 +84,10 @@ const opened = (
     return Effect.asVoid(
       Effect.acquireRelease(
         Effect.sync(() => {
-          for (const one of all) one.opened?.(connection)
+          callEach(all, (one) => one.opened?.(connection))
           return now()
         }),
-        (began) =>
-          Effect.sync(() => {
-            for (const one of all) one.closed?.(connection, now() - began)
-          })
+        (began) => Effect.sync(() => callEach(all, (one) => one.closed?.(connection, now() - began)))
       )
     )
   })
@@ -103,7 +101,7 @@ export const repeated = <A, E, R>(
   let before = false
   return Effect.tap(open, () =>
     Effect.sync(() => {
-      if (before) for (const one of all) one.reconnected?.()
+      if (before) callEach(all, (one) => one.reconnected?.())
       before = true
     })
   )

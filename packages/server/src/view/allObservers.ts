@@ -1,20 +1,8 @@
 /** Many observers of a server as one. Loaded where there is one. */
+import { callEach } from "@effect-mcp/core/internal/callEach"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { given, type Observer } from "./Observer.ts"
-
-/** Calls each one, also after one that throws; then throws as that did. */
-const callEach = <A>(all: ReadonlyArray<A>, call: (one: A) => void): void => {
-  const thrown: Array<unknown> = []
-  for (const one of all) {
-    try {
-      call(one)
-    } catch (error) {
-      thrown.push(error)
-    }
-  }
-  if (thrown.length > 0) throw thrown[0]
-}
 
 /** Runs each effect in order, also after one that fails; then fails as those did. */
 const runEach = <A, E, R>(

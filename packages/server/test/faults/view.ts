@@ -16,7 +16,7 @@ const httpTest = "packages/server/test/http/view.test.ts"
 export const viewFaults: ReadonlyArray<Fault> = [
   {
     name: "an observer that throws keeps the later ones from being called",
-    file: observers,
+    file: "packages/core/src/internal/callEach.ts",
     from: "      thrown.push(error)",
     to: "      throw error",
     test: observersTest
