@@ -79,6 +79,30 @@ export const calling = (principal: Principal["Service"]): HandlerRunner => ({
 
 type Services = ReadonlyMap<string, unknown>
 
+/** Whether `inner`, in which middleware runs, has of its request what `outer` has, so that a handler needs no mix of them. */
+const isUnchanged = (outer: Services, inner: Services): boolean => {
+  if (!(outer instanceof LazyContext && inner instanceof LazyContext && inner.isOfRequest(outer))) return false
+  const before = outer.below
+  const after = inner.below
+  if (after.has(HandlerScheduler.key)) return false
+  for (const key of requestKeys) if (!inner.makes(key) && before.get(key) !== after.get(key)) return false
+  return true
+}
+
+/**
+ * Runs effects in a context that middleware was called in, with the services of the request that it has replaced since. Nearly all middleware
+ * replaces none: then it is that context, and no service of the request is made.
+ */
+export const returningTo = <S extends RequestServices>(outer: Context.Context<S>) => {
+  let made: HandlerContext<S, S> | undefined
+  return <A, E>(effect: Effect.Effect<A, E, S>): Effect.Effect<A, E, S> =>
+    Effect.updateContext(effect, (inner: Context.Context<S>) =>
+      isUnchanged(outer.mapUnsafe, inner.mapUnsafe)
+        ? outer
+        : (made ??= new HandlerContext<S, S>(outer, { forwardsLogs: false })).inside(inner)
+    )
+}
+
 /** The context of the handlers of one layer: `R`, of which the request supplies `S`. */
 export class HandlerContext<R, S extends RequestServices = RequestServices> {
   /** Whether handlers of this layer start at once. */
@@ -132,7 +156,7 @@ export class HandlerContext<R, S extends RequestServices = RequestServices> {
     return made
   }
 
-  private readonly inside = (ambient: Context.Context<S>): Context.Context<R> => {
+  readonly inside = (ambient: Context.Context<S>): Context.Context<R> => {
     const services = ambient.mapUnsafe
     // A LazyContext does not make the services of the request here.
     if (!(services instanceof LazyContext)) return Context.makeUnsafe<R>(this.mixed(services))

@@ -89,6 +89,16 @@ export class LazyContext<Request> implements ReadonlyMap<string, unknown> {
     return new LazyContext(change(this.base), this.table, this.request, this.made, this.shared)
   }
 
+  /** Whether both are the services of one request. */
+  isOfRequest(other: LazyContext<unknown>): boolean {
+    return this.made === other.made
+  }
+
+  /** Whether the request makes the service. */
+  makes(key: string): boolean {
+    return this.table.slots.has(key)
+  }
+
   /** The services below those of the request. */
   get below(): Services {
     return this.base

@@ -9,7 +9,7 @@
  */
 import type { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import { registrationLayer } from "@effect-mcp/core/internal/registration"
-import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
+import { HandlerContext, returningTo } from "@effect-mcp/core/internal/HandlerContext"
 import * as Provided from "@effect-mcp/core/internal/Provided"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
@@ -134,8 +134,8 @@ const registered = <R>(
       (request, next, proceed) =>
         // `next` runs in the context it was made for, with the services of the request that the middleware replaced: a principal, a span.
         Effect.contextWith((ambient: Context.Context<RequestServices>) => {
-          const outer = new HandlerContext(ambient, { forwardsLogs: false })
-          return run(request, outer.provide(next), (changed) => outer.provide(proceed(changed)))
+          const outer = returningTo(ambient)
+          return run(request, outer(next), (changed) => outer(proceed(changed)))
         }),
       place
     )

@@ -166,6 +166,34 @@ export const coreFaults: ReadonlyArray<Fault> = [
     test: "packages/server/test/http/request/inbound.test.ts"
   },
   {
+    name: "an effect that middleware runs loses what the layer of the middleware has of its request",
+    file: "packages/core/src/features/HandlerContext.ts",
+    from: "before.get(key) !== after.get(key)",
+    to: "before.get(key) === null",
+    test: "packages/core/test/features/returningTo.test.ts"
+  },
+  {
+    name: "an effect that middleware runs loses the scheduler of its handler",
+    file: "packages/core/src/features/HandlerContext.ts",
+    from: "if (after.has(HandlerScheduler.key)) return false",
+    to: "",
+    test: "packages/core/test/features/returningTo.test.ts"
+  },
+  {
+    name: "an effect that middleware runs for another request has the services of the first",
+    file: "packages/core/src/internal/LazyContext.ts",
+    from: "return this.made === other.made",
+    to: "return this.made !== undefined || other.made !== undefined",
+    test: "packages/core/test/features/returningTo.test.ts"
+  },
+  {
+    name: "all services of a request are made where middleware lies around it",
+    file: "packages/core/src/features/HandlerContext.ts",
+    from: "      isUnchanged(outer.mapUnsafe, inner.mapUnsafe)\n",
+    to: "      isUnchanged(new Map(outer.mapUnsafe), inner.mapUnsafe)\n",
+    test: "packages/core/test/features/returningTo.test.ts"
+  },
+  {
     name: "a handler runs before the services of its request are made",
     file: "packages/core/src/features/HandlerContext.ts",
     from: "Provided.within(provided, () => handler(...args))",

@@ -1,0 +1,68 @@
+/** An effect that middleware runs again in the context that it was called in: as a mix of both contexts has it. */
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, References, Scheduler } from "effect"
+import { HandlerContext, HandlerScheduler, returningTo } from "../../src/features/HandlerContext.ts"
+import { exitOf, start } from "../../src/internal/eager.ts"
+import { LazyContext, service, ServiceTable } from "../../src/internal/LazyContext.ts"
+import { Progress } from "../../src/request/Progress.ts"
+import * as Progresses from "../../src/request/Progress.ts"
+import type { RequestServices } from "../../src/request/RequestContext.ts"
+import * as Principal from "../../src/transport/Principal.ts"
+
+class Base extends Context.Service<Base, string>()("test/Base") {}
+
+interface One {
+  made: number
+}
+const table = new ServiceTable<One>([
+  service(Principal.Principal, () => Principal.anonymous),
+  service(Progress, (one) => {
+    one.made++
+    return { ...Progresses.none }
+  })
+])
+const below = new Map<string, unknown>([[Base.key, "of the request"]])
+const contextOf = (services: ReadonlyMap<string, unknown>) => Context.makeUnsafe<RequestServices>(services)
+const request = (one: One = { made: 0 }) => new LazyContext(below, table, one)
+const ada = { subject: "ada", scopes: [], claims: {} }
+const scheduler = new Scheduler.MixedScheduler()
+
+/** The context in which middleware runs: that of its layer, with what the request gives it. */
+const within = (outer: LazyContext<One>, own: ReadonlyArray<readonly [string, unknown]> = []) =>
+  outer.over((below) => new Map([...below, [Base.key, "of the middleware"], ...own]))
+
+const seen = Effect.contextWith((context: Context.Context<never>) => Effect.succeed(context.mapUnsafe))
+const runIn = (
+  effect: Effect.Effect<ReadonlyMap<string, unknown>, never, RequestServices>,
+  services: ReadonlyMap<string, unknown>
+) => {
+  const exit = exitOf(start(effect, contextOf(services)))
+  return exit !== undefined && Exit.isSuccess(exit) ? exit.value : assert.fail("The effect has not ended")
+}
+
+describe("The context that middleware was called in", () => {
+  it("What middleware leaves alone runs in the context of its request, and no service is made for it", () => {
+    const one = { made: 0 }
+    const outer = request(one)
+    assert.strictEqual(runIn(returningTo(contextOf(outer))(seen), within(outer)), outer)
+    assert.strictEqual(one.made, 0)
+  })
+
+  const outer = request()
+  it.each<[string, ReadonlyMap<string, unknown>, ReadonlyMap<string, unknown>]>([
+    ["nothing", outer, within(outer)],
+    ["the level of logs", outer, within(outer, [[References.MinimumLogLevel.key, "Debug"]])],
+    ["the scheduler", outer, within(outer, [[HandlerScheduler.key, scheduler]])],
+    ["the caller", outer, new Map([...within(outer), [Principal.Principal.key, ada]])],
+    ["the request", outer, new LazyContext(new Map([[Base.key, "of another"]]), table, { made: 0 })],
+    ["a caller that was replaced before", new Map([...outer, [Principal.Principal.key, ada]]), within(outer)]
+  ])("Where middleware replaces %s, an effect has the services of a mix of both contexts", (_, outer, inner) => {
+    const got = runIn(returningTo(contextOf(outer))(seen), inner)
+    const expected = runIn(
+      new HandlerContext<RequestServices>(contextOf(outer), { forwardsLogs: false }).provide(seen),
+      inner
+    )
+    for (const key of new Set([...got.keys(), ...expected.keys()]))
+      assert.strictEqual(got.get(key), expected.get(key), key)
+  })
+})
