@@ -1,3 +1,5 @@
+import * as Unanswered from "@effect-mcp/cli/Unanswered"
+import { Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -151,6 +153,39 @@ describe("effect-mcp against the reference server", () => {
     })
   )
 
+  const unanswered = [
+    { capability: "elicitation", argv: ["test_elicitation", "message=hi"], flags: /--accept, --answer or --decline/ },
+    { capability: "sampling", argv: ["test_sampling", "prompt=x"], flags: /use --sample/ },
+    { capability: "roots", argv: ["roots"], flags: /use --root/ }
+  ]
+  for (const { version } of Revision.withElicitation) {
+    it.live.each(unanswered)(
+      `The call command names the flags for what the server cannot ask: $capability in ${version}`,
+      ({ argv, capability, flags }) =>
+        Effect.gen(function* () {
+          const { code, stderr, stdout } = yield* run(["call", ...argv, "--revision", version, ...here])
+          assert.strictEqual(code, 1)
+          assert.match(`${stdout}${stderr}`, new RegExp(`did not declare:? ${capability}`))
+          assert.match(stderr, flags)
+        })
+    )
+  }
+
+  it("The call command names flags for errors and results of other servers, and none for other failures", () => {
+    const failed = (text: string) => Unanswered.flagsOfResult({ isError: true, content: [{ type: "text", text }] })
+    assert.include(failed("Client does not support form elicitation."), "--accept")
+    assert.include(failed("Client does not support sampling (required for sampling/createMessage)"), "--sample")
+    assert.include(failed("Client does not support url elicitation."), "needs a terminal")
+    assert.include(failed("it did not declare elicitation.url"), "needs a terminal")
+    assert.isUndefined(failed("The roots of the tree were not found"))
+    const required = (requiredCapabilities: unknown) => Unanswered.flagsOfData({ requiredCapabilities })
+    assert.include(required({ elicitation: {} }), "--accept")
+    assert.include(required({ elicitation: { form: {}, url: {} } }), "--accept")
+    assert.include(required({ elicitation: { url: {} } }), "needs a terminal")
+    assert.isUndefined(required({ extensions: { "com.example/a": {} } }))
+    assert.isUndefined(Unanswered.flagsOfData("text"))
+  })
+
   it.live("The call command answers the server's questions by flags", () =>
     Effect.gen(function* () {
       const form = ["call", "test_elicitation", "message=hi"]
@@ -159,8 +194,6 @@ describe("effect-mcp against the reference server", () => {
       assert.strictEqual(answered.stdout, `User response: action=accept, content={"username":"ada","email":"a@b.c"}\n`)
       const declined = yield* run([...form, "--decline", ...here])
       assert.strictEqual(declined.stdout, "User response: action=decline, content={}\n")
-      const silent = yield* run([...form, "--revision", "2025-11-25", ...here])
-      assert.deepStrictEqual([silent.code, silent.stdout.includes("did not declare elicitation")], [1, true])
       const sampled = yield* run(["call", "test_sampling", "prompt=x", "--sample", "42", ...here])
       assert.strictEqual(sampled.stdout, "LLM response: 42\n")
       const roots = yield* run(["call", "roots", "--root", "/a b", "--root", "file:///c", "--json", ...here])

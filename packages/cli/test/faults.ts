@@ -3,6 +3,41 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "the command names no flags for a question that is an error",
+    file: "packages/cli/src/terminal/Exit.ts",
+    from: "number === McpError.MissingClientCapability ? Unanswered.flagsOfData(data) : undefined",
+    to: "undefined",
+    test: "packages/cli/test/Cli.test.ts"
+  },
+  {
+    name: "the command names no flags for a question that is a failed result",
+    file: "packages/cli/src/session/Calling.ts",
+    from: "flags === undefined ? Effect.void : output.note(flags)",
+    to: "Effect.void",
+    test: "packages/cli/test/Cli.test.ts"
+  },
+  {
+    name: "the command names the flags of a form for a page",
+    file: "packages/cli/src/terminal/Unanswered.ts",
+    from: '(mode === "url" ? page : form)',
+    to: "form",
+    test: "packages/cli/test/Cli.test.ts"
+  },
+  {
+    name: "the command gives the advice of the library for a token that is refused",
+    file: "packages/cli/src/terminal/Exit.ts",
+    from: "message: error.refusal",
+    to: "message: error.message",
+    test: "packages/cli/test/target/Remote.test.ts"
+  },
+  {
+    name: "the command names no flag for a token where a login cannot be asked for",
+    file: "packages/cli/src/terminal/Exit.ts",
+    from: 'detail: error.code === "access_denied" ? undefined : detail',
+    to: "detail: undefined",
+    test: "packages/cli/test/commands/Login.test.ts"
+  },
+  {
     name: "call --detach follows the task to its end",
     file: "packages/cli/src/commands/Call.ts",
     from: "  if (task.id === undefined) {",

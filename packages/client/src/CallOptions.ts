@@ -1,9 +1,9 @@
 /** The options of one request, the client's defaults for them, and the peer's options that follow from both. */
 import type { RequestOptions } from "@effect-mcp/core/Peer"
+import type { OnProgress } from "@effect-mcp/core/Progress"
 import type { RequestHeaders } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
-import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import * as Duration from "effect/Duration"
 
 /**
@@ -35,8 +35,8 @@ export interface CallOptions {
    * as the request may take.
    */
   readonly reconnectTimeout?: Duration.Input | undefined
-  /** Called with each progress event, in the order of arrival; must not block the reader. */
-  readonly onProgress?: ((event: ProgressParams) => void) | undefined
+  /** A plain function, called with each progress event in the order of arrival; must not block the reader. */
+  readonly onProgress?: OnProgress | undefined
   /** Called with the id of the request on the wire, before it is sent, and again each time that it is sent again. */
   readonly onSend?: ((id: JsonRpc.Id) => void) | undefined
   /** Entries of the request's `_meta`. */

@@ -40,6 +40,8 @@ export class TaskCancelled extends Data.TaggedError("TaskCancelled")<{
 export interface Denied {
   /** What was refused, and what to do about it. */
   readonly message: string
+  /** What was refused, for programs with advice of their own. */
+  readonly refusal: string
   /** The method of the request, or `GET` for a stream. */
   readonly method: string
   /** The endpoint without its query. */

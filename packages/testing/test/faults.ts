@@ -15,6 +15,13 @@ const stdioClient = "packages/testing/test/fuzz/stdioClient.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "a scripted user takes an action for the content of a form",
+    file: "packages/testing/src/doubles/ElicitationTest.ts",
+    from: '"action" in answer && isJsonObject(answer["content"])',
+    to: "false",
+    test: "packages/testing/test/doubles/Doubles.test.ts"
+  },
+  {
     name: "fuzz: a rule about a tool judges structured content alone",
     file: "packages/testing/src/fuzz/rules/ofTool.ts",
     from: "isJsonObject(value) ? StructuredContent.read(value, model.revision.rules) : undefined",

@@ -120,7 +120,7 @@ export const call = Command.make(
           : yield* Calling.follow(session, shown, client.callToolByNameStream(name, input, patient))
         if (result === undefined) return
         yield* promised(tool, result)
-        yield* Calling.failing(result)
+        yield* Calling.failing(session, result)
       }),
       { leavesTasks: detach }
     )

@@ -83,7 +83,7 @@ const result = Command.make(
       Effect.fnUntraced(function* (session) {
         const shown = { asEvents: session.settings.json && progress, file: output }
         const result = yield* Calling.follow(session, shown, events(session, id))
-        if (result !== undefined) yield* Calling.failing(result)
+        if (result !== undefined) yield* Calling.failing(session, result)
       })
     )
 ).pipe(

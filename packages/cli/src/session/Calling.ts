@@ -5,8 +5,9 @@ import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { code, silent } from "../terminal/Exit.ts"
+import { code, type CommandFailure, silent } from "../terminal/Exit.ts"
 import * as ProgressLine from "../terminal/ProgressLine.ts"
+import * as Unanswered from "../terminal/Unanswered.ts"
 import { binaryOf, callResult } from "../render/Content.ts"
 import { bare, json, jsonLine } from "../render/Text.ts"
 import * as Save from "./Save.ts"
@@ -66,5 +67,10 @@ export const print = Effect.fnUntraced(function* (
   } else if (!asEvents) yield* output.line(settings.json ? json(result) : callResult(output, result))
 })
 
-/** A tool that failed ends the command with the code of the server's errors; its message is shown already. */
-export const failing = ({ isError }: CallToolResult) => (isError === true ? silent(code.server) : Effect.void)
+/** A tool that failed ends the command with the code of the server's errors; its message is shown already, and what lets it ask here. */
+export const failing = ({ output }: CommandSession, result: CallToolResult): Effect.Effect<void, CommandFailure> => {
+  if (result.isError !== true) return Effect.void
+  const flags = Unanswered.flagsOfResult(result)
+  const said = flags === undefined ? Effect.void : output.note(flags)
+  return Effect.andThen(said, Effect.fail(silent(code.server)))
+}

@@ -13,6 +13,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as PlatformError from "effect/PlatformError"
 import * as Predicate from "effect/Predicate"
+import * as Unanswered from "./Unanswered.ts"
 
 /** What the exit codes mean; `--help` says the same. */
 export const code = {
@@ -90,16 +91,24 @@ const codeNames: { readonly [code: number]: string } = {
 
 const fromMcpError = ({ code: number, data, message }: McpError.McpError): CommandFailure => {
   const name = codeNames[number]
+  const flags = number === McpError.MissingClientCapability ? Unanswered.flagsOfData(data) : undefined
   return new CommandFailure({
     code: code.server,
     message: `The server answered with an error: ${message} (${number}${name === undefined ? "" : `, ${name}`})`,
-    detail: data === undefined ? undefined : JSON.stringify(data, undefined, 2)
+    detail: flags ?? (data === undefined ? undefined : JSON.stringify(data, undefined, 2))
   })
 }
 
 /** A login that the user declined is their decision. */
 export const fromOAuth = (error: OAuthError): CommandFailure =>
   new CommandFailure({ code: error.code === "access_denied" ? code.usage : code.connection, message: error.message })
+
+/** The end of a command for the want of a login: some servers take tokens that no login gives. */
+const fromLogin = (error: OAuthError): CommandFailure => {
+  const { code, message } = fromOAuth(error)
+  const detail = "For a server with tokens of its own, use --header 'Authorization: Bearer TOKEN'."
+  return new CommandFailure({ code, message, detail: error.code === "access_denied" ? undefined : detail })
+}
 
 // By name: to load OAuth for its class would take its time.
 const isOAuth = (error: unknown): error is OAuthError => Predicate.isTagged(error, "OAuthError")
@@ -114,7 +123,7 @@ const findOAuth = (error: unknown, depth = 8): OAuthError | undefined => {
 /** A crash is told with the server's last words on stderr, which usually say why. */
 const fromTransportError = ({ cause, message, reason, stderr }: TransportError): CommandFailure => {
   const login = findOAuth(cause)
-  if (login !== undefined) return fromOAuth(login)
+  if (login !== undefined) return fromLogin(login)
   const said = stderr === undefined || stderr.trim() === "" ? undefined : stderr.trimEnd()
   const detail = said === undefined ? undefined : `Its last words on stderr:\n${indent(said)}`
   const what = reason === "Open" ? "The server could not be started" : "The connection to the server broke"
@@ -149,9 +158,15 @@ const fromError = (error: CommandError): CommandFailure => {
     case "Forbidden":
     case "Unauthorized": {
       const login = findOAuth(error.cause)
-      return login === undefined
+      if (login !== undefined) return fromLogin(login)
+      return error._tag === "Forbidden"
         ? new CommandFailure({ code: code.connection, message: error.message })
-        : fromOAuth(login)
+        : new CommandFailure({
+            code: code.connection,
+            message: error.refusal,
+            detail:
+              "Use --header 'Authorization: Bearer TOKEN' with a token that it takes, or leave this header out and log in: effect-mcp login URL."
+          })
     }
     case "Timeout":
       return new CommandFailure({ code: code.timeout, message: `The server did not answer ${error.method} in time` })

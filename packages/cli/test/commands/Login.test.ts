@@ -94,7 +94,7 @@ describe("effect-mcp login", { ...linux, timeout: 300_000 }, () => {
         assert.deepStrictEqual([before.code, before.stdout, before.stderr], [1, "", "Not logged in\n"])
         const refused = yield* run("tools", "--json", "--", url)
         assert.strictEqual(refused.code, 3)
-        assert.match(refused.stderr, /this program cannot ask one.*effect-mcp login/s)
+        assert.match(refused.stderr, /this program cannot ask one.*effect-mcp login.*--header 'Authorization: Bearer/s)
 
         const login = yield* run("login", url)
         assert.strictEqual(login.code, 0, login.stderr)

@@ -23,13 +23,13 @@ const serve = Effect.gen(function* () {
 })
 
 /** Refuses every request, and keeps its headers. */
-const closed = Effect.gen(function* () {
+const closed = Effect.fnUntraced(function* (status: number) {
   const seen: Array<IncomingHttpHeaders> = []
   const server = yield* Effect.acquireRelease(
     Effect.sync(() =>
       createServer((request, response) => {
         seen.push(request.headers)
-        response.writeHead(403).end("Not for you")
+        response.writeHead(status).end("Not for you")
       })
     ),
     (server) => Effect.sync(() => void server.close())
@@ -65,11 +65,28 @@ describe("A URL", () => {
   it.live("A URL is sent the headers of --header; a refusal ends with exit code 3", () =>
     Effect.scoped(
       Effect.gen(function* () {
-        const { seen, url } = yield* closed
+        const { seen, url } = yield* closed(403)
         const refused = yield* run(["ping", "--header", "Authorization: Bearer x:y", "--header", "X-Empty:", "--", url])
         assert.strictEqual(refused.code, 3)
         assert.match(refused.stderr, /403/)
         assert.deepInclude(seen[0], { authorization: "Bearer x:y", "x-empty": "" })
+      })
+    )
+  )
+
+  it.live("A URL that refuses a token is told with what the command can do", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { url } = yield* closed(401)
+        for (const revision of ["2025-11-25", "2026-07-28"]) {
+          const argv = ["ping", "--revision", revision, "--header", "Authorization: Bearer x:y", "--", url]
+          const { code, stderr } = yield* run(argv)
+          assert.strictEqual(code, 3)
+          assert.match(stderr, /^error: \S+ wants authorization for \S+ \(status 401: Not for you\)\.\n/)
+          assert.include(stderr, "Use --header 'Authorization: Bearer TOKEN' with a token that it takes")
+          assert.include(stderr, "effect-mcp login URL")
+          assert.notInclude(stderr, "HttpClient")
+        }
       })
     )
   )
@@ -101,7 +118,7 @@ describe("effect-mcp proxy", () => {
 
   it.live("The proxy command names the port that another program has, and what to do", () =>
     Effect.gen(function* () {
-      const { url } = yield* closed
+      const { url } = yield* closed(403)
       const { port } = new URL(url)
       const taken = yield* run(["proxy", "--http", "--port", port, "--", "x"])
       assert.strictEqual(taken.code, 2)

@@ -3,6 +3,13 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const statements: ReadonlyArray<Fault> = [
   {
+    name: "the refusal of a request has the advice of the library",
+    file: "packages/client/src/transport/http/Denial.ts",
+    from: "    refusal,\n",
+    to: "    refusal: `${refusal} ${advice(status, scopes)}`,\n",
+    test: "packages/client/test/transport/http/Refused.test.ts"
+  },
+  {
     name: "an object in the text alone is structured output in a revision with structured content",
     file: "packages/protocol/src/revision/StructuredContent.ts",
     from: "return structuredOutput && isJsonObject(mirror) ? undefined : mirror",

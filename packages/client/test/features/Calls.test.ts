@@ -274,3 +274,34 @@ describe.each(all)("A call of a tool over %s", (version) => {
     verifies("lifecycle.timeout.per-request", "lifecycle.timeout.maximum")
   )
 })
+
+describe("The callback of progress", () => {
+  it("The type of onProgress refuses an Effect, which would not run, and takes functions of any other value", () => {
+    const events: Array<unknown> = []
+    const told: (event: { readonly progress: number }) => void = (event) => events.push(event)
+    const plain: ReadonlyArray<McpClient.CallOptions["onProgress"]> = [
+      told,
+      (event) => events.push(event),
+      (event) => void events.push(event),
+      ({ message }) => message,
+      ({ progress, total }) => progress === total,
+      (event) => event,
+      () => [events],
+      () => new Map(),
+      () => Effect.runFork(Effect.void),
+      async () => {},
+      () => undefined,
+      () => null,
+      undefined
+    ]
+    const effect: McpClient.CallOptions = {
+      // @ts-expect-error an Effect that does not run
+      onProgress: () => Effect.void
+    }
+    const both: McpClient.CallOptions = {
+      // @ts-expect-error an Effect that does not run, in one of two cases
+      onProgress: ({ progress }) => (progress > 1 ? Effect.sync(() => events.push(progress)) : undefined)
+    }
+    assert.isDefined([plain, effect, both])
+  })
+})

@@ -7,7 +7,6 @@ import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
-import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -18,6 +17,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { InvalidValue } from "../contract/ValueCodec.ts"
 import type { Closed, Timeout } from "../peer/Router.ts"
+import type { OnProgress } from "./Progress.ts"
 
 /** The methods of MCP by which a server asks its client. */
 export type QuestionMethod = Exclude<keyof Method.ServerRequests, "ping">
@@ -63,7 +63,7 @@ export interface AskOptions {
    * Called for each progress event of the client, in the reader: it must not block. Never called in 2026-07-28, where questions travel in
    * results.
    */
-  readonly onProgress?: ((event: ProgressParams) => void) | undefined
+  readonly onProgress?: OnProgress | undefined
   /** How long the client may take to answer. Default: as the server says. It has no effect where questions travel in results. */
   readonly timeout?: Duration.Input | undefined
   /**

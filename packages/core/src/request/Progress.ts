@@ -5,6 +5,7 @@
  * the handler. After `stallTime` it does not wait any more: only the latest event is kept, and sent as soon as there is room.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -67,6 +68,20 @@ export const report = (progress: number, options?: ReportOptions): Effect.Effect
     const service = Context.getUnsafe(context, Progress)
     return service instanceof RequestProgress ? service.reportNow(progress, options) : service.report(progress, options)
   })
+
+/** What a plain function returns: any value but an Effect, which would not run. */
+type Plain =
+  | void
+  | null
+  | string
+  | number
+  | bigint
+  | boolean
+  | symbol
+  | (object & { readonly [Effect.TypeId]?: "A plain function is expected: an Effect that it returns does not run" })
+
+/** Called with each progress event of a request, by the reader: it must not block. */
+export type OnProgress = (event: ProgressParams) => Plain
 
 /** Drops every event. */
 export const none: Progress["Service"] = { wanted: false, report: () => Effect.void }

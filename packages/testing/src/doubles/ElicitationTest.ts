@@ -6,11 +6,12 @@
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { ElicitParams, ElicitResult } from "@effect-mcp/protocol/model/Elicitation"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** The answer to one question: the content of the form, or a refusal. */
+/** The answer to one question: the content of the form alone, such as `{ name: "Ada" }`, without `action`; or a refusal. */
 export type UserAnswer = NonNullable<ElicitResult["content"]> | "cancel" | "decline"
 
 /** The record of a scripted user. */
@@ -23,7 +24,8 @@ export class ElicitationTest extends Context.Service<
 >()("@effect-mcp/testing/ElicitationTest") {}
 
 /**
- * Answers the first question with the first answer, and so on. A question beyond the script fails with -32603.
+ * Answers the first question with the first answer, and so on. A question beyond the script fails with -32603, as
+ * does one whose answer is `{ action, content }`.
  *
  * @example
  * ```ts
@@ -52,6 +54,9 @@ export const layerScripted = (
           const answer = answers[asked.length]
           asked.push(params)
           if (answer === undefined) return Effect.fail(McpError.internalError("The script has no more answers"))
+          if (typeof answer !== "string" && "action" in answer && isJsonObject(answer["content"])) {
+            return Effect.fail(McpError.internalError("The script has { action, content }: list the contents only"))
+          }
           return Effect.succeed(typeof answer === "string" ? { action: answer } : { action: "accept", content: answer })
         })
       return Context.make(Elicitation.Elicitation, { modes: { form: true, url: true }, elicit }).pipe(

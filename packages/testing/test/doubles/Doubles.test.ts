@@ -29,6 +29,28 @@ describe("a scripted user", () => {
     }).pipe(Effect.provide(ElicitationTest.layerScripted([{ name: "Ada" }, "decline", "cancel"])))
   )
 
+  it.effect("A scripted user whose answer has an action fails, and says that contents are listed", () =>
+    Effect.gen(function* () {
+      const Name = Schema.Struct({ name: Schema.String })
+      const error = yield* Effect.flip(Elicitation.form("first", Name))
+      assert.deepInclude(error, {
+        _tag: "McpError",
+        message: "The script has { action, content }: list the contents only"
+      })
+      assert.deepStrictEqual(yield* Elicitation.form("second", Schema.Struct({ action: Schema.String })), {
+        action: "wait"
+      })
+    }).pipe(
+      Effect.provide(
+        ElicitationTest.layerScripted([
+          // @ts-expect-error the content of a form has no objects
+          { action: "accept", content: { name: "Ada" } },
+          { action: "wait" }
+        ])
+      )
+    )
+  )
+
   for (const revision of Revision.withElicitation) {
     it.effect(`A scripted user is asked over the wire in ${revision.version}`, () =>
       Effect.gen(function* () {

@@ -64,15 +64,15 @@ export const make = (
   const code = demand.error && excerpt(demand.error)
   const place = placeOf(url)
   const said = [code, excerpt(words(body))].filter((text) => text !== undefined && text !== "").join(", ")
-  const parts = [
+  const refusal = [
     `${place} ${status === 401 ? "wants authorization for" : "does not allow"} ${method}`,
     ` (status ${status}${said === "" ? "" : `: ${said}`}).`,
     scopes.length === 0 ? "" : ` It needs the scopes ${scopes.join(" ")}.`,
-    resourceMetadata === undefined ? "" : ` Its authorization is described at ${resourceMetadata}.`,
-    ` ${advice(status, scopes)}`
-  ]
+    resourceMetadata === undefined ? "" : ` Its authorization is described at ${resourceMetadata}.`
+  ].join("")
   const details: Denied = {
-    message: cause === undefined ? parts.join("") : cause.message,
+    message: cause === undefined ? `${refusal} ${advice(status, scopes)}` : cause.message,
+    refusal,
     method,
     url: place,
     scopes,

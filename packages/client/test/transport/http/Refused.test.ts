@@ -80,6 +80,7 @@ describe.each(versions)("A client of %s", (version) => {
             `It needs the scopes admin. Its authorization is described at ${metadata}. ` +
             "Log in again and ask for these scopes."
         )
+        assert.strictEqual(error.message, `${error.refusal} Log in again and ask for these scopes.`)
       })
     )
   }
