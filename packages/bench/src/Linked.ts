@@ -39,11 +39,11 @@ const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<stri
 export const linked = Object.keys(groups)
 
 /**
- * Modules with a file of their own: what they load imports the rest, and a bundler keeps all that a file may load as soon as it keeps
- * anything of the file.
+ * Modules with a file of their own, before the groups: what `load` loads imports the rest, and a bundler keeps all that a file may load as
+ * soon as it keeps anything of the file. The others are what late parts of a client alone use, and what these share with its start.
  */
 const apart: Readonly<Record<string, ReadonlyArray<string>>> = {
-  core: ["folder/load"]
+  core: ["folder/load", "contract/ValueCodec", "contract/Extension", "request/samplingMessages"]
 }
 
 /** A package's names for all of its modules; each stays a file of its own, since what is named here would be kept by every bundler. */

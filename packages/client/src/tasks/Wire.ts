@@ -7,10 +7,14 @@ import { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Schema from "effect/Schema"
 import { id, type TaskState } from "./TaskState.ts"
 
-const Millis = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+// Filters of its own: checks of `Schema` that late parts alone use would be in the start of each client.
+const Millis = Schema.Finite.check(Schema.makeFilter((millis) => millis >= 0, { expected: "milliseconds, 0 or more" }))
+const MillisOrNull = Schema.Union([Millis, Schema.Null])
 const fields = {
   /** Travels in a header. */
-  taskId: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1024)),
+  taskId: Schema.String.check(
+    Schema.makeFilter(({ length }) => length > 0 && length <= 1024, { expected: "1 to 1024 characters" })
+  ),
   status: Schema.Literals(["working", "input_required", "completed", "failed", "cancelled"]),
   statusMessage: Schema.optionalKey(Schema.String),
   createdAt: Schema.String,
@@ -20,7 +24,7 @@ const fields = {
 /** 2026-07-28: a task with what its status comes with. */
 export const DetailedTask = Schema.Struct({
   ...fields,
-  ttlMs: Schema.NullOr(Millis),
+  ttlMs: MillisOrNull,
   pollIntervalMs: Schema.optionalKey(Millis),
   inputRequests: Schema.optionalKey(JsonObject),
   result: Schema.optionalKey(JsonObject),
@@ -33,7 +37,7 @@ export type DetailedTask = typeof DetailedTask.Type
 /** 2025-11-25: a task alone. */
 export const CoreTask = Schema.Struct({
   ...fields,
-  ttl: Schema.NullOr(Millis),
+  ttl: MillisOrNull,
   pollInterval: Schema.optionalKey(Millis)
 })
 export type CoreTask = typeof CoreTask.Type

@@ -195,7 +195,7 @@ export const statements: ReadonlyArray<Fault> = [
   },
   {
     name: "tool results travel with other content",
-    file: "packages/core/src/request/Sampling.ts",
+    file: "packages/core/src/request/samplingMessages.ts",
     from: "if (results.length < content.length) return",
     to: "if (results.length > content.length) return",
     test: "packages/server/test/request/asking.test.ts",
@@ -203,7 +203,7 @@ export const statements: ReadonlyArray<Fault> = [
   },
   {
     name: "a tool result answers any use",
-    file: "packages/core/src/request/Sampling.ts",
+    file: "packages/core/src/request/samplingMessages.ts",
     from: "if (!open.delete(result.toolUseId))",
     to: "if (open.delete(result.toolUseId) === undefined)",
     test: "packages/server/test/request/asking.test.ts",
@@ -211,7 +211,7 @@ export const statements: ReadonlyArray<Fault> = [
   },
   {
     name: "a tool use stays without result",
-    file: "packages/core/src/request/Sampling.ts",
+    file: "packages/core/src/request/samplingMessages.ts",
     from: 'if (missing !== undefined) return `Tool result missing in request: "${missing}" is not answered in the next message`',
     to: "",
     test: "packages/server/test/request/asking.test.ts",
