@@ -355,6 +355,7 @@ describe("The schema of a tool", () => {
   const schema = (properties: object, rest: object = {}) => ({ type: "object", properties, ...rest })
   const header = (name: unknown, type = "string") => ({ type, "x-mcp-header": name })
   const made = (inputSchema: any) => () => Tool.raw("t", { description: "", inputSchema })
+  const served = (inputSchema: any) => () => Tools.layer(made(inputSchema)(), () => Effect.succeed(""))
 
   it.effect("The schema of a tool may name headers for its arguments", () =>
     Effect.gen(function* () {
@@ -393,9 +394,9 @@ describe("The schema of a tool", () => {
         schema({ a: { type: "array", items: header("A") } }),
         schema({ a: { anyOf: [header("A"), { type: "null" }] } })
       ]) {
-        assert.throws(made(broken), /x-mcp-header/, JSON.stringify(broken))
+        assert.throws(served(broken), /x-mcp-header/, JSON.stringify(broken))
       }
-      made(schema({ a: header("A"), b: header("B", "integer"), c: schema({ d: header("C", "boolean") }) }))()
+      served(schema({ a: header("A"), b: header("B", "integer"), c: schema({ d: header("C", "boolean") }) }))()
     }
   )
 
