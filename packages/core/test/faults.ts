@@ -33,6 +33,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/core/test/peer/CancelReason.test.ts"
   },
   {
+    name: "A request fails where what makes its span cannot be loaded",
+    file: "packages/core/src/peer/Tracing.ts",
+    from: "Effect.orElseSucceed(used, () => undefined)",
+    to: "Effect.orDie(used)",
+    test: "packages/core/test/peer/LateSpans.test.ts"
+  },
+  {
     name: "An effect is taken for one that has ended by the name of its class",
     file: "packages/core/src/internal/eager.ts",
     from: "prototype === failure || Exit.isExit(effect)",

@@ -3,6 +3,20 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "a module of a client of promises that cannot be loaded is a defect",
+    file: "packages/promise/src/client/connect.ts",
+    from: "imported(() => Promise.all(",
+    to: "Effect.promise(() => Promise.all(",
+    test: "packages/promise/test/notLoaded.test.ts"
+  },
+  {
+    name: "a client of promises whose own modules cannot be loaded rejects with the error of the import",
+    file: "packages/promise/src/client/McpClient.ts",
+    from: ".catch(notLoaded)",
+    to: "",
+    test: "packages/promise/test/notLoaded.test.ts"
+  },
+  {
     name: "a typed call of promises reads structured content alone",
     file: "packages/promise/src/client/output.ts",
     from: "StructuredContent.read(result, rules)",

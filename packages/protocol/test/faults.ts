@@ -42,8 +42,22 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A client sends no header for an argument whose key is annotated",
     file: "packages/protocol/src/schema/HeaderAnnotations.ts",
-    from: "[ast, ast.context, ",
+    from: "[ast.context, ast, ",
     to: "[ast, ",
+    test: "packages/protocol/test/schema/HeaderAnnotations.test.ts"
+  },
+  {
+    name: "A client sends the header of a value whose key has another one",
+    file: "packages/protocol/src/schema/HeaderAnnotations.ts",
+    from: "[ast.context, ast, ",
+    to: "[ast, ast.context, ",
+    test: "packages/protocol/test/schema/HeaderAnnotations.test.ts"
+  },
+  {
+    name: "A client sends no header for a suspended argument",
+    file: "packages/protocol/src/schema/HeaderAnnotations.ts",
+    from: "...annotated(ast.thunk(), within), ",
+    to: "",
     test: "packages/protocol/test/schema/HeaderAnnotations.test.ts"
   },
   {

@@ -206,9 +206,10 @@ export const make = (options: Options): Calls => {
 
   const callTool = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) =>
     Effect.mapError(tool.input.encode(input), encodeFailed).pipe(
-      Effect.flatMap((args) => {
+      Effect.flatMap((args = {}) => {
+        if (!isJsonObject(args)) return Effect.fail(encodeFailed({ message: "Its arguments are no JSON object" }))
         const known = { tool, support: tool.task }
-        const call = () => send(tool.name, isJsonObject(args) ? args : {}, options, known)
+        const call = () => send(tool.name, args, options, known)
         return known.support !== undefined || !mayAsk()
           ? call()
           : Effect.flatMap(listed, ({ headers }) => Effect.flatMapEager(headers.ensureListed(tool.name, true), call))
@@ -220,5 +221,5 @@ export const make = (options: Options): Calls => {
 }
 
 /** The error for an input that does not fit the Tool value; nothing was sent. */
-const encodeFailed = ({ message }: InvalidValue): McpError.McpError =>
+const encodeFailed = ({ message }: Pick<InvalidValue, "message">): McpError.McpError =>
   McpError.invalidParams(`The input does not fit the tool: ${message}`)

@@ -58,6 +58,18 @@ describe.each(all)("A call of a tool over %s", (version) => {
     })
   )
 
+  it.effect("A call whose arguments are no object is refused before it is sent", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* calling(() => ({ content: [] }), { version })
+      const Shout = Tool.make("shout", { description: "", input: Schema.String })
+      const error = yield* Effect.flip(client.callTool(Shout, "hello"))
+      assert.instanceOf(error, McpError.McpError)
+      assert.strictEqual(error.code, McpError.InvalidParams)
+      assert.include(error.message, "no JSON object")
+      assert.deepStrictEqual(server.requests("tools/call"), [])
+    })
+  )
+
   it.effect("A call without an output schema gives the whole result", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text("hello") }), { version })

@@ -111,8 +111,8 @@ export const message = <P>(notification: Notification<P, "server">, params: NoIn
  * methods do not exist. Two extensions of one id, or with one method, are a defect that names both places; so is a schema that JSON Schema
  * cannot express.
  *
- * A handler may fail with its method's declared failure, a failed question, or `McpError`. An `EncodedResult` is written as it is. Handlers of `notifications` run one after the
- * other for each connection.
+ * A handler may fail with its method's declared failure, a failed question, or `McpError`. An `EncodedResult` is written as it is. Handlers
+ * of `notifications` run one after the other for each connection.
  *
  * @example
  * ```ts

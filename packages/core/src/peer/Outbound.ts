@@ -13,6 +13,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import type * as Tracer from "effect/Tracer"
 import { BusyMap } from "../internal/BusyMap.ts"
 import { Deadlines, type Entries, type Fork } from "../internal/Deadlines.ts"
 import * as CancelReason from "./CancelReason.ts"
@@ -244,20 +245,22 @@ export class OutboundRequests implements Entries {
   }
 
   request(method: string, params?: JsonRpc.Params, options: RequestOptions = {}): Effect.Effect<unknown, RequestError> {
-    return Effect.withFiber(({ context }) =>
-      TraceContext.isTraced(context)
-        ? Tracing.client({ method, params }, (span) => {
-            const onSend = (id: JsonRpc.Id): void => {
-              span.attribute("jsonrpc.request.id", String(id))
-              options.onSend?.(id)
-            }
-            const traced = { ...options, onSend }
-            return Effect.withFiber(({ context }) =>
-              this.ask(method, TraceContext.withoutEntries(params), traced, context)
-            )
-          })
-        : this.ask(method, params, options, context)
-    )
+    return Effect.withFiber(({ context }) => {
+      if (!TraceContext.isTraced(context)) return this.ask(method, params, options, context)
+      const send = (span: Tracer.Span) => {
+        const onSend = (id: JsonRpc.Id): void => {
+          span.attribute("jsonrpc.request.id", String(id))
+          options.onSend?.(id)
+        }
+        const traced = { ...options, onSend }
+        return Effect.withFiber(({ context }) => this.ask(method, TraceContext.withoutEntries(params), traced, context))
+      }
+      return Tracing.client(
+        { method, params },
+        send,
+        Effect.suspend(() => this.ask(method, params, options, context))
+      )
+    })
   }
 
   private ask(

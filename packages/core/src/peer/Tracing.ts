@@ -16,7 +16,7 @@ type Made = typeof Spans
 type Message = Pick<JsonRpc.Request, "method" | "params"> & { readonly id?: JsonRpc.Id | undefined }
 
 let made: Made | undefined
-let load: Effect.Effect<Made> = Effect.never
+let load: Effect.Effect<Made | undefined> = Effect.never
 
 /** Gives what makes spans to all conversations of the process. */
 export const use = (spans: Made): Made => (made = spans)
@@ -25,12 +25,16 @@ export const use = (spans: Made): Made => (made = spans)
 export const ready = <E>(context: Context.Context<never>, loaded: Effect.Effect<Made, E>): Effect.Effect<unknown, E> =>
   Effect.suspend(() => {
     const used = Effect.map(loaded, use)
-    load = Effect.orDie(used)
+    load = Effect.orElseSucceed(used, () => undefined)
     return made === undefined && isTraced(context) ? used : Effect.void
   })
 
-const using = <A, E, R>(f: (spans: Made) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  made === undefined ? Effect.flatMap(load, f) : f(made)
+/** Without spans where what makes them cannot be loaded: a request does not fail for its span. */
+const using = <A, E, R>(
+  f: (spans: Made) => Effect.Effect<A, E, R>,
+  without: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  made === undefined ? Effect.flatMap(load, (spans) => (spans === undefined ? without : f(spans))) : f(made)
 
 /** See `Spans.server`. */
 export const server = <A, E, R>(
@@ -39,14 +43,15 @@ export const server = <A, E, R>(
   surroundings?: () => Spans.Surroundings
 ): Effect.Effect<A, E, R> =>
   Effect.withFiber(({ context }) =>
-    isTraced(context) ? using((spans) => spans.server(effect, message, surroundings)) : effect
+    isTraced(context) ? using((spans) => spans.server(effect, message, surroundings), effect) : effect
   )
 
-/** See `Spans.client`; for a fiber with a tracer. */
+/** See `Spans.client`; for a fiber with a tracer. `untraced` sends without a span. */
 export const client = <A, E, R>(
   message: Message,
-  send: (span: Tracer.Span) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> => using((spans) => spans.client(message, send))
+  send: (span: Tracer.Span) => Effect.Effect<A, E, R>,
+  untraced: Effect.Effect<A, E>
+): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> => using((spans) => spans.client(message, send), untraced)
 
 /** See `Spans.currentSender`. */
 export const currentSender = (): Spans.SpanSource | undefined => made?.currentSender()

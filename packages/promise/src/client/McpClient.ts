@@ -13,6 +13,7 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { messageOf, toPublic } from "../ErrorTranslation.ts"
+import { RequestError } from "../Errors.ts"
 import type {
   CallToolResult,
   Capabilities,
@@ -33,6 +34,11 @@ import { outputOf } from "./output.ts"
 export type CompletionReference = { readonly prompt: string } | { readonly uriTemplate: string }
 
 const errorOf = (cause: Cause.Cause<unknown>): unknown => toPublic(Cause.squash(cause))
+
+const notLoaded = (cause: unknown): never => {
+  const advice = "Connect again once its network or files are there"
+  throw new RequestError("NotLoaded", `The client could not be loaded: ${messageOf(cause)}. ${advice}`)
+}
 
 /** Runs an effect until it ends or its signal aborts: then the server is told to cancel, with the reason. */
 const run = <A>(effect: Effect.Effect<A, unknown>, signal?: AbortSignal): Promise<A> =>
@@ -98,7 +104,7 @@ export class McpClient {
    */
   static async connect(target: Target, options: ConnectOptions = {}): Promise<McpClient> {
     // Loaded when needed: a program that only serves does not load the client.
-    const { connect } = await import("./connect.ts")
+    const { connect } = await import("./connect.ts").catch(notLoaded)
     const scope = Scope.makeUnsafe()
     try {
       return new McpClient(await run(Scope.provide(connect(target, options), scope)), scope)

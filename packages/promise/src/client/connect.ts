@@ -1,6 +1,7 @@
 /** Opens the client of a target: a child process, a URL, or a server in this process. What a target does not need is not loaded. */
 import type * as Client from "@effect-mcp/client/Client"
 import * as EffectClient from "@effect-mcp/client/McpClient"
+import { imported } from "@effect-mcp/client/internal/Late"
 import * as Stdio from "@effect-mcp/client/Stdio"
 import * as Memory from "@effect-mcp/core/Memory"
 import * as Effect from "effect/Effect"
@@ -24,13 +25,13 @@ const settings = ({ clientInfo, maxTotal, reconnect, revisions, timeout }: Conne
 
 const command = (target: CommandTarget, options: Client.Options): Opened =>
   Effect.flatMap(
-    Effect.promise(() => import("@effect/platform-node/NodeServices")),
+    imported(() => import("@effect/platform-node/NodeServices")),
     (NodeServices) => Effect.provide(EffectClient.open(Stdio.open(target), options), NodeServices.layer)
   )
 
 const url = (target: UrlTarget, options: Client.Options): Opened =>
   Effect.flatMap(
-    Effect.promise(() => Promise.all([import("@effect-mcp/client/Http"), import("effect/http/FetchHttpClient")])),
+    imported(() => Promise.all([import("@effect-mcp/client/Http"), import("effect/http/FetchHttpClient")])),
     ([Http, FetchHttpClient]) => Effect.provide(EffectClient.open(Http.open(target), options), FetchHttpClient.layer)
   )
 

@@ -5,14 +5,25 @@ import type { JsonObject } from "../internal/JsonObject.ts"
 import { annotation } from "../wire/HeaderParams.ts"
 import { wireSchema } from "./WireSchema.ts"
 
-const annotated = (ast: SchemaAST.AST): JsonObject => {
-  const notes = [ast, ast.context, ...(ast.checks ?? [])].map((part) => part?.annotations?.[annotation])
+/** The annotation of a part: that of its key first, as in its JSON Schema. */
+const named = (ast: SchemaAST.AST): JsonObject | undefined => {
+  const notes = [ast.context, ast, ...(ast.checks ?? [])].map((part) => part?.annotations?.[annotation])
   const name = notes.find((note) => note !== undefined)
+  // Any type that a header can have: the server has checked it.
+  return name === undefined ? undefined : { type: "string", [annotation]: name }
+}
+
+const annotated = (ast: SchemaAST.AST, above: ReadonlyArray<SchemaAST.AST> = []): JsonObject => {
+  // A recursive part is a reference, by which no argument is reached.
+  if (above.includes(ast)) return {}
+  const within = [...above, ast]
+  if (SchemaAST.isSuspend(ast)) return { ...annotated(ast.thunk(), within), ...named(ast) }
   return {
-    // Any type that a header can have: the server has checked it.
-    ...(name === undefined ? undefined : { type: "string", [annotation]: name }),
+    ...named(ast),
     ...(SchemaAST.isObjects(ast) && {
-      properties: Object.fromEntries(ast.propertySignatures.map(({ name, type }) => [String(name), annotated(type)]))
+      properties: Object.fromEntries(
+        ast.propertySignatures.map(({ name, type }) => [String(name), annotated(type, within)])
+      )
     })
   }
 }

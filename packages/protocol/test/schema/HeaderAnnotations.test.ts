@@ -7,6 +7,15 @@ import { Schema } from "effect"
 
 const header = { "x-mcp-header": "Region" }
 
+interface Node {
+  readonly place: string
+  readonly next?: Node
+}
+const node: Schema.Codec<Node> = Schema.Struct({
+  place: Schema.String.annotate(header),
+  next: Schema.optionalKey(Schema.suspend(() => node))
+})
+
 const places = ({ params }: HeaderParams.Parsed) => params.map(({ name, path }) => ({ name, path }))
 
 const nested = Schema.Struct({ deep: Schema.Struct({ place: Schema.String.annotate(header) }) })
@@ -38,6 +47,14 @@ describe("The annotations of a schema", () => {
     ["choices", Schema.Struct({ place: Schema.Literals(["a", "b"]).annotate(header) }), [["place"]]],
     ["a date, which is a string on the wire", Schema.Struct({ place: Schema.Date.annotate(header) }), [["place"]]],
     ["a field of a nested object", nested, [["deep", "place"]]],
+    ["a suspended string", Schema.Struct({ place: Schema.suspend(() => Schema.String.annotate(header)) }), [["place"]]],
+    ["a suspended object", Schema.Struct({ nested: Schema.suspend(() => nested) }), [["nested", "deep", "place"]]],
+    ["a recursive object", node, [["place"]]],
+    [
+      "a key whose value has another one",
+      Schema.Struct({ place: Schema.String.annotate({ "x-mcp-header": "Other" }).pipe(Schema.annotateKey(header)) }),
+      [["place"]]
+    ],
     ["no argument", Schema.Struct({ place: Schema.String, deep: Schema.Struct({}) }), []],
     ["a member of an array", Schema.Struct({ all: Schema.Array(Schema.String.annotate(header)) }), []]
   ] as const)("The annotations of a schema are those of its JSON Schema: %s", (_title, schema, paths) => {
