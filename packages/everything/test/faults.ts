@@ -3,10 +3,10 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
-    name: "a typed output that is no object is not read from the text where structured content is an object",
+    name: "a typed output that is no object is not read from the text",
     file: "packages/protocol/src/revision/StructuredContent.ts",
-    from: "result.structuredContent !== undefined || anyStructuredContent",
-    to: "result.structuredContent !== undefined || structuredOutput",
+    from: "result.structuredContent === undefined ? parsed(textOf(result)) : result.structuredContent",
+    to: "result.structuredContent",
     test: "packages/everything/test/values.test.ts"
   },
   {

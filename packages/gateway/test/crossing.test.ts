@@ -4,7 +4,7 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, PubSub, Queue, type Scope, Stream } from "effect"
 import * as Gateway from "../src/Gateway.ts"
-import { Behind, join, layer, pairs } from "./support/gateway.ts"
+import { Add, Behind, join, layer, pairs } from "./support/gateway.ts"
 
 const text = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   content.map((block) => ("text" in block ? block.text : block.type)).join()
@@ -68,6 +68,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       if (downstream.rules.structuredOutput && upstream.rules.structuredOutput) {
         assert.deepStrictEqual(sum.structuredContent, { sum: 3 })
       }
+      assert.deepStrictEqual(yield* client.callTool(Add, { a: 1, b: 2 }), { sum: 3 })
       const odd: { readonly [key: string]: unknown } = yield* client.callToolByName("odd")
       assert.deepStrictEqual(odd.unknown, { kept: true })
       const error = yield* Effect.flip(client.callToolByName("break"))

@@ -19,7 +19,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a typed call of promises reads structured content alone",
     file: "packages/promise/src/client/output.ts",
-    from: "StructuredContent.read(result, rules)",
+    from: "StructuredContent.read(result)",
     to: "result.structuredContent",
     test: "packages/promise/test/features.test.ts"
   },

@@ -24,7 +24,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "fuzz: a rule about a tool judges structured content alone",
     file: "packages/testing/src/fuzz/rules/ofTool.ts",
-    from: "isJsonObject(value) ? StructuredContent.read(value, model.revision.rules) : undefined",
+    from: "isJsonObject(value) ? StructuredContent.read(value) : undefined",
     to: 'at(value, "structuredContent")',
     test: "packages/testing/test/fuzz/ofTool.test.ts"
   },

@@ -117,30 +117,18 @@ const failure = <I, O, F, H>(tool: Tool<I, O, F, H>, result: CallToolResult): Ef
   )
 }
 
-const outputOf = <I, O, F, H>(
-  tool: Tool<I, O, F, H>,
-  result: CallToolResult,
-  { revision: { rules } }: ReconnectingConnection
-): Effect.Effect<O, InvalidResult> => {
+const outputOf = <I, O, F, H>(tool: Tool<I, O, F, H>, result: CallToolResult): Effect.Effect<O, InvalidResult> => {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without an output schema `O` is the result itself: the types of Tool.make and Tool.raw say so, this signature cannot
   if (tool.output === undefined) return Effect.succeed(result as O)
   const unfit = (message: string) => invalid(`The result of ${tool.name} does not fit: ${message}`, result)
-  const value = StructuredContent.read(result, rules)
+  const value = StructuredContent.read(result)
   return value === undefined
-    ? Effect.fail(
-        unfit(
-          rules.structuredOutput
-            ? "The tool gave no structured content"
-            : "The tool's text is not the JSON of its output"
-        )
-      )
+    ? Effect.fail(unfit("The tool gave no structured content, and its text is not the JSON of its output"))
     : Effect.mapError(tool.output.decode(value), ({ message }) => unfit(message))
 }
 
-const typedBy =
-  (connection: ReconnectingConnection): Calls["typed"] =>
-  (tool, result) =>
-    result.isError === true ? failure(tool, result) : outputOf(tool, result, connection)
+const typed: Calls["typed"] = (tool, result) =>
+  result.isError === true ? failure(tool, result) : outputOf(tool, result)
 
 export const make = (options: Options): Calls => {
   const { connection, consent, late, listed, lists, retrying, tasks, validate } = options
@@ -201,8 +189,6 @@ export const make = (options: Options): Calls => {
       if (known !== undefined) return callListed(known)
       return isNeeded ? Effect.flatMap(listed, callListed) : call()
     })
-
-  const typed = typedBy(connection)
 
   const callTool = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) =>
     Effect.mapError(tool.input.encode(input), encodeFailed).pipe(

@@ -17,20 +17,6 @@ export const statements: ReadonlyArray<Fault> = [
     test: "packages/client/test/transport/http/Refused.test.ts"
   },
   {
-    name: "an object in the text alone is structured output in a revision with structured content",
-    file: "packages/protocol/src/revision/StructuredContent.ts",
-    from: "return structuredOutput && isJsonObject(mirror) ? undefined : mirror",
-    to: "return mirror",
-    test: "packages/client/test/features/CallResults.test.ts"
-  },
-  {
-    name: "an array in the text alone is structured output in a revision with any structured content",
-    file: "packages/protocol/src/revision/StructuredContent.ts",
-    from: "result.structuredContent !== undefined || anyStructuredContent",
-    to: "result.structuredContent !== undefined",
-    test: "packages/client/test/features/CallResults.test.ts"
-  },
-  {
     name: "a client of the stateless era alone answers a ping before the answer to its probe",
     file: "packages/client/src/connection/Connection.ts",
     from: "opening.negotiated === undefined ? !speaksOlder :",

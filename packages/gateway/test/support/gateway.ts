@@ -57,15 +57,14 @@ const note = (what: string) => Effect.map(Behind, ({ calls }) => void calls.push
 const Name = Schema.Struct({ name: Schema.String })
 const ask = (question: string) => Effect.map(Elicitation.form(question, Name), ({ name }) => name)
 
+export const Add = Tool.make("add", {
+  description: "Adds.",
+  input: { a: Schema.Finite, b: Schema.Finite },
+  output: { sum: Schema.Finite }
+})
+
 const tools = Layer.mergeAll(
-  Tools.layer(
-    Tool.make("add", {
-      description: "Adds.",
-      input: { a: Schema.Finite, b: Schema.Finite },
-      output: { sum: Schema.Finite }
-    }),
-    ({ a, b }) => Effect.succeed({ sum: a + b })
-  ),
+  Tools.layer(Add, ({ a, b }) => Effect.succeed({ sum: a + b })),
   Tools.layer(
     Tool.raw("odd", {
       description: "Has what no revision knows.",

@@ -167,7 +167,7 @@ export class McpClient {
     output: O,
     options: RequestOptions = {}
   ): Promise<StandardSchemaV1.InferOutput<O>> {
-    return outputOf(name, await this.callTool(name, args, options), output, this.#client)
+    return outputOf(name, await this.callTool(name, args, options), output)
   }
 
   /** All tools, page by page as they are read. */

@@ -1,5 +1,4 @@
 /** The value of a tool's result, as a schema of the program reads it. */
-import type { Client } from "@effect-mcp/client/Client"
 import * as StructuredContent from "@effect-mcp/protocol/internal/StructuredContent"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import { RequestError } from "../Errors.ts"
@@ -9,14 +8,12 @@ import { described } from "../schema/Standard.ts"
 const textOf = ({ content }: CallToolResult): string =>
   content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
 
-const structured = (tool: string, result: CallToolResult, { revision: { rules } }: Client): unknown => {
-  const value = StructuredContent.read(result, rules)
+const structured = (tool: string, result: CallToolResult): unknown => {
+  const value = StructuredContent.read(result)
   if (value !== undefined) return value
   throw new RequestError(
     "InvalidResult",
-    rules.structuredOutput
-      ? `The tool ${tool} gave no structured content; callTool gives its content`
-      : `The text of the tool ${tool} is not the JSON of its output`
+    `The tool ${tool} gave no structured content, and its text is not the JSON of its output; callTool gives its content`
   )
 }
 
@@ -24,11 +21,10 @@ const structured = (tool: string, result: CallToolResult, { revision: { rules } 
 export const outputOf = async <O extends StandardSchemaV1>(
   tool: string,
   result: CallToolResult,
-  { "~standard": { validate } }: O,
-  client: Client
+  { "~standard": { validate } }: O
 ): Promise<StandardSchemaV1.InferOutput<O>> => {
   if (result.isError === true) throw new RequestError("ToolFailure", textOf(result))
-  const read = await validate(structured(tool, result, client))
+  const read = await validate(structured(tool, result))
   if (read.issues === undefined) return read.value
   throw new RequestError("InvalidResult", `The output of the tool ${tool} does not fit: ${described(read.issues)}`)
 }

@@ -3,7 +3,6 @@
  * there.
  */
 import { isJsonObject } from "../internal/JsonObject.ts"
-import type { Rules } from "./types.ts"
 
 /** A result, whose members may be unread. */
 interface Result {
@@ -24,12 +23,9 @@ const parsed = (json: string): unknown => {
   }
 }
 
-/** The value; undefined where the result has none. An object is no mirror where the revision has structured content for objects. */
-export const read = (
-  result: Result,
-  { anyStructuredContent, structuredOutput }: Pick<Rules, "anyStructuredContent" | "structuredOutput">
-): unknown => {
-  if (result.structuredContent !== undefined || anyStructuredContent) return result.structuredContent
-  const mirror = parsed(textOf(result))
-  return structuredOutput && isJsonObject(mirror) ? undefined : mirror
-}
+/**
+ * The value; undefined where the result has none. The text counts in every revision: a gateway may stand between, and a server behind it that
+ * has no structured content.
+ */
+export const read = (result: Result): unknown =>
+  result.structuredContent === undefined ? parsed(textOf(result)) : result.structuredContent

@@ -37,7 +37,7 @@ export const toolResult = <I, O, F, H>(
   result("tools/call", (value, exchange, model) => {
     if (at(exchange.params, "name") !== tool.name || at(value, "isError") === true || tool.output === undefined)
       return undefined
-    const read = isJsonObject(value) ? StructuredContent.read(value, model.revision.rules) : undefined
+    const read = isJsonObject(value) ? StructuredContent.read(value) : undefined
     const output = Effect.runSyncExit(tool.output.decode(read))
     return Exit.isSuccess(output) ? check(output.value, exchange, model) : undefined
   })
