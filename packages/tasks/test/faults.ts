@@ -201,7 +201,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a question stays with a session that no client reads",
     file: "packages/tasks/src/server/TaskRoutes.ts",
-    from: "(session.isRead || !outlet.isRead())",
+    from: "(!outlet.isRead() || isUseful(session, task))",
     to: "(session.isRead || outlet.isRead())",
     test: "packages/tasks/test/server/Routes.test.ts"
   },
@@ -282,8 +282,15 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "An outcome that is not among the last is that of another task",
     file: "packages/tasks/src/store/EndedRow.ts",
-    from: "known?.row === this ?",
+    from: "known?.number === number ?",
     to: "known !== undefined ?",
+    test: "packages/tasks/test/store/EndedRow.test.ts"
+  },
+  {
+    name: "An outcome that was read last keeps the tasks of its store",
+    file: "packages/tasks/src/store/EndedRow.ts",
+    from: "= { number, outcome }",
+    to: "= Object.assign({ number, outcome }, { row: this })",
     test: "packages/tasks/test/store/EndedRow.test.ts"
   },
   {

@@ -32,9 +32,6 @@ interface Named {
   readonly taskId: string
 }
 
-const canAskOneOf = (session: Outlet.Outlet, { questions }: Task): boolean =>
-  Array.from(questions.values()).some((question) => Outlet.canAsk(session, question))
-
 const get = ({ routes, store }: Service, { taskId }: Named) =>
   Eager.direct((context: Context.Context<RequestServices>) => {
     const owner = ownerOf(store, context)
@@ -42,7 +39,7 @@ const get = ({ routes, store }: Service, { taskId }: Named) =>
       const wire = encoded(Wire2025.write(task))
       if (task.questions.size === 0) return Effect.succeed(wire)
       const session = Outlet.ofSession(Context.get(context, RequestContext))
-      if (session === undefined || !canAskOneOf(session, task)) return Effect.succeed(wire)
+      if (session === undefined || !Outlet.canAskOneOf(session, task)) return Effect.succeed(wire)
       // A client that has come back in another session need not call `tasks/result` to be asked.
       const joined = Effect.andThen(
         routes.join(task, owner, session),

@@ -4,7 +4,7 @@ import * as Extension from "@effect-mcp/core/Extension"
 import { missingCapability } from "@effect-mcp/core/internal/question"
 import type { Outbound, RequestContext } from "@effect-mcp/core/RequestContext"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
-import type { Question } from "../model/Task.ts"
+import type { Question, Task } from "../model/Task.ts"
 
 export interface Outlet extends Pick<Outbound, "connection" | "isRead" | "notify" | "ready" | "left"> {
   readonly input: ClientInput["Service"]
@@ -41,3 +41,7 @@ export const canAsk = ({ client }: Outlet, { extension: id, method, params }: Qu
   const extension = { id, revisions: undefined, capability: undefined }
   return Extension.settingsIn(extension, client.revision, client.capabilities) !== undefined
 }
+
+/** Whether one of the open questions of a task can be asked there. */
+export const canAskOneOf = (outlet: Outlet, { questions }: Task): boolean =>
+  Array.from(questions.values()).some((question) => canAsk(outlet, question))

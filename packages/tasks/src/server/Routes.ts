@@ -76,7 +76,7 @@ export class Routes {
     const routes = this.of(task, owner)
     if (token !== undefined) routes.useToken(token, outlet)
     const { connection: before } = routes
-    if (connection === undefined || !routes.join(outlet)) return Effect.void
+    if (connection === undefined || !routes.join(outlet, task)) return Effect.void
     if (before !== undefined) this.bySession.get(before)?.delete(routes)
     return this.leaveAfter(connection, routes)
   }

@@ -23,7 +23,7 @@ import { CoreTasks } from "../extension/CoreTasks.ts"
 import type { Answer, Question, Task } from "../model/Task.ts"
 import * as Wire2025 from "../model/Wire2025.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
-import { canAsk, type Outlet } from "./Outlet.ts"
+import { canAsk, canAskOneOf, type Outlet } from "./Outlet.ts"
 
 /** How long the client, and its user, may take to answer a question of a task. */
 const askTimeout: Duration.Input = "7 days"
@@ -65,6 +65,10 @@ const relatedTo = (taskId: string, params: JsonObject): Params => ({
   ...params,
   _meta: { ...(isJsonObject(params["_meta"]) ? params["_meta"] : undefined), ...Wire2025.related(taskId) }
 })
+
+/** Whether a client reads the route, and can be asked there: no other takes its place. */
+const isUseful = ({ isRead, outlet }: Route, task: Task): boolean =>
+  isRead && (task.questions.size === 0 || canAskOneOf(outlet, task))
 
 export type ReportProgress = Progress.Progress["Service"]["report"]
 
@@ -197,10 +201,13 @@ export class TaskRoutes {
     return this.session?.outlet.connection
   }
 
-  /** Sends on the stream of a session where there is none yet, or none that a client reads while one reads this. */
-  join(outlet: Outlet): boolean {
+  /**
+   * Sends on the stream of a session where there is none yet. A stream that is read takes the place of one that is not. It also takes that of one
+   * whose session can be asked none of the open questions.
+   */
+  join(outlet: Outlet, task: Task): boolean {
     const { session } = this
-    if (this.ended || (session !== undefined && (session.isRead || !outlet.isRead()))) return false
+    if (this.ended || (session !== undefined && (!outlet.isRead() || isUseful(session, task)))) return false
     this.session = new Route(outlet)
     if (session !== undefined) Deferred.doneUnsafe(session.closed, Effect.void)
     this.wake()
@@ -269,8 +276,11 @@ export class TaskRoutes {
 
   /** Waits until there is another route, or the stream of the session is read. */
   private get moved(): Effect.Effect<void> {
-    const read = this.session?.outlet.connection?.read ?? Effect.never
-    return Effect.raceFirst(Deferred.await((this.changed ??= Deferred.makeUnsafe())), read)
+    const { session } = this
+    const changed = Deferred.await((this.changed ??= Deferred.makeUnsafe()))
+    const read = session?.outlet.connection?.read
+    // A stream that is read, whose session cannot be asked, stays as it is: the wait for it would end at once, again and again.
+    return read === undefined || session?.isRead === true ? changed : Effect.raceFirst(changed, read)
   }
 
   /** Waits until no client reads a route while one reads another. A client that comes back to the route has its questions. */

@@ -24,8 +24,8 @@ const copyOf = (outcome: TaskOutcome): TaskOutcome | undefined => {
   return copy === JsonCopy.none ? undefined : (copy as TaskOutcome)
 }
 
-/** The outcomes that were read last. */
-const recent: Array<{ readonly row: EndedRow; readonly outcome: TaskOutcome } | undefined> = []
+/** The outcomes that were read last, by the numbers of their rows: a row would keep those beside it, of a store that is not used any more. */
+const recent: Array<{ readonly number: number; readonly outcome: TaskOutcome } | undefined> = []
 let ended = 0
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the text was made of an outcome
@@ -46,7 +46,8 @@ export class EndedRow implements InList<EndedRow> {
   private readonly pollInterval: number
   private readonly message: string | undefined
   private readonly outcome: string | TaskOutcome
-  private readonly place: number
+  /** Among all rows of the process. */
+  private readonly number: number
 
   /** `message` replaces that of the task. Throws for an outcome without a JSON form. */
   constructor({ input, order, task }: Row, endedAt: number, outcome: TaskOutcome, message: string | undefined) {
@@ -62,7 +63,7 @@ export class EndedRow implements InList<EndedRow> {
     this.pollInterval = task.pollInterval
     this.message = message ?? task.message
     this.outcome = text.length <= longest ? text : (copy ?? parse(text))
-    this.place = ended++ % recentAtMost
+    this.number = ended++
     if (copy !== undefined && text.length <= longest) this.remember(copy)
   }
 
@@ -86,14 +87,15 @@ export class EndedRow implements InList<EndedRow> {
   }
 
   private read(): TaskOutcome {
-    const { outcome, place } = this
+    const { number, outcome } = this
     if (typeof outcome !== "string") return outcome
-    const known = recent[place]
-    return known?.row === this ? known.outcome : this.remember(parse(outcome))
+    const known = recent[number % recentAtMost]
+    return known?.number === number ? known.outcome : this.remember(parse(outcome))
   }
 
   private remember(outcome: TaskOutcome): TaskOutcome {
-    recent[this.place] = { row: this, outcome }
+    const { number } = this
+    recent[number % recentAtMost] = { number, outcome }
     return outcome
   }
 }

@@ -32,6 +32,27 @@ export const serverFaults: ReadonlyArray<Fault> = [
     ids: ["lifecycle.operation.capabilities-respected"]
   },
   {
+    name: "A question waits without end for a stream that is read, of a session that cannot be asked",
+    file: ofTask,
+    from: "read === undefined || session?.isRead === true ?",
+    to: "read === undefined ?",
+    test: askedSession
+  },
+  {
+    name: "A session that cannot be asked keeps others from the questions of a task",
+    file: ofTask,
+    from: "isRead && (task.questions.size === 0 || canAskOneOf(outlet, task))",
+    to: "isRead",
+    test: askedSession
+  },
+  {
+    name: "A session that cannot be asked takes the place of one that is asked",
+    file: ofTask,
+    from: "isRead && (task.questions.size === 0 || canAskOneOf(outlet, task))",
+    to: "isRead && task.questions.size === 0",
+    test: askedSession
+  },
+  {
     name: "A question of a task leaves its request for a session that cannot be asked",
     file: ofTask,
     from: "return this.routeOf(question) === route",
@@ -41,7 +62,7 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "A session that cannot be asked takes the stream for the questions of a task",
     file: "packages/tasks/src/server/CoreMethods.ts",
-    from: "session === undefined || !canAskOneOf(session, task)",
+    from: "session === undefined || !Outlet.canAskOneOf(session, task)",
     to: "session === undefined",
     test: sessions
   },

@@ -2,11 +2,12 @@
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { quiesce } from "@effect-mcp/testing"
 import { assert, it } from "@effect/vitest"
-import { Context, Effect, Layer, Latch } from "effect"
+import { Context, Effect, Layer, Latch, Option } from "effect"
 import * as Stream from "effect/Stream"
 import type { Question } from "../../src/model/Task.ts"
 import type { Outlet } from "../../src/server/Outlet.ts"
@@ -35,7 +36,10 @@ const make = Effect.gen(function* () {
   const ask = (key: string, question: Question) => journal.record(lease, { _tag: "Question", key, question })
   const waiting = (outlet: Outlet) =>
     Effect.forkChild(routes.during(task, owner, outlet, Effect.never), { startImmediately: true })
-  return { store, routes, task, ask, waiting }
+  const now = Effect.map(store.get(task.id, owner), Option.getOrThrow)
+  const answer = (key: string, result: JsonObject) =>
+    store.answer(task.id, owner, { [key]: { _tag: "Result", result } })
+  return { store, routes, task, now, ask, answer, waiting }
 })
 
 /** A session, with the methods that it was asked; its questions stay open. `hangUp`: its client reads no more. */
@@ -52,14 +56,19 @@ const sessionOf = Effect.fnUntraced(function* (capabilities: ClientCapabilities)
     }
   }
   const wire = { notify: () => {}, ready: Effect.void, isRead: () => isRead, left: left.await }
-  const connection: RequestConnection = { ...wire, scope, read: Effect.never, input, rootsChanges: undefined }
+  let waits = 0
+  const read = Effect.suspend(() => {
+    // A wait that ends at once again and again would never let the test fail.
+    return isRead && waits++ < 1000 ? Effect.void : Effect.never
+  })
+  const connection: RequestConnection = { ...wire, scope, read, input, rootsChanges: undefined }
   const client = { revision: Revision.latestStateful, capabilities }
   const outlet: Outlet = { ...wire, input, connection, client }
   const hangUp = Effect.suspend(() => {
     isRead = false
     return left.open
   })
-  return { asked, hangUp, outlet }
+  return { asked, hangUp, outlet, waits: () => waits }
 })
 
 it.effect(
@@ -110,6 +119,8 @@ it.effect("A question waits where the only stream is that of a session that cann
     yield* ask("name", form)
     yield* quiesce
     assert.deepStrictEqual(mute.asked, [])
+    // A stream that is read already is no new route.
+    assert.strictEqual(mute.waits(), 0)
     const able = yield* sessionOf({ elicitation: {} })
     yield* waiting(able.outlet)
     yield* quiesce
@@ -118,4 +129,30 @@ it.effect("A question waits where the only stream is that of a session that cann
     yield* Stream.runDrain(store.changes(task.id, owner))
     assert.strictEqual(routes.size, 0)
   })
+)
+
+it.effect(
+  "A session that can be asked takes the place of one that is read and can be asked none of the questions",
+  () =>
+    Effect.gen(function* () {
+      const { answer, ask, now, routes, task } = yield* make
+      const first = yield* sessionOf({ roots: {} })
+      const second = yield* sessionOf({ elicitation: {} })
+      yield* routes.join(task, owner, first.outlet)
+      routes.begin(task.id)
+      yield* ask("roots", roots)
+      yield* quiesce
+      yield* routes.join(yield* now, owner, second.outlet)
+      yield* ask("name", form)
+      yield* quiesce
+      assert.deepStrictEqual(second.asked, [])
+      yield* answer("roots", { roots: [] })
+      yield* routes.join(yield* now, owner, second.outlet)
+      yield* quiesce
+      assert.deepStrictEqual(first.asked, ["roots/list"])
+      assert.deepStrictEqual(second.asked, ["elicitation/create"])
+      yield* routes.join(yield* now, owner, first.outlet)
+      yield* quiesce
+      assert.deepStrictEqual(first.asked, ["roots/list"])
+    })
 )

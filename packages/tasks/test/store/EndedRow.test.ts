@@ -1,7 +1,10 @@
 /** Tasks that have ended, as a store in memory holds them. */
 import { assert, describe, it } from "@effect/vitest"
 import type { TaskOutcome } from "../../src/model/Task.ts"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { EndedRow } from "../../src/store/EndedRow.ts"
+import { Kept } from "../../src/store/Kept.ts"
 import { bytesOf, newRow, newTask } from "../../src/store/Row.ts"
 
 const input = { owner: "ada", tool: "tool", input: { name: "tool" }, client: {}, ttl: 60_000, pollInterval: 1000 }
@@ -31,6 +34,24 @@ describe("a task that has ended", () => {
       })
       assert.strictEqual(row.bytes, bytesOf(outcome))
     })
+  })
+
+  it("The outcomes that were read last keep no task of a store that is no longer used", async () => {
+    setFlagsFromString("--expose-gc")
+    const collect: () => void = runInNewContext("gc")
+    const kept = () => {
+      const store = new Kept({})
+      const first = rowOf(2, outcomeOf(2))
+      store.add(first)
+      for (let i = 0; i < 100; i++) store.add(rowOf(2, outcomeOf(2)))
+      return new WeakRef(first)
+    }
+    const first = kept()
+    for (let n = 0; n < 20 && first.deref() !== undefined; n++) {
+      await new Promise((resolve) => setImmediate(resolve))
+      collect()
+    }
+    assert.isUndefined(first.deref())
   })
 
   it("An outcome that was read is not read from its text again", () => {
