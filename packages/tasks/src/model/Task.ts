@@ -9,7 +9,7 @@ import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 export interface Question {
   readonly method: string
   readonly params: JsonObject
-  /** The id of the extension that its client has to declare; undefined for a question of MCP. */
+  /** The id of the extension that its client has to declare; undefined for a question of MCP, and for one that is relayed. */
   readonly extension?: string | undefined
 }
 

@@ -32,11 +32,13 @@ export const ofSession = (request: Request): Outlet | undefined => {
   return connection?.input && { ...connection, input: connection.input, connection, client: clientOf(request) }
 }
 
-const isOfMcp = (method: string): method is QuestionMethod => Object.hasOwn(MethodInfo.serverRequests, method)
+/** Whether it is a question that MCP has a capability for: every client answers a ping. */
+const needsCapability = (method: string): method is QuestionMethod =>
+  method !== "ping" && Object.hasOwn(MethodInfo.serverRequests, method)
 
 /** Whether its session declared what the question needs: a task may be read in other sessions than the one that made it. */
 export const canAsk = ({ client }: Outlet, { extension: id, method, params }: Question): boolean => {
-  if (isOfMcp(method)) return missingCapability(method, params, client) === undefined
+  if (needsCapability(method)) return missingCapability(method, params, client) === undefined
   if (id === undefined) return true
   const extension = { id, revisions: undefined, capability: undefined }
   return Extension.settingsIn(extension, client.revision, client.capabilities) !== undefined

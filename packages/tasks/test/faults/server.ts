@@ -39,6 +39,13 @@ export const serverFaults: ReadonlyArray<Fault> = [
     test: askedSession
   },
   {
+    name: "A ping of a task needs a client that declared sampling",
+    file: "packages/tasks/src/server/Outlet.ts",
+    from: 'method !== "ping" && ',
+    to: "",
+    test: askedSession
+  },
+  {
     name: "A session that cannot be asked keeps others from the questions of a task",
     file: ofTask,
     from: "isRead && (task.questions.size === 0 || canAskOneOf(outlet, task))",

@@ -156,3 +156,14 @@ it.effect(
       assert.deepStrictEqual(first.asked, ["roots/list"])
     })
 )
+
+it.effect("A ping of a task is sent in a session that declared nothing", () =>
+  Effect.gen(function* () {
+    const { ask, waiting } = yield* make
+    const mute = yield* sessionOf({})
+    yield* waiting(mute.outlet)
+    yield* ask("ping", { method: "ping", params: {} })
+    yield* quiesce
+    assert.deepStrictEqual(mute.asked, ["ping"])
+  })
+)
