@@ -28,6 +28,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/client/test/connection/observe.test.ts"
   },
   {
+    name: "an observer of a client never learns the end of a connection where another threw as it opened",
+    file: "packages/client/src/connection/observe.ts",
+    from: "Effect.addFinalizer(() => closed)",
+    to: "Effect.void",
+    test: "packages/client/test/connection/observe.test.ts"
+  },
+  {
     name: "a module of the client that cannot be loaded is a defect",
     file: "packages/client/src/internal/Late.ts",
     from: "return new NotLoaded({",

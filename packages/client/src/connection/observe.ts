@@ -81,13 +81,13 @@ const opened = (
 ): Effect.Effect<void, never, Scope.Scope> =>
   Effect.flatMap(Clock.Clock, (clock) => {
     const now = timeOf(clock)
-    return Effect.asVoid(
-      Effect.acquireRelease(
-        Effect.sync(() => {
-          callEach(all, (one) => one.opened?.(connection))
-          return now()
-        }),
-        (began) => Effect.sync(() => callEach(all, (one) => one.closed?.(connection, now() - began)))
+    const began = now()
+    const closed = Effect.sync(() => callEach(all, (one) => one.closed?.(connection, now() - began)))
+    // Before the calls: one that throws leaves no observer with a connection that never ends.
+    return Effect.uninterruptible(
+      Effect.andThen(
+        Effect.addFinalizer(() => closed),
+        Effect.sync(() => callEach(all, (one) => one.opened?.(connection)))
       )
     )
   })

@@ -42,4 +42,21 @@ describe("Several observers of a client", () => {
       assert.include(noted, member)
     })
   )
+
+  it.effect("Each observer is called at the end of a connection, also where another one throws as it opens", () =>
+    Effect.gen(function* () {
+      const noted: Array<string> = []
+      const failing: ClientObserver.ClientObserver = {
+        opened: () => {
+          throw broken
+        }
+      }
+      const [transport] = yield* Memory.pair()
+      const all = [failing, observerThat((name) => void noted.push(name))]
+      const opening = observed(all, transport, yield* Clock.Clock)
+      const exit = yield* Effect.exit(Effect.scoped(opening?.opened ?? Effect.void))
+      assert.isTrue(Exit.isFailure(exit) && Cause.squash(exit.cause) === broken)
+      assert.deepStrictEqual(noted, ["opened", "closed"])
+    })
+  )
 })
