@@ -82,7 +82,12 @@ const grouped = (directory: string, name: string) => {
           groupOf.set(id, module.dynamicallyImportedIds.length === 0 ? group : "")
           module.importedIds.forEach(add)
         }
-        for (const name of roots.length === 0 ? others : roots) add(path.join(directory, "src", `${name}.ts`))
+        for (const root of roots.length === 0 ? others : roots) {
+          const id = path.join(directory, "src", `${root}.ts`)
+          // A module that was renamed would be in the start of each bundle.
+          if (this.getModuleInfo(id) === null) throw new Error(`The group ${group} of ${name} names no module: ${root}`)
+          add(id)
+        }
       }
     }
   }
