@@ -1,5 +1,5 @@
 /** Where the questions and notifications of a task leave in a session. */
-import { Elicitation, Extension, Extensions, Progress } from "@effect-mcp/core"
+import { Elicitation, Extension, Extensions, Progress, Roots } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Schemas from "effect/Schema"
 import { verifies } from "@effect-mcp/spec/verifies"
@@ -320,6 +320,30 @@ describe("questions of tasks", () => {
         assert.strictEqual(text(yield* Fiber.join(theirs)), "Hello Ada")
         assert.lengthOf(mute.asked, 0)
         assert.lengthOf(client.asked, 2)
+      })
+  )
+
+  it.effect(
+    "A session that can be asked only the first question of a task leaves the next one to another session",
+    () =>
+      Effect.gen(function* () {
+        const both = tool("both", "optional", () => Effect.andThen(Roots.list, ask))
+        const client = yield* overHttp(withTasks(both))
+        const { taskId } = yield* client.start("both")
+        const partial = yield* client.withCapabilities({ roots: {} })
+        yield* partial.open
+        yield* partial.get(taskId)
+        const first = yield* partial.nextAsked
+        assert.strictEqual(first.method, "roots/list")
+        yield* first.answer({ roots: [] })
+        yield* quiesce
+        yield* client.open
+        yield* client.get(taskId)
+        const next = yield* client.nextAsked
+        assert.deepStrictEqual([next.method, next.via], ["elicitation/create", "get"])
+        yield* next.answer(accept("Ada"))
+        assert.strictEqual(text(yield* client.result(taskId)), "Ada")
+        assert.lengthOf(partial.asked, 1)
       })
   )
 
