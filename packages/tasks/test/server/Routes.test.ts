@@ -269,6 +269,7 @@ describe("questions of tasks", () => {
         const { taskId } = yield* client.start("asking")
         const mute = yield* client.withCapabilities({ roots: {}, sampling: {}, elicitation: { url: {} } })
         yield* mute.open
+        yield* quiesce
         assert.strictEqual((yield* mute.get(taskId))["status"], "input_required")
         const theirs = yield* begin(mute.result(taskId))
         const mine = yield* begin(client.result(taskId))
@@ -292,6 +293,7 @@ describe("questions of tasks", () => {
       const { taskId } = yield* client.start("asking")
       const mute = yield* client.withCapabilities({})
       yield* mute.open
+      yield* quiesce
       yield* mute.get(taskId)
       yield* client.open
       const asked = yield* client.nextAsked
@@ -332,6 +334,7 @@ describe("questions of tasks", () => {
         const { taskId } = yield* client.start("both")
         const partial = yield* client.withCapabilities({ roots: {} })
         yield* partial.open
+        yield* quiesce
         yield* partial.get(taskId)
         const first = yield* partial.nextAsked
         assert.strictEqual(first.method, "roots/list")
