@@ -4,7 +4,7 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 export const faults: ReadonlyArray<Fault> = [
   {
     name: "a typed output that is no object is not read from the text",
-    file: "packages/protocol/src/revision/StructuredContent.ts",
+    file: "packages/protocol/src/model/StructuredContent.ts",
     from: "result.structuredContent === undefined ? parsed(textOf(result)) : result.structuredContent",
     to: "result.structuredContent",
     test: "packages/everything/test/values.test.ts"

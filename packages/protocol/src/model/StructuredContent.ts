@@ -1,6 +1,6 @@
 /**
- * The value of a tool's result. Where a revision has no structured content for the value, it is the JSON in the text: `Downgrade` writes it
- * there.
+ * The value of a tool's result. Where a revision has no structured content for the value, it is the JSON in the text: `revision/Downgrade`
+ * writes it there.
  */
 import { isJsonObject } from "../internal/JsonObject.ts"
 
