@@ -23,18 +23,25 @@ const packages = path.dirname(root)
 const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
   protocol: {
     start: [],
+    headers: ["internal/base64", "wire/Headers"],
+    challenge: ["wire/Challenge"],
     schemas: ["schema/HeaderAnnotations", "schema/PreparedSchema", "wire/HeaderParams"],
-    headers: ["internal/base64", "wire/Challenge", "wire/Headers"],
     validator: ["schema/JsonSchemaValidator"]
   },
   core: {
     start: [],
     asked: ["request/AskedTask", "request/RemoteInput", "request/question", "peer/Spans", "peer/Peer", "peer/parentOf"],
-    wire: ["transport/Duplex", "transport/Framing", "transport/Memory", "transport/Outbox"],
+    framing: ["transport/Framing"],
+    wire: ["transport/Duplex", "transport/Memory", "transport/Outbox"],
     folder: ["folder/Changes", "folder/Folder", "folder/Media", "folder/Names", "folder/Tree"]
   },
   server: { start: ["McpServer"], rare: ["dispatch/RareParts"], http: ["http/RouterEndpoint"] },
-  client: { start: ["McpClient"], rare: ["assembly/RareParts"], http: ["transport/Http"] }
+  client: {
+    start: ["McpClient"],
+    rare: ["assembly/RareParts"],
+    http: ["transport/Http"],
+    rareHttp: ["transport/http/RareParts"]
+  }
 }
 export const linked = Object.keys(groups)
 

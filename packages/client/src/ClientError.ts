@@ -9,7 +9,7 @@ import { TransportError } from "@effect-mcp/core/Transport"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Data from "effect/Data"
 import type { HttpClientError } from "effect/http/HttpClientError"
-import type { NotLoaded } from "./internal/Late.ts"
+import { NotLoaded } from "./internal/Late.ts"
 
 export { CapabilityMissing } from "@effect-mcp/core/ClientInput"
 export { Closed, Timeout } from "@effect-mcp/core/Peer"
@@ -80,11 +80,14 @@ export type ClientError =
   | Timeout
   | Unauthorized
 
-/** The refusal (HTTP status 401 or 403) that ended the request or the connection; any other error unchanged. */
-export const denied = <E>(error: E): E | Forbidden | Unauthorized => {
+/**
+ * The error of the client behind that of a transport: the refusal (HTTP status 401 or 403) that ended the request or the connection, or the
+ * module that could not be loaded for it. Any other error unchanged.
+ */
+export const denied = <E>(error: E): E | Forbidden | NotLoaded | Unauthorized => {
   const transport = error instanceof Closed ? error.cause : error instanceof TransportError ? error : undefined
   const cause = transport?.cause
-  return cause instanceof Unauthorized || cause instanceof Forbidden ? cause : error
+  return cause instanceof Unauthorized || cause instanceof Forbidden || cause instanceof NotLoaded ? cause : error
 }
 
 /** There is no revision that both sides speak. The connection is closed. */

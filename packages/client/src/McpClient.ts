@@ -15,6 +15,7 @@ import type * as Http from "./transport/Http.ts"
 import * as Socket from "./transport/Socket.ts"
 import type * as Sse from "./transport/Sse.ts"
 import * as Stdio from "./transport/Stdio.ts"
+import { loadSse } from "./transport/loadSse.ts"
 import { make } from "./makeClient.ts"
 import { stateful } from "./connection/allowed.ts"
 import { imported } from "./internal/Late.ts"
@@ -151,10 +152,7 @@ export const layerSocket = (
  */
 export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient, ConnectError, Sse.Requirements> =>
   layer(
-    Effect.flatMap(
-      imported(() => import("./transport/Sse.ts")),
-      ({ open }) => open(options)
-    ),
+    Effect.flatMap(loadSse, ({ open }) => open(options)),
     { ...options, revisions: options.revisions ?? stateful }
   )
 

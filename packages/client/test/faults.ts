@@ -9,6 +9,7 @@ import { statements } from "./faults/statements.ts"
 const streamable = "packages/client/src/transport/http/Streamable.ts"
 const model = "packages/client/test/transport/http/Streamable.model.test.ts"
 
+const httpPartsTest = "packages/client/test/assembly/HttpParts.test.ts"
 const assemblyTest = "packages/client/test/assembly/NotLoaded.test.ts"
 
 const middleware = "packages/client/src/connection/aroundMiddleware.ts"
@@ -170,7 +171,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "what was known of streams of the session before is kept for the next",
     file: streamable,
-    from: "this.parts.resumeStream.reset()",
+    from: "this.resumeStream = undefined",
     to: "void this",
     test: "packages/client/test/transport/http/Resume.test.ts"
   },
@@ -210,8 +211,32 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/client/test/transport/http/Refused.test.ts"
   },
   {
+    name: "each client over HTTP loads what only sessions and refusals need",
+    file: streamable,
+    from: 'return method === "initialize" ? withRareParts(() =>',
+    to: 'return method !== "" ? withRareParts(() =>',
+    test: httpPartsTest,
+    project: "client:first"
+  },
+  {
+    name: "a refused request whose module is missing fails with Closed",
+    file: "packages/client/src/ClientError.ts",
+    from: " || cause instanceof NotLoaded",
+    to: "",
+    test: httpPartsTest,
+    project: "client:first"
+  },
+  {
+    name: "a message over HTTP overtakes one that waits for its module",
+    file: streamable,
+    from: "Effect.andThen(accepted, sending), (cause) =>",
+    to: "sending, (cause) =>",
+    test: httpPartsTest,
+    project: "client:first"
+  },
+  {
     name: "a web page is not said to be one",
-    file: "packages/client/src/transport/http/ExchangeFailure.ts",
+    file: "packages/client/src/transport/http/Refusal.ts",
     from: "if (isPage(type, body)) {",
     to: "if (isPage(type, body) && status === 0) {",
     test: "packages/client/test/transport/http/NoEndpoint.test.ts"

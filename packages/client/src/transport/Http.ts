@@ -10,9 +10,10 @@ import * as HttpClient from "effect/http/HttpClient"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { RemoteEndpoint } from "./http/Endpoint.ts"
+import * as ExchangeFailure from "./http/ExchangeFailure.ts"
 import * as ServerEraCache from "./http/ServerEraCache.ts"
 import * as Streamable from "./http/Streamable.ts"
-import * as Sse from "./Sse.ts"
+import { loadSse } from "./loadSse.ts"
 
 export interface Options extends Streamable.Options {
   /** The URL of the server's endpoint. */
@@ -28,7 +29,7 @@ export interface Options extends Streamable.Options {
 
 export type Requirements = HttpClient.HttpClient
 
-export { Resume } from "./http/ResumeStream.ts"
+export { Resume } from "./http/Resume.ts"
 export { type KnownTransport, ServerEraCache } from "./http/ServerEraCache.ts"
 
 /**
@@ -57,7 +58,10 @@ export const open = Effect.fnUntraced(function* (
     return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(place)}` })
   }
   const url = new URL(place)
-  const sse = Sse.open({ url, headers, maxMessageBytes, maxMessageDepth, highWater, controlCap })
+  const sse = Effect.flatMap(
+    Effect.mapError(loadSse, (error) => ExchangeFailure.notLoaded(error).error),
+    ({ open }) => open({ url, headers, maxMessageBytes, maxMessageDepth, highWater, controlCap })
+  )
   if (transport === "sse") return yield* sse
   const http = yield* HttpClient.HttpClient
   const scope = yield* Scope.Scope

@@ -27,8 +27,9 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { pulled } from "../internal/streams.ts"
 import * as Body from "./http/Body.ts"
-import { placeOf } from "./http/Denial.ts"
+import { placeOf } from "./http/Endpoint.ts"
 import * as ExchangeFailure from "./http/ExchangeFailure.ts"
+import * as Refusal from "./http/Refusal.ts"
 import * as SameOrigin from "./http/SameOrigin.ts"
 
 export interface Options extends Outbox.Options {
@@ -147,7 +148,7 @@ const connect = Effect.fnUntraced(function* (
   if (response.status !== 200 || !Body.isEventStream(response.headers)) {
     return yield* Effect.flatMap(
       shown(response),
-      (body) => ExchangeFailure.refused({ method: "GET", url, response, body }).error
+      (body) => Refusal.refused({ method: "GET", url, response, body }).error
     )
   }
   const events = yield* eventsOf(response, limit)
@@ -172,13 +173,13 @@ const post = (
   line: string
 ): Effect.Effect<void, ExchangeFailure.ExchangeFailure> =>
   execute(HttpClientRequest.bodyText(HttpClientRequest.post(endpoint, { headers }), line, "application/json")).pipe(
-    Effect.mapError((error) => ExchangeFailure.unreachable(error, subjectOf(line).method, endpoint)),
+    Effect.mapError((error) => Refusal.unreachable(error, subjectOf(line).method, endpoint)),
     Effect.flatMap((response) => {
       const { status } = response
       if (status >= 200 && status < 300) return Body.skip(response)
       if (status === 404) return Effect.fail(ExchangeFailure.sessionLost(true))
       return Effect.flatMap(shown(response), (body) =>
-        Effect.fail(ExchangeFailure.refused({ method: subjectOf(line).method, url: endpoint, response, body }))
+        Effect.fail(Refusal.refused({ method: subjectOf(line).method, url: endpoint, response, body }))
       )
     }),
     Effect.timeoutOrElse({
@@ -234,7 +235,7 @@ export const open = Effect.fnUntraced(function* (
   const stream = yield* Scope.fork(scope)
   const answer = Effect.mapError(
     execute(HttpClientRequest.get(url, { headers, accept: "text/event-stream" })),
-    (error) => ExchangeFailure.unreachable(error, "GET", url).error
+    (error) => Refusal.unreachable(error, "GET", url).error
   )
   const limit = options.maxMessageBytes ?? Framing.defaultMaxMessageBytes
   const { endpoint, events, rest } = yield* connect(answer, url, limit).pipe(

@@ -6,16 +6,12 @@
  */
 import { excerpt } from "../Excerpt.ts"
 import { isJsonObject, type JsonObject } from "../model/Shape.ts"
+import type { HeaderParam } from "./HeaderParam.ts"
+
+export { type HeaderParam, valueOf } from "./HeaderParam.ts"
 
 /** The property of a schema that names the header of an argument (spec 2026-07-28: basic/transports). */
 export const annotation = "x-mcp-header"
-
-/** An argument and its header. `name` comes after `Mcp-Param-`; `path` leads to the argument through nested objects. */
-export interface HeaderParam {
-  readonly name: string
-  readonly path: ReadonlyArray<string>
-  readonly type: "string" | "integer" | "boolean"
-}
 
 /**
  * A broken rule. `at` is the place of the annotated schema, as a path of keys.
@@ -98,11 +94,4 @@ export const parse = (inputSchema: JsonObject): Parsed => {
     else params.set(name.toLowerCase(), { name, path, type: schema["type"] })
   }
   return { params: [...params.values()], problems }
-}
-
-/** The argument that a header mirrors; `undefined` if the call does not give it, or gives null. */
-export const valueOf = ({ path }: HeaderParam, args: unknown): unknown => {
-  let value = args
-  for (const key of path) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
-  return value ?? undefined
 }

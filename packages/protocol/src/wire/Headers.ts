@@ -6,7 +6,7 @@
  */
 import { excerpt } from "../Excerpt.ts"
 import * as base64 from "../internal/base64.ts"
-import { type HeaderParam, valueOf } from "./HeaderParams.ts"
+import { type HeaderParam, valueOf } from "./HeaderParam.ts"
 import type { Notification, Request } from "./JsonRpc.ts"
 import { protocolVersion } from "../model/Meta.ts"
 import * as MethodInfo from "../model/MethodInfo.ts"

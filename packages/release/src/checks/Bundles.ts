@@ -1,9 +1,10 @@
 /**
  * Bundles a server over stdio and a client over HTTP by the bundlers that users have. Runs the bundles where no package can be found, and
- * weighs them: minified and compressed by gzip, in KiB.
+ * weighs them: minified and compressed by gzip, in KiB. What a first call loads is what Node loads for it.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import { gzipSync } from "node:zlib"
 import { run } from "../Command.ts"
 import * as Project from "../Project.ts"
@@ -92,12 +93,20 @@ export interface Limit {
   readonly most: number
   /** What it should be; until then the check says where the bytes are. */
   readonly goal: number
+  /** The same for what is loaded once the first call of a tool is answered. */
+  readonly firstCall?: { readonly most: number; readonly goal: number }
 }
 
 export const limits: ReadonlyArray<Limit> = [
   { tool: "rolldown", program: "stdio-server", most: 87.9, goal: 87.9 },
   { tool: "esbuild", program: "stdio-server", most: 115.3, goal: 130 },
-  { tool: "rolldown", program: "http-client", most: 78.1, goal: 78.1 }
+  {
+    tool: "rolldown",
+    program: "http-client",
+    most: 78.1,
+    goal: 78.1,
+    firstCall: { most: 86.0, goal: 78.1 }
+  }
 ]
 
 /** The files that are loaded when a bundle starts: its entry, and what it imports other than when needed. */
@@ -146,8 +155,14 @@ export interface Place {
   readonly to: string
 }
 
-/** Bundles one program: the folder of the bundle and the name of its entry. */
-const bundle = async (bundler: Bundler, program: Program, place: Place) => {
+interface Bundle {
+  /** The folder of the bundle. */
+  readonly to: string
+  /** The name of its entry. */
+  readonly entry: string
+}
+
+const bundle = async (bundler: Bundler, program: Program, place: Place): Promise<Bundle> => {
   const to = path.join(place.to, bundler.tool, program)
   mkdirSync(to, { recursive: true })
   writeFileSync(path.join(to, "package.json"), `{ "type": "module" }`)
@@ -162,13 +177,49 @@ const bundle = async (bundler: Bundler, program: Program, place: Place) => {
   return { to, entry }
 }
 
-const weigh = (tool: Tool, program: Program, to: string, entry: string): string => {
+/** Written beside the bundles: notes the files that Node loads, and prints their URLs to the file that `LOADED` names. */
+const recorder = "recorder.mjs"
+const recording = `
+import { writeFileSync } from "node:fs"
+import { registerHooks } from "node:module"
+const loaded = []
+registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
+process.once("exit", () => writeFileSync(process.env.LOADED, JSON.stringify(loaded)))
+`
+
+/** Runs the bundled client, which calls a tool, against a server of its kind: the files that it has loaded, from `to`. */
+const called = async ({ entry, to }: Bundle, place: Place): Promise<ReadonlyArray<string>> => {
+  const hooks = path.join(place.to, recorder)
+  writeFileSync(hooks, recording)
+  const LOADED = path.join(to, "loaded.json")
+  const bin = [path.dirname(process.execPath)]
+  await Project.serving(process.execPath, ["calculator-http.js"], { cwd: place.compiled }, async (port) => {
+    const env = { LOADED, MCP_URL: `http://127.0.0.1:${port}/mcp` }
+    const { stdout } = await run("node", ["--import", pathToFileURL(hooks).href, entry], { cwd: to, bin, env })
+    Project.must("The bundled client", stdout)
+  })
+  const urls: ReadonlyArray<string> = JSON.parse(readFileSync(LOADED, "utf8"))
+  const files = urls.flatMap((url) =>
+    url.startsWith("file:") ? path.relative(to, realpathSync(fileURLToPath(url))) : []
+  )
+  return [...new Set(files)].filter((name) => modules(to).includes(name))
+}
+
+/** `loaded`: the files of the first call, where that was run. */
+const weigh = (tool: Tool, program: Program, { entry, to }: Bundle, loaded?: ReadonlyArray<string>): string => {
   const start = compressed(to, started(to, entry))
+  const call = loaded && compressed(to, loaded)
+  const all = compressed(to, modules(to)).toFixed(1)
   const limit = limits.find((row) => row.tool === tool && row.program === program)
-  const text = `${program} ${start.toFixed(1)} KiB, ${compressed(to, modules(to)).toFixed(1)} with what is loaded when needed`
+  const shown = (size: number, { goal, most }: { readonly goal: number; readonly most: number }) =>
+    size > goal ? `limit ${most}, goal ${goal}` : `goal ${goal}`
+  const withFirstCall = call === undefined ? "" : ` ${call.toFixed(1)} with its first call,`
+  const text = `${program} ${start.toFixed(1)} KiB,${withFirstCall} ${all} with what is loaded when needed`
   if (limit === undefined) return text
   if (start > limit.most) throw new Error(`${text}: more than ${limit.most} KiB at its start`)
-  return start > limit.goal ? `${text} (limit ${limit.most}, goal ${limit.goal})` : `${text} (goal ${limit.goal})`
+  if (call === undefined || limit.firstCall === undefined) return `${text} (${shown(start, limit)})`
+  if (call > limit.firstCall.most) throw new Error(`${text}: more than ${limit.firstCall.most} KiB with its first call`)
+  return `${text} (start: ${shown(start, limit)}; first call: ${shown(call, limit.firstCall)})`
 }
 
 /** Bundles both programs, runs them against each other's kind, and gives their sizes. */
@@ -180,14 +231,11 @@ export const check = async (bundler: Bundler, place: Place): Promise<string> => 
   const call = ["call", "add", "a=1", "b=2", "--json", "--", "node", server.entry]
   const { stdout } = await run(command, call, { cwd: server.to, bin: [node] })
   if (!stdout.includes(`"sum": 3`)) throw new Error(`The bundled server answered ${stdout}`)
-  await Project.serving(process.execPath, ["calculator-http.js"], { cwd: place.compiled }, async (port) => {
-    const env = { MCP_URL: `http://127.0.0.1:${port}/mcp` }
-    Project.must("The bundled client", (await run("node", [client.entry], { cwd: client.to, bin: [node], env })).stdout)
-  })
+  const loaded = await called(client, place)
   const lines = [
     versionOf(bundler.tool),
-    weigh(bundler.tool, "stdio-server", server.to, server.entry),
-    weigh(bundler.tool, "http-client", client.to, client.entry)
+    weigh(bundler.tool, "stdio-server", server),
+    weigh(bundler.tool, "http-client", client, loaded)
   ]
   if (existsSync(path.join(server.to, metafile))) {
     lines.push(`stdio-server before compression: ${split(server.to, server.entry)}`)

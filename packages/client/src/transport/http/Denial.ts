@@ -12,6 +12,7 @@ import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import { type Denied, Forbidden, Unauthorized } from "../../ClientError.ts"
+import { placeOf } from "./Endpoint.ts"
 
 /** A response, and the request that it is for. */
 export interface Answered {
@@ -21,9 +22,6 @@ export interface Answered {
   readonly response: HttpClientResponse
   readonly body: string
 }
-
-/** A URL without its query, which may hold a secret. */
-export const placeOf = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 
 export const isDenied = (status: number): boolean => status === 401 || status === 403
 

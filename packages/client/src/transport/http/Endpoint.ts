@@ -41,6 +41,9 @@ const traceHeaders = (message: JsonRpc.Request): RequestHeaders => {
   )
 }
 
+/** A URL without its query, which may hold a secret. */
+export const placeOf = ({ origin, pathname }: URL): string => `${origin}${pathname}`
+
 const json = "application/json"
 const eventStream = "text/event-stream"
 

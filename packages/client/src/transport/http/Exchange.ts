@@ -8,28 +8,44 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
+import type { HttpClientError } from "effect/http/HttpClientError"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
-import * as Option from "effect/Option"
 import * as Answer from "./Answer.ts"
-import * as statuses from "./statuses.ts"
 import * as Body from "./Body.ts"
 import type { Answered } from "./Denial.ts"
 import { type RemoteEndpoint, isStateless } from "./Endpoint.ts"
-import * as SessionExpired from "./SessionExpired.ts"
-import type { ResumeStream } from "./ResumeStream.ts"
+import type { StreamEnd, ResumeStream } from "./ResumeStream.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
 
 /** What is learned of a server: its era, or the transport of an older server. */
 export type Learned = "stateless" | "older" | "streamable" | "sse"
 
+/** What an exchange needs whose response is no answer. */
+interface RareExchange {
+  readonly refusedExchange: (
+    conversation: HttpConversation,
+    exchange: PostExchange,
+    response: HttpClientResponse
+  ) => Effect.Effect<void, ExchangeFailure.ExchangeFailure>
+  readonly refused: (answered: Answered) => ExchangeFailure.ExchangeFailure
+  readonly unreachable: (error: HttpClientError, method: string, url: URL) => ExchangeFailure.ExchangeFailure
+}
+
 /** What all exchanges of a transport share. */
 export interface HttpConversation {
   readonly endpoint: RemoteEndpoint
-  readonly reconnect: ResumeStream
+  /** Resumes the stream of a request in a session. */
+  readonly resume: (
+    ...options: Parameters<ResumeStream["resume"]>
+  ) => Effect.Effect<StreamEnd, ExchangeFailure.ExchangeFailure>
   /** The largest message that is read, in bytes. */
   readonly limit: number
   /** The deepest nesting of a message that is read. */
   readonly maxDepth: number | undefined
+  /** Loads what the exchange needs, and fails with it where that cannot be loaded. */
+  readonly withRare: <A>(
+    use: (parts: RareExchange) => Effect.Effect<A, ExchangeFailure.ExchangeFailure>
+  ) => Effect.Effect<A, ExchangeFailure.ExchangeFailure>
   readonly deliver: (message: Decoded) => Effect.Effect<void>
   readonly learned: (what: Learned) => void
   /** The older transport at the same URL, for a server that refuses `initialize`; `handOver` is called with it. */
@@ -84,7 +100,7 @@ const related = (message: Decoded, id: JsonRpc.Id): Decoded =>
   message._tag === "Message" ? { ...message, envelope: { ...message.envelope, relatedTo: id } } : message
 
 /** Delivers the messages of an exchange. `telling`: whether the answer tells the server's era. */
-const receiver =
+export const receiver =
   ({ deliver, endpoint, learned }: HttpConversation, exchange: PostExchange, telling = true) =>
   (message: Decoded): Effect.Effect<void> => {
     const { id, method } = exchange.request
@@ -104,7 +120,7 @@ const streamed = Effect.fnUntraced(function* (
   exchange: PostExchange,
   response: HttpClientResponse
 ): Effect.fn.Return<void, ExchangeFailure.ExchangeFailure> {
-  const { limit, maxDepth, reconnect } = conversation
+  const { limit, maxDepth, resume } = conversation
   const receive = receiver(conversation, exchange)
   const position = Body.start()
   const enough = Effect.andThen(Deferred.await(exchange.done), Effect.sleep(Body.skipTimeout))
@@ -115,7 +131,7 @@ const streamed = Effect.fnUntraced(function* (
   const resumable = !exchange.answered && !exchange.stateless && position.lastEventId !== undefined
   const ended = resumable
     ? yield* Effect.raceFirst(
-        reconnect.resume(position, receive, () => exchange.answered),
+        resume(position, receive, () => exchange.answered),
         enough
       )
     : undefined
@@ -136,7 +152,10 @@ export const run = (
   exchange.begun = true
   exchange.session = exchange.stateless || request.method === "initialize" ? undefined : endpoint.session
   return Effect.matchEffect(endpoint.post(request, text, headers), {
-    onFailure: (error) => Effect.fail(ExchangeFailure.unreachable(error, request.method, endpoint.url)),
+    onFailure: (error) =>
+      error.reason._tag === "StatusCodeError"
+        ? conversation.withRare(({ unreachable }) => Effect.fail(unreachable(error, request.method, endpoint.url)))
+        : Effect.fail(ExchangeFailure.unreachable(error, endpoint.url)),
     onSuccess: (response) => begun(conversation, exchange, response)
   })
 }
@@ -148,58 +167,22 @@ const begun = (
   response: HttpClientResponse
 ): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {
   const { headers, status } = response
-  if (status === 404 && exchange.session !== undefined) {
-    return Effect.andThen(Body.skip(response), Effect.fail(ExchangeFailure.sessionLost(true)))
+  const { id, method } = exchange.request
+  if (status < 200 || status >= 300) {
+    return conversation.withRare(({ refusedExchange }) => refusedExchange(conversation, exchange, response))
   }
-  const uncertain = exchange.session !== undefined && SessionExpired.isCandidate(status)
-  if (!uncertain) exchange.accept()
-  const accepted = status >= 200 && status < 300
-  if (accepted && exchange.request.method === "initialize") {
-    conversation.endpoint.session = headers["mcp-session-id"]
-  }
-  if (accepted && Body.isEventStream(headers)) return streamed(conversation, exchange, response)
+  exchange.accept()
+  if (method === "initialize") conversation.endpoint.session = headers["mcp-session-id"]
+  if (Body.isEventStream(headers)) return streamed(conversation, exchange, response)
   return Effect.matchEffect(Body.text(response, conversation.limit, headers), {
     onFailure: (error) => Effect.fail(ExchangeFailure.unread(error)),
-    onSuccess: (body) =>
-      uncertain && SessionExpired.matches(body)
-        ? Effect.fail(ExchangeFailure.sessionForgotten(answered(conversation, exchange, response, body)))
-        : read(conversation, exchange, response, body)
+    onSuccess: (body) => {
+      const answer = Answer.read(body, id, conversation.maxDepth)
+      return answer === undefined
+        ? conversation.withRare(({ refused }) =>
+            Effect.fail(refused({ method, url: conversation.endpoint.url, response, body }))
+          )
+        : receiver(conversation, exchange)(answer)
+    }
   })
-}
-
-const answered = (
-  { endpoint: { url } }: HttpConversation,
-  { request: { method } }: PostExchange,
-  response: HttpClientResponse,
-  body: string
-): Answered => ({ method, url, response, body })
-
-/** Takes the whole body of a response. */
-const read = (
-  conversation: HttpConversation,
-  exchange: PostExchange,
-  response: HttpClientResponse,
-  body: string
-): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {
-  const { fallback, handOver, learned, maxDepth } = conversation
-  const { status } = response
-  const { request } = exchange
-  const { id, method } = request
-  const accepted = status >= 200 && status < 300
-  // A server that is too busy for the probe has not shown its era.
-  const probe = method === "server/discover" && statuses.isBusy(status)
-  const answer = accepted
-    ? Answer.read(body, id, maxDepth)
-    : probe
-      ? undefined
-      : Answer.readError(status, body, id, maxDepth)
-  const take = (): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {
-    if (answer !== undefined) return receiver(conversation, exchange, accepted || statuses.isForeign(status))(answer)
-    if (method === "server/discover" && statuses.isForeign(status)) learned("older")
-    return Effect.fail(ExchangeFailure.refused(answered(conversation, exchange, response, body)))
-  }
-  if (method !== "initialize" || fallback === undefined || !Answer.isOlder(status, answer)) return take()
-  return Effect.flatMap(Effect.option(fallback), (older) =>
-    Option.isSome(older) ? Effect.sync(() => handOver(older.value, request)) : take()
-  )
 }

@@ -1,13 +1,6 @@
-/** Messages that have no answer over HTTP: notifications, responses, and batches of them. Each is a POST that is accepted or refused. */
+/** Messages that have no answer over HTTP: notifications, responses, and batches of them. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import * as Effect from "effect/Effect"
-import type { HttpClientResponse } from "effect/http/HttpClientResponse"
-import * as Random from "effect/Random"
-import * as Body from "./Body.ts"
-import type { Answered } from "./Denial.ts"
-import { type RemoteEndpoint, isStateless } from "./Endpoint.ts"
-import * as ExchangeFailure from "./ExchangeFailure.ts"
-import * as SessionExpired from "./SessionExpired.ts"
+import { isStateless } from "./Endpoint.ts"
 
 export type OneWayMessage = JsonRpc.Notification | JsonRpc.Response | ReadonlyArray<JsonRpc.Message>
 
@@ -19,75 +12,6 @@ export const isNotification = (message: OneWayMessage): message is JsonRpc.Notif
 
 /** Whether it is a notification that needs no session. */
 export const isAlone = (message: OneWayMessage): boolean => isNotification(message) && isStateless(message)
-
-const isResponse = (message: OneWayMessage): boolean =>
-  JsonRpc.isBatch(message) ? message.every(JsonRpc.isResponse) : JsonRpc.isResponse(message)
-
-/** What errors call the message. */
-const nameOf = (message: OneWayMessage): string =>
-  JsonRpc.isBatch(message) ? "a batch" : "method" in message ? message.method : "an answer"
-
-/** How often a message that the server waits for is sent again. */
-const times = 8
-
-/** Waits before the next try of a message: 100 milliseconds at first, twice as long each time, and a fifth more or less. */
-const pause = (tried: number): Effect.Effect<void> =>
-  Effect.flatMap(Random.next, (random) => Effect.sleep(100 * 2 ** tried * (0.8 + random * 0.4)))
-
-/** Repeats a POST that the server waits for and may receive twice, unless the server refused it. */
-const repeated = <A>(
-  post: Effect.Effect<A, ExchangeFailure.ExchangeFailure>,
-  tried = 0
-): Effect.Effect<A, ExchangeFailure.ExchangeFailure> =>
-  // A connection that broke has no status.
-  Effect.catchIf(
-    post,
-    ({ error: { status = 500 } }) => status >= 500 && tried < times,
-    () => Effect.andThen(pause(tried), repeated(post, tried + 1))
-  )
-
-/** Fails with the reason for which the server did not accept the message. */
-const checkAccepted = (
-  response: HttpClientResponse,
-  method: string,
-  url: URL,
-  inSession: boolean
-): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {
-  const { status } = response
-  const answered = (body: string): Answered => ({ method, url, response, body })
-  if (status >= 200 && status < 300) return Effect.void
-  if (inSession && SessionExpired.isCandidate(status)) {
-    return Effect.flatMap(SessionExpired.read(response), (body) =>
-      Effect.fail(
-        (SessionExpired.matches(body) ? ExchangeFailure.sessionForgotten : ExchangeFailure.refused)(answered(body))
-      )
-    )
-  }
-  const failure =
-    inSession && status === 404 ? ExchangeFailure.sessionLost(true) : ExchangeFailure.refused(answered(""))
-  return Effect.andThen(Body.skip(response), Effect.fail(failure))
-}
-
-/**
- * Posts the message until it is accepted or refused. `initialized` and responses are repeated after failures of the connection or the
- * server. `lost` gives the failure by which the session ended meanwhile.
- */
-export const post = (
-  endpoint: RemoteEndpoint,
-  message: OneWayMessage,
-  text: string,
-  lost: () => ExchangeFailure.ExchangeFailure | undefined
-): Effect.Effect<HttpClientResponse, ExchangeFailure.ExchangeFailure> => {
-  const inSession = endpoint.session !== undefined
-  const name = nameOf(message)
-  const once = Effect.suspend((): Effect.Effect<HttpClientResponse, ExchangeFailure.ExchangeFailure> => {
-    const failure = lost()
-    return failure === undefined
-      ? Effect.mapError(endpoint.post(message, text), (error) => ExchangeFailure.unreachable(error, name, endpoint.url))
-      : Effect.fail(failure)
-  }).pipe(Effect.tap((response) => checkAccepted(response, name, endpoint.url, inSession)))
-  return opensSession(message) || isResponse(message) ? repeated(once) : once
-}
 
 export const opensSession = (message: OneWayMessage): boolean =>
   isNotification(message) && message.method === "notifications/initialized"

@@ -5,7 +5,6 @@
  * Waits as long as the server says, and longer after failures. A stream that the server has refused is not requested again.
  */
 import type { Decoded } from "@effect-mcp/core/Transport"
-import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -13,26 +12,8 @@ import * as Elapsed from "../../internal/Elapsed.ts"
 import * as statuses from "./statuses.ts"
 import * as Body from "./Body.ts"
 import type { RemoteEndpoint } from "./Endpoint.ts"
+import type { Options } from "./Resume.ts"
 import * as SessionExpired from "./SessionExpired.ts"
-
-export interface Options {
-  /** Connections in a row that may fail, or bring nothing, before a request counts as unanswered. Default 5. */
-  readonly attempts?: number | undefined
-  /** The wait before the first connection, where the server gives none. Doubles with every failure. Default 500 ms. */
-  readonly delay?: Duration.Input | undefined
-  /** The longest wait, unless the server asks for more. Default 30 seconds. */
-  readonly maxDelay?: Duration.Input | undefined
-  /**
-   * The shortest wait, whatever the server says. Default 100 ms. Doubles, up to 20 times as much, with every connection in a row that
-   * ended within a second.
-   */
-  readonly minDelay?: Duration.Input | undefined
-  /** How long the connections for a request may fail in a row. Default: as long as its attempts take. */
-  readonly timeout?: Duration.Input | undefined
-}
-
-/** The options of transports that are opened without any, such as those of a gateway. Default: the default of each option. */
-export const Resume = Context.Reference<Options>("@effect-mcp/client/http/Resume", { defaultValue: () => ({}) })
 
 /** A connection that ended within this time (milliseconds) ended at once. */
 const atOnce = 1000
@@ -49,7 +30,7 @@ interface Tries {
  * How a GET ended. `Gone`: the session has ended, which only a server that had given a stream before can say. `Denied`: the HTTP client
  * could not meet what the server demands, such as a login that the user declined: each further try may ask the user again.
  */
-type Ended = "Read" | "Refused" | "Failed" | "Gone" | "Denied"
+export type StreamEnd = "Read" | "Refused" | "Failed" | "Gone" | "Denied"
 
 const none: Tries = { failures: 0, brief: 0 }
 
@@ -76,11 +57,6 @@ export class ResumeStream {
     this.timeout = Duration.toMillis(Duration.fromInputUnsafe(options.timeout ?? Duration.infinity))
   }
 
-  /** Forgets whether the server gives streams, for another session. */
-  reset(): void {
-    this.gives = undefined
-  }
-
   /** Waits before another connection, at least as long as the server asked for. */
   private pause({ retry = 0 }: Body.Position, { brief, failures }: Tries): Effect.Effect<void> {
     const least = this.minDelay * Math.min(growth, 2 ** brief)
@@ -95,10 +71,10 @@ export class ResumeStream {
     position: Body.Position,
     deliver: (message: Decoded) => Effect.Effect<void>,
     opened?: () => void
-  ): Effect.Effect<Ended> {
+  ): Effect.Effect<StreamEnd> {
     const answer = Effect.suspend(() => this.endpoint.get(position.lastEventId))
     return Effect.matchEffect(answer, {
-      onFailure: ({ reason }) => Effect.succeed<Ended>(reason._tag === "StatusCodeError" ? "Denied" : "Failed"),
+      onFailure: ({ reason }) => Effect.succeed<StreamEnd>(reason._tag === "StatusCodeError" ? "Denied" : "Failed"),
       onSuccess: (response) => {
         const { status } = response
         if (status === 200 && Body.isEventStream(response.headers)) {
@@ -107,7 +83,7 @@ export class ResumeStream {
           return Effect.orElseSucceed(
             Effect.as(Body.events(response, this.limit, position, deliver, this.maxDepth), "Read" as const),
             // An event that is too large would be so again.
-            (): Ended => "Refused"
+            (): StreamEnd => "Refused"
           )
         }
         const gave = this.endpoint.session !== undefined && this.gives === true
@@ -119,7 +95,7 @@ export class ResumeStream {
         const gone = gave && status === 404
         // 409: the server has not noticed yet that the connection before is lost.
         const passes = status >= 500 || status === 409 || statuses.isBusy(status)
-        const ended: Ended = gone ? "Gone" : passes ? "Failed" : "Refused"
+        const ended: StreamEnd = gone ? "Gone" : passes ? "Failed" : "Refused"
         if (ended === "Refused") this.gives ??= false
         return Effect.as(Body.skip(response), ended)
       }
@@ -130,8 +106,8 @@ export class ResumeStream {
   private attempt(
     tries: Tries,
     position: Body.Position,
-    connect: Effect.Effect<Ended>
-  ): Effect.Effect<readonly [Ended, Tries]> {
+    connect: Effect.Effect<StreamEnd>
+  ): Effect.Effect<readonly [StreamEnd, Tries]> {
     const { signs } = position
     return Effect.flatMap(Elapsed.now, (begun) =>
       Effect.flatMap(connect, (ended) =>
@@ -154,21 +130,21 @@ export class ResumeStream {
     position: Body.Position,
     deliver: (message: Decoded) => Effect.Effect<void>,
     done: () => boolean
-  ): Effect.Effect<Ended> {
-    const next = (tries: Tries, failingSince: number): Effect.Effect<Ended> =>
+  ): Effect.Effect<StreamEnd> {
+    const next = (tries: Tries, failingSince: number): Effect.Effect<StreamEnd> =>
       Effect.andThen(this.pause(position, tries), this.attempt(tries, position, this.connect(position, deliver))).pipe(
         Effect.flatMap(([ended, tries]) => {
           if (done() || ended === "Refused" || ended === "Gone" || ended === "Denied") return Effect.succeed(ended)
-          if (tries.failures >= this.attempts) return Effect.succeed<Ended>("Failed")
+          if (tries.failures >= this.attempts) return Effect.succeed<StreamEnd>("Failed")
           return Effect.flatMap(Elapsed.now, (now) => {
             // A connection that was open shows that the server lives, also without events.
             if (tries.failures === 0 || ended === "Read") return next(tries, now)
-            return now - failingSince < this.timeout ? next(tries, failingSince) : Effect.succeed<Ended>("Failed")
+            return now - failingSince < this.timeout ? next(tries, failingSince) : Effect.succeed<StreamEnd>("Failed")
           })
         })
       )
     return Effect.flatMap(Elapsed.now, (now) =>
-      this.gives === false ? Effect.succeed<Ended>("Refused") : next(none, now)
+      this.gives === false ? Effect.succeed<StreamEnd>("Refused") : next(none, now)
     )
   }
 
@@ -180,10 +156,10 @@ export class ResumeStream {
     deliver: (message: Decoded) => Effect.Effect<void>,
     missed: () => void,
     begun: () => void
-  ): Effect.Effect<Ended> {
+  ): Effect.Effect<StreamEnd> {
     const position = Body.start()
     let wasOpen = false
-    const next = (tries: Tries): Effect.Effect<Ended> => {
+    const next = (tries: Tries): Effect.Effect<StreamEnd> => {
       const { lastEventId } = position
       const opened = (): void => {
         if (wasOpen && lastEventId === undefined) missed()

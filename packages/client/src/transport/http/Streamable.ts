@@ -27,18 +27,21 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Hub } from "../../internal/Hub.ts"
 import * as Body from "./Body.ts"
-import { placeOf } from "./Denial.ts"
+import { placeOf } from "./Endpoint.ts"
 import * as Exchange from "./Exchange.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
 import * as OneWayMessage from "./OneWayMessage.ts"
-import * as ResumeStream from "./ResumeStream.ts"
+import type { RareHttp } from "./loadRareParts.ts"
+import * as Resume from "./Resume.ts"
+import type { ResumeStream } from "./ResumeStream.ts"
 import * as SendBudget from "./SendBudget.ts"
 import * as SameOrigin from "./SameOrigin.ts"
 import type * as ServerEraCache from "./ServerEraCache.ts"
+import { withRareParts } from "./withRareParts.ts"
 
 export interface Options extends SendBudget.Options {
   /** How streams are resumed whose connection ended. Default: the reference `Resume`, that is, the default of each option. */
-  readonly resume?: ResumeStream.Options | undefined
+  readonly resume?: Resume.Options | undefined
   /** The largest message that is read, in bytes; on a stream of events in characters. Default 4 Mi. */
   readonly maxMessageBytes?: number | undefined
   /** The deepest nesting of a message that is read; a request whose answer is deeper fails with -32600. Default 256. */
@@ -68,7 +71,7 @@ type State =
 interface Parts extends Connection {
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   readonly incoming: Queue.Queue<Inbound, TransportError | Cause.Done>
-  readonly resumeStream: ResumeStream.ResumeStream
+  readonly resume: Resume.Options
   readonly budget: SendBudget.SendBudget
   readonly limit: number
   readonly maxDepth: number | undefined
@@ -88,15 +91,18 @@ class StreamableWire {
   /** Whether `initialize` was sent: without a session only requests and notifications of the stateless era are posted. */
   private inSession = false
   private standaloneStream: Fiber.Fiber<void> | undefined = undefined
+  /** The streams of the session, once one is read or resumed. */
+  private resumeStream: ResumeStream | undefined = undefined
   /** Whether the server refused the stateless era. */
   private isOlder = false
 
   constructor(parts: Parts) {
-    const { endpoint, fallback, limit, maxDepth, resumeStream } = parts
+    const { endpoint, fallback, limit, maxDepth } = parts
     this.parts = parts
     this.conversation = {
       endpoint,
-      reconnect: resumeStream,
+      withRare: withRareParts,
+      resume: (...options) => withRareParts((rare) => this.streams(rare).resume(...options)),
       limit,
       maxDepth,
       fallback,
@@ -203,7 +209,7 @@ class StreamableWire {
     this.inSession = true
     this.standaloneStream?.interruptUnsafe()
     this.parts.endpoint.forgetSession()
-    this.parts.resumeStream.reset()
+    this.resumeStream = undefined
   }
 
   private sendRequest(request: JsonRpc.Request, headers: RequestHeaders | undefined): void {
@@ -217,7 +223,9 @@ class StreamableWire {
     // The session may be lost while the request waits for notifications before it.
     const sending = Effect.suspend(() => {
       const { lost } = this
-      return lost === undefined ? Exchange.run(this.conversation, exchange) : Effect.fail(lost)
+      if (lost !== undefined) return Effect.fail(lost)
+      // What the session needs is loaded before it begins.
+      return method === "initialize" ? withRareParts(() => this.exchange(exchange)) : this.exchange(exchange)
     })
     // A cause without an error is an interruption by the HTTP client: the fiber's own interruption is not caught.
     const outcome = Effect.catchCause(accepted === Effect.void ? sending : Effect.andThen(accepted, sending), (cause) =>
@@ -231,6 +239,10 @@ class StreamableWire {
       this.exchanges.delete(id)
       exchange.accept()
     })
+  }
+
+  private exchange(exchange: Exchange.PostExchange): Effect.Effect<void, ExchangeFailure.ExchangeFailure> {
+    return Exchange.run(this.conversation, exchange)
   }
 
   private abort(id: JsonRpc.Id, failure: ExchangeFailure.ExchangeFailure): Effect.Effect<void> {
@@ -249,7 +261,8 @@ class StreamableWire {
     }
     const { accepted: before } = this
     const settled = Deferred.makeUnsafe<void>()
-    const accepted = Effect.asVoid(Effect.timeoutOption(Deferred.await(settled), acceptTimeout))
+    // The time begins once the POST can: no message overtakes one that waits for its part of the client.
+    const accepted = Effect.ignore(withRareParts(() => Effect.timeoutOption(Deferred.await(settled), acceptTimeout)))
     if (OneWayMessage.isNotification(message) && message.method !== "notifications/cancelled") this.accepted = accepted
     const settle = (): void => {
       Deferred.doneUnsafe(settled, Effect.void)
@@ -257,19 +270,21 @@ class StreamableWire {
     }
     const opensSession = OneWayMessage.opensSession(message)
     let opening = false
-    const posted = Effect.matchEffect(
-      OneWayMessage.post(endpoint, message, text, () => this.lost),
-      {
-        onFailure: (failure) =>
-          failure.error.reason === "SessionLost"
-            ? this.loseSession(failure)
-            : Effect.logWarning(`MCP client: ${failure.error.message}`),
-        onSuccess: (response) => {
+    const posted = withRareParts((rare) =>
+      Effect.flatMap(
+        rare.post(endpoint, message, text, () => this.lost),
+        (response) => {
           opening = opensSession
-          if (opensSession) this.standaloneStream = this.run(this.runStandaloneStream(settle))
+          if (opensSession) this.standaloneStream = this.run(this.runStandaloneStream(rare, settle))
           return Body.skip(response)
         }
-      }
+      )
+    ).pipe(
+      Effect.catch((failure) =>
+        failure.error.reason === "SessionLost"
+          ? this.loseSession(failure)
+          : Effect.logWarning(`MCP client: ${failure.error.message}`)
+      )
     )
     const exit = Effect.sync(() => {
       budget.release(lane, text.length)
@@ -286,8 +301,8 @@ class StreamableWire {
    * Reads the session's standalone stream for as long as the server gives one; `opened` is called once that is decided, or when another
    * handshake ends the stream before.
    */
-  private runStandaloneStream(opened: () => void): Effect.Effect<void> {
-    const standalone = this.parts.resumeStream.standalone(
+  private runStandaloneStream(rare: RareHttp, opened: () => void): Effect.Effect<void> {
+    const standalone = this.streams(rare).standalone(
       (inbound) => this.deliver(inbound),
       () => this.missed.publish(undefined),
       opened
@@ -295,6 +310,11 @@ class StreamableWire {
     return Effect.flatMap(Effect.ensuring(standalone, Effect.sync(opened)), (ended) =>
       ended === "Gone" ? this.loseSession(ExchangeFailure.sessionLost(true)) : Effect.void
     )
+  }
+
+  private streams({ ResumeStream }: RareHttp): ResumeStream {
+    const { endpoint, limit, maxDepth, resume } = this.parts
+    return (this.resumeStream ??= new ResumeStream(endpoint, limit, resume, maxDepth))
   }
 
   private cancel(message: JsonRpc.Notification, lane: Lane): void {
@@ -313,13 +333,13 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Transport, never, Scope.Scope> {
   const { endpoint } = connection
   const { maxMessageBytes: limit = Framing.defaultMaxMessageBytes, maxMessageDepth: maxDepth } = options
-  const resume = options.resume ?? (yield* ResumeStream.Resume)
+  const resume = options.resume ?? (yield* Resume.Resume)
   const incoming = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
   const wire = new StreamableWire({
     ...connection,
     runFork: Effect.runForkWith(SameOrigin.prepare(yield* Effect.context<never>())),
     incoming,
-    resumeStream: new ResumeStream.ResumeStream(endpoint, limit, resume, maxDepth),
+    resume,
     budget: new SendBudget.SendBudget(options),
     limit,
     maxDepth

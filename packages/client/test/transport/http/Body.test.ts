@@ -107,7 +107,6 @@ describe("A request that was never sent", () => {
       new HttpClientError.HttpClientError({
         reason: new HttpClientError.TransportError({ request: HttpClientRequest.get("http://a.example/"), cause })
       }),
-      "tools/call",
       new URL("http://a.example/mcp")
     )
   const caused = (fields: object) => new TypeError("fetch failed", { cause: Object.assign(new Error("why"), fields) })

@@ -1,6 +1,7 @@
 /** How often a client connects again to a server whose streams end at once, whatever that server says. */
 import { RemoteEndpoint } from "../../../src/transport/http/Endpoint.ts"
-import { type Options, ResumeStream } from "../../../src/transport/http/ResumeStream.ts"
+import type { Options } from "../../../src/transport/http/Resume.ts"
+import { ResumeStream } from "../../../src/transport/http/ResumeStream.ts"
 import * as Body from "../../../src/transport/http/Body.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"

@@ -1,0 +1,75 @@
+/** Refusals by the status of a response or by an HTTP client that logs in, as failures of a request over HTTP. */
+import { TransportError } from "@effect-mcp/core/Transport"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import type { HttpClientError } from "effect/http/HttpClientError"
+import type { Forbidden, Unauthorized } from "../../ClientError.ts"
+import * as Denial from "./Denial.ts"
+import { placeOf } from "./Endpoint.ts"
+import * as ExchangeFailure from "./ExchangeFailure.ts"
+
+/** Statuses by which a server says that it has not acted on the request. */
+const untouched: ReadonlySet<number> = new Set([401, 403, 404, 405, 406, 413, 415, 429, 503])
+
+const isPage = (type: string, body: string): boolean =>
+  /^(text\/html|application\/xhtml\+xml)\b/i.test(type) || /^\s*<(!doctype html|html)\b/i.test(body)
+
+const describe = ({ body, method, response: { headers, status }, url }: Denial.Answered): string => {
+  const place = placeOf(url)
+  const given = headers["content-type"]
+  const type = given === undefined ? "no content type" : excerpt(given)
+  if (isPage(type, body)) {
+    return (
+      `${place} is no MCP endpoint: it answered ${method} with status ${status} and a web page (${type}). ` +
+      "Check the path of the URL; an MCP endpoint answers with application/json or text/event-stream."
+    )
+  }
+  const answered = `${place} answered ${method} with status ${status}`
+  if (body === "") return `${answered} and no content`
+  const what = status >= 200 && status < 300 ? ", which is no answer of MCP" : ""
+  return `${answered} (${type})${what}: ${excerpt(body)}`
+}
+
+/** The refusal is the cause of the transport error: `ClientError.denied` finds it there. */
+const denied = (cause: Forbidden | Unauthorized): ExchangeFailure.ExchangeFailure => ({
+  unsent: true,
+  error: new TransportError({
+    reason: "Status",
+    status: cause._tag === "Unauthorized" ? 401 : 403,
+    message: cause.message,
+    cause
+  })
+})
+
+/** A response that is no answer to the request. */
+export const refused = (answered: Denial.Answered): ExchangeFailure.ExchangeFailure => {
+  const { status } = answered.response
+  return Denial.isDenied(status)
+    ? denied(Denial.make(answered))
+    : {
+        unsent: untouched.has(status),
+        error: new TransportError({ reason: "Status", status, message: describe(answered) })
+      }
+}
+
+/** The server seems not to know the session, by a status that may have another meaning (see `SessionExpired`). */
+export const sessionForgotten = (answered: Denial.Answered): ExchangeFailure.ExchangeFailure => ({
+  unsent: true,
+  error: new TransportError({
+    reason: "SessionLost",
+    status: answered.response.status,
+    message: describe(answered)
+  })
+})
+
+/** No response arrived, or an HTTP client that logs in (OAuth) could not meet what the server demands. */
+export const unreachable = (error: HttpClientError, method: string, url: URL): ExchangeFailure.ExchangeFailure => {
+  if (error.reason._tag !== "StatusCodeError") return ExchangeFailure.unreachable(error, url)
+  const { cause, response } = error.reason
+  const message = cause instanceof Error ? cause.message : error.message
+  return Denial.isDenied(response.status)
+    ? denied(Denial.make({ method, url, response, body: "" }, { error, message }))
+    : {
+        unsent: untouched.has(response.status),
+        error: new TransportError({ reason: "Status", status: response.status, message, cause: error })
+      }
+}
