@@ -26,7 +26,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<stri
     headers: ["internal/base64", "wire/Headers"],
     challenge: ["wire/Challenge"],
     schemas: ["schema/HeaderAnnotations", "schema/PreparedSchema", "wire/HeaderParams"],
-    validator: ["schema/JsonSchemaValidator"]
+    validator: ["schema/JsonSchemaValidator"],
+    older: ["revision/Revision", "revision/Downgrade"]
   },
   core: {
     start: [],

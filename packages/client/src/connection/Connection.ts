@@ -13,7 +13,9 @@ import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isExtensionId } from "@effect-mcp/protocol/model/Meta"
-import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Stateful from "@effect-mcp/protocol/internal/stateful"
+import { earlyNotifications } from "@effect-mcp/protocol/internal/v2026_07_28"
+import type * as Revision from "@effect-mcp/protocol/Revision"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -29,7 +31,7 @@ import * as Discovery from "./Discovery.ts"
 import type { EraRequests } from "./Era.ts"
 import * as ServerMessages from "./ServerMessages.ts"
 import type { AnswerQuestion, ClientHost, ObservedOpening } from "./ClientHost.ts"
-import type * as Stateful from "./StatefulEra.ts"
+import type * as StatefulEra from "./StatefulEra.ts"
 import * as Stateless from "./StatelessEra.ts"
 import type { Agreement, InUse } from "../extension/InUse.ts"
 import { type Late, type NotLoaded, withParts } from "../internal/Late.ts"
@@ -47,7 +49,8 @@ export interface Connection extends Negotiation.Negotiated, EraRequests {
 /** What is loaded for a server with sessions, and for what a stateless one is rarely asked. */
 export interface LateConnection extends Stateless.LateStateless {
   readonly initialize: typeof Negotiation.initialize
-  readonly statefulEra: typeof Stateful.make
+  readonly latestStateful: Revision.Revision
+  readonly statefulEra: typeof StatefulEra.make
   readonly Spans: typeof Spans
 }
 
@@ -150,7 +153,9 @@ const makePeer = Effect.fnUntraced(function* (
   yield* Tracing.ready(context, Effect.map(options.late.load, spansOf))
   const traced = TraceContext.isTraced(context) ? Effect.runForkWith(context) : undefined
   const announce = ServerMessages.announcer(options)
-  const revision = () => opening.negotiated?.revision ?? Revision.latestStateful
+  const revision = () => opening.negotiated?.revision
+  const rules = () => revision()?.rules ?? Stateful.rules
+  const surroundings = () => ({ revision: revision()?.version ?? Stateful.latest })
   // A client that speaks no older revision answers none of its requests at any time.
   const speaksOlder = allowed(options.revisions).length > 0
   const isMute = () =>
@@ -179,18 +184,18 @@ const makePeer = Effect.fnUntraced(function* (
         ),
       immediate: ({ method }) => (method === "ping" ? {} : undefined),
       notification: (notification, { relatedTo }) => {
-        traced?.(Tracing.server(Effect.void, notification, () => ({ revision: revision().version })))
+        traced?.(Tracing.server(Effect.void, notification, surroundings))
         if (opening.stateless?.received(notification) !== true)
-          announce(notification, revision(), opening.inUse, relatedTo)
+          announce(notification, revision()?.serverNotifications ?? earlyNotifications, opening.inUse, relatedTo)
       },
       dropped: (reason) => options.dropped(reason, "Debug"),
       tracing: traced && context,
-      surroundings: () => ({ revision: revision().version }),
+      surroundings,
       observer: opening.observed?.observer
     },
     {
-      unreadableId: () => revision().rules.unreadableId,
-      batches: () => revision().rules.batches
+      unreadableId: () => rules().unreadableId,
+      batches: () => rules().batches
     }
   )
 })
@@ -204,10 +209,10 @@ const negotiate = (
 ): Effect.Effect<Negotiation.Negotiated, Negotiation.NegotiationError> => {
   const { clientInfo, defaults, probeTimeout, revisions } = options
   const handshake = Effect.suspend(() =>
-    withParts(options.late, ({ initialize }) =>
+    withParts(options.late, ({ initialize, latestStateful }) =>
       initialize(peer, {
         ...options,
-        capabilities: capabilities(Revision.latestStateful),
+        capabilities: capabilities(latestStateful),
         timeout: defaults.timeout
       })
     )
@@ -343,9 +348,9 @@ export const open = <E, R>(
   connector: Effect.Effect<Transport, E, R>,
   options: Options
 ): Effect.Effect<Connection, Negotiation.NegotiationError | E, R | Scope.Scope> => {
-  const stateful = allowed(options.revisions).map(({ version }) => version)
+  const stateful = allowed(options.revisions)
   const first = attempt(connector, options)
-  return stateful.length === 0 || stateful.length === (options.revisions ?? Revision.all).length
+  return stateful.length === 0 || stateful.length === options.revisions?.length
     ? first
     : Effect.catchIf(
         first,

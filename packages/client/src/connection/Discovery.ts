@@ -13,13 +13,14 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import * as Revision from "@effect-mcp/protocol/Revision"
+import type * as Revision from "@effect-mcp/protocol/Revision"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { InvalidResult, UnsupportedRevision } from "../ClientError.ts"
+import { allowed, allowedStateless } from "./allowed.ts"
 import * as Declaration from "./Declaration.ts"
 import * as statuses from "../transport/http/statuses.ts"
 import type { Negotiated, NegotiationError } from "./Negotiation.ts"
@@ -35,12 +36,6 @@ export interface Options {
 }
 
 const isImplementation = Schema.is(Implementation)
-
-const allowed = (
-  revisions: ReadonlyArray<Revision.Revision>,
-  { revisions: versions }: Options
-): ReadonlyArray<Revision.Revision> =>
-  versions === undefined ? revisions : revisions.filter(({ version }) => versions.includes(version))
 
 /** The versions that a refusal of the stateless era names. */
 const namedBy = (error: McpError.McpError): ReadonlyArray<string> | undefined => {
@@ -69,8 +64,8 @@ export const probe = Effect.fnUntraced(function* (
   peer: Peer,
   options: Options
 ): Effect.fn.Return<Negotiated | undefined, NegotiationError> {
-  const stateless = allowed(Revision.stateless, options)
-  const stateful = allowed(Revision.stateful, options)
+  const stateless = allowedStateless(options.revisions)
+  const stateful = allowed(options.revisions)
   const newest = stateless.at(-1)
   if (newest === undefined) return undefined
 
@@ -120,7 +115,7 @@ export const probe = Effect.fnUntraced(function* (
       (revision) => versions.includes(revision.version) && refusals.filter((refused) => refused === revision).length < 2
     )
     if (other !== undefined) return ask(other)
-    return stateful.some(({ version }) => versions.includes(version))
+    return stateful.some((version) => versions.includes(version))
       ? Effect.succeed(undefined)
       : Effect.fail(unsupported(last.version, versions))
   }

@@ -10,7 +10,7 @@ import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import type * as Revision from "@effect-mcp/protocol/Revision"
+import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import {
@@ -92,7 +92,8 @@ export const initialize = Effect.fnUntraced(function* (
   peer: Peer,
   options: Options
 ): Effect.fn.Return<Negotiated, NegotiationError> {
-  const revisions = allowed(options.revisions)
+  const versions = allowed(options.revisions)
+  const revisions = Revision.stateful.filter(({ version }) => versions.includes(version))
   const newest = revisions.at(-1)
   if (newest === undefined) return yield* unsupported("none", [])
   let offered = newest

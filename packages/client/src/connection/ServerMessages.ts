@@ -44,12 +44,12 @@ export const announcer = (options: Options) => {
   }
   return (
     notification: JsonRpc.Notification,
-    { serverNotifications }: Revision.Revision,
+    known: Revision.Revision["serverNotifications"],
     inUse: InUse | undefined,
     relatedTo: JsonRpc.Id | undefined
   ): void => {
     const { method, params } = notification
-    if (isIn(serverNotifications, method)) return decode(method, params, relatedTo, serverNotifications[method])
+    if (isIn(known, method)) return decode(method, params, relatedTo, known[method])
     // A session's server cannot cancel requests of the client.
     if (method === "notifications/cancelled") return options.dropped(`An unknown notification: ${method}`, "Debug")
     if (!options.unknown(notification, inUse, relatedTo)) {

@@ -1,11 +1,16 @@
-/** The revisions with sessions that a client may speak. */
-import * as Revision from "@effect-mcp/protocol/Revision"
+/** The revisions that a client may speak. Those with sessions by their versions: their codecs are loaded with the first session. */
+import { versions as stateful } from "@effect-mcp/protocol/internal/stateful"
+import { revision as newest } from "@effect-mcp/protocol/internal/v2026_07_28"
+import type { Revision, Version } from "@effect-mcp/protocol/Revision"
 
-/** All stateful revisions, oldest first. */
-export const stateful: ReadonlyArray<Revision.Version> = Revision.stateful.map(({ version }) => version)
+export { versions as stateful } from "@effect-mcp/protocol/internal/stateful"
+
+const stateless: ReadonlyArray<Revision> = [newest]
 
 /** The stateful revisions among those allowed, oldest first. */
-export const allowed = (versions: ReadonlyArray<Revision.Version> | undefined): ReadonlyArray<Revision.Revision> =>
-  versions === undefined
-    ? Revision.stateful
-    : Revision.stateful.filter((revision) => versions.includes(revision.version))
+export const allowed = (versions: ReadonlyArray<Version> | undefined): ReadonlyArray<Version> =>
+  versions === undefined ? stateful : stateful.filter((version) => versions.includes(version))
+
+/** The stateless revisions among those allowed, oldest first. */
+export const allowedStateless = (versions: ReadonlyArray<Version> | undefined): ReadonlyArray<Revision> =>
+  versions === undefined ? stateless : stateless.filter(({ version }) => versions.includes(version))

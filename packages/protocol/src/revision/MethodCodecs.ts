@@ -15,8 +15,8 @@ import * as Resource from "../model/Resource.ts"
 import * as Root from "../model/Root.ts"
 import * as Sampling from "../model/Sampling.ts"
 import * as Tool from "../model/Tool.ts"
-import type { MethodCodec, Version } from "./types.ts"
-import { type PerRevision, perRevision } from "./PerRevision.ts"
+import type { MethodCodec } from "./types.ts"
+import { type PerRevision, perRevision, type Select } from "./PerRevision.ts"
 
 const empty = perRevision(Meta.EmptyResult)
 const noParams = perRevision(Schema.UndefinedOr(Meta.RequestParams))
@@ -50,12 +50,12 @@ const elicitResult = perRevision(Elicitation.ElicitResult)
 const elicitationComplete = perRevision(Elicitation.ElicitationCompleteParams)
 
 /** The codecs of one method in one revision, made when a value needs them. */
-export const codec = <P, R>(params: PerRevision<P>, result: PerRevision<R>, v: Version): MethodCodec<P, R> => ({
+export const codec = <P, R>(params: PerRevision<P>, result: PerRevision<R>, of: Select): MethodCodec<P, R> => ({
   get params() {
-    return params[v]
+    return of(params)
   },
   get result() {
-    return result[v]
+    return of(result)
   }
 })
 
@@ -66,67 +66,67 @@ export const without = <T extends object, K extends keyof T>(table: T, message: 
   return Object.defineProperties({}, others) as Omit<T, K>
 }
 
-/** The codecs of all methods in revision `v`, by kind of message. */
-export const methodCodecs = (v: Version) => ({
+/** The codecs of all methods in the revision of `of`, by kind of message. */
+export const methodCodecs = (of: Select) => ({
   clientRequests: {
-    initialize: codec(initializeParams, initializeResult, v),
-    ping: codec(noParams, empty, v),
-    "completion/complete": codec(completeParams, completeResult, v),
-    "logging/setLevel": codec(setLevelParams, empty, v),
-    "prompts/get": codec(getPromptParams, getPromptResult, v),
-    "prompts/list": codec(page, listPromptsResult, v),
-    "resources/list": codec(page, listResourcesResult, v),
-    "resources/templates/list": codec(page, listTemplatesResult, v),
-    "resources/read": codec(readParams, readResult, v),
-    "resources/subscribe": codec(subscribeParams, empty, v),
-    "resources/unsubscribe": codec(subscribeParams, empty, v),
-    "tools/call": codec(callToolParams, callToolResult, v),
-    "tools/list": codec(page, listToolsResult, v)
+    initialize: codec(initializeParams, initializeResult, of),
+    ping: codec(noParams, empty, of),
+    "completion/complete": codec(completeParams, completeResult, of),
+    "logging/setLevel": codec(setLevelParams, empty, of),
+    "prompts/get": codec(getPromptParams, getPromptResult, of),
+    "prompts/list": codec(page, listPromptsResult, of),
+    "resources/list": codec(page, listResourcesResult, of),
+    "resources/templates/list": codec(page, listTemplatesResult, of),
+    "resources/read": codec(readParams, readResult, of),
+    "resources/subscribe": codec(subscribeParams, empty, of),
+    "resources/unsubscribe": codec(subscribeParams, empty, of),
+    "tools/call": codec(callToolParams, callToolResult, of),
+    "tools/list": codec(page, listToolsResult, of)
   },
   serverRequests: {
-    ping: codec(noParams, empty, v),
-    "roots/list": codec(noParams, listRootsResult, v),
-    "sampling/createMessage": codec(createMessageParams, createMessageResult, v),
-    "elicitation/create": codec(elicitParams, elicitResult, v)
+    ping: codec(noParams, empty, of),
+    "roots/list": codec(noParams, listRootsResult, of),
+    "sampling/createMessage": codec(createMessageParams, createMessageResult, of),
+    "elicitation/create": codec(elicitParams, elicitResult, of)
   },
   clientNotifications: {
     get "notifications/cancelled"() {
-      return cancelled[v]
+      return of(cancelled)
     },
     get "notifications/progress"() {
-      return progress[v]
+      return of(progress)
     },
     get "notifications/initialized"() {
-      return bare[v]
+      return of(bare)
     },
     get "notifications/roots/list_changed"() {
-      return bare[v]
+      return of(bare)
     }
   },
   serverNotifications: {
     get "notifications/cancelled"() {
-      return cancelled[v]
+      return of(cancelled)
     },
     get "notifications/progress"() {
-      return progress[v]
+      return of(progress)
     },
     get "notifications/message"() {
-      return logMessage[v]
+      return of(logMessage)
     },
     get "notifications/resources/updated"() {
-      return updated[v]
+      return of(updated)
     },
     get "notifications/resources/list_changed"() {
-      return bare[v]
+      return of(bare)
     },
     get "notifications/tools/list_changed"() {
-      return bare[v]
+      return of(bare)
     },
     get "notifications/prompts/list_changed"() {
-      return bare[v]
+      return of(bare)
     },
     get "notifications/elicitation/complete"() {
-      return elicitationComplete[v]
+      return of(elicitationComplete)
     }
   }
 })

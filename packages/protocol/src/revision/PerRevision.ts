@@ -11,13 +11,21 @@ import * as SchemaIssue from "effect/SchemaIssue"
 import { lazy } from "../internal/lazy.ts"
 import * as SchemaBypass from "../internal/SchemaBypass.ts"
 import { verbatim } from "../model/Shape.ts"
-import type { Version } from "./types.ts"
-import { table } from "./Downgrade.ts"
+import type { OlderVersion, Version } from "./types.ts"
 import { removed } from "./Removed.ts"
-import { compile, type Rewrite } from "./Rewrite.ts"
+import { compile, type Rewrite, type RewriteRow } from "./Rewrite.ts"
+
+type Older<T> = { readonly [V in OlderVersion]: Schema.Codec<T, unknown> }
 
 /** A codec for every revision; `perRevision` makes it. */
-export type PerRevision<T> = { readonly [V in Version]: Schema.Codec<T, unknown> }
+export interface PerRevision<T> {
+  readonly newest: () => Schema.Codec<T, unknown>
+  /** The table is that of `Downgrade`, which a client loads with its first session. */
+  readonly older: (table: ReadonlyArray<RewriteRow>) => Older<T>
+}
+
+/** The codec of one revision. */
+export type Select = <T>(codecs: PerRevision<T>) => Schema.Codec<T, unknown>
 
 const rewritten = <T>(codec: Schema.Codec<T>, version: Version, rewrite: Rewrite): Schema.Codec<T, unknown> => {
   const whole = Schema.Unknown.pipe(
@@ -47,43 +55,39 @@ const rewritten = <T>(codec: Schema.Codec<T>, version: Version, rewrite: Rewrite
   })
 }
 
-/** The codecs of a canonical schema, made together when the first is needed. */
+/** The codecs of a canonical schema, made when the first of them is needed. */
 export const perRevision = <T>(schema: Schema.Codec<T>): PerRevision<T> => {
-  const made = lazy(() => makePerRevision(schema))
-  const of = (version: Version): Schema.Codec<T, unknown> => made()[version]
+  const canonical = lazy(() => verbatim(schema))
+  let made: Older<T> | undefined
   return {
-    get "2026-07-28"() {
-      return of("2026-07-28")
-    },
-    get "2025-11-25"() {
-      return of("2025-11-25")
-    },
-    get "2025-06-18"() {
-      return of("2025-06-18")
-    },
-    get "2025-03-26"() {
-      return of("2025-03-26")
-    },
-    get "2024-11-05"() {
-      return of("2024-11-05")
-    }
+    newest: lazy(() => {
+      const compiled = compile(schema.ast, removed)
+      return compiled === undefined ? canonical() : rewritten(canonical(), "2026-07-28", compiled.rewrite)
+    }),
+    older: (table) => (made ??= makeOlder(schema, canonical(), table))
   }
 }
 
-/** The codec of one revision, made when a value needs it. */
-export const lazyCodec = <T>(codecs: PerRevision<T>, version: Version): Schema.Codec<T, unknown> => {
-  const bypass = lazy(() => SchemaBypass.of(codecs[version]))
+/** The codec of the newest revision. */
+export const newest: Select = ({ newest }) => newest()
+
+/** The codec of the newest revision, made when a value needs it. */
+export const lazyCodec = <T>({ newest }: PerRevision<T>): Schema.Codec<T, unknown> => {
+  const bypass = lazy(() => SchemaBypass.of(newest()))
   return SchemaBypass.attach(
-    Schema.suspend(() => codecs[version]),
+    Schema.suspend(() => newest()),
     { decode: (wire) => bypass().decode(wire), encode: (value) => bypass().encode(value) }
   )
 }
 
-const makePerRevision = <T>(schema: Schema.Codec<T>): PerRevision<T> => {
-  const canonical = verbatim(schema)
+const makeOlder = <T>(
+  schema: Schema.Codec<T>,
+  canonical: Schema.Codec<T>,
+  table: ReadonlyArray<RewriteRow>
+): Older<T> => {
   let [codec, rows]: [Schema.Codec<T, unknown>, number] = [canonical, 0]
   // From newer to older the rows that apply only grow in number: as many rows means the same rows.
-  const older = (version: Version): Schema.Codec<T, unknown> => {
+  const older = (version: OlderVersion): Schema.Codec<T, unknown> => {
     const compiled = compile(
       schema.ast,
       table.filter((row) => version < row.since)
@@ -94,9 +98,7 @@ const makePerRevision = <T>(schema: Schema.Codec<T>): PerRevision<T> => {
     }
     return codec
   }
-  const newest = compile(schema.ast, removed)
   return {
-    "2026-07-28": newest === undefined ? canonical : rewritten(canonical, "2026-07-28", newest.rewrite),
     "2025-11-25": older("2025-11-25"),
     "2025-06-18": older("2025-06-18"),
     "2025-03-26": older("2025-03-26"),

@@ -9,6 +9,9 @@ import type * as Method from "../model/Method.ts"
 /** The version of a revision, its date; newest last. */
 export type Version = "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28"
 
+/** The version of a revision with sessions. */
+export type OlderVersion = Exclude<Version, "2026-07-28">
+
 /** `stateful`: a session opened by `initialize`. `stateless`: every request carries its own context. */
 export type Era = "stateful" | "stateless"
 

@@ -3,9 +3,10 @@
  */
 import type { Revision } from "./types.ts"
 import { methodCodecs, without } from "./MethodCodecs.ts"
+import { older } from "./older.ts"
 import { revision as next } from "./v2025_03_26.ts"
 
-const all = methodCodecs("2024-11-05")
+const all = methodCodecs(older("2024-11-05"))
 const serverRequests = without(all.serverRequests, "elicitation/create")
 const serverNotifications = without(all.serverNotifications, "notifications/elicitation/complete")
 

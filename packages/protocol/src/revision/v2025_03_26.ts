@@ -5,9 +5,10 @@
  */
 import type { Revision } from "./types.ts"
 import { methodCodecs, without } from "./MethodCodecs.ts"
+import { older } from "./older.ts"
 import { revision as next } from "./v2025_06_18.ts"
 
-const all = methodCodecs("2025-03-26")
+const all = methodCodecs(older("2025-03-26"))
 const serverRequests = without(all.serverRequests, "elicitation/create")
 const serverNotifications = without(all.serverNotifications, "notifications/elicitation/complete")
 

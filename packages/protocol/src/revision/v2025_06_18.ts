@@ -6,9 +6,10 @@
  */
 import type { Revision } from "./types.ts"
 import { methodCodecs, without } from "./MethodCodecs.ts"
+import { older } from "./older.ts"
 import { revision as next } from "./v2025_11_25.ts"
 
-const all = methodCodecs("2025-06-18")
+const all = methodCodecs(older("2025-06-18"))
 const serverNotifications = without(all.serverNotifications, "notifications/elicitation/complete")
 
 export const revision: Revision = {

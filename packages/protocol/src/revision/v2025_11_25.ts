@@ -7,26 +7,12 @@
  */
 import type { Revision } from "./types.ts"
 import { methodCodecs } from "./MethodCodecs.ts"
+import { older } from "./older.ts"
+import { rules } from "./stateful.ts"
 
 export const revision: Revision = {
   version: "2025-11-25",
   era: "stateful",
-  ...methodCodecs("2025-11-25"),
-  rules: {
-    batches: false,
-    unreadableId: undefined,
-    invalidToolArguments: "result",
-    resourceNotFound: -32002,
-    completionsDeclared: true,
-    progressMessage: true,
-    structuredOutput: true,
-    elicitation: { form: true, url: true },
-    samplingTools: true,
-    samplingContextDeclared: true,
-    polling: true,
-    tasks: true,
-    missingCapability: "result",
-    anyStructuredContent: false,
-    extensions: "experimental"
-  }
+  ...methodCodecs(older("2025-11-25")),
+  rules
 }

@@ -17,13 +17,13 @@ import { RequestParams } from "../model/Meta.ts"
 import { AcknowledgedParams, ListenParams, ListenResult } from "../model/Subscriptions.ts"
 import type { MethodCodec, Revision } from "./types.ts"
 import { cacheable, complete } from "./Complete.ts"
-import { lazyCodec, perRevision } from "./PerRevision.ts"
+import { lazyCodec, newest, perRevision } from "./PerRevision.ts"
 import { codec, methodCodecs, without } from "./MethodCodecs.ts"
-import { revision as previous } from "./v2025_11_25.ts"
+import { rules } from "./stateful.ts"
 
 const version = "2026-07-28"
 const acknowledged = perRevision(AcknowledgedParams)
-const { clientRequests, serverRequests, clientNotifications, serverNotifications } = methodCodecs(version)
+const { clientRequests, serverRequests, clientNotifications, serverNotifications } = methodCodecs(newest)
 const questions = without(serverRequests, "ping")
 
 /** A method whose result codec is wrapped by `end`, when it is needed. */
@@ -45,19 +45,19 @@ const final = <P, R>(codec: MethodCodec<P, R>): MethodCodec<P, R> => ending(code
 const cached = <P, R>(codec: MethodCodec<P, R>): MethodCodec<P, R> => ending(codec, cacheable)
 
 /** The codec of the declaration in `_meta`, without which a request is malformed. The codecs of params do not check it. */
-export const declaration: Schema.Codec<Declaration, unknown> = lazyCodec(perRevision(Declaration), version)
+export const declaration: Schema.Codec<Declaration, unknown> = lazyCodec(perRevision(Declaration))
 /** The codec of the result of `tools/call`, `prompts/get` or `resources/read` that asks for input (`ResultType.isInputRequired`). */
-export const inputRequired: Schema.Codec<InputRequiredResult, unknown> = lazyCodec(
-  perRevision(InputRequiredResult),
-  version
-)
+export const inputRequired: Schema.Codec<InputRequiredResult, unknown> = lazyCodec(perRevision(InputRequiredResult))
+
+/** The notifications of a server before a revision is agreed on: reading is the same in every one. */
+export const earlyNotifications: Revision["serverNotifications"] = serverNotifications
 
 export const revision: Revision = {
   version,
   era: "stateless",
   clientRequests: {
-    "server/discover": cached(codec(perRevision(RequestParams), perRevision(DiscoverResult), version)),
-    "subscriptions/listen": final(codec(perRevision(ListenParams), perRevision(ListenResult), version)),
+    "server/discover": cached(codec(perRevision(RequestParams), perRevision(DiscoverResult), newest)),
+    "subscriptions/listen": final(codec(perRevision(ListenParams), perRevision(ListenResult), newest)),
     "completion/complete": final(clientRequests["completion/complete"]),
     "prompts/get": final(clientRequests["prompts/get"]),
     "prompts/list": cached(clientRequests["prompts/list"]),
@@ -76,10 +76,10 @@ export const revision: Revision = {
   serverNotifications: Object.defineProperty(
     without(serverNotifications, "notifications/elicitation/complete"),
     "notifications/subscriptions/acknowledged",
-    { enumerable: true, get: () => acknowledged[version] }
+    { enumerable: true, get: () => newest(acknowledged) }
   ),
   rules: {
-    ...previous.rules,
+    ...rules,
     resourceNotFound: -32602,
     polling: false,
     tasks: false,

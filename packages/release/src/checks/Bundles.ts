@@ -103,9 +103,9 @@ export const limits: ReadonlyArray<Limit> = [
   {
     tool: "rolldown",
     program: "http-client",
-    most: 78.1,
-    goal: 78.1,
-    firstCall: { most: 86.0, goal: 78.1 }
+    most: 76.6,
+    goal: 76.6,
+    firstCall: { most: 84.6, goal: 78.1 }
   }
 ]
 
