@@ -21,11 +21,14 @@ import type { MethodOperation } from "./Operation.ts"
 const askingParams = verbatim(struct("AskingParams", { ...requestFields, ...inputFields }))
 const ownParams = verbatim(struct("OwnParams", requestFields))
 
-/** The params of the method itself: `mayAsk` leaves those to MCP that carry answers to questions. */
+/** Whether no member of the params belongs to MCP; `mayAsk`: those that carry answers to questions do. */
+const isBare = (params: JsonObject, mayAsk: boolean): boolean =>
+  !("_meta" in params) && !(mayAsk && ("inputResponses" in params || "requestState" in params))
+
+/** The params of the method itself. */
 const bare = (params: unknown, mayAsk: boolean): JsonObject => {
   if (!isJsonObject(params)) return {}
-  const hasAnswers = mayAsk && ("inputResponses" in params || "requestState" in params)
-  if (!("_meta" in params) && !hasAnswers) return params
+  if (isBare(params, mayAsk)) return params
   const { _meta, ...own } = params
   if (!mayAsk) return own
   const { inputResponses: _responses, requestState: _state, ...rest } = own
@@ -41,10 +44,14 @@ export const operationOf = (
 ): MethodOperation => {
   const { mayAsk = true, method } = own.part.request
   const call = extensions.caller(method, revision)
+  const unknown = unknownOperation(method, rateLimit, mayAsk)
   return {
-    ...unknownOperation(method, rateLimit, mayAsk),
+    ...unknown,
     own,
     isKnown: true,
+    // What has nothing of MCP is not held against the schema of that: nearly all params of sessions.
+    decode: (params) =>
+      isJsonObject(params) && isBare(params, mayAsk) ? Effect.succeed(params) : unknown.decode(params),
     handle: (params: unknown, request: ServerRequest) => call(bare(params, mayAsk), request)
   }
 }

@@ -151,26 +151,30 @@ export const lostOf = ({ task }: Lease, row: Found | undefined): Lost => {
   return new Lost({ task, reason: outcome._tag === "Error" && outcome.code === Expired ? "expired" : "ended" })
 }
 
-/** Ids that are made at once: a call of the generator costs as much for one as for all of them. */
-const batch = 256
-/** The bytes of an id, of which base64url makes 44 characters without a remainder. 43 of them are 258 bits. */
-const random = new Uint8Array(33 * batch)
+/** Ids that are made at once: a call of the generator costs as much for one as for all of them. Each keeps the text of its batch. */
+const batch = 64
+/** The bytes of an id, of which base64url makes 44 characters without a remainder. */
+const size = 33
+/** An id begins with it: "-" would be a flag on a command line. Its place in the alphabet of base64url is the first six bits. */
+const letter = 0b101101
+const random = new Uint8Array(size * batch)
 let texts = ""
 let used = batch
 
-const randomText = (): string => {
-  if (used === batch) {
-    texts = Base64Url.encode(crypto.getRandomValues(random))
-    used = 0
-  }
-  return texts.slice(44 * used, 44 * used++ + 43)
+const fill = (): void => {
+  crypto.getRandomValues(random)
+  for (let i = 0; i < random.length; i += size) random[i] = (letter << 2) | ((random[i] ?? 0) & 0b11)
+  texts = Base64Url.encode(random)
+  used = 0
 }
 
 /**
- * The id of a new task, at least 256 random bits in base64url: to an anonymous caller it is the right to use the task. It begins with a letter, since
- * an id that begins with "-" is a flag on a command line.
+ * The id of a new task, "t" and 258 random bits in base64url: to an anonymous caller it is the right to use the task.
  */
-export const newId = (): string => `t${randomText()}`
+export const newId = (): string => {
+  if (used === batch) fill()
+  return texts.slice(44 * used, 44 * ++used)
+}
 
 /** The counts of all parked tasks of a store. */
 export const countsOf = (parked: ReadonlyArray<Parked>, now: number): ParkedCounts => {

@@ -70,16 +70,16 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "all tasks have one id",
     source("store/Row"),
-    "texts.slice(44 * used, 44 * used++ + 43)",
-    "texts.slice(0, 43 + 0 * used++)",
+    "texts.slice(44 * used, 44 * ++used)",
+    "texts.slice(0, 44 + 0 * used++)",
     methods,
     "tasks.id.unique"
   ),
   row(
     "an id has 64 random bits",
     source("store/Row"),
-    "texts.slice(44 * used, 44 * used++ + 43)",
-    "texts.slice(44 * used, 44 * used++ + 11)",
+    "texts.slice(44 * used, 44 * ++used)",
+    "texts.slice(44 * used, 44 * used++ + 12)",
     methods,
     "tasks.security.id-entropy"
   ),

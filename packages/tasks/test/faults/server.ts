@@ -274,8 +274,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "The id of a task has 64 random bits",
     file: "packages/tasks/src/store/Row.ts",
-    from: "texts.slice(44 * used, 44 * used++ + 43)",
-    to: "texts.slice(44 * used, 44 * used++ + 11)",
+    from: "texts.slice(44 * used, 44 * ++used)",
+    to: "texts.slice(44 * used, 44 * used++ + 12)",
     test: creation,
     ids: ["tasks-extension.security.unguessable"]
   },

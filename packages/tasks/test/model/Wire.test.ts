@@ -63,6 +63,15 @@ const failedTool: TaskOutcome = {
 const error: TaskOutcome = { _tag: "Error", code: -32603, message: "Broken" }
 
 describe("a task on the wire", () => {
+  it.prop(
+    "A time is written as ISO 8601, whichever times were written before it",
+    { times: Schema.Array(Schema.Union([Time, Schema.Literals([0, 32, 64])])) },
+    ({ times }) => {
+      const expected = times.map((millis) => new Date(millis).toISOString())
+      assert.deepStrictEqual(times.map(Wire2025.time), expected)
+    }
+  )
+
   it.effect.prop(
     "The wire form of a task in 2025-11-25 fits the schema and has the status of the task",
     { task: tasks },
