@@ -32,7 +32,6 @@ const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<stri
   core: {
     start: [],
     asked: ["request/AskedTask", "request/RemoteInput", "request/question", "peer/Spans", "peer/Peer", "peer/parentOf"],
-    framing: ["transport/Framing"],
     wire: ["transport/Duplex", "transport/Memory", "transport/Outbox"],
     folder: ["folder/Changes", "folder/Folder", "folder/Media", "folder/Names", "folder/Tree"]
   },

@@ -103,8 +103,8 @@ export const limits: ReadonlyArray<Limit> = [
   {
     tool: "rolldown",
     program: "http-client",
-    most: 76.6,
-    goal: 76.6,
+    most: 77.3,
+    goal: 77.3,
     firstCall: { most: 84.6, goal: 78.1 }
   }
 ]
