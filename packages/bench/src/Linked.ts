@@ -50,6 +50,7 @@ export const linked = Object.keys(groups)
  * soon as it keeps anything of the file. The others are what late parts of a client alone use, and what these share with its start.
  */
 const apart: Readonly<Record<string, ReadonlyArray<string>>> = {
+  protocol: ["wire/HeaderParam"],
   core: ["folder/load", "contract/ValueCodec", "contract/Extension", "request/samplingMessages"]
 }
 
