@@ -235,6 +235,22 @@ export const faults: ReadonlyArray<Fault> = [
     project: "client:first"
   },
   {
+    name: "a response that waits for a module keeps its connection where that is missing",
+    file: "packages/client/src/transport/http/withRareParts.ts",
+    from: "() => unused",
+    to: "() => Effect.void",
+    test: httpPartsTest,
+    project: "client:first"
+  },
+  {
+    name: "a server that refuses initialize is said to be no older one where HTTP with SSE is missing",
+    file: "packages/client/src/transport/http/RefusedExchange.ts",
+    from: "error.cause instanceof NotLoaded",
+    to: "error.cause === undefined",
+    test: httpPartsTest,
+    project: "client:first"
+  },
+  {
     name: "a web page is not said to be one",
     file: "packages/client/src/transport/http/Refusal.ts",
     from: "if (isPage(type, body)) {",

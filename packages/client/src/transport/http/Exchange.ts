@@ -42,9 +42,10 @@ export interface HttpConversation {
   readonly limit: number
   /** The deepest nesting of a message that is read. */
   readonly maxDepth: number | undefined
-  /** Loads what the exchange needs, and fails with it where that cannot be loaded. */
+  /** Loads what the exchange needs; `unused` runs where that fails or is interrupted. */
   readonly withRare: <A>(
-    use: (parts: RareExchange) => Effect.Effect<A, ExchangeFailure.ExchangeFailure>
+    use: (parts: RareExchange) => Effect.Effect<A, ExchangeFailure.ExchangeFailure>,
+    unused?: Effect.Effect<void>
   ) => Effect.Effect<A, ExchangeFailure.ExchangeFailure>
   readonly deliver: (message: Decoded) => Effect.Effect<void>
   readonly learned: (what: Learned) => void
@@ -169,7 +170,9 @@ const begun = (
   const { headers, status } = response
   const { id, method } = exchange.request
   if (status < 200 || status >= 300) {
-    return conversation.withRare(({ refusedExchange }) => refusedExchange(conversation, exchange, response))
+    const refused = (parts: RareExchange) => parts.refusedExchange(conversation, exchange, response)
+    // A body that nothing reads keeps its connection.
+    return conversation.withRare(refused, Body.skip(response, 0))
   }
   exchange.accept()
   if (method === "initialize") conversation.endpoint.session = headers["mcp-session-id"]

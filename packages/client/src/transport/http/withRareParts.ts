@@ -3,12 +3,16 @@ import * as Effect from "effect/Effect"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
 import { type RareHttp, rareParts } from "./loadRareParts.ts"
 
-/** At once where the parts are loaded. */
+/** At once where the parts are loaded. `unused` runs where they are not loaded, and where the wait for them is interrupted. */
 export const withRareParts = <A>(
-  use: (parts: RareHttp) => Effect.Effect<A, ExchangeFailure.ExchangeFailure>
+  use: (parts: RareHttp) => Effect.Effect<A, ExchangeFailure.ExchangeFailure>,
+  unused: Effect.Effect<void> = Effect.void
 ): Effect.Effect<A, ExchangeFailure.ExchangeFailure> => {
   const found = rareParts.loaded()
-  return found === undefined
-    ? Effect.flatMap(Effect.mapError(rareParts.load, ExchangeFailure.notLoaded), use)
-    : use(found)
+  if (found !== undefined) return use(found)
+  const load = Effect.mapError(rareParts.load, ExchangeFailure.notLoaded)
+  return Effect.flatMap(
+    Effect.onError(load, () => unused),
+    use
+  )
 }
