@@ -1,14 +1,28 @@
 import * as McpClient from "@effect-mcp/client/McpClient"
+import * as Negotiation from "@effect-mcp/client/Negotiation"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
+import * as Revision from "@effect-mcp/protocol/Revision"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { allowedStateless } from "../../src/connection/allowed.ts"
 import { all, collect, connected, quiesce, versions } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import * as Scripted from "../support/scripted.ts"
+
+describe("The revisions that a client speaks unless told otherwise", () => {
+  const versionsOf = (revisions: ReadonlyArray<Revision.Revision>) => revisions.map(({ version }) => version)
+
+  it("They are those of the protocol, of both eras", () => {
+    assert.deepStrictEqual(Negotiation.stateful, versionsOf(Revision.stateful))
+    assert.deepStrictEqual(versionsOf(allowedStateless(undefined)), versionsOf(Revision.stateless))
+    // Any version may be looked for among them.
+    assert.isTrue(versionsOf(Revision.stateless).every((version) => !Negotiation.stateful.includes(version)))
+  })
+})
 
 describe.each(versions)("The handshake with a server of %s", (version) => {
   it.effect(

@@ -3,12 +3,12 @@
  *
  * Owns the rules of the newest one, which the others change.
  */
-import type { OlderVersion, Rules } from "./types.ts"
+import type { Rules, Version } from "./types.ts"
 
 /** Oldest first. */
-export const versions: ReadonlyArray<OlderVersion> = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
+export const versions: ReadonlyArray<Version> = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 /** The newest revision that `initialize` negotiates. */
-export const latest: OlderVersion = "2025-11-25"
+export const latest: Version = "2025-11-25"
 
 /** The rules of the newest one. */
 export const rules: Rules = {

@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 
 describe("The revisions with sessions", () => {
   it("Their versions, the newest one and its rules are those of their codecs", () => {
-    assert.deepStrictEqual<ReadonlyArray<Revision.Version>>(
+    assert.deepStrictEqual(
       Revision.stateful.map(({ version }) => version),
       Stateful.versions
     )
