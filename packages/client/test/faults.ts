@@ -213,8 +213,16 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "each client over HTTP loads what only sessions and refusals need",
     file: streamable,
-    from: 'return method === "initialize" ? withRareParts(() =>',
-    to: 'return method !== "" ? withRareParts(() =>',
+    from: 'if (method !== "initialize") return',
+    to: 'if (method === "") return',
+    test: httpPartsTest,
+    project: "client:first"
+  },
+  {
+    name: "a wrong option of streams leaves a session without its stream",
+    file: streamable,
+    from: "        this.streams(rare)\n",
+    to: "        void rare\n",
     test: httpPartsTest,
     project: "client:first"
   },

@@ -117,6 +117,19 @@ describe("Rare parts of HTTP", () => {
       })
   )
 
+  it.effect("An option of streams that is no duration fails the connection to a server with sessions", () =>
+    Effect.gen(function* () {
+      module.load = () => Promise.resolve(Parts)
+      const http = Fake.server("2025-11-25", ({ message }) => Fake.result(message, fine))
+      const connector = Http.open({ url: "https://mcp.example.com/mcp", resume: { delay: "1e3 millis" } })
+      const error = yield* Effect.flip(McpClient.open(connector, { reconnect: false })).pipe(
+        Effect.provideService(HttpClient.HttpClient, http),
+        Effect.provideService(Http.ServerEraCache, new Map())
+      )
+      assert.include(error.message, "1e3 millis")
+    })
+  )
+
   it.effect("Messages that wait for them reach the server in their order", () =>
     Effect.gen(function* () {
       const gate = Promise.withResolvers<typeof Parts>()

@@ -224,8 +224,12 @@ class StreamableWire {
     const sending = Effect.suspend(() => {
       const { lost } = this
       if (lost !== undefined) return Effect.fail(lost)
-      // What the session needs is loaded before it begins.
-      return method === "initialize" ? withRareParts(() => this.exchange(exchange)) : this.exchange(exchange)
+      if (method !== "initialize") return this.exchange(exchange)
+      // What the session needs is loaded and made before it begins: a wrong option fails the request.
+      return withRareParts((rare) => {
+        this.streams(rare)
+        return this.exchange(exchange)
+      })
     })
     // A cause without an error is an interruption by the HTTP client: the fiber's own interruption is not caught.
     const outcome = Effect.catchCause(accepted === Effect.void ? sending : Effect.andThen(accepted, sending), (cause) =>
