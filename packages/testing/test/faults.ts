@@ -430,8 +430,15 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "simulation: the client of HTTP with SSE speaks Streamable HTTP",
     file: "packages/testing/src/simulation/perform.ts",
-    from: 'transport === "http" ? "streamable" : "sse"',
-    to: '"streamable"',
+    from: 'transport === "http" ?',
+    to: "true ?",
+    test: simulation
+  },
+  {
+    name: "simulation: the clock of a run passes while a client over HTTP loads its parts",
+    file: "packages/testing/src/simulation/perform.ts",
+    from: ", httpParts.load]",
+    to: "]",
     test: simulation
   },
   {

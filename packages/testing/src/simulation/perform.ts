@@ -1,9 +1,11 @@
 /** Performs an application once: its server, its clients, and the wires between them, on one stage. */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Http from "@effect-mcp/client/Http"
+import * as Sse from "@effect-mcp/client/Sse"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import { rareParts as httpParts } from "@effect-mcp/client/internal/loadHttpParts"
 import { rareParts } from "@effect-mcp/client/internal/loadRareParts"
 import { loadRareParts } from "@effect-mcp/server/internal/loadRareParts"
 import * as Cause from "effect/Cause"
@@ -109,7 +111,7 @@ export const perform = <W, E, LE, LR>(
       : ended
   )
   // Files are read in real time, which the clock of a run does not wait for.
-  return Effect.andThen(loadRareParts, Effect.andThen(rareParts.load, performed))
+  return Effect.andThen(Effect.all([loadRareParts, rareParts.load, httpParts.load]), performed)
 }
 
 const judge = (stage: Stage, name: string, exit: Exit.Exit<unknown, unknown>): void => {
@@ -146,7 +148,7 @@ const connectorOf = <W, E, LE, LR>(app: App<W, E, LE, LR>, stage: Stage) =>
     const options = { revisions: [revision.version], ...app.client }
     if (transport !== "memory") {
       const handler = yield* handlerOf(stage, transport)
-      const http = Http.open({ url, transport: transport === "http" ? "streamable" : "sse" })
+      const http = transport === "http" ? Http.open({ url, transport: "streamable" }) : Sse.open({ url })
       return (name: string) =>
         McpClient.open(http, options).pipe(
           Effect.provide(FetchHttpClient.layer),
