@@ -194,8 +194,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "the end of a waiting tasks/result is not read",
     file: "packages/tasks/src/server/CoreMethods.ts",
-    from: "found(Effect.map(store.get(taskId, owner), Option.filter(isEnded)))",
-    to: "found(Stream.runHead(Stream.filter(store.changes(taskId, owner), isEnded)))",
+    from: "found(Effect.map(store.get(id, owner), Option.filter(isEnded)))",
+    to: "found(Stream.runHead(Stream.filter(store.changes(id, owner), isEnded)))",
     test: "packages/tasks/test/server/CoreMethods.test.ts"
   },
   {

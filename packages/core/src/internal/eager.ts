@@ -76,8 +76,18 @@ export const flatMap = <A, E, R, A2, E2, R2>(
   f: (value: A) => Effect.Effect<A2, E2, R2>
 ): Effect.Effect<A2, E | E2, R | R2> =>
   effect instanceof Direct
-    ? direct((services: Context.Context<R | R2>) => Effect.flatMapEager(now<A, E, R>(effect, services), f))
-    : Effect.flatMapEager(effect, f)
+    ? direct((services: Context.Context<R | R2>) => flatMapEager(now<A, E, R>(effect, services), f))
+    : flatMapEager(effect, f)
+
+/** `Effect.flatMapEager`, by `exitOf`. */
+const flatMapEager = <A, E, R, A2, E2, R2>(
+  effect: Effect.Effect<A, E, R>,
+  f: (value: A) => Effect.Effect<A2, E2, R2>
+): Effect.Effect<A2, E | E2, R | R2> => {
+  const exit = exitOf(effect)
+  if (exit === undefined) return Effect.flatMap(effect, f)
+  return Exit.isSuccess(exit) ? f(exit.value) : Exit.failCause(exit.cause)
+}
 
 /** Calls `f`, which must not wait, with the exit of an effect. */
 export const observe = <A, E, R>(

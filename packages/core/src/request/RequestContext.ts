@@ -15,7 +15,7 @@ import type * as Stream from "effect/Stream"
 import type { ClientInput } from "./ClientInput.ts"
 import type { Elicitation } from "./Elicitation.ts"
 import type { Log } from "./Log.ts"
-import type { Principal } from "../transport/Principal.ts"
+import { Principal } from "../transport/Principal.ts"
 import type { Progress } from "./Progress.ts"
 import type { Roots } from "./Roots.ts"
 import type { Sampling } from "./Sampling.ts"
@@ -68,6 +68,9 @@ export interface HttpRequestInfo {
   /** The network address of the client, or of the proxy before it; undefined where the platform does not give it. */
   readonly address: string | undefined
 }
+
+/** Whether an envelope came by an HTTP request. */
+export const isHttp = ({ method, originalUrl }: Envelope): boolean => method !== undefined && originalUrl !== undefined
 
 /** The HTTP request of an envelope; undefined for one that came otherwise. */
 export const httpOf = (envelope: Envelope): HttpRequestInfo | undefined => {
@@ -124,3 +127,25 @@ export class RequestContext extends Context.Service<
 export type QueryServices = RequestContext | Principal | Log | Scope.Scope
 /** For handlers of tools, prompts and resources. */
 export type RequestServices = QueryServices | Progress | ClientInput | Elicitation | Sampling | Roots
+
+/** What is known of a request without its services: code that needs no other makes none of them. */
+export interface RequestFacts extends Pick<
+  RequestContext["Service"],
+  "id" | "method" | "revision" | "sessionId" | "clientInfo" | "clientCapabilities" | "meta"
+> {
+  readonly principal: Principal["Service"]
+  /** Whether it has `http`. */
+  readonly isHttp: boolean
+  /** That of `outbound`. */
+  readonly connection: RequestConnection | undefined
+}
+
+/** The facts of a request by its services, which middleware may have replaced. */
+export const factsOf = (context: Context.Context<RequestContext | Principal>): RequestFacts => {
+  const request = Context.get(context, RequestContext)
+  const { clientCapabilities, clientInfo, http, id, meta, method, outbound, revision, sessionId } = request
+  const principal = Context.get(context, Principal)
+  const { connection } = outbound
+  const isHttp = http !== undefined
+  return { clientCapabilities, clientInfo, id, isHttp, meta, method, revision, sessionId, principal, connection }
+}

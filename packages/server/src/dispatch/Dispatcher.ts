@@ -121,7 +121,8 @@ export class Dispatcher {
     const untyped: unknown = { method: operation.method, params }
     const decoded = untyped as DecodedRequest // the codec of this very method decoded the params
     if (middleware?.wraps(operation.method, decoded) === true) {
-      const done = request.eager ? middleware.atOnce(operation.method, decoded, atHandOf(request)) : undefined
+      const { facts } = request
+      const done = facts && middleware.atOnce(operation.method, decoded, facts)
       if (done !== undefined) return done
       request.eager = false
     }
@@ -129,8 +130,6 @@ export class Dispatcher {
     return within(middleware, operation, decoded, request)
   }
 }
-
-const atHandOf = (request: ServerRequest) => () => request.atHand()
 
 /** The handler with the middleware around it. */
 const within = (

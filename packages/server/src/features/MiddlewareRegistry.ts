@@ -70,14 +70,14 @@ const lying = (registry: Registry<Entry, never>): Pick<MiddlewareSet, "wraps" | 
       for (const entry of of(method)) if (applies(entry, request)) return true
       return false
     },
-    atOnce: (method, request, services) => {
+    atOnce: (method, request, facts) => {
       let only: Entry | undefined
       for (const entry of of(method)) {
         if (!applies(entry, request)) continue
         if (only !== undefined || entry.atOnce === undefined) return undefined
         only = entry
       }
-      return only?.atOnce?.(request, services)
+      return only?.atOnce?.(request, facts)
     }
   }
 }
@@ -98,6 +98,14 @@ export const make: Effect.Effect<{
   const registry = yield* Registry.make<Entry, never>("middleware")
   const inbound = yield* InboundHooks.make
   let count = 0
+  let executions = none
+  let executionsOf = -1
+  /** What lies around the runs of tasks: the same array until the registry changes. */
+  const ofExecution = (): ReadonlyArray<Entry> => {
+    if (executionsOf !== registry.version) executions = registry.entries.filter(isExecution)
+    executionsOf = registry.version
+    return executions
+  }
   const apply = (entries: ReadonlyArray<Entry>, request: Request, handle: Proceed): Next => {
     let run = handle
     const called: string = request.method
@@ -119,7 +127,7 @@ export const make: Effect.Effect<{
           return registry.register(key, { key, middleware, ...place })
         }),
       inTask: (request, handle) => {
-        const entries = registry.entries.filter(isExecution)
+        const entries = ofExecution()
         if (entries.length === 0) return handle(request, true)
         return Effect.suspend(() => apply(entries, request, (request) => handle(request, false)))
       },

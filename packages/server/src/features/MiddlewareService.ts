@@ -1,5 +1,5 @@
 /** Middleware, and the service that its layers register with. The registry behind it is loaded with the first of them. */
-import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import type { RequestFacts, RequestServices } from "@effect-mcp/core/RequestContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -15,10 +15,7 @@ export type Proceed = (changed: Request) => Next
 export type Middleware<R = RequestServices> = (request: Request, next: Next, proceed: Proceed) => Next<R>
 
 /** Answers a request in place of the middleware, without a fiber. Undefined where the middleware has to run; then nothing was done. */
-export type AtOnce = (
-  request: Request,
-  services: () => Context.Context<RequestServices>
-) => Exit.Exit<Result, McpError> | undefined
+export type AtOnce = (request: Request, facts: RequestFacts) => Exit.Exit<Result, McpError> | undefined
 
 /** Where middleware lies. */
 export interface Place {

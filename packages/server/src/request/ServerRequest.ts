@@ -8,7 +8,7 @@ import { exitOf, now, start } from "@effect-mcp/core/internal/eager"
 import type { HandlerContext, HandlerRunner } from "@effect-mcp/core/internal/HandlerContext"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
-import type { RequestServices as Services } from "@effect-mcp/core/RequestContext"
+import { isHttp, type RequestFacts, type RequestServices as Services } from "@effect-mcp/core/RequestContext"
 import { LazyContext } from "@effect-mcp/core/internal/LazyContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
@@ -30,7 +30,7 @@ export interface CallerBinding {
  * Finalizers of a cancelled request, and fibers that outlive it, may still hold its services. Progress of a request that ended is
  * dropped; so are its logs in the stateless era, where they belong to the request alone.
  */
-export class ServerRequest implements HandlerRunner, Source, Wired {
+export class ServerRequest implements HandlerRunner, RequestFacts, Source, Wired {
   readonly received: ReceivedRequest
   /** The caller, as the transport knows it; middleware may provide another one (`withCaller`). */
   readonly principal: Principal["Service"]
@@ -66,6 +66,50 @@ export class ServerRequest implements HandlerRunner, Source, Wired {
   get eraContext(): EraContext {
     return (this.madeContext ??= this.makeContext())
   }
+
+  // ---- its facts: as its `RequestContext` has them
+
+  get facts(): RequestFacts | undefined {
+    return this.eager ? this : undefined
+  }
+
+  get id() {
+    return this.received.request.id
+  }
+
+  get method() {
+    return this.received.request.method
+  }
+
+  get meta() {
+    return RequestServices.metaOf(this.received.request)
+  }
+
+  get isHttp() {
+    return isHttp(this.received.envelope)
+  }
+
+  get revision() {
+    return this.eraContext.context.revision
+  }
+
+  get sessionId() {
+    return this.eraContext.context.sessionId
+  }
+
+  get clientInfo() {
+    return this.eraContext.context.clientInfo
+  }
+
+  get clientCapabilities() {
+    return this.eraContext.context.clientCapabilities
+  }
+
+  get connection() {
+    return this.eraContext.connection
+  }
+
+  // ---- its services
 
   get client(): Source["client"] {
     return this.eraContext
@@ -120,11 +164,6 @@ export class ServerRequest implements HandlerRunner, Source, Wired {
     const started = start(rest, services)
     context.cooldown.record(started)
     return started
-  }
-
-  /** The services of a request that starts at once. */
-  atHand(): Context.Context<Services> {
-    return this.servicesOver<Services>(this.base.mapUnsafe)
   }
 
   /** Runs `effect` with the services of the request, in a Scope of its own; the request ends with it. */

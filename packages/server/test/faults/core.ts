@@ -26,6 +26,13 @@ const generationsTest = "packages/server/test/extensions/generations.test.ts"
 
 export const coreFaults: ReadonlyArray<Fault> = [
   {
+    name: "A handler of facts is called for the caller of the transport inside of middleware",
+    file: "packages/server/src/request/ServerRequest.ts",
+    from: "return this.eager ? this : undefined",
+    to: "return this",
+    test: "packages/server/test/extensions/facts.test.ts"
+  },
+  {
     name: "a stateless request whose client has gone is shown as running",
     file: "packages/server/src/http/stateless/StatelessEndpoint.ts",
     from: "isGivenUp = true",

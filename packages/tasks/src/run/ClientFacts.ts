@@ -42,7 +42,10 @@ export const kept = (facts: Facts, claims: ReadonlyArray<string>): Facts => {
   const { claims: all, scopes, subject } = facts.principal
   const own: Record<string, unknown> = {}
   for (const name of Object.keys(all)) if (name === "iss" || claims.includes(name)) own[name] = all[name]
-  return { ...facts, meta: {}, principal: { subject, scopes, claims: own } }
+  // Member by member: the facts may be those of a request that has more, and runs.
+  const { clientCapabilities, clientInfo, id, method, revision, sessionId } = facts
+  const principal = { subject, scopes, claims: own }
+  return { clientCapabilities, clientInfo, id, meta: {}, method, revision, sessionId, principal }
 }
 
 /** As the row of the task has them. */

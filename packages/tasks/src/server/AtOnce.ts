@@ -6,8 +6,7 @@
  */
 import { exitOf, isDirect, now } from "@effect-mcp/core/internal/eager"
 import * as Extension from "@effect-mcp/core/Extension"
-import { Principal } from "@effect-mcp/core/Principal"
-import { RequestContext } from "@effect-mcp/core/RequestContext"
+import type { RequestFacts } from "@effect-mcp/core/RequestContext"
 import type { ToolEntry } from "@effect-mcp/core/Tools"
 import type { CallToolParams } from "@effect-mcp/protocol/model/Tool"
 import type * as Middleware from "@effect-mcp/server/Middleware"
@@ -28,7 +27,7 @@ const formOf = (
   service: Service,
   params: CallToolParams,
   { beginsTask, taskAfter, tool }: ToolEntry,
-  { clientCapabilities, revision }: RequestContext["Service"]
+  { clientCapabilities, revision }: RequestFacts
 ): Creation.TaskForm | undefined => {
   const support = tool.execution?.taskSupport ?? "forbidden"
   if (support === "forbidden") return undefined
@@ -48,7 +47,7 @@ const begin = (
   service: Service,
   call: Middleware.Next,
   { session: sessionOf }: Creation.TaskForm,
-  request: RequestContext["Service"],
+  request: RequestFacts,
   task: Task,
   lease: Lease,
   about: About
@@ -69,23 +68,21 @@ const begin = (
   if (isDone && last === undefined) join()
   // Over HTTP the answer is on another stream than what the task says. A question has a write of its own: a client that reads both in one
   // piece may refuse it.
-  routes.soon(id, last && { task: last, session }, last !== undefined && request.http === undefined)
+  routes.soon(id, last && { task: last, session }, last !== undefined && !request.isHttp)
   return begun
 }
 
-/** Answers calls that become tasks as such, with the services of their requests. */
+/** Answers calls that become tasks as such, by the facts of their requests: no service of these is made. */
 export const answer =
   (service: Service, executing: Attempts.Executing): Middleware.AtOnce =>
-  (request, services) => {
+  (request, facts) => {
     const { store, supervisor } = service
     if (!supervisor.isPlain || request.method !== "tools/call") return undefined
     const { params } = request
-    const context = services()
-    const entry = executing.tools.find(params.name, Context.get(context, Principal))
-    const asking = Context.get(context, RequestContext)
-    const form = entry && formOf(service, params, entry, asking)
+    const entry = executing.tools.find(params.name, facts.principal)
+    const form = entry && formOf(service, params, entry, facts)
     if (form === undefined) return undefined
-    const { client, owner, row } = Creation.askedBy(service, params, Creation.nothing, form.ttl, context)
+    const { client, owner, row } = Creation.askedBy(service, params, Creation.nothing, form.ttl, facts)
     const creating = store.create(row, supervisor.node)
     if (!isDirect(creating)) return undefined
     const created = exitOf(Effect.mapErrorEager(now(creating, Context.empty()), Creation.refusalOf))
@@ -94,7 +91,7 @@ export const answer =
     const { lease, task } = created.value
     const about = { tool: params.name, owner, createdAt: task.createdAt, attempt: 1, client }
     const call = Attempts.execution(executing, params, client.facts.principal)
-    const begun = begin(service, call, form, asking, task, lease, about)
+    const begun = begin(service, call, form, facts, task, lease, about)
     if (begun === undefined || Exit.isSuccess(begun)) return Exit.succeed(form.answer(task))
     Effect.runFork(Creation.abandoned(service, task.id, owner))
     return Exit.failCause(begun.cause)

@@ -2,9 +2,10 @@
 import * as Extensions from "@effect-mcp/core/Extensions"
 import type { Caller, ExtensionRegistry } from "@effect-mcp/core/Extensions"
 import * as Eager from "@effect-mcp/core/internal/eager"
+import { handlerOfFacts } from "@effect-mcp/core/internal/HandlerContext"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
-import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import { RequestContext, type RequestFacts, type RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { TaskCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Context from "effect/Context"
@@ -32,29 +33,28 @@ interface Named {
   readonly taskId: string
 }
 
-const get = ({ routes, store }: Service, { taskId }: Named) =>
-  Eager.direct((context: Context.Context<RequestServices>) => {
-    const owner = ownerOf(store, context)
-    return Eager.flatMap(found(Eager.now(store.get(taskId, owner), none)), (task) => {
-      const wire = encoded(Wire2025.write(task))
-      if (task.questions.size === 0) return Effect.succeed(wire)
-      const session = Outlet.ofSession(Context.get(context, RequestContext))
-      if (session === undefined || !Outlet.canAskOneOf(session, task)) return Effect.succeed(wire)
-      // A client that has come back in another session need not call `tasks/result` to be asked.
-      const joined = Effect.andThen(
-        routes.join(task, owner, session),
-        Effect.sync(() => routes.begin(taskId))
-      )
-      return Effect.as(joined, wire)
-    })
+const get = ({ routes, store }: Service, { taskId }: Named, request: RequestFacts) => {
+  const owner = ownerOf(store, request)
+  return Eager.flatMap(found(Eager.now(store.get(taskId, owner), none)), (task) => {
+    const wire = encoded(Wire2025.write(task))
+    if (task.questions.size === 0) return Effect.succeed(wire)
+    const session = Outlet.ofSession(request)
+    if (session === undefined || !Outlet.canAskOneOf(session, task)) return Effect.succeed(wire)
+    // A client that has come back in another session need not call `tasks/result` to be asked.
+    const joined = Effect.andThen(
+      routes.join(task, owner, session),
+      Effect.sync(() => routes.begin(taskId))
+    )
+    return Effect.as(joined, wire)
   })
+}
 
 const isEnded = ({ outcome }: Task): boolean => outcome !== undefined
 
 /** Exactly what the original request would have been answered with, and the task that it belongs to. */
 const answerOf = (
   { id, outcome }: Task,
-  { revision }: RequestContext["Service"]
+  { revision }: RequestFacts
 ): Effect.Effect<EncodedResult, McpError.McpError> => {
   if (outcome === undefined) return unknownTask
   if (outcome._tag === "Cancelled") return McpError.interrupted("The task was cancelled")
@@ -72,22 +72,29 @@ const answerOf = (
   })
 }
 
-const result = ({ routes, store, waits }: Service, { taskId }: Named) =>
-  Eager.direct((context: Context.Context<RequestServices>) => {
-    const owner = ownerOf(store, context)
+const result = (service: Service, { taskId }: Named, request: RequestFacts) => {
+  const { store } = service
+  const owner = ownerOf(store, request)
+  return Eager.flatMap(found(Eager.now(store.get(taskId, owner), none)), (task) =>
+    isEnded(task)
+      ? answerOf(task, request)
+      : Effect.flatMap(endOf(service, task, owner), (task) => answerOf(task, request))
+  )
+}
+
+/** Waits for the end of a task, whose messages leave on the request. */
+const endOf = ({ routes, store, waits }: Service, task: Task, owner: string) =>
+  Effect.contextWith((context: Context.Context<RequestServices>) => {
+    const { id } = task
+    // Read once more at its end: from then on the store knows that its caller has seen it.
+    const ended = Effect.andThen(
+      Stream.runDrain(store.changes(id, owner)),
+      found(Effect.map(store.get(id, owner), Option.filter(isEnded)))
+    )
     const request = Context.get(context, RequestContext)
-    return Eager.flatMap(found(Eager.now(store.get(taskId, owner), none)), (task) => {
-      if (isEnded(task)) return answerOf(task, request)
-      // Read once more at its end: from then on the store knows that its caller has seen it.
-      const ended = Effect.andThen(
-        Stream.runDrain(store.changes(taskId, owner)),
-        found(Effect.map(store.get(taskId, owner), Option.filter(isEnded)))
-      )
-      const waiter = owner === anonymous ? `${anonymous} ${request.sessionId}` : owner
-      const outlet = Outlet.ofRequest(request, Context.get(context, ClientInput))
-      const wait = waits.hold(waiter, routes.during(task, owner, outlet, ended))
-      return Effect.flatMap(wait, (task) => answerOf(task, request))
-    })
+    const waiter = owner === anonymous ? `${anonymous} ${request.sessionId}` : owner
+    const outlet = Outlet.ofRequest(request, Context.get(context, ClientInput))
+    return waits.hold(waiter, routes.during(task, owner, outlet, ended))
   })
 
 const list = ({ store }: Service, { cursor }: { readonly cursor?: string }) =>
@@ -129,8 +136,8 @@ export const layer = (service: Service): Layer.Layer<never, never, ExtensionRegi
     settings: (caller) => capabilities(service, caller),
     rateLimit: service.rateLimit,
     requests: {
-      get: (params) => get(service, params),
-      result: (params) => result(service, params),
+      get: handlerOfFacts((params: Named, request) => get(service, params, request)),
+      result: handlerOfFacts((params: Named, request) => result(service, params, request)),
       list: (params) => list(service, params),
       cancel: (params) => cancel(service, params)
     }

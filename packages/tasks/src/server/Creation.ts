@@ -9,15 +9,14 @@ import { ClientInput, type Recorded } from "@effect-mcp/core/ClientInput"
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Extension from "@effect-mcp/core/Extension"
 import { Principal } from "@effect-mcp/core/Principal"
-import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import { factsOf, RequestContext, type RequestFacts, type RequestServices } from "@effect-mcp/core/RequestContext"
 import type { ToolEntry, ToolRegistry } from "@effect-mcp/core/Tools"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import { verbatim } from "@effect-mcp/protocol/model/Shape"
+import { type JsonObject, verbatim } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolParams } from "@effect-mcp/protocol/model/Tool"
-import * as Detached from "@effect-mcp/server/Detached"
 import * as Replay from "@effect-mcp/server/internal/Replay"
 import type * as Middleware from "@effect-mcp/server/Middleware"
 import * as Context from "effect/Context"
@@ -69,7 +68,7 @@ export interface TaskForm {
   readonly ttl: number
   readonly answer: (task: Task) => EncodedResult
   /** The session of the request, in which messages of the task leave; undefined where it has none. */
-  readonly session: (request: RequestContext["Service"]) => Outlet.Outlet | undefined
+  readonly session: (request: RequestFacts) => Outlet.Outlet | undefined
 }
 
 /** Lets messages of the task leave in the session of its request. Called right before its effect runs. */
@@ -78,7 +77,7 @@ export const joining = (
   task: Task,
   owner: string,
   session: Outlet.Outlet,
-  { meta: { progressToken } }: RequestContext["Service"]
+  { meta: { progressToken } }: RequestFacts
 ): Effect.Effect<void> => routes.join(task, owner, session, JsonRpc.isId(progressToken) ? progressToken : undefined)
 
 /** What the task runs, called when it does; `caller`: a handler may be called at once, as this caller. */
@@ -108,10 +107,10 @@ const begun = (
   Effect.uninterruptible(
     Effect.contextWith((context: Context.Context<RequestServices>) => {
       const { routes, store, supervisor } = service
-      const { client, owner, row } = askedBy(service, params, before, ttl, context)
+      const request = factsOf(context)
+      const { client, owner, row } = askedBy(service, params, before, ttl, request, TraceContext.entries(context))
       const started = ({ lease, task }: Effect.Success<ReturnType<typeof store.create>>) => {
         const about = { tool: params.name, owner, createdAt: task.createdAt, attempt: 1, client }
-        const request = Context.get(context, RequestContext)
         const session = sessionOf(request)
         const joined = session === undefined ? Effect.void : joining(service, task, owner, session, request)
         // The task may not speak before its client knows it.
@@ -131,17 +130,18 @@ const begun = (
 /** The error for a caller that has as many tasks as it may. */
 export const refusalOf = ({ message }: LimitReached): McpError.McpError => McpError.limitExceeded(message)
 
-/** What the row of a task has of its call. */
+/** What the row of a task has of its call. `traced`: the trace context of the span that the call runs in. */
 export const askedBy = (
   { claims, pollInterval, store }: Service,
   { arguments: input = {}, name }: CallToolParams,
   before: Recorded,
   ttl: number,
-  context: Context.Context<RequestServices>
+  request: RequestFacts,
+  traced?: JsonObject
 ) => {
-  const facts = ClientFacts.kept(Detached.factsOf(context), claims)
-  const owner = ownerOf(store, context)
-  const { traceparent: trace } = TraceContext.entries(context) ?? {}
+  const facts = ClientFacts.kept(request, claims)
+  const owner = ownerOf(store, request)
+  const trace = traced?.["traceparent"]
   const client = { facts, before, trace: typeof trace === "string" ? trace : undefined }
   const wire = ClientFacts.write(client)
   const row: NewTask = { owner, tool: name, input: { name, arguments: input }, client: wire, ttl, pollInterval }

@@ -3,7 +3,8 @@ import * as Extensions from "@effect-mcp/core/Extensions"
 import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Eager from "@effect-mcp/core/internal/eager"
-import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import { handlerOfFacts } from "@effect-mcp/core/internal/HandlerContext"
+import { RequestContext, type RequestFacts, type RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
@@ -19,20 +20,19 @@ import { detailed, found, type Service } from "./Service.ts"
 /** How many tasks one subscription follows; of more the first are granted. */
 const maxFollowed = 256
 
+/** A store needs no services. */
+const none = Context.empty()
+
 /** What the store has for the caller, else the error for an unknown task. */
 const ofCaller = <A, E>(
   store: Service["store"],
   use: (owner: string) => Effect.Effect<Option.Option<A>, E>
 ): Effect.Effect<A, E | McpError.McpError, RequestServices> => found(Effect.flatMap(owner(store), use))
 
-const get = ({ store }: Service, { taskId }: { readonly taskId: string }) =>
-  Eager.direct((context: Context.Context<RequestServices>) =>
-    Eager.flatMap(found(Eager.now(store.get(taskId, ownerOf(store, context)), Context.empty())), (task) =>
-      // Written as the schema of the method says: not held against it once more, for each reader of a task.
-      Effect.mapEager(detailed(task, Context.get(context, RequestContext).revision), (wire) =>
-        EncodedResult.core("complete", wire)
-      )
-    )
+const get = ({ store }: Service, { taskId }: { readonly taskId: string }, request: RequestFacts) =>
+  Eager.flatMap(found(Eager.now(store.get(taskId, ownerOf(store, request)), none)), (task) =>
+    // Written as the schema of the method says: not held against it once more, for each reader of a task.
+    Effect.mapEager(detailed(task, request.revision), (wire) => EncodedResult.core("complete", wire))
   )
 
 const update = (
@@ -78,7 +78,7 @@ export const layer = (service: Service): Layer.Layer<never, never, ExtensionRegi
   Extensions.layer(TasksExtension, {
     rateLimit: service.rateLimit,
     requests: {
-      get: (params) => get(service, params),
+      get: handlerOfFacts((params: { readonly taskId: string }, request) => get(service, params, request)),
       update: (params) => update(service, params),
       cancel: ({ taskId }) =>
         Effect.as(

@@ -2,7 +2,7 @@
 import type { ClientDeclaration, ClientInput, QuestionMethod } from "@effect-mcp/core/ClientInput"
 import * as Extension from "@effect-mcp/core/Extension"
 import { missingCapability } from "@effect-mcp/core/internal/question"
-import type { Outbound, RequestContext } from "@effect-mcp/core/RequestContext"
+import type { Outbound, RequestContext, RequestFacts } from "@effect-mcp/core/RequestContext"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { Question, Task } from "../model/Task.ts"
 
@@ -14,7 +14,10 @@ export interface Outlet extends Pick<Outbound, "connection" | "isRead" | "notify
 
 type Request = RequestContext["Service"]
 
-const clientOf = ({ clientCapabilities, revision }: Request): ClientDeclaration => ({
+const clientOf = ({
+  clientCapabilities,
+  revision
+}: Pick<Request, "clientCapabilities" | "revision">): ClientDeclaration => ({
   capabilities: clientCapabilities,
   revision
 })
@@ -27,8 +30,10 @@ export const ofRequest = (request: Request, input: ClientInput["Service"]): Outl
 })
 
 /** That of the session of a request, which outlives it; undefined where there is no session. */
-export const ofSession = (request: Request): Outlet | undefined => {
-  const { connection } = request.outbound
+export const ofSession = (
+  request: Pick<RequestFacts, "clientCapabilities" | "connection" | "revision">
+): Outlet | undefined => {
+  const { connection } = request
   return connection?.input && { ...connection, input: connection.input, connection, client: clientOf(request) }
 }
 

@@ -5,9 +5,9 @@
  * it. Over HTTP, and in a store that outlives connections, an anonymous caller has no name: there the id of a task, which no other caller
  * can guess, is the right to use it.
  */
-import { callerKey, Principal } from "@effect-mcp/core/Principal"
-import { RequestContext } from "@effect-mcp/core/RequestContext"
-import * as Context from "effect/Context"
+import { callerKey, type Principal } from "@effect-mcp/core/Principal"
+import { factsOf, type RequestContext, type RequestFacts } from "@effect-mcp/core/RequestContext"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { TaskStore } from "../store/TaskStore.ts"
 
@@ -27,14 +27,19 @@ export const anonymous = "anonymous"
 type Store = Pick<TaskStore["Service"], "outlives">
 
 /** The owner of the tasks that a request makes and may use in a store. */
-export const ownerOf = ({ outlives }: Store, context: Context.Context<RequestContext | Principal>): string => {
-  const caller = callerKey(Context.get(context, Principal))
+export const ownerOf = (
+  { outlives }: Store,
+  request: Pick<RequestFacts, "principal" | "isHttp" | "connection">
+): string => {
+  const caller = callerKey(request.principal)
   if (caller !== undefined) return `principal ${caller}`
-  const { http, outbound } = Context.get(context, RequestContext)
-  const { connection } = outbound
-  return !outlives && http === undefined && connection !== undefined ? connectionKey(connection) : anonymous
+  if (outlives || request.isHttp) return anonymous
+  const { connection } = request
+  return connection === undefined ? anonymous : connectionKey(connection)
 }
 
 /** `ownerOf` of the running request. */
 export const owner = (store: Store): Effect.Effect<string, never, RequestContext | Principal> =>
-  Effect.contextWith((context: Context.Context<RequestContext | Principal>) => Effect.succeed(ownerOf(store, context)))
+  Effect.contextWith((context: Context.Context<RequestContext | Principal>) =>
+    Effect.succeed(ownerOf(store, factsOf(context)))
+  )

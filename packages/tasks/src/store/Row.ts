@@ -1,5 +1,4 @@
 /** A task as a store holds it: its row in memory, and what all stores count and name alike. */
-import * as Base64Url from "effect/encoding/Base64Url"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -151,20 +150,33 @@ export const lostOf = ({ task }: Lease, row: Found | undefined): Lost => {
   return new Lost({ task, reason: outcome._tag === "Error" && outcome.code === Expired ? "expired" : "ended" })
 }
 
-/** Ids that are made at once: a call of the generator costs as much for one as for all of them. Each keeps the text of its batch. */
+/** Ids that are written at once: each keeps the text of its batch. */
 const batch = 64
-/** The bytes of an id, of which base64url makes 44 characters without a remainder. */
-const size = 33
-/** An id begins with it: "-" would be a flag on a command line. Its place in the alphabet of base64url is the first six bits. */
-const letter = 0b101101
-const random = new Uint8Array(size * batch)
+/** Batches whose bytes are drawn at once: a call of the generator costs as much for one id as for all of them. */
+const drawn = 4
+/** The letters of an id. */
+const size = 44
+/** An id begins with it: "-" would be a flag on a command line. */
+const first = "t".charCodeAt(0)
+/** Base64url, in its order. As many letters as six bits have values: each is as likely. */
+const letters = encoder.encode("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+const decoder = new TextDecoder()
+const random = new Uint8Array(size * batch * drawn)
+const written = new Uint8Array(size * batch)
 let texts = ""
 let used = batch
+let left = 0
 
 const fill = (): void => {
-  crypto.getRandomValues(random)
-  for (let i = 0; i < random.length; i += size) random[i] = (letter << 2) | ((random[i] ?? 0) & 0b11)
-  texts = Base64Url.encode(random)
+  if (left === 0) {
+    crypto.getRandomValues(random)
+    left = drawn
+  }
+  left--
+  const at = left * written.length
+  for (let i = 0; i < written.length; i++) written[i] = letters[(random[at + i] ?? 0) & 63] ?? first
+  for (let i = 0; i < written.length; i += size) written[i] = first
+  texts = decoder.decode(written)
   used = 0
 }
 
@@ -173,7 +185,7 @@ const fill = (): void => {
  */
 export const newId = (): string => {
   if (used === batch) fill()
-  return texts.slice(44 * used, 44 * ++used)
+  return texts.slice(size * used, size * ++used)
 }
 
 /** The counts of all parked tasks of a store. */

@@ -70,16 +70,16 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "all tasks have one id",
     source("store/Row"),
-    "texts.slice(44 * used, 44 * ++used)",
-    "texts.slice(0, 44 + 0 * used++)",
+    "texts.slice(size * used, size * ++used)",
+    "texts.slice(0, size + 0 * used++)",
     methods,
     "tasks.id.unique"
   ),
   row(
     "an id has 64 random bits",
     source("store/Row"),
-    "texts.slice(44 * used, 44 * ++used)",
-    "texts.slice(44 * used, 44 * used++ + 12)",
+    "texts.slice(size * used, size * ++used)",
+    "texts.slice(size * used, size * used++ + 12)",
     methods,
     "tasks.security.id-entropy"
   ),
@@ -140,8 +140,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "tasks/result answers while the task runs",
     core,
-    "if (isEnded(task)) return answerOf(task, request)",
-    "if (task.id !== owner) return answerOf(task, request)",
+    "isEnded(task)\n      ? answerOf(task, request)",
+    "task.id !== owner\n      ? answerOf(task, request)",
     methods,
     "tasks.result.blocks"
   ),

@@ -111,15 +111,15 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "How a task that was made at once ended leaves in a write of its own",
     file: "packages/tasks/src/server/AtOnce.ts",
-    from: "last !== undefined && request.http === undefined)",
+    from: "last !== undefined && !request.isHttp)",
     to: "false)",
     test: "packages/tasks/test/server/OneWrite.test.ts"
   },
   {
     name: "A question of a task leaves in one write with the answer that names the task",
     file: "packages/tasks/src/server/AtOnce.ts",
-    from: "last !== undefined && request.http === undefined)",
-    to: "request.http === undefined)",
+    from: "last !== undefined && !request.isHttp)",
+    to: "!request.isHttp)",
     test: "packages/tasks/test/server/OneWrite.test.ts"
   },
   {
@@ -274,8 +274,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "The id of a task has 64 random bits",
     file: "packages/tasks/src/store/Row.ts",
-    from: "texts.slice(44 * used, 44 * ++used)",
-    to: "texts.slice(44 * used, 44 * used++ + 12)",
+    from: "texts.slice(size * used, size * ++used)",
+    to: "texts.slice(size * used, size * used++ + 12)",
     test: creation,
     ids: ["tasks-extension.security.unguessable"]
   },
