@@ -74,12 +74,30 @@ export const deferred: HandlerRunner = {
  * Calls every handler at once, as this caller: one that gives an effect which has ended needs no run. Others start when their effect runs, as
  * with `deferred`; that effect must be run.
  */
-export const calling = (principal: Principal["Service"]): HandlerRunner => ({
-  eager: true,
-  run: (handler, context) => context.provide(handler),
-  facts: undefined,
-  withCaller: (use) => use(principal)
-})
+export const calling = (principal: Principal["Service"]): HandlerRunner => new Calling(principal)
+
+class Calling implements HandlerRunner {
+  eager = true
+  readonly facts = undefined
+  private readonly principal: Principal["Service"]
+
+  constructor(principal: Principal["Service"]) {
+    this.principal = principal
+  }
+
+  run<A, E, R, S extends RequestServices>(
+    handler: Effect.Effect<A, E, R>,
+    context: HandlerContext<R, S>
+  ): Effect.Effect<A, E, S> {
+    return context.provide(handler)
+  }
+
+  withCaller<A, E, R>(
+    use: (principal: Principal["Service"]) => Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R | Principal> {
+    return use(this.principal)
+  }
+}
 
 type Use<P, A, E, R> = (params: P, facts: RequestFacts) => Effect.Effect<A, E, R>
 const uses = new WeakMap<object, Use<never, unknown, unknown, unknown>>()

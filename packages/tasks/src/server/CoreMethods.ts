@@ -18,7 +18,7 @@ import type { Task } from "../model/Task.ts"
 import * as Wire2025 from "../model/Wire2025.ts"
 import * as Outlet from "./Outlet.ts"
 import { anonymous, owner, ownerOf } from "./Owner.ts"
-import { found, inRevision, type Service, unknownTask } from "./Service.ts"
+import { found, inRevision, type Service, unknownTask, using } from "./Service.ts"
 
 /** Tasks of one page of a list. */
 const pageSize = 50
@@ -35,7 +35,7 @@ interface Named {
 
 const get = ({ routes, store }: Service, { taskId }: Named, request: RequestFacts) => {
   const owner = ownerOf(store, request)
-  return Eager.flatMap(found(Eager.now(store.get(taskId, owner), none)), (task) => {
+  return using(Eager.now(store.get(taskId, owner), none), (task) => {
     const wire = encoded(Wire2025.write(task))
     if (task.questions.size === 0) return Effect.succeed(wire)
     const session = Outlet.ofSession(request)
@@ -75,7 +75,7 @@ const answerOf = (
 const result = (service: Service, { taskId }: Named, request: RequestFacts) => {
   const { store } = service
   const owner = ownerOf(store, request)
-  return Eager.flatMap(found(Eager.now(store.get(taskId, owner), none)), (task) =>
+  return using(Eager.now(store.get(taskId, owner), none), (task) =>
     isEnded(task)
       ? answerOf(task, request)
       : Effect.flatMap(endOf(service, task, owner), (task) => answerOf(task, request))

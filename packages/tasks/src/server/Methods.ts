@@ -15,7 +15,7 @@ import * as Stream from "effect/Stream"
 import { TasksExtension } from "../extension/TasksExtension.ts"
 import type { Answer } from "../model/Task.ts"
 import { owner, ownerOf } from "./Owner.ts"
-import { detailed, found, type Service } from "./Service.ts"
+import { detailed, found, type Service, using } from "./Service.ts"
 
 /** How many tasks one subscription follows; of more the first are granted. */
 const maxFollowed = 256
@@ -30,7 +30,7 @@ const ofCaller = <A, E>(
 ): Effect.Effect<A, E | McpError.McpError, RequestServices> => found(Effect.flatMap(owner(store), use))
 
 const get = ({ store }: Service, { taskId }: { readonly taskId: string }, request: RequestFacts) =>
-  Eager.flatMap(found(Eager.now(store.get(taskId, ownerOf(store, request)), none)), (task) =>
+  using(Eager.now(store.get(taskId, ownerOf(store, request)), none), (task) =>
     // Written as the schema of the method says: not held against it once more, for each reader of a task.
     Effect.mapEager(detailed(task, request.revision), (wire) => EncodedResult.core("complete", wire))
   )

@@ -46,6 +46,17 @@ export const found = <A, E, R>(
 ): Effect.Effect<A, E | McpError.McpError, R> =>
   Eager.flatMap(look, (found) => (Option.isSome(found) ? Effect.succeed(found.value) : Effect.fail(unknownTask)))
 
+/** Uses what the store has for the caller, at once where the store need not wait. */
+export const using = <A, E, B, E2, R, R2>(
+  look: Effect.Effect<Option.Option<A>, E, R>,
+  use: (value: A) => Effect.Effect<B, E2, R2>
+): Effect.Effect<B, E | E2 | McpError.McpError, R | R2> => {
+  const exit = Eager.exitOf(look)
+  return exit !== undefined && Exit.isSuccess(exit) && Option.isSome(exit.value)
+    ? use(exit.value.value)
+    : Eager.flatMap(found(look), use)
+}
+
 const canonical = Codecs.coder(verbatim(ToolModel.CallToolResult))
 
 /** The result of a tool as it was stored. */

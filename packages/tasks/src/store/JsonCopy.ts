@@ -34,7 +34,9 @@ export const copyOf = (value: unknown, depth: number = maxDepth): unknown => {
 
 const copyOfObject = (value: JsonObject, depth: number): unknown => {
   const out: Record<string, unknown> = {}
-  for (const key of Object.keys(value)) {
+  // Without an array of the keys.
+  for (const key in value) {
+    if (!Object.hasOwn(value, key)) continue
     const copied = copyOf(value[key], depth)
     // An assignment would set the prototype.
     if (copied === none || key === "__proto__") return none
@@ -68,7 +70,8 @@ const bound = (value: unknown, depth: number): number => {
     return sum
   }
   if (!isPlain(value)) return NaN
-  for (const key of Object.keys(value)) sum += 6 * key.length + 4 + bound(value[key], depth - 1)
+  // One of the prototype makes the bound larger at most.
+  for (const key in value) sum += 6 * key.length + 4 + bound(value[key], depth - 1)
   return sum
 }
 

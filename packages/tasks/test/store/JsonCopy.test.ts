@@ -56,6 +56,16 @@ const others: ReadonlyArray<unknown> = [
 const textOf = (value: unknown): string | undefined => JSON.stringify(value)
 
 describe("a copy without a text", () => {
+  it("A copy has no member of the prototype", () => {
+    const value = { own: 1 }
+    try {
+      Object.assign(Object.prototype, { shared: "a".repeat(100) })
+      assert.deepStrictEqual(Object.keys(JsonCopy.copyOf(value) ?? {}), ["own"])
+    } finally {
+      Reflect.deleteProperty(Object.prototype, "shared")
+    }
+  })
+
   it("The copy of a plain value is what its text gives, and shares nothing that may change", () => {
     for (const value of plain) {
       const copy = JsonCopy.copyOf(value)
