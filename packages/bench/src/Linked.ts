@@ -39,8 +39,10 @@ const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<stri
   client: {
     start: ["McpClient"],
     rare: ["assembly/RareParts"],
-    http: ["transport/Http"],
-    rareHttp: ["transport/http/RareParts"]
+    http: ["transport/Fetch"],
+    rareHttp: ["transport/http/RareParts"],
+    sse: ["transport/http/SseTransport"],
+    httpClient: ["transport/Http", "transport/Sse"]
   }
 }
 export const linked = Object.keys(groups)

@@ -11,11 +11,11 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { type Client, type ConnectError, McpClient, type Options } from "./Client.ts"
 import * as Connection from "./connection/Connection.ts"
+import type * as Fetch from "./transport/Fetch.ts"
 import type * as Http from "./transport/Http.ts"
 import * as Socket from "./transport/Socket.ts"
 import type * as Sse from "./transport/Sse.ts"
 import * as Stdio from "./transport/Stdio.ts"
-import { loadSse } from "./transport/loadSse.ts"
 import { make } from "./makeClient.ts"
 import { stateful } from "./connection/allowed.ts"
 import { imported } from "./internal/Late.ts"
@@ -106,7 +106,32 @@ export const layerStdio = (
 ): Layer.Layer<McpClient, ConnectError, Stdio.Requirements> => layer(Stdio.open(options), options)
 
 /**
- * A client of a server at a URL: Streamable HTTP, or HTTP with SSE where the server speaks only that. Provide an `HttpClient`.
+ * A client of a server at a URL, over the platform's `fetch`: Streamable HTTP, or HTTP with SSE where the server speaks only that.
+ * `layerHttp` is for a client that logs in, or whose requests have middleware.
+ *
+ * @example
+ * ```ts
+ * import { McpClient } from "@effect-mcp/client"
+ *
+ * export const client = McpClient.layerFetch({
+ *   url: "https://mcp.example.com/mcp",
+ *   headers: { authorization: "Bearer secret" }
+ * })
+ * ```
+ */
+export const layerFetch = (options: Options & Fetch.Options): Layer.Layer<McpClient, ConnectError> =>
+  layer(
+    // Loaded when needed: a program that starts a process does not load HTTP.
+    Effect.flatMap(
+      imported(() => import("./transport/Fetch.ts")),
+      ({ open }) => open(options)
+    ),
+    options
+  )
+
+/**
+ * A client of a server at a URL over the `HttpClient` of the context, which may log in and retry: Streamable HTTP, or HTTP with SSE where
+ * the server speaks only that.
  *
  * @example
  * ```ts
@@ -122,7 +147,6 @@ export const layerStdio = (
  */
 export const layerHttp = (options: Options & Http.Options): Layer.Layer<McpClient, ConnectError, Http.Requirements> =>
   layer(
-    // Loaded when needed: a program that starts a process does not load HTTP.
     Effect.flatMap(
       imported(() => import("./transport/Http.ts")),
       ({ open }) => open(options)
@@ -152,7 +176,10 @@ export const layerSocket = (
  */
 export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient, ConnectError, Sse.Requirements> =>
   layer(
-    Effect.flatMap(loadSse, ({ open }) => open(options)),
+    Effect.flatMap(
+      imported(() => import("./transport/Sse.ts")),
+      ({ open }) => open(options)
+    ),
     { ...options, revisions: options.revisions ?? stateful }
   )
 

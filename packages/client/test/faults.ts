@@ -127,6 +127,34 @@ export const faults: ReadonlyArray<Fault> = [
     ids: ["lifecycle.operation.version-respected"]
   },
   {
+    name: "a request over fetch goes on after its interruption",
+    file: "packages/client/src/transport/http/FetchSender.ts",
+    from: "Effect.sync(() => exchange.abort())",
+    to: "Effect.void",
+    test: "packages/client/test/transport/Fetch.test.ts"
+  },
+  {
+    name: "the end of the scope leaves a reader of HTTP with SSE waiting",
+    file: "packages/client/src/transport/http/SseTransport.ts",
+    from: "Scope.addFinalizer(stream, Queue.end(messages))",
+    to: "Scope.addFinalizer(stream, Effect.void)",
+    test: "packages/client/test/transport/Sse.test.ts"
+  },
+  {
+    name: "an error of a header over fetch shows the header",
+    file: "packages/client/src/transport/Fetch.ts",
+    from: 'catch: () =>\n      refuse(\n        "The option',
+    to: 'catch: (cause) =>\n      refuse(\n        String(cause) + "The option',
+    test: "packages/client/test/transport/Fetch.test.ts"
+  },
+  {
+    name: "a request over fetch has the length that its user says",
+    file: "packages/client/src/transport/http/FetchSender.ts",
+    from: "headers: sent,",
+    to: "headers,",
+    test: "packages/client/test/transport/http/Stateless.test.ts"
+  },
+  {
     name: "another handshake keeps the session before it",
     file: "packages/client/src/transport/http/Endpoint.ts",
     from: "this.session = undefined\n    this.version = undefined",

@@ -5,8 +5,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a module of a client of promises that cannot be loaded is a defect",
     file: "packages/promise/src/client/connect.ts",
-    from: "imported(() => Promise.all(",
-    to: "Effect.promise(() => Promise.all(",
+    from: 'imported(() => import("@effect-mcp/client/Fetch"))',
+    to: 'Effect.promise(() => import("@effect-mcp/client/Fetch"))',
     test: "packages/promise/test/notLoaded.test.ts"
   },
   {

@@ -9,7 +9,7 @@ const broken = () => {
 }
 
 describe("Modules that cannot be loaded", () => {
-  const modules = ["../src/client/connect.ts", "effect/http/FetchHttpClient"]
+  const modules = ["../src/client/connect.ts", "@effect-mcp/client/Fetch"]
   afterEach(() => {
     for (const module of modules) vi.doUnmock(module)
   })

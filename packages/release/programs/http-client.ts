@@ -3,8 +3,6 @@ import { McpClient } from "@effect-mcp/client"
 import { Tool } from "@effect-mcp/core"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
-import * as FetchHttpClient from "effect/http/FetchHttpClient"
-import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
 const Add = Tool.make("add", {
@@ -13,7 +11,7 @@ const Add = Tool.make("add", {
   output: { sum: Schema.Finite }
 })
 
-const calculator = McpClient.layerHttp({ url: process.env.MCP_URL ?? "http://127.0.0.1:3000/mcp" })
+const calculator = McpClient.layerFetch({ url: process.env.MCP_URL ?? "http://127.0.0.1:3000/mcp" })
 
 const program = Effect.gen(function* () {
   const client = yield* McpClient.McpClient
@@ -21,4 +19,4 @@ const program = Effect.gen(function* () {
   yield* Console.log(`1 + 2 = ${sum}, over MCP ${client.revision.version}`)
 })
 
-await Effect.runPromise(Effect.provide(program, Layer.provide(calculator, FetchHttpClient.layer)))
+await Effect.runPromise(Effect.provide(program, calculator))

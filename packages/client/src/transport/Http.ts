@@ -3,28 +3,17 @@
  *
  * Every request uses the `HttpClient` of the context, which may add credentials and retries. Nothing is sent before the first message.
  */
-import { type Transport, TransportError } from "@effect-mcp/core/Transport"
+import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
-import type * as Headers from "effect/http/Headers"
+import * as Headers from "effect/http/Headers"
 import * as HttpClient from "effect/http/HttpClient"
-import * as Option from "effect/Option"
-import * as Scope from "effect/Scope"
-import { RemoteEndpoint } from "./http/Endpoint.ts"
-import * as ExchangeFailure from "./http/ExchangeFailure.ts"
-import * as ServerEraCache from "./http/ServerEraCache.ts"
-import * as Streamable from "./http/Streamable.ts"
-import { loadSse } from "./loadSse.ts"
+import type * as Scope from "effect/Scope"
+import * as HttpClientSender from "./http/HttpClientSender.ts"
+import * as HttpTransport from "./http/HttpTransport.ts"
 
-export interface Options extends Streamable.Options {
-  /** The URL of the server's endpoint. */
-  readonly url: string | URL
+export interface Options extends HttpTransport.Options {
   /** Headers of every request. */
   readonly headers?: Headers.Input | undefined
-  /**
-   * The transport. Default `auto`: Streamable HTTP, or HTTP with SSE if the server refuses that; the next connection to the same URL
-   * begins with the one that was found.
-   */
-  readonly transport?: "auto" | "streamable" | "sse" | undefined
 }
 
 export type Requirements = HttpClient.HttpClient
@@ -52,33 +41,7 @@ export { type KnownTransport, ServerEraCache } from "./http/ServerEraCache.ts"
 export const open = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Transport, TransportError, Scope.Scope | Requirements> {
-  const { controlCap, headers, highWater, maxMessageBytes, maxMessageDepth, transport = "auto" } = options
-  const place = String(options.url)
-  if (!URL.canParse(place)) {
-    return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(place)}` })
-  }
-  const url = new URL(place)
-  const sse = Effect.flatMap(
-    Effect.mapError(loadSse, (error) => ExchangeFailure.notLoaded(error).error),
-    ({ open }) => open({ url, headers, maxMessageBytes, maxMessageDepth, highWater, controlCap })
-  )
-  if (transport === "sse") return yield* sse
-  const http = yield* HttpClient.HttpClient
-  const scope = yield* Scope.Scope
-  const servers = yield* ServerEraCache.ServerEraCache
-  const older = Effect.provideService(Scope.provide(sse, scope), HttpClient.HttpClient, http)
-  const known = ServerEraCache.recall(servers, url)
-  if (known === "sse" && transport === "auto") {
-    const opened = yield* Effect.option(older)
-    if (Option.isSome(opened)) return { ...opened.value, era: "stateful" }
-  }
-  const streamable = yield* Streamable.make(
-    {
-      endpoint: new RemoteEndpoint(http, url, headers, yield* HttpClient.TracerPropagationEnabled),
-      fallback: transport === "auto" ? older : undefined,
-      learned: (what) => ServerEraCache.remember(servers, url, what)
-    },
-    options
-  )
-  return known === "streamable" ? { ...streamable, era: "stateful" } : streamable
+  const send = HttpClientSender.make(yield* HttpClient.HttpClient)
+  const propagates = yield* HttpClient.TracerPropagationEnabled
+  return yield* HttpTransport.open(send, options, Headers.fromInput(options.headers), propagates)
 })

@@ -8,7 +8,7 @@ import { Effect, Fiber } from "effect"
 import { HttpClient } from "effect/http"
 import { vi } from "vitest"
 import * as Parts from "../../src/transport/http/RareParts.ts"
-import * as Sse from "../../src/transport/Sse.ts"
+import * as Sse from "../../src/transport/http/SseTransport.ts"
 import { quiesce } from "../support/connected.ts"
 import * as Fake from "../support/fake.ts"
 
@@ -22,7 +22,7 @@ vi.mock("../../src/transport/http/loadRareParts.ts", async () => {
   const { imported } = await import("../../src/internal/Late.ts")
   return { rareParts: { loaded: () => undefined, load: imported(() => (module.loads++, module.load())) } }
 })
-vi.mock("../../src/transport/loadSse.ts", async () => {
+vi.mock("../../src/transport/http/loadSse.ts", async () => {
   const { imported } = await import("../../src/internal/Late.ts")
   return { loadSse: imported(() => sse.load()) }
 })

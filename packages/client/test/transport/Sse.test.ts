@@ -1,10 +1,11 @@
 /** The connector of HTTP with SSE: what becomes of messages. */
+import * as Fetch from "@effect-mcp/client/Fetch"
 import * as Sse from "@effect-mcp/client/Sse"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Peer from "@effect-mcp/core/Peer"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Queue, Scope } from "effect"
+import { Effect, Exit, Fiber, Layer, Queue, Scope, Stream } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import { initializeResult } from "../support/scripted.ts"
 import { begin, echoing, event, peerOf, quiet, reasonOf, serving } from "../support/sse.ts"
@@ -210,6 +211,23 @@ describe("The end of the scope over HTTP with SSE", () => {
         assert.deepStrictEqual(standing, [1])
         yield* Queue.take(server.hungUp)
         assert.strictEqual(server.streams.size, 0)
+      }
+    })
+  )
+
+  it.live("The end of the scope ends the incoming messages of a reader outside of it", () =>
+    Effect.gen(function* () {
+      const server = yield* serving({})
+      const connectors = [
+        Effect.provide(Sse.open({ url: server.url }), FetchHttpClient.layer),
+        Fetch.open({ url: server.url, transport: "sse" })
+      ]
+      for (const connector of connectors) {
+        const scope = yield* Scope.make()
+        const { incoming } = yield* Scope.provide(connector, scope)
+        const reader = yield* Effect.forkChild(Stream.runDrain(incoming), { startImmediately: true })
+        yield* Scope.close(scope, Exit.void)
+        yield* Fiber.join(reader)
       }
     })
   )

@@ -1,7 +1,7 @@
 /** Wires to the reference server that are more than memory: a process of its own, a Unix socket, HTTP, and a gateway. */
 import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeHttpServer, NodeServices, NodeSocket, NodeSocketServer } from "@effect/platform-node"
-import { Http, McpClient, Sse, Stdio } from "@effect-mcp/client"
+import { Fetch, Http, McpClient, Sse, Stdio } from "@effect-mcp/client"
 import { McpServer } from "@effect-mcp/server"
 import * as Socket from "@effect-mcp/server/internal/Socket"
 import { Memory } from "@effect-mcp/core"
@@ -123,10 +123,7 @@ export const web: Harness.Harness = {
         ({ dispose }) => Effect.promise(dispose)
       )
       const fetch: typeof globalThis.fetch = (input, init) => handler(new Request(input, init))
-      const connector = Http.open({ url: "http://localhost/mcp" }).pipe(
-        Effect.provide(FetchHttpClient.layer),
-        Effect.provideService(FetchHttpClient.Fetch, fetch)
-      )
+      const connector = Fetch.open({ url: "http://localhost/mcp", fetch })
       return yield* McpClient.open(connector, { revisions: [version], ...options?.client })
     })
 }

@@ -31,8 +31,8 @@ const command = (target: CommandTarget, options: Client.Options): Opened =>
 
 const url = (target: UrlTarget, options: Client.Options): Opened =>
   Effect.flatMap(
-    imported(() => Promise.all([import("@effect-mcp/client/Http"), import("effect/http/FetchHttpClient")])),
-    ([Http, FetchHttpClient]) => Effect.provide(EffectClient.open(Http.open(target), options), FetchHttpClient.layer)
+    imported(() => import("@effect-mcp/client/Fetch")),
+    ({ open }) => EffectClient.open(open(target), options)
   )
 
 /** The session ends with the client or the server, whichever closes first. */

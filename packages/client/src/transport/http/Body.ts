@@ -9,10 +9,8 @@ import { type Decoded, TransportError } from "@effect-mcp/core/Transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Sse from "effect/encoding/Sse"
-import type { Headers } from "effect/http/Headers"
-import type { HttpClientError } from "effect/http/HttpClientError"
-import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Stream from "effect/Stream"
+import type { HttpFailure, HttpResponse } from "./HttpSender.ts"
 
 /** The position in a stream of events, over all of its connections. */
 export interface Position {
@@ -26,14 +24,16 @@ export interface Position {
 
 export const start = (): Position => ({ lastEventId: undefined, retry: undefined, signs: 0 })
 
-export const isEventStream = (headers: Headers): boolean =>
+export const isEventStream = (headers: HttpResponse["headers"]): boolean =>
   (headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() === "text/event-stream"
 
 const tooLarge = (limit: number) =>
   new TransportError({ reason: "Overflow", message: `The answer is larger than ${limit} bytes` })
 
-const broken = (cause: HttpClientError) =>
+const broken = (cause: HttpFailure) =>
   new TransportError({ reason: "Read", message: `The answer broke off: ${cause.message}`, cause })
+
+const isBroken = (error: HttpFailure | TransportError): error is HttpFailure => error._tag !== "TransportError"
 
 const nothing = "EmptyBodyError"
 
@@ -41,9 +41,9 @@ const whole = new TextDecoder()
 
 /** A whole body. One with a content length and without a content encoding is read in one step. */
 export const text = (
-  response: HttpClientResponse,
+  response: HttpResponse,
   limit: number,
-  headers: Headers = response.headers
+  headers: HttpResponse["headers"] = response.headers
 ): Effect.Effect<string, TransportError> => {
   const length = Number(headers["content-length"] ?? Number.NaN)
   if (length > limit) {
@@ -65,9 +65,7 @@ export const text = (
       all += decoder.decode(chunk, { stream: true })
       return size > limit ? Effect.fail(tooLarge(limit)) : Effect.void
     }).pipe(
-      Effect.catchTag("HttpClientError", (error) =>
-        error.reason._tag === nothing ? Effect.void : Effect.fail(broken(error))
-      ),
+      Effect.catchIf(isBroken, (error) => (error.reason._tag === nothing ? Effect.void : Effect.fail(broken(error)))),
       Effect.map(() => all + decoder.decode())
     )
   })
@@ -77,7 +75,7 @@ export const text = (
 export const skipTimeout = "1 second"
 
 /** Reads an unneeded body, so that its connection can be used again; a body that is too long or too slow is cut off. */
-export const skip = ({ stream }: HttpClientResponse, limit = 64 * 1024): Effect.Effect<void> =>
+export const skip = ({ stream }: HttpResponse, limit = 64 * 1024): Effect.Effect<void> =>
   Effect.suspend(() => {
     let size = 0
     const read = Stream.runForEach(stream, (chunk) => {
@@ -92,7 +90,7 @@ export const skip = ({ stream }: HttpClientResponse, limit = 64 * 1024): Effect.
  * an event that is larger than the limit, in characters. Events of other types are read for their id alone.
  */
 export const events = (
-  response: HttpClientResponse,
+  response: HttpResponse,
   limit: number,
   position: Position,
   deliver: (message: Decoded) => Effect.Effect<void>,
@@ -122,5 +120,5 @@ export const events = (
       read = []
       const taken = Effect.forEach(events, take, { discard: true })
       return error === undefined ? taken : Effect.andThen(taken, Effect.fail(tooLarge(limit)))
-    }).pipe(Effect.catchTag("HttpClientError", () => Effect.void))
+    }).pipe(Effect.catchIf(isBroken, () => Effect.void))
   })

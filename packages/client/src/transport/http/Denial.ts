@@ -8,18 +8,18 @@ import * as Challenge from "@effect-mcp/protocol/Challenge"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { HttpClientError } from "effect/http/HttpClientError"
-import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import { type Denied, Forbidden, Unauthorized } from "../../ClientError.ts"
 import { placeOf } from "./Endpoint.ts"
+import type { HttpResponse } from "./HttpSender.ts"
 
 /** A response, and the request that it is for. */
 export interface Answered {
   /** The method of the request, or `GET` for a stream. */
   readonly method: string
   readonly url: URL
-  readonly response: HttpClientResponse
+  readonly response: HttpResponse
   readonly body: string
 }
 
@@ -43,7 +43,7 @@ const words = (body: string): string => {
 
 const advice = (status: number, scopes: ReadonlyArray<string>): string => {
   if (status === 401) {
-    return "Provide an HttpClient that logs in (OAuth.layer of @effect-mcp/auth), or a token in the option `headers`."
+    return "Give a token in the option `headers`, or connect by `layerHttp` with an HttpClient that logs in (OAuth.layer of @effect-mcp/auth)."
   }
   return scopes.length === 0
     ? "Check that this user may do this, and that the server accepts requests from here (its allowed hosts and origins)."

@@ -9,17 +9,12 @@ import type { RequestHeaders } from "@effect-mcp/core/Transport"
 import { protocolVersion } from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
-import * as Headers from "effect/http/Headers"
-import * as HttpBody from "effect/http/HttpBody"
-import type * as HttpClient from "effect/http/HttpClient"
-import type { HttpClientError } from "effect/http/HttpClientError"
-import * as HttpClientRequest from "effect/http/HttpClientRequest"
-import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Body from "./Body.ts"
 import * as RetryAfter from "./RetryAfter.ts"
 import * as SameOrigin from "./SameOrigin.ts"
+import type { HttpFailure, RequestToServer, HttpResponse, HttpSender } from "./HttpSender.ts"
 
-type Answer = Effect.Effect<HttpClientResponse, HttpClientError>
+type Answer = Effect.Effect<HttpResponse, HttpFailure>
 
 /** Whether the message is of the stateless era (2026-07-28), and belongs to no session. */
 export const isStateless = (message: JsonRpc.Request | JsonRpc.Notification): boolean => {
@@ -41,6 +36,9 @@ const traceHeaders = (message: JsonRpc.Request): RequestHeaders => {
   )
 }
 
+const inLowerCase = (headers: RequestHeaders): RequestHeaders =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
 /** A URL without its query, which may hold a secret. */
 export const placeOf = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 
@@ -53,19 +51,19 @@ export class RemoteEndpoint {
   /** The revision that `initialize` negotiated. */
   version: string | undefined = undefined
   readonly url: URL
-  private readonly http: HttpClient.HttpClient
-  private readonly shared: Headers.Headers
+  private readonly send: HttpSender
+  private readonly shared: RequestHeaders
   private readonly propagates: boolean
-  /** The common part of all POSTs, so that the URL is parsed once. */
-  private readonly posted: HttpClientRequest.HttpClientRequest
 
-  /** `propagates`: whether requests have the headers of their trace context. Default true. */
-  constructor(http: HttpClient.HttpClient, url: URL, shared: Headers.Input | undefined, propagates = true) {
-    this.http = http
+  /**
+   * `shared`: headers of every request, their names in lower case. `propagates`: whether requests have the headers of their trace
+   * context. Default true.
+   */
+  constructor(send: HttpSender, url: URL, shared: RequestHeaders = {}, propagates = true) {
+    this.send = send
     this.propagates = propagates
     this.url = url
-    this.shared = Headers.fromInput(shared)
-    this.posted = HttpClientRequest.post(url)
+    this.shared = shared
   }
 
   /** Forgets session and revision, before another `initialize`. */
@@ -81,8 +79,8 @@ export class RemoteEndpoint {
     }
   }
 
-  private execute(request: HttpClientRequest.HttpClientRequest): Answer {
-    return RetryAfter.retry(SameOrigin.execute(this.http, request))
+  private execute(request: RequestToServer): Answer {
+    return RetryAfter.retry(SameOrigin.follow(this.send, request))
   }
 
   /** Posts one message, or a batch. `extra`: headers of this request alone. */
@@ -94,31 +92,27 @@ export class RemoteEndpoint {
         : request?.method === "initialize"
           ? undefined
           : this.ofSession
-    const body = HttpBody.text(text, json)
-    // All names are in lower case, and the record is not shared.
-    const headers = Headers.fromRecordUnsafe({
+    const headers = {
       ...(request === undefined || !this.propagates ? undefined : traceHeaders(request)),
       ...this.shared,
-      ...(extra === undefined ? undefined : Headers.fromInput(extra)),
+      ...(extra === undefined ? undefined : inLowerCase(extra)),
       ...own,
       accept: `${json}, ${eventStream}`,
-      "content-type": json,
-      "content-length": `${body.contentLength}`
-    })
-    const { hash, url, urlParams } = this.posted
-    return this.execute(HttpClientRequest.makeWith("POST", url, urlParams, hash, headers, body))
+      "content-type": json
+    }
+    return this.execute({ method: "POST", url: this.url, headers, body: text })
   }
 
   /** Opens the session's standalone stream, or resumes a stream after `lastEventId`. */
   get(lastEventId: string | undefined): Answer {
     const resumed = lastEventId === undefined ? undefined : { "last-event-id": lastEventId }
     const headers = { ...this.shared, ...this.ofSession, ...resumed, accept: eventStream }
-    return this.execute(HttpClientRequest.get(this.url, { headers }))
+    return this.execute({ method: "GET", url: this.url, headers })
   }
 
   /** Ends the session. */
-  remove(): Effect.Effect<void, HttpClientError> {
+  remove(): Effect.Effect<void, HttpFailure> {
     const headers = { ...this.shared, ...this.ofSession }
-    return Effect.flatMap(this.execute(HttpClientRequest.delete(this.url, { headers })), (answer) => Body.skip(answer))
+    return Effect.flatMap(this.execute({ method: "DELETE", url: this.url, headers }), (answer) => Body.skip(answer))
   }
 }

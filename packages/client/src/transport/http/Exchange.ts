@@ -8,14 +8,13 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { HttpClientError } from "effect/http/HttpClientError"
-import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
 import type { Answered } from "./Denial.ts"
 import { type RemoteEndpoint, isStateless } from "./Endpoint.ts"
 import type { StreamEnd, ResumeStream } from "./ResumeStream.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
+import type { HttpFailure, HttpResponse } from "./HttpSender.ts"
 
 /** What is learned of a server: its era, or the transport of an older server. */
 export type Learned = "stateless" | "older" | "streamable" | "sse"
@@ -25,10 +24,10 @@ interface RareExchange {
   readonly refusedExchange: (
     conversation: HttpConversation,
     exchange: PostExchange,
-    response: HttpClientResponse
+    response: HttpResponse
   ) => Effect.Effect<void, ExchangeFailure.ExchangeFailure>
   readonly refused: (answered: Answered) => ExchangeFailure.ExchangeFailure
-  readonly unreachable: (error: HttpClientError, method: string, url: URL) => ExchangeFailure.ExchangeFailure
+  readonly unreachable: (error: HttpFailure, method: string, url: URL) => ExchangeFailure.ExchangeFailure
 }
 
 /** What all exchanges of a transport share. */
@@ -119,7 +118,7 @@ export const receiver =
 const streamed = Effect.fnUntraced(function* (
   conversation: HttpConversation,
   exchange: PostExchange,
-  response: HttpClientResponse
+  response: HttpResponse
 ): Effect.fn.Return<void, ExchangeFailure.ExchangeFailure> {
   const { limit, maxDepth, resume } = conversation
   const receive = receiver(conversation, exchange)
@@ -165,7 +164,7 @@ export const run = (
 const begun = (
   conversation: HttpConversation,
   exchange: PostExchange,
-  response: HttpClientResponse
+  response: HttpResponse
 ): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {
   const { headers, status } = response
   const { id, method } = exchange.request

@@ -1,8 +1,8 @@
 /** The failure of a request over HTTP, and whether the server may have acted on the request. */
 import { TransportError } from "@effect-mcp/core/Transport"
-import type { HttpClientError } from "effect/http/HttpClientError"
 import * as Predicate from "effect/Predicate"
 import type { NotLoaded } from "../../internal/Late.ts"
+import type { HttpFailure } from "./HttpSender.ts"
 
 export interface ExchangeFailure {
   readonly error: TransportError
@@ -25,7 +25,7 @@ const neverConnected = (error: unknown, depth = 5): boolean => {
 }
 
 /** No response arrived. */
-export const unreachable = (error: HttpClientError, { origin }: URL): ExchangeFailure => {
+export const unreachable = (error: HttpFailure, { origin }: URL): ExchangeFailure => {
   const { _tag, cause } = error.reason
   const unsent = _tag !== "TransportError" || neverConnected(cause)
   const why =

@@ -1,7 +1,6 @@
 /** The POST of a message that has no answer: it is accepted or refused. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Effect from "effect/Effect"
-import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Random from "effect/Random"
 import * as Body from "./Body.ts"
 import type { Answered } from "./Denial.ts"
@@ -10,6 +9,7 @@ import * as ExchangeFailure from "./ExchangeFailure.ts"
 import { type OneWayMessage, opensSession } from "./OneWayMessage.ts"
 import * as Refusal from "./Refusal.ts"
 import * as SessionExpired from "./SessionExpired.ts"
+import type { HttpResponse } from "./HttpSender.ts"
 
 const isResponse = (message: OneWayMessage): boolean =>
   JsonRpc.isBatch(message) ? message.every(JsonRpc.isResponse) : JsonRpc.isResponse(message)
@@ -39,7 +39,7 @@ const repeated = <A>(
 
 /** Fails with the reason for which the server did not accept the message. */
 const checkAccepted = (
-  response: HttpClientResponse,
+  response: HttpResponse,
   method: string,
   url: URL,
   inSession: boolean
@@ -65,10 +65,10 @@ export const post = (
   message: OneWayMessage,
   text: string,
   lost: () => ExchangeFailure.ExchangeFailure | undefined
-): Effect.Effect<HttpClientResponse, ExchangeFailure.ExchangeFailure> => {
+): Effect.Effect<HttpResponse, ExchangeFailure.ExchangeFailure> => {
   const inSession = endpoint.session !== undefined
   const name = nameOf(message)
-  const once = Effect.suspend((): Effect.Effect<HttpClientResponse, ExchangeFailure.ExchangeFailure> => {
+  const once = Effect.suspend((): Effect.Effect<HttpResponse, ExchangeFailure.ExchangeFailure> => {
     const failure = lost()
     return failure === undefined
       ? Effect.mapError(endpoint.post(message, text), (error) => Refusal.unreachable(error, name, endpoint.url))

@@ -1,11 +1,11 @@
 /** Refusals by the status of a response or by an HTTP client that logs in, as failures of a request over HTTP. */
 import { TransportError } from "@effect-mcp/core/Transport"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
-import type { HttpClientError } from "effect/http/HttpClientError"
 import type { Forbidden, Unauthorized } from "../../ClientError.ts"
 import * as Denial from "./Denial.ts"
 import { placeOf } from "./Endpoint.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
+import type { HttpFailure } from "./HttpSender.ts"
 
 /** Statuses by which a server says that it has not acted on the request. */
 const untouched: ReadonlySet<number> = new Set([401, 403, 404, 405, 406, 413, 415, 429, 503])
@@ -23,6 +23,7 @@ const describe = ({ body, method, response: { headers, status }, url }: Denial.A
       "Check the path of the URL; an MCP endpoint answers with application/json or text/event-stream."
     )
   }
+  if (status === 0) return `${place} redirects, and this platform hides where: give the URL of the endpoint itself`
   const answered = `${place} answered ${method} with status ${status}`
   if (body === "") return `${answered} and no content`
   const what = status >= 200 && status < 300 ? ", which is no answer of MCP" : ""
@@ -62,8 +63,10 @@ export const sessionForgotten = (answered: Denial.Answered): ExchangeFailure.Exc
 })
 
 /** No response arrived, or an HTTP client that logs in (OAuth) could not meet what the server demands. */
-export const unreachable = (error: HttpClientError, method: string, url: URL): ExchangeFailure.ExchangeFailure => {
-  if (error.reason._tag !== "StatusCodeError") return ExchangeFailure.unreachable(error, url)
+export const unreachable = (error: HttpFailure, method: string, url: URL): ExchangeFailure.ExchangeFailure => {
+  if (error._tag !== "HttpClientError" || error.reason._tag !== "StatusCodeError") {
+    return ExchangeFailure.unreachable(error, url)
+  }
   const { cause, response } = error.reason
   const message = cause instanceof Error ? cause.message : error.message
   return Denial.isDenied(response.status)

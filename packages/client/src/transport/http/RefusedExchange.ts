@@ -7,7 +7,6 @@ import type { Decoded } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
-import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import { NotLoaded } from "../../internal/Late.ts"
 import * as Body from "./Body.ts"
 import { type HttpConversation, type PostExchange, receiver } from "./Exchange.ts"
@@ -15,6 +14,7 @@ import * as ExchangeFailure from "./ExchangeFailure.ts"
 import * as Refusal from "./Refusal.ts"
 import * as SessionExpired from "./SessionExpired.ts"
 import * as statuses from "./statuses.ts"
+import type { HttpResponse } from "./HttpSender.ts"
 
 /** The answer in the body of an error status: an error that names this request, or none. */
 const readError = (status: number, body: string, id: JsonRpc.Id, maxDepth?: number): Decoded | undefined => {
@@ -46,11 +46,7 @@ const isOlder = (status: number, answer: Decoded | undefined): boolean => {
 type Outcome = Effect.Effect<void, ExchangeFailure.ExchangeFailure>
 
 /** Reads the whole body of the response. */
-export const refused = (
-  conversation: HttpConversation,
-  exchange: PostExchange,
-  response: HttpClientResponse
-): Outcome => {
+export const refused = (conversation: HttpConversation, exchange: PostExchange, response: HttpResponse): Outcome => {
   const { endpoint, limit } = conversation
   const { request, session } = exchange
   const { headers, status } = response
@@ -71,7 +67,7 @@ export const refused = (
 const read = (
   conversation: HttpConversation,
   exchange: PostExchange,
-  response: HttpClientResponse,
+  response: HttpResponse,
   body: string
 ): Outcome => {
   const { endpoint, fallback, handOver, learned, maxDepth } = conversation

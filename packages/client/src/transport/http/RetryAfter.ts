@@ -6,9 +6,9 @@
  * since a `Schedule` would be made for every request.
  */
 import * as Effect from "effect/Effect"
-import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Random from "effect/Random"
 import * as Body from "./Body.ts"
+import type { HttpResponse } from "./HttpSender.ts"
 
 const statuses: ReadonlySet<number> = new Set([429, 503])
 
@@ -18,7 +18,7 @@ const times = 3
 const longest = 10_000
 const shortest = 500
 
-const waitOf = (response: HttpClientResponse): number | undefined => {
+const waitOf = (response: HttpResponse): number | undefined => {
   // Before the headers, which are made when they are read.
   if (!statuses.has(response.status)) return undefined
   const after = response.headers["retry-after"] ?? ""
@@ -29,9 +29,9 @@ const waitOf = (response: HttpClientResponse): number | undefined => {
 
 /** Runs a request again as long as the server says when. Waits up to a quarter longer, at random, to spread the clients. */
 export const retry = <E, R>(
-  answer: Effect.Effect<HttpClientResponse, E, R>,
+  answer: Effect.Effect<HttpResponse, E, R>,
   left = times
-): Effect.Effect<HttpClientResponse, E, R> =>
+): Effect.Effect<HttpResponse, E, R> =>
   Effect.flatMap(answer, (response) => {
     const wait = left === 0 ? undefined : waitOf(response)
     if (wait === undefined) return Effect.succeed(response)

@@ -6,8 +6,8 @@
  */
 import * as Framing from "@effect-mcp/core/Framing"
 import * as Effect from "effect/Effect"
-import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Body from "./Body.ts"
+import type { HttpResponse } from "./HttpSender.ts"
 
 /** What the messages of these servers have in common. */
 const words = /session id|session not found|not initialized/i
@@ -30,7 +30,7 @@ export const matches = (body: string): boolean => {
 const limit = 64 * 1024
 
 /** The body of such a response; empty if it is too long or too slow. */
-export const read = (response: HttpClientResponse): Effect.Effect<string> =>
+export const read = (response: HttpResponse): Effect.Effect<string> =>
   Effect.map(
     Effect.timeoutOption(
       Effect.orElseSucceed(Body.text(response, limit), () => ""),

@@ -35,7 +35,6 @@ import type { RareHttp } from "./loadRareParts.ts"
 import * as Resume from "./Resume.ts"
 import type { ResumeStream } from "./ResumeStream.ts"
 import * as SendBudget from "./SendBudget.ts"
-import * as SameOrigin from "./SameOrigin.ts"
 import type * as ServerEraCache from "./ServerEraCache.ts"
 import { withRareParts } from "./withRareParts.ts"
 
@@ -341,7 +340,7 @@ export const make = Effect.fnUntraced(function* (
   const incoming = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
   const wire = new StreamableWire({
     ...connection,
-    runFork: Effect.runForkWith(SameOrigin.prepare(yield* Effect.context<never>())),
+    runFork: Effect.runForkWith(yield* Effect.context<never>()),
     incoming,
     resume,
     budget: new SendBudget.SendBudget(options),

@@ -1,5 +1,4 @@
 /** What a client posts, and the two forms of an answer that it understands, in every revision of Streamable HTTP. */
-import * as Http from "@effect-mcp/client/Http"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import type { Version } from "@effect-mcp/protocol/Revision"
 import { type Citation, verifies } from "@effect-mcp/spec/verifies"
@@ -17,7 +16,7 @@ const fork = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effec
 const open = Effect.fnUntraced(function* (version: Version) {
   const server = yield* Raw.open
   const opened = yield* Effect.forkScoped(
-    McpClient.open(Http.open({ url: server.url }), { revisions: [version], reconnect: false })
+    McpClient.open(Raw.transport({ url: server.url }), { revisions: [version], reconnect: false })
   )
   const hello = yield* server.next
   if (version === "2026-07-28") {

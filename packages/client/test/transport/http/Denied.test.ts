@@ -1,6 +1,7 @@
 /** What a client of HTTP with logins could not get: asked for again, it would ask the user again. */
 import * as Body from "../../../src/transport/http/Body.ts"
 import { RemoteEndpoint } from "../../../src/transport/http/Endpoint.ts"
+import * as HttpClientSender from "../../../src/transport/http/HttpClientSender.ts"
 import { ResumeStream } from "../../../src/transport/http/ResumeStream.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -19,7 +20,7 @@ describe("A stream whose login the user declines", () => {
         new HttpClientError.HttpClientError({ reason: new HttpClientError.StatusCodeError({ request, response }) })
       )
     })
-    const endpoint = new RemoteEndpoint(http, new URL("https://mcp.example.com/mcp"), undefined)
+    const endpoint = new RemoteEndpoint(HttpClientSender.make(http), new URL("https://mcp.example.com/mcp"))
     endpoint.session = "1"
     return { asked: () => count, reconnect: new ResumeStream(endpoint, 1000, { delay: 0 }) }
   }

@@ -1,5 +1,6 @@
 /** How often a client connects again to a server whose streams end at once, whatever that server says. */
 import { RemoteEndpoint } from "../../../src/transport/http/Endpoint.ts"
+import * as HttpClientSender from "../../../src/transport/http/HttpClientSender.ts"
 import type { Options } from "../../../src/transport/http/Resume.ts"
 import { ResumeStream } from "../../../src/transport/http/ResumeStream.ts"
 import * as Body from "../../../src/transport/http/Body.ts"
@@ -24,7 +25,7 @@ const scene = Effect.fnUntraced(function* (event: string, lasting: (at: number) 
     monotonicTimeNanosUnsafe: nanos,
     monotonicTimeNanos: Effect.sync(nanos)
   })
-  const endpoint = new RemoteEndpoint(http, new URL("https://mcp.example.com/mcp"), undefined)
+  const endpoint = new RemoteEndpoint(HttpClientSender.make(http), new URL("https://mcp.example.com/mcp"))
   endpoint.session = "1"
   const reconnect = new ResumeStream(endpoint, 1000, options)
   const waits = (times: number) => Effect.forEach(Array.from({ length: times }), () => wake(() => true))

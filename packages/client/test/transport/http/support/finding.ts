@@ -37,7 +37,7 @@ export type Options = McpClient.Options & Partial<Http.Options>
 
 /** A client that connects meanwhile. */
 export const connecting = (server: Raw.Raw, options: Options = {}) =>
-  Effect.forkScoped(McpClient.open(Http.open({ url: server.url, ...options }), options), { startImmediately: true })
+  Effect.forkScoped(McpClient.open(Raw.transport({ url: server.url, ...options }), options), { startImmediately: true })
 
 /** Answers the rest of a handshake, whose `initialize` was taken. */
 export const agree = Effect.fnUntraced(function* (server: Raw.Raw, hello: Raw.Hit) {

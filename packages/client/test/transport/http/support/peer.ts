@@ -1,11 +1,11 @@
 /** One end of a conversation on the wire under test, without a client around it; and the handshake by hand. */
-import * as Http from "@effect-mcp/client/Http"
+import type * as Http from "@effect-mcp/client/Http"
 import * as Peer from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { Effect, Fiber, Queue, type Scope } from "effect"
 import type { HttpClient } from "effect/http"
-import type * as Raw from "./raw.ts"
+import * as Raw from "./raw.ts"
 
 /** Those of Streamable HTTP that have sessions. */
 export const sessions = Revision.stateful.map(({ version }) => version).filter((version) => version !== "2024-11-05")
@@ -25,7 +25,7 @@ export const wired = Effect.fnUntraced(function* (
     request: ({ request }) => answer(request),
     notification: (notification) => void Queue.offerUnsafe(heard, notification)
   }
-  const peer = yield* Peer.make(yield* Http.open(options), handlers, peerOptions)
+  const peer = yield* Peer.make(yield* Raw.transport(options), handlers, peerOptions)
   return Object.assign(peer, { heard })
 })
 

@@ -1,7 +1,9 @@
 /** An HTTP server by hand, on loopback: it answers nothing by itself, and every request waits for the test to say what happens. */
-import { FetchHttpClient, type HttpClient } from "effect/http"
+import * as Fetch from "@effect-mcp/client/Fetch"
+import * as Http from "@effect-mcp/client/Http"
+import { FetchHttpClient, Headers, HttpClient } from "effect/http"
 import { NodeHttpClient } from "@effect/platform-node"
-import { Deferred, Effect, type Layer, Queue, type Scope } from "effect"
+import { Context, Deferred, Effect, Layer, Queue, type Scope } from "effect"
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
@@ -51,6 +53,8 @@ export interface Raw {
   /** Connections that are open. */
   readonly sockets: Effect.Effect<number>
 }
+
+const unused = HttpClient.make(() => Effect.die("A client over fetch uses no HttpClient"))
 
 const lines = ({ data, event, id, retry }: Event): string =>
   [
@@ -141,8 +145,19 @@ export const make = Effect.fnUntraced(function* (deletes: boolean): Effect.fn.Re
 
 export const open = make(false)
 
+/** How a client sends its requests. */
+const Sender = Context.Reference<"HttpClient" | "fetch">("test/raw/Sender", { defaultValue: () => "HttpClient" })
+
 /** The HTTP clients that a wire must work with. */
 export const clients: ReadonlyArray<readonly [name: string, layer: Layer.Layer<HttpClient.HttpClient>]> = [
   ["fetch", FetchHttpClient.layer],
-  ["node:http", NodeHttpClient.layerNodeHttp]
+  ["node:http", NodeHttpClient.layerNodeHttp],
+  // What it needs no client for, as in programs that have none.
+  ["fetch alone", Layer.merge(Layer.succeed(Sender, "fetch"), Layer.succeed(HttpClient.HttpClient, unused))]
 ]
+
+/** A transport over the client that is provided. */
+export const transport = (options: Http.Options) =>
+  Effect.flatMap(Sender, (sender) =>
+    sender === "fetch" ? Fetch.open({ ...options, headers: Headers.fromInput(options.headers) }) : Http.open(options)
+  )

@@ -1,0 +1,73 @@
+/**
+ * A server at a URL, over the platform's `fetch`: all that `Http` does, without an `HttpClient`.
+ *
+ * Nothing is sent before the first message.
+ */
+import { type RequestHeaders, type Transport, TransportError } from "@effect-mcp/core/Transport"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as FetchSender from "./http/FetchSender.ts"
+import * as HttpTransport from "./http/HttpTransport.ts"
+
+export interface Options extends HttpTransport.Options {
+  /** Headers of every request. */
+  readonly headers?: { readonly [name: string]: string | undefined } | undefined
+  /** Sends the requests, such as a double in tests. Default: the platform's `fetch`. */
+  readonly fetch?: FetchSender.Fetch | undefined
+  /**
+   * Whether requests have the headers of their trace context beside its place in `_meta`. Default true. A page asks the server before it
+   * sends these to another origin.
+   */
+  readonly traceHeaders?: boolean | undefined
+}
+
+const refuse = (message: string): TransportError => new TransportError({ reason: "Open", message })
+
+const headersOf = (headers: Options["headers"] = {}): Effect.Effect<RequestHeaders, TransportError> =>
+  Effect.try({
+    try: () => {
+      const all = new Headers()
+      for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.append(name, value)
+      return Object.fromEntries(all)
+    },
+    // Without the platform's error, which may hold a token.
+    catch: () =>
+      refuse(
+        "The option `headers` has a name or a value that HTTP cannot send: check it for line breaks and for letters beyond Latin-1"
+      )
+  })
+
+/** Whether the URL has a user or password, which `fetch` does not send and shows in its error. */
+const hasCredentials = (url: string | URL): boolean => {
+  if (!URL.canParse(String(url))) return false
+  const { password, username } = new URL(url)
+  return username !== "" || password !== ""
+}
+
+/**
+ * A transport over HTTP, for as long as the scope (spec: basic/transports, Streamable HTTP).
+ *
+ * Fails with a `TransportError` of reason `Open` for an invalid URL or header. A server that cannot be reached fails the first request.
+ *
+ * @example
+ * ```ts
+ * import { Fetch, McpClient } from "@effect-mcp/client"
+ * import { Effect } from "effect"
+ *
+ * export const program = Effect.gen(function* () {
+ *   const transport = yield* Fetch.open({ url: "https://mcp.example.com/mcp", transport: "streamable" })
+ *   const client = yield* McpClient.connect(transport)
+ *   return client.serverInfo
+ * })
+ * ```
+ */
+export const open = (options: Options): Effect.Effect<Transport, TransportError, Scope.Scope> =>
+  hasCredentials(options.url)
+    ? Effect.fail(
+        refuse(
+          "A URL with a user or password cannot be fetched: give them in the option `headers`, as `authorization: Basic ...`"
+        )
+      )
+    : Effect.flatMap(headersOf(options.headers), (headers) =>
+        HttpTransport.open(FetchSender.make(options.fetch ?? globalThis.fetch), options, headers, options.traceHeaders)
+      )

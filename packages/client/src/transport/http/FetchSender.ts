@@ -1,0 +1,69 @@
+/** Requests over the platform's `fetch`, without Effect's `HttpClient`, which would be a tenth of a small client. */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { FetchFailure, type HttpResponse, type HttpSender } from "./HttpSender.ts"
+
+/** The platform's `fetch`, or a function in its place. */
+export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
+
+const messageOf = (cause: unknown): string => {
+  if (cause instanceof Error) return cause.message
+  return typeof cause === "string" ? cause : "fetch gave no reason"
+}
+
+const failure = (cause: unknown): FetchFailure =>
+  new FetchFailure({ message: messageOf(cause), reason: { _tag: "TransportError", cause }, cause })
+
+/** A step of an exchange, whose interruption aborts all of it. */
+const step = <A>(exchange: AbortController, run: () => Promise<A>): Effect.Effect<A, FetchFailure> =>
+  Effect.onInterrupt(Effect.tryPromise({ try: run, catch: failure }), () => Effect.sync(() => exchange.abort()))
+
+class FetchResponse implements HttpResponse {
+  readonly status: number
+  readonly headers: HttpResponse["headers"]
+  private readonly response: Response
+  private readonly exchange: AbortController
+
+  constructor(response: Response, exchange: AbortController) {
+    this.status = response.status
+    this.headers = Object.fromEntries(response.headers)
+    this.response = response
+    this.exchange = exchange
+  }
+
+  get arrayBuffer(): HttpResponse["arrayBuffer"] {
+    return step(this.exchange, () => this.response.arrayBuffer())
+  }
+
+  get stream(): HttpResponse["stream"] {
+    const { body } = this.response
+    return body
+      ? Stream.fromReadableStream({ evaluate: () => body, onError: failure })
+      : // Nothing, or all at once where the platform has no streams, such as React Native.
+        Stream.fromEffect(Effect.map(this.arrayBuffer, (bytes) => new Uint8Array(bytes)))
+  }
+}
+
+/** Sends every request by the function. */
+export const make =
+  (fetch: Fetch): HttpSender =>
+  ({ body, headers, method, url }) =>
+    Effect.suspend(() => {
+      const exchange = new AbortController()
+      const { signal } = exchange
+      // The platform measures the body by itself, and sends no request whose user says otherwise.
+      const { "content-length": _, ...sent } = headers
+      const init: RequestInit = {
+        method,
+        headers: sent,
+        redirect: "manual",
+        signal,
+        ...(body !== undefined && { body })
+      }
+      return step(exchange, async () => {
+        const response = await fetch(url, init)
+        // A function in the place of `fetch` may not know the signal.
+        if (signal.aborted) response.body?.cancel().catch(() => undefined)
+        return new FetchResponse(response, exchange)
+      })
+    })

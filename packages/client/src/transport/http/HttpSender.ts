@@ -1,0 +1,36 @@
+/** How requests are sent, as a transport over HTTP sees it: the platform's `fetch`, or an `HttpClient`. */
+import type { RequestHeaders } from "@effect-mcp/core/Transport"
+import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
+import type { HttpClientError } from "effect/http/HttpClientError"
+import type * as Stream from "effect/Stream"
+
+export interface RequestToServer {
+  readonly method: "DELETE" | "GET" | "POST"
+  readonly url: URL
+  /** All names are in lower case. */
+  readonly headers: RequestHeaders
+  readonly body?: string | undefined
+}
+
+/** The body is read once, in one of the two ways, or not at all (`Body.skip`). */
+export interface HttpResponse {
+  readonly status: number
+  /** All names are in lower case. */
+  readonly headers: { readonly [name: string]: string | undefined }
+  readonly arrayBuffer: Effect.Effect<ArrayBuffer, HttpFailure>
+  /** Ending early closes the connection. */
+  readonly stream: Stream.Stream<Uint8Array, HttpFailure>
+}
+
+/** The platform's `fetch` gave no response, or not its whole body: in the shape of an `HttpClientError`. */
+export class FetchFailure extends Data.TaggedError("FetchFailure")<{
+  readonly message: string
+  readonly reason: { readonly _tag: "TransportError"; readonly cause: unknown }
+  readonly cause: unknown
+}> {}
+
+export type HttpFailure = FetchFailure | HttpClientError
+
+/** Sends a request without following its redirects. The interruption of it, or of the reading of a body, closes the connection. */
+export type HttpSender = (request: RequestToServer) => Effect.Effect<HttpResponse, HttpFailure>

@@ -1,0 +1,60 @@
+/** A transport over HTTP, however its requests are sent: Streamable HTTP, or HTTP with SSE where the server speaks only that. */
+import { type RequestHeaders, type Transport, TransportError } from "@effect-mcp/core/Transport"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import { loadSse } from "./loadSse.ts"
+import { RemoteEndpoint } from "./Endpoint.ts"
+import * as ExchangeFailure from "./ExchangeFailure.ts"
+import type { HttpSender } from "./HttpSender.ts"
+import * as ServerEraCache from "./ServerEraCache.ts"
+import * as Streamable from "./Streamable.ts"
+
+export interface Options extends Streamable.Options {
+  /** The URL of the server's endpoint. */
+  readonly url: string | URL
+  /**
+   * The transport. Default `auto`: Streamable HTTP, or HTTP with SSE if the server refuses that; the next connection to the same URL
+   * begins with the one that was found.
+   */
+  readonly transport?: "auto" | "streamable" | "sse" | undefined
+}
+
+/**
+ * `headers`: those of every request, their names in lower case. `propagates`: whether requests have the headers of their trace context.
+ */
+export const open = Effect.fnUntraced(function* (
+  send: HttpSender,
+  options: Options,
+  headers: RequestHeaders,
+  propagates?: boolean
+): Effect.fn.Return<Transport, TransportError, Scope.Scope> {
+  const { controlCap, highWater, maxMessageBytes, maxMessageDepth, transport = "auto" } = options
+  const place = String(options.url)
+  if (!URL.canParse(place)) {
+    return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(place)}` })
+  }
+  const url = new URL(place)
+  const sse = Effect.flatMap(
+    Effect.mapError(loadSse, (error) => ExchangeFailure.notLoaded(error).error),
+    ({ open }) => open(send, { url, maxMessageBytes, maxMessageDepth, highWater, controlCap }, headers)
+  )
+  if (transport === "sse") return yield* sse
+  const scope = yield* Scope.Scope
+  const servers = yield* ServerEraCache.ServerEraCache
+  const older = Scope.provide(sse, scope)
+  const known = ServerEraCache.recall(servers, url)
+  if (known === "sse" && transport === "auto") {
+    const opened = yield* Effect.option(older)
+    if (Option.isSome(opened)) return { ...opened.value, era: "stateful" }
+  }
+  const streamable = yield* Streamable.make(
+    {
+      endpoint: new RemoteEndpoint(send, url, headers, propagates),
+      fallback: transport === "auto" ? older : undefined,
+      learned: (what) => ServerEraCache.remember(servers, url, what)
+    },
+    options
+  )
+  return known === "streamable" ? { ...streamable, era: "stateful" } : streamable
+})

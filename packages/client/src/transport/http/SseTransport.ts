@@ -1,0 +1,267 @@
+/**
+ * HTTP with server-sent events (spec 2024-11-05: basic/transports, HTTP with SSE), deprecated since 2025-03-26.
+ *
+ * Owns one GET, open for as long as the scope, which carries the server's messages; its end is the end of the conversation. Messages of
+ * the client are POSTed to the URI that the server names first. Refuses a URI of another origin, which must not get the user's token.
+ */
+import * as Framing from "@effect-mcp/core/Framing"
+import * as Outbox from "@effect-mcp/core/Outbox"
+import {
+  type Inbound,
+  type RequestAborted,
+  type RequestHeaders,
+  type Transport,
+  TransportError
+} from "@effect-mcp/core/Transport"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as Cause from "effect/Cause"
+import * as Channel from "effect/Channel"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Sse from "effect/encoding/Sse"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Pull from "effect/Pull"
+import * as Queue from "effect/Queue"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Body from "./Body.ts"
+import { placeOf } from "./Endpoint.ts"
+import * as ExchangeFailure from "./ExchangeFailure.ts"
+import * as Refusal from "./Refusal.ts"
+import * as SameOrigin from "./SameOrigin.ts"
+import type { HttpFailure, HttpResponse, HttpSender } from "./HttpSender.ts"
+
+export interface Options extends Outbox.Options {
+  /** The URL of the server's stream. */
+  readonly url: string | URL
+  /** How long the server may take to answer the GET and to name the URI for POSTs. Default 10 seconds. */
+  readonly endpointTimeout?: Duration.Input | undefined
+  /**
+   * How long a message waits for the one before it to be accepted. Default 1 second: a server may accept a request only after it was
+   * handled, and its questions must be answered meanwhile.
+   */
+  readonly acceptTimeout?: Duration.Input | undefined
+  /** How long a message may take to be accepted at all. Default 10 minutes. */
+  readonly postTimeout?: Duration.Input | undefined
+  /** The largest message that is read, in characters; a larger one breaks the wire. Default 4 Mi. */
+  readonly maxMessageBytes?: number | undefined
+  /** The deepest nesting of a message that is read; a request whose answer is deeper fails with -32600. Default 256. */
+  readonly maxMessageDepth?: number | undefined
+}
+
+type Events = ReadonlyArray<Sse.Event>
+
+const tooLarge = (limit: number) =>
+  new TransportError({ reason: "Overflow", message: `A message of the server is larger than ${limit} characters` })
+
+/** The events of a body, in arrays of those that arrived in one piece. */
+const eventsOf = Effect.fnUntraced(function* (
+  response: HttpResponse,
+  limit: number
+): Effect.fn.Return<Pull.Pull<Events, TransportError>, never, Scope.Scope> {
+  let read: Array<Sse.Event> = []
+  let overflown = false
+  const parser = Sse.makeParser(
+    (event) => {
+      // The parser bounds only incomplete events.
+      overflown ||= event._tag === "Event" && event.data.length > limit
+      if (event._tag === "Event" && !overflown) read.push(event)
+    },
+    { maxEventSize: limit }
+  )
+  const decoder = new TextDecoder()
+  // One reader needs no `Stream.toPull`, whose semaphore each client over HTTP would load at its start.
+  const pieces = yield* Channel.toPullScoped(Stream.toChannel(response.stream), yield* Effect.scope)
+  const text = Effect.catchIf(
+    pieces,
+    (error): error is HttpFailure => !Cause.isDone(error),
+    (cause) =>
+      Effect.fail(
+        new TransportError({ reason: "Read", message: `The stream of the server broke: ${cause.message}`, cause })
+      )
+  )
+  return Effect.suspend(() => {
+    if (overflown) return Effect.fail(tooLarge(limit))
+    return Effect.map(text, (parts) => {
+      for (const part of parts)
+        overflown = parser.feed(decoder.decode(part, { stream: true })) !== undefined || overflown
+      const events = read
+      read = []
+      return events
+    })
+  })
+})
+
+/** The body of a refusal; empty if it is too large. */
+const shown = (response: HttpResponse): Effect.Effect<string> =>
+  Effect.orElseSucceed(Body.text(response, 64 * 1024), () => "")
+
+const urlOf = (text: string | URL, base?: URL): URL | undefined =>
+  URL.canParse(String(text), base?.href) ? new URL(text, base) : undefined
+
+/** Reads up to the event that names the URI for POSTs; gives the events that arrived with it. */
+const findEndpoint = Effect.fnUntraced(function* (
+  events: Pull.Pull<Events, TransportError>,
+  url: URL
+): Effect.fn.Return<readonly [endpoint: URL, rest: Events], TransportError | Cause.Done> {
+  for (;;) {
+    const some = yield* events
+    const at = some.findIndex(({ event }) => event === "endpoint")
+    const found = some[at]
+    if (found === undefined) continue
+    const endpoint = urlOf(found.data, url)
+    if (endpoint !== undefined && endpoint.origin === url.origin) return [endpoint, some.slice(at + 1)]
+    const named = JSON.stringify(found.data.slice(0, 200))
+    return yield* new TransportError({ reason: "Open", message: `Messages are not posted to another origin: ${named}` })
+  }
+})
+
+const messagesOf = (events: Events, maxDepth: number | undefined): ReadonlyArray<Inbound> =>
+  events.flatMap(({ data, event }) => (event === "message" ? Framing.decode(data, undefined, maxDepth) : []))
+
+/** The method and, for a request, the id of a message that was not delivered. */
+const subjectOf = (line: string): { readonly method: string; readonly id: JsonRpc.Id | undefined } => {
+  const decoded = Framing.decode(line)
+  if (decoded._tag !== "Message" || !("method" in decoded.message)) return { method: "an answer", id: undefined }
+  const { message } = decoded
+  return { method: message.method, id: JsonRpc.isRequest(message) ? message.id : undefined }
+}
+
+const silent = (url: URL) =>
+  new TransportError({
+    reason: "Open",
+    message: `${placeOf(url)} opened a stream, but did not say where to send messages. Check that it speaks HTTP with SSE (2024-11-05).`
+  })
+
+/** Opens the stream, and reads it up to the URI for POSTs. */
+const connect = Effect.fnUntraced(function* (
+  answer: Effect.Effect<HttpResponse, TransportError>,
+  url: URL,
+  limit: number
+) {
+  const response = yield* answer
+  if (response.status !== 200 || !Body.isEventStream(response.headers)) {
+    return yield* Effect.flatMap(
+      shown(response),
+      (body) => Refusal.refused({ method: "GET", url, response, body }).error
+    )
+  }
+  const events = yield* eventsOf(response, limit)
+  const [endpoint, rest] = yield* Pull.catchDone(findEndpoint(events, url), () => Effect.fail(silent(url)))
+  return { events, endpoint, rest }
+})
+
+interface Posting {
+  readonly send: HttpSender
+  readonly endpoint: URL
+  readonly headers: RequestHeaders
+  readonly timeout: Duration.Input
+}
+
+/** Posts one message; fails with the reason for which the server has not accepted it. */
+const post = (
+  { endpoint, headers, send, timeout }: Posting,
+  line: string
+): Effect.Effect<void, ExchangeFailure.ExchangeFailure> =>
+  SameOrigin.follow(send, {
+    method: "POST",
+    url: endpoint,
+    headers: { ...headers, "content-type": "application/json" },
+    body: line
+  }).pipe(
+    Effect.mapError((error) => Refusal.unreachable(error, subjectOf(line).method, endpoint)),
+    Effect.flatMap((response) => {
+      const { status } = response
+      if (status >= 200 && status < 300) return Body.skip(response)
+      if (status === 404) return Effect.andThen(Body.skip(response), Effect.fail(ExchangeFailure.sessionLost(true)))
+      return Effect.flatMap(shown(response), (body) =>
+        Effect.fail(Refusal.refused({ method: subjectOf(line).method, url: endpoint, response, body }))
+      )
+    }),
+    Effect.timeoutOrElse({
+      duration: timeout,
+      orElse: () => Effect.fail(ExchangeFailure.unanswered("The message was not accepted in time"))
+    })
+  )
+
+/** Reports a message that was not delivered to whatever waits for it. A request is aborted; a lost session ends the transport. */
+const report = (
+  failures: Queue.Queue<RequestAborted, TransportError>,
+  line: string,
+  cause: Cause.Cause<ExchangeFailure.ExchangeFailure>
+): Effect.Effect<void> => {
+  const { id } = subjectOf(line)
+  const { error, unsent } = Option.getOrElse(Cause.findErrorOption(cause), () =>
+    ExchangeFailure.unanswered(Cause.pretty(cause))
+  )
+  if (id !== undefined) Queue.offerUnsafe(failures, { _tag: "RequestAborted", id, error, unsent })
+  if (error.reason === "SessionLost") Queue.failCauseUnsafe(failures, Cause.fail(error))
+  return id === undefined ? Effect.logWarning(`A message was not delivered: ${error.message}`) : Effect.void
+}
+
+/**
+ * A transport for as long as the scope. Waits for the server to name the URI for POSTs. `headers`: those of the GET and of every POST,
+ * their names in lower case.
+ */
+export const open = Effect.fnUntraced(function* (
+  send: HttpSender,
+  options: Options,
+  headers: RequestHeaders
+): Effect.fn.Return<Transport, TransportError, Scope.Scope> {
+  const { acceptTimeout = "1 second", maxMessageDepth, postTimeout: timeout = "10 minutes" } = options
+  const url = urlOf(options.url)
+  if (url === undefined) {
+    return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(options.url)}` })
+  }
+  const scope = yield* Scope.Scope
+  const stream = yield* Scope.fork(scope)
+  const answer = Effect.mapError(
+    SameOrigin.follow(send, { method: "GET", url, headers: { ...headers, accept: "text/event-stream" } }),
+    (error) => Refusal.unreachable(error, "GET", url).error
+  )
+  const limit = options.maxMessageBytes ?? Framing.defaultMaxMessageBytes
+  const { endpoint, events, rest } = yield* connect(answer, url, limit).pipe(
+    Effect.timeoutOrElse({
+      duration: options.endpointTimeout ?? "10 seconds",
+      orElse: () => Effect.fail(silent(url))
+    }),
+    Scope.provide(stream),
+    Effect.onError((cause) => Scope.close(stream, Exit.failCause(cause)))
+  )
+
+  const failures = yield* Queue.unbounded<RequestAborted, TransportError>()
+  const posting: Posting = { send, endpoint, headers, timeout }
+  // Made before the outbox, so that the messages it still writes when the scope closes are sent.
+  const posts = yield* Scope.fork(scope, "parallel")
+  const deliver = (line: string) =>
+    Effect.catchCause(post(posting, line), (cause) => report(failures, line, cause)).pipe(
+      Effect.forkIn(posts, { startImmediately: true }),
+      Effect.flatMap((fiber) => Effect.timeoutOption(Fiber.await(fiber), acceptTimeout))
+    )
+  const outbox = yield* Outbox.make(
+    Stream.runForEach((turn) => Effect.forEach(turn.split("\n").slice(0, -1), deliver, { discard: true })),
+    options
+  )
+  const messages = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
+  const reading = (arrived: Events): Effect.Effect<never, TransportError | Cause.Done> =>
+    Effect.andThen(Queue.offerAll(messages, messagesOf(arrived, maxMessageDepth)), Effect.flatMap(events, reading))
+  // The end of the scope may come before the fiber starts.
+  yield* Scope.addFinalizer(stream, Queue.end(messages))
+  // A fiber of the GET reads it: the end of the reader of `incoming` does not hang up before the last messages are posted.
+  yield* Effect.forkIn(
+    Effect.catchCause(reading(rest), (cause) => Queue.failCause(messages, cause)),
+    stream
+  )
+  const incoming = Stream.merge(Stream.fromQueue(messages), Stream.fromQueue(failures), { haltStrategy: "left" })
+  return {
+    // The GET is not kept open for a transport that has failed.
+    incoming: Stream.onError(incoming, (cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.void : Scope.close(stream, Exit.void)
+    ),
+    sink: outbox.sink,
+    broken: outbox.broken,
+    address: placeOf(url)
+  }
+})
