@@ -141,8 +141,15 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/client/test/transport/Sse.test.ts"
   },
   {
-    name: "an error of a header over fetch shows the header",
-    file: "packages/client/src/transport/Fetch.ts",
+    name: "the length of a body that another origin has packed counts as that of the body",
+    file: "packages/client/src/transport/http/FetchSender.ts",
+    from: 'response.type === "cors"',
+    to: "response.redirected",
+    test: "packages/client/test/transport/Fetch.test.ts"
+  },
+  {
+    name: "an error of a header shows the header",
+    file: "packages/client/src/transport/http/Endpoint.ts",
     from: 'catch: () =>\n      refuse(\n        "The option',
     to: 'catch: (cause) =>\n      refuse(\n        String(cause) + "The option',
     test: "packages/client/test/transport/Fetch.test.ts"

@@ -3,9 +3,10 @@
  *
  * Nothing is sent before the first message.
  */
-import { type RequestHeaders, type Transport, TransportError } from "@effect-mcp/core/Transport"
+import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { parse, refuse } from "./http/Endpoint.ts"
 import * as FetchSender from "./http/FetchSender.ts"
 import * as HttpTransport from "./http/HttpTransport.ts"
 
@@ -19,29 +20,6 @@ export interface Options extends HttpTransport.Options {
    * sends these to another origin.
    */
   readonly traceHeaders?: boolean | undefined
-}
-
-const refuse = (message: string): TransportError => new TransportError({ reason: "Open", message })
-
-const headersOf = (headers: Options["headers"] = {}): Effect.Effect<RequestHeaders, TransportError> =>
-  Effect.try({
-    try: () => {
-      const all = new Headers()
-      for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.append(name, value)
-      return Object.fromEntries(all)
-    },
-    // Without the platform's error, which may hold a token.
-    catch: () =>
-      refuse(
-        "The option `headers` has a name or a value that HTTP cannot send: check it for line breaks and for letters beyond Latin-1"
-      )
-  })
-
-/** Whether the URL has a user or password, which `fetch` does not send and shows in its error. */
-const hasCredentials = (url: string | URL): boolean => {
-  if (!URL.canParse(String(url))) return false
-  const { password, username } = new URL(url)
-  return username !== "" || password !== ""
 }
 
 /**
@@ -62,12 +40,18 @@ const hasCredentials = (url: string | URL): boolean => {
  * ```
  */
 export const open = (options: Options): Effect.Effect<Transport, TransportError, Scope.Scope> =>
-  hasCredentials(options.url)
-    ? Effect.fail(
-        refuse(
-          "A URL with a user or password cannot be fetched: give them in the option `headers`, as `authorization: Basic ...`"
+  Effect.flatMap(parse(options.url), ({ password, username }) =>
+    // `fetch` does not send them, and its error shows them.
+    username + password !== ""
+      ? Effect.fail(
+          refuse(
+            "A URL with a user or password cannot be fetched: give them in the option `headers`, as `authorization: Basic ...`"
+          )
         )
-      )
-    : Effect.flatMap(headersOf(options.headers), (headers) =>
-        HttpTransport.open(FetchSender.make(options.fetch ?? globalThis.fetch), options, headers, options.traceHeaders)
-      )
+      : HttpTransport.open(
+          FetchSender.make(options.fetch ?? globalThis.fetch),
+          options,
+          options.headers ?? {},
+          options.traceHeaders
+        )
+  )

@@ -24,7 +24,7 @@ export { type KnownTransport, ServerEraCache } from "./http/ServerEraCache.ts"
 /**
  * A transport over HTTP, for as long as the scope (spec: basic/transports, Streamable HTTP).
  *
- * Fails with a `TransportError` of reason `Open` for an invalid URL. A server that cannot be reached fails the first request.
+ * Fails with a `TransportError` of reason `Open` for an invalid URL or header. A server that cannot be reached fails the first request.
  *
  * @example
  * ```ts

@@ -22,7 +22,7 @@ export type Requirements = HttpClient.HttpClient
  * A transport over HTTP with SSE, for as long as the scope. Waits for the server to name the URI for POSTs.
  *
  * Fails with a `TransportError` (spec 2024-11-05: basic/transports, HTTP with SSE). Its reason is `Status` for a refused GET, and
- * `Read` for a broken stream; `Open` for an invalid URL, or a server that names no URI of the same origin.
+ * `Read` for a broken stream; `Open` for an invalid URL or header, or a server that names no URI of the same origin.
  *
  * @example
  * ```ts

@@ -151,6 +151,32 @@ describe("A request over fetch", () => {
     })
   )
 
+  it.effect(
+    "A body that is longer than its header says is not read beyond the limit, also where its packing is hidden",
+    () =>
+      Effect.gen(function* () {
+        const long = (type: ResponseType) =>
+          FetchSender.make(async () => {
+            let pulled = 0
+            const body = new ReadableStream<Uint8Array>({
+              pull: (controller) => (pulled++ < 100 ? controller.enqueue(new Uint8Array(100)) : controller.close()),
+              cancel: () => void (cut = true)
+            })
+            return Object.defineProperty(new Response(body, { headers: { "content-length": "10" } }), "type", {
+              value: type
+            })
+          })(request)
+        let cut = false
+        const whole = yield* Effect.flip(Effect.flatMap(long("basic"), (response) => Body.text(response, 1000)))
+        assert.strictEqual(whole.reason, "Overflow")
+        assert.isFalse(cut)
+        // A page does not see that an answer of another origin is packed; it sees the length of the packed one.
+        const hidden = yield* Effect.flip(Effect.flatMap(long("cors"), (response) => Body.text(response, 1000)))
+        assert.strictEqual(hidden.reason, "Overflow")
+        assert.isTrue(cut)
+      })
+  )
+
   it.effect("A function that throws or rejects, and a body that breaks, fail the request with the reason", () =>
     Effect.gen(function* () {
       const reason = new TypeError("no network")

@@ -53,7 +53,9 @@ export const text = (
   if (length >= 0 && headers["content-encoding"] === undefined) {
     return Effect.matchEffect(response.arrayBuffer, {
       onFailure: (error) => Effect.fail(broken(error)),
-      onSuccess: (bytes) => Effect.succeed(whole.decode(bytes))
+      // A function in the place of `fetch` may give another length than that of its body.
+      onSuccess: (bytes) =>
+        bytes.byteLength > limit ? Effect.fail(tooLarge(limit)) : Effect.succeed(whole.decode(bytes))
     })
   }
   return Effect.suspend(() => {

@@ -5,7 +5,7 @@
  */
 import * as MetadataHeaders from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import type { RequestHeaders } from "@effect-mcp/core/Transport"
+import { type RequestHeaders, TransportError } from "@effect-mcp/core/Transport"
 import { protocolVersion } from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
@@ -38,6 +38,31 @@ const traceHeaders = (message: JsonRpc.Request): RequestHeaders => {
 
 const inLowerCase = (headers: RequestHeaders): RequestHeaders =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
+/** Options that no transport can be opened with. */
+export const refuse = (message: string): TransportError => new TransportError({ reason: "Open", message })
+
+/** The URL that an option has. */
+export const parse = (url: string | URL): Effect.Effect<URL, TransportError> =>
+  URL.canParse(String(url)) ? Effect.succeed(new URL(url)) : Effect.fail(refuse(`Not a URL: ${JSON.stringify(url)}`))
+
+/** Headers as an option has them; one without a value is not sent. */
+export type HeadersOption = { readonly [name: string]: string | undefined }
+
+/** The headers that an option has, as requests have them: their names in lower case. */
+export const sendable = (headers: HeadersOption): Effect.Effect<RequestHeaders, TransportError> =>
+  Effect.try({
+    try: () => {
+      const all = new Headers()
+      for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.append(name, value)
+      return Object.fromEntries(all)
+    },
+    // Without the platform's error, which may hold a token.
+    catch: () =>
+      refuse(
+        "The option `headers` has a name or value that HTTP cannot send: look for line breaks or letters beyond Latin-1"
+      )
+  })
 
 /** A URL without its query, which may hold a secret. */
 export const placeOf = ({ origin, pathname }: URL): string => `${origin}${pathname}`

@@ -16,20 +16,28 @@ const unconnected = new RegExp(
     "|(ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_).*)$"
 )
 
-/** Looks at an error and its causes, up to a depth: a chain may be long, or a circle. */
+/** Looks at an error, its causes and its parts, up to a depth: a chain may be long, or a circle. */
 const neverConnected = (error: unknown, depth = 5): boolean => {
   if (depth === 0 || !Predicate.isObject(error)) return false
-  const { cause, code, syscall }: { readonly [field in "cause" | "code" | "syscall"]?: unknown } = error
+  const { cause, code, errors, syscall }: { readonly [field in "cause" | "code" | "errors" | "syscall"]?: unknown } =
+    error
   if (syscall === "connect" || syscall === "getaddrinfo") return true
-  return (typeof code === "string" && unconnected.test(code)) || neverConnected(cause, depth - 1)
+  if ((typeof code === "string" && unconnected.test(code)) || neverConnected(cause, depth - 1)) return true
+  return Array.isArray(errors) && errors.length > 0 && errors.every((one) => neverConnected(one, depth - 1))
+}
+
+/** Why, in the words of the platform. A name with several addresses, such as `localhost`, fails with an error for each, whose sum has none. */
+const reasonOf = (cause: unknown, otherwise: string): string => {
+  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+  const first: unknown = inner instanceof AggregateError ? inner.errors[0] : inner
+  return first instanceof Error ? first.message : otherwise
 }
 
 /** No response arrived. */
 export const unreachable = (error: HttpFailure, { origin }: URL): ExchangeFailure => {
   const { _tag, cause } = error.reason
   const unsent = _tag !== "TransportError" || neverConnected(cause)
-  const why =
-    cause instanceof Error ? (cause.cause instanceof Error ? cause.cause.message : cause.message) : error.message
+  const why = reasonOf(cause, error.message)
   return {
     unsent,
     error: new TransportError({

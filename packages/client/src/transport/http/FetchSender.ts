@@ -26,7 +26,10 @@ class FetchResponse implements HttpResponse {
 
   constructor(response: Response, exchange: AbortController) {
     this.status = response.status
-    this.headers = Object.fromEntries(response.headers)
+    const headers = Object.fromEntries(response.headers)
+    // A page does not see that an answer of another origin is packed: this may be the length of the packed body.
+    if (response.type === "cors") delete headers["content-length"]
+    this.headers = headers
     this.response = response
     this.exchange = exchange
   }

@@ -1,10 +1,10 @@
 /** A transport over HTTP, however its requests are sent: Streamable HTTP, or HTTP with SSE where the server speaks only that. */
-import { type RequestHeaders, type Transport, TransportError } from "@effect-mcp/core/Transport"
+import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { loadSse } from "./loadSse.ts"
-import { RemoteEndpoint } from "./Endpoint.ts"
+import * as Endpoint from "./Endpoint.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
 import type { HttpSender } from "./HttpSender.ts"
 import * as ServerEraCache from "./ServerEraCache.ts"
@@ -20,21 +20,16 @@ export interface Options extends Streamable.Options {
   readonly transport?: "auto" | "streamable" | "sse" | undefined
 }
 
-/**
- * `headers`: those of every request, their names in lower case. `propagates`: whether requests have the headers of their trace context.
- */
+/** `given`: the headers of every request. `propagates`: whether requests have the headers of their trace context. */
 export const open = Effect.fnUntraced(function* (
   send: HttpSender,
   options: Options,
-  headers: RequestHeaders,
+  given: Endpoint.HeadersOption,
   propagates?: boolean
 ): Effect.fn.Return<Transport, TransportError, Scope.Scope> {
   const { controlCap, highWater, maxMessageBytes, maxMessageDepth, transport = "auto" } = options
-  const place = String(options.url)
-  if (!URL.canParse(place)) {
-    return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(place)}` })
-  }
-  const url = new URL(place)
+  const url = yield* Endpoint.parse(options.url)
+  const headers = yield* Endpoint.sendable(given)
   const sse = Effect.flatMap(
     Effect.mapError(loadSse, (error) => ExchangeFailure.notLoaded(error).error),
     ({ open }) => open(send, { url, maxMessageBytes, maxMessageDepth, highWater, controlCap }, headers)
@@ -50,7 +45,7 @@ export const open = Effect.fnUntraced(function* (
   }
   const streamable = yield* Streamable.make(
     {
-      endpoint: new RemoteEndpoint(send, url, headers, propagates),
+      endpoint: new Endpoint.RemoteEndpoint(send, url, headers, propagates),
       fallback: transport === "auto" ? older : undefined,
       learned: (what) => ServerEraCache.remember(servers, url, what)
     },

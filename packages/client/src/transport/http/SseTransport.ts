@@ -27,7 +27,7 @@ import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Body from "./Body.ts"
-import { placeOf } from "./Endpoint.ts"
+import { type HeadersOption, parse, placeOf, sendable } from "./Endpoint.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
 import * as Refusal from "./Refusal.ts"
 import * as SameOrigin from "./SameOrigin.ts"
@@ -98,9 +98,6 @@ const eventsOf = Effect.fnUntraced(function* (
 const shown = (response: HttpResponse): Effect.Effect<string> =>
   Effect.orElseSucceed(Body.text(response, 64 * 1024), () => "")
 
-const urlOf = (text: string | URL, base?: URL): URL | undefined =>
-  URL.canParse(String(text), base?.href) ? new URL(text, base) : undefined
-
 /** Reads up to the event that names the URI for POSTs; gives the events that arrived with it. */
 const findEndpoint = Effect.fnUntraced(function* (
   events: Pull.Pull<Events, TransportError>,
@@ -111,7 +108,7 @@ const findEndpoint = Effect.fnUntraced(function* (
     const at = some.findIndex(({ event }) => event === "endpoint")
     const found = some[at]
     if (found === undefined) continue
-    const endpoint = urlOf(found.data, url)
+    const endpoint = URL.canParse(found.data, url.href) ? new URL(found.data, url) : undefined
     if (endpoint !== undefined && endpoint.origin === url.origin) return [endpoint, some.slice(at + 1)]
     const named = JSON.stringify(found.data.slice(0, 200))
     return yield* new TransportError({ reason: "Open", message: `Messages are not posted to another origin: ${named}` })
@@ -202,19 +199,16 @@ const report = (
 }
 
 /**
- * A transport for as long as the scope. Waits for the server to name the URI for POSTs. `headers`: those of the GET and of every POST,
- * their names in lower case.
+ * A transport for as long as the scope. Waits for the server to name the URI for POSTs. `given`: the headers of the GET and of every POST.
  */
 export const open = Effect.fnUntraced(function* (
   send: HttpSender,
   options: Options,
-  headers: RequestHeaders
+  given: HeadersOption
 ): Effect.fn.Return<Transport, TransportError, Scope.Scope> {
   const { acceptTimeout = "1 second", maxMessageDepth, postTimeout: timeout = "10 minutes" } = options
-  const url = urlOf(options.url)
-  if (url === undefined) {
-    return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(options.url)}` })
-  }
+  const url = yield* parse(options.url)
+  const headers = yield* sendable(given)
   const scope = yield* Scope.Scope
   const stream = yield* Scope.fork(scope)
   const answer = Effect.mapError(

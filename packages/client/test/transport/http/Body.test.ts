@@ -145,4 +145,23 @@ describe("A request that was never sent", () => {
     assert.isTrue(refusalOf(new Error("a", { cause: caused({ code: "ECONNREFUSED" }) })).unsent)
     assert.isFalse(refusalOf("a string").unsent)
   })
+
+  // As Node fails for a name such as `localhost`: their sum has no message, and the code of the first.
+  const tried = (...fields: ReadonlyArray<object>) => {
+    const errors = fields.map((each, index) => Object.assign(new Error(`connect to address ${index}`), each))
+    return Object.assign(new AggregateError(errors), { code: "code" in errors[0]! ? errors[0].code : undefined })
+  }
+
+  it("A server that none of its addresses reaches is named with the reason of the first one", () => {
+    for (const code of ["ECONNREFUSED", "ETIMEDOUT", "ENETUNREACH"]) {
+      const all = tried({ code, syscall: "connect" }, { code: "EACCES", syscall: "connect" })
+      for (const cause of [all, new TypeError("fetch failed", { cause: all })]) {
+        const { error, unsent } = refusalOf(cause)
+        assert.strictEqual(error.message, "Cannot reach http://a.example: connect to address 0")
+        assert.isTrue(unsent)
+      }
+    }
+    assert.isFalse(refusalOf(tried({ code: "ETIMEDOUT", syscall: "connect" }, { code: "ECONNRESET" })).unsent)
+    assert.isNotEmpty(refusalOf(new AggregateError([])).error.message)
+  })
 })

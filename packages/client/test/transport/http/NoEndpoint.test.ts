@@ -4,8 +4,8 @@ import * as Sse from "@effect-mcp/client/Sse"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { HttpClient } from "effect/http"
+import { Cause, Effect } from "effect"
+import { FetchHttpClient, HttpClient } from "effect/http"
 import * as Fake from "../../support/fake.ts"
 
 const url = "https://example.com/docs?key=secret"
@@ -87,4 +87,22 @@ describe("A client whose URL is no MCP endpoint", () => {
       assert.strictEqual(message, "https://example.com/docs answered initialize with status 204 and no content")
     })
   )
+})
+
+describe("A header that HTTP cannot have", () => {
+  const headers = { authorization: "secret\nx" }
+  for (const [name, open] of [
+    ["Http", Http.open({ url, headers })],
+    ["Http of the older transport", Http.open({ url, headers, transport: "sse" })],
+    ["Sse", Sse.open({ url, headers })]
+  ] as const) {
+    it.effect(`It is refused before anything is sent, and the error does not show it: ${name}`, () =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(Effect.scoped(open))
+        assert.strictEqual(error.reason, "Open")
+        assert.include(error.message, "`headers`")
+        assert.notInclude(Cause.pretty(Cause.fail(error)) + JSON.stringify(error), "secret")
+      }).pipe(Effect.provide(FetchHttpClient.layer))
+    )
+  }
 })
