@@ -152,7 +152,21 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/client/src/transport/http/Endpoint.ts",
     from: 'catch: () =>\n      refuse(\n        "The option',
     to: 'catch: (cause) =>\n      refuse(\n        String(cause) + "The option',
-    test: "packages/client/test/transport/Fetch.test.ts"
+    test: "packages/client/test/transport/http/NoEndpoint.test.ts"
+  },
+  {
+    name: "a URL with a password is requested",
+    file: "packages/client/src/transport/http/Endpoint.ts",
+    from: 'url.username + url.password === ""',
+    to: "url.href",
+    test: "packages/client/test/transport/http/NoEndpoint.test.ts"
+  },
+  {
+    name: "the headers of one request are sent unchecked",
+    file: "packages/client/src/transport/http/Exchange.ts",
+    from: "sendable(headers)",
+    to: "Effect.succeed(headers)",
+    test: "packages/client/test/transport/http/NoEndpoint.test.ts"
   },
   {
     name: "a request over fetch has the length that its user says",

@@ -29,6 +29,12 @@ export interface Late<P> {
   readonly load: Effect.Effect<P, NotLoaded>
 }
 
+/** A module that is kept once it is loaded. */
+export const late = <P>(module: () => Promise<P>): Late<P> => {
+  let parts: P | undefined
+  return { loaded: () => parts, load: Effect.map(imported(module), (found) => (parts = found)) }
+}
+
 /** At once where the parts are loaded: what they save at the start costs no step later. */
 export const withParts = <P, A, E, R>(
   { load, loaded }: Late<P>,

@@ -4,9 +4,8 @@
  * Nothing is sent before the first message.
  */
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { parse, refuse } from "./http/Endpoint.ts"
 import * as FetchSender from "./http/FetchSender.ts"
 import * as HttpTransport from "./http/HttpTransport.ts"
 
@@ -21,6 +20,9 @@ export interface Options extends HttpTransport.Options {
    */
   readonly traceHeaders?: boolean | undefined
 }
+
+export { Resume } from "./http/Resume.ts"
+export { type KnownTransport, ServerEraCache } from "./http/ServerEraCache.ts"
 
 /**
  * A transport over HTTP, for as long as the scope (spec: basic/transports, Streamable HTTP).
@@ -40,18 +42,9 @@ export interface Options extends HttpTransport.Options {
  * ```
  */
 export const open = (options: Options): Effect.Effect<Transport, TransportError, Scope.Scope> =>
-  Effect.flatMap(parse(options.url), ({ password, username }) =>
-    // `fetch` does not send them, and its error shows them.
-    username + password !== ""
-      ? Effect.fail(
-          refuse(
-            "A URL with a user or password cannot be fetched: give them in the option `headers`, as `authorization: Basic ...`"
-          )
-        )
-      : HttpTransport.open(
-          FetchSender.make(options.fetch ?? globalThis.fetch),
-          options,
-          options.headers ?? {},
-          options.traceHeaders
-        )
+  HttpTransport.open(
+    FetchSender.make(options.fetch ?? globalThis.fetch),
+    options,
+    options.headers ?? {},
+    options.traceHeaders
   )

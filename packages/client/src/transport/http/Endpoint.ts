@@ -36,15 +36,21 @@ const traceHeaders = (message: JsonRpc.Request): RequestHeaders => {
   )
 }
 
-const inLowerCase = (headers: RequestHeaders): RequestHeaders =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-
 /** Options that no transport can be opened with. */
-export const refuse = (message: string): TransportError => new TransportError({ reason: "Open", message })
+const refuse = (message: string): TransportError => new TransportError({ reason: "Open", message })
 
-/** The URL that an option has. */
-export const parse = (url: string | URL): Effect.Effect<URL, TransportError> =>
-  URL.canParse(String(url)) ? Effect.succeed(new URL(url)) : Effect.fail(refuse(`Not a URL: ${JSON.stringify(url)}`))
+/** The URL that an option has. One with a password is refused: `fetch` does not send it, and its errors show it. */
+export const parse = (option: string | URL): Effect.Effect<URL, TransportError> => {
+  if (!URL.canParse(String(option))) return Effect.fail(refuse(`Not a URL: ${JSON.stringify(option)}`))
+  const url = new URL(option)
+  return url.username + url.password === ""
+    ? Effect.succeed(url)
+    : Effect.fail(
+        refuse(
+          "A URL with a user or password is not used: give them in the option `headers`, as `authorization: Basic ...`"
+        )
+      )
+}
 
 /** Headers as an option has them; one without a value is not sent. */
 export type HeadersOption = { readonly [name: string]: string | undefined }
@@ -108,7 +114,7 @@ export class RemoteEndpoint {
     return RetryAfter.retry(SameOrigin.follow(this.send, request))
   }
 
-  /** Posts one message, or a batch. `extra`: headers of this request alone. */
+  /** Posts one message, or a batch. `extra`: headers of this request alone, their names in lower case. */
   post(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, text: string, extra?: RequestHeaders): Answer {
     const request = JsonRpc.isBatch(message) || !JsonRpc.isRequest(message) ? undefined : message
     const own =
@@ -120,7 +126,7 @@ export class RemoteEndpoint {
     const headers = {
       ...(request === undefined || !this.propagates ? undefined : traceHeaders(request)),
       ...this.shared,
-      ...(extra === undefined ? undefined : inLowerCase(extra)),
+      ...extra,
       ...own,
       accept: `${json}, ${eventStream}`,
       "content-type": json

@@ -11,7 +11,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
 import type { Answered } from "./Denial.ts"
-import { type RemoteEndpoint, isStateless } from "./Endpoint.ts"
+import { type RemoteEndpoint, isStateless, sendable } from "./Endpoint.ts"
 import type { StreamEnd, ResumeStream } from "./ResumeStream.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
 import type { HttpFailure, HttpResponse } from "./HttpSender.ts"
@@ -151,11 +151,18 @@ export const run = (
   const { headers, request, text } = exchange
   exchange.begun = true
   exchange.session = exchange.stateless || request.method === "initialize" ? undefined : endpoint.session
-  return Effect.matchEffect(endpoint.post(request, text, headers), {
-    onFailure: (error) =>
-      error.reason._tag === "StatusCodeError"
+  const answer =
+    headers === undefined
+      ? endpoint.post(request, text)
+      : Effect.flatMap(sendable(headers), (extra) => endpoint.post(request, text, extra))
+  return Effect.matchEffect(answer, {
+    onFailure: (error) => {
+      // Not as unsent: that would be sent again.
+      if (error._tag === "TransportError") return Effect.fail(ExchangeFailure.unread(error))
+      return error.reason._tag === "StatusCodeError"
         ? conversation.withRare(({ unreachable }) => Effect.fail(unreachable(error, request.method, endpoint.url)))
-        : Effect.fail(ExchangeFailure.unreachable(error, endpoint.url)),
+        : Effect.fail(ExchangeFailure.unreachable(error, endpoint.url))
+    },
     onSuccess: (response) => begun(conversation, exchange, response)
   })
 }

@@ -60,7 +60,7 @@ export const unanswered = (message: string): ExchangeFailure => ({
   error: new TransportError({ reason: "Read", message })
 })
 
-/** The body of the answer could not be read to its end. */
+/** The body of the answer could not be read to its end, or a header of the request alone cannot be sent. */
 export const unread = (error: TransportError): ExchangeFailure => ({ error, unsent: false })
 
 /** What the exchange needed could not be loaded: `ClientError.denied` finds it as the cause. */

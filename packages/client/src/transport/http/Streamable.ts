@@ -31,7 +31,7 @@ import { placeOf } from "./Endpoint.ts"
 import * as Exchange from "./Exchange.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
 import * as OneWayMessage from "./OneWayMessage.ts"
-import type { RareHttp } from "./loadRareParts.ts"
+import type * as RareParts from "./RareParts.ts"
 import * as Resume from "./Resume.ts"
 import type { ResumeStream } from "./ResumeStream.ts"
 import * as SendBudget from "./SendBudget.ts"
@@ -304,7 +304,7 @@ class StreamableWire {
    * Reads the session's standalone stream for as long as the server gives one; `opened` is called once that is decided, or when another
    * handshake ends the stream before.
    */
-  private runStandaloneStream(rare: RareHttp, opened: () => void): Effect.Effect<void> {
+  private runStandaloneStream(rare: typeof RareParts, opened: () => void): Effect.Effect<void> {
     const standalone = this.streams(rare).standalone(
       (inbound) => this.deliver(inbound),
       () => this.missed.publish(undefined),
@@ -315,7 +315,7 @@ class StreamableWire {
     )
   }
 
-  private streams({ ResumeStream }: RareHttp): ResumeStream {
+  private streams({ ResumeStream }: typeof RareParts): ResumeStream {
     const { endpoint, limit, maxDepth, resume } = this.parts
     return (this.resumeStream ??= new ResumeStream(endpoint, limit, resume, maxDepth))
   }

@@ -1,4 +1,5 @@
 /** What a client says when the URL leads to a web server, but to no MCP endpoint. */
+import * as Fetch from "@effect-mcp/client/Fetch"
 import * as Http from "@effect-mcp/client/Http"
 import * as Sse from "@effect-mcp/client/Sse"
 import * as McpClient from "@effect-mcp/client/McpClient"
@@ -7,6 +8,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import * as Fake from "../../support/fake.ts"
+import { discovered } from "./support/finding.ts"
 
 const url = "https://example.com/docs?key=secret"
 const page = "<!DOCTYPE html><html><head><title>Welcome</title></head></html>"
@@ -89,20 +91,59 @@ describe("A client whose URL is no MCP endpoint", () => {
   )
 })
 
-describe("A header that HTTP cannot have", () => {
-  const headers = { authorization: "secret\nx" }
-  for (const [name, open] of [
-    ["Http", Http.open({ url, headers })],
-    ["Http of the older transport", Http.open({ url, headers, transport: "sse" })],
-    ["Sse", Sse.open({ url, headers })]
+type OptionsOfAll = { readonly url: string; readonly headers?: { readonly authorization: string } }
+
+const openers = {
+  Fetch: (options: OptionsOfAll) => Fetch.open(options),
+  Http: (options: OptionsOfAll) => Http.open(options),
+  "Http of the older transport": (options: OptionsOfAll) => Http.open({ ...options, transport: "sse" }),
+  Sse: (options: OptionsOfAll) => Sse.open(options)
+}
+
+describe.each(Object.entries(openers))("A secret that HTTP cannot send, given to %s", (_, open) => {
+  for (const [what, options, advice] of [
+    ["header with a line break", { url, headers: { authorization: "secret\nx" } }, "`headers`"],
+    ["URL with a password", { url: "https://me:secret@example.com/mcp" }, "authorization: Basic"]
   ] as const) {
-    it.effect(`It is refused before anything is sent, and the error does not show it: ${name}`, () =>
+    it.effect(`A ${what} is refused before anything is sent, and the error does not show it`, () =>
       Effect.gen(function* () {
-        const error = yield* Effect.flip(Effect.scoped(open))
+        const error = yield* Effect.flip(Effect.scoped(open(options)))
         assert.strictEqual(error.reason, "Open")
-        assert.include(error.message, "`headers`")
+        assert.include(error.message, advice)
         assert.notInclude(Cause.pretty(Cause.fail(error)) + JSON.stringify(error), "secret")
       }).pipe(Effect.provide(FetchHttpClient.layer))
     )
   }
+})
+
+/** Discovers, and answers every call. */
+const fetch: typeof globalThis.fetch = async (input, init) => {
+  const message = await new Request(input, init).json()
+  return Fake.result(
+    message,
+    message.method === "server/discover"
+      ? { ...discovered, capabilities: { tools: {} } }
+      : { resultType: "complete", content: [] }
+  )
+}
+
+describe.each([
+  ["fetch alone", Fetch.open({ url, fetch })],
+  ["an HttpClient", Http.open({ url })]
+] as const)("A header of one request over %s", (_, open) => {
+  it.effect("One that HTTP cannot have fails this request, without showing it, and the next request is answered", () =>
+    Effect.gen(function* () {
+      const client = yield* McpClient.open(open, { listsTools: false })
+      const call = (headers: { readonly [name: string]: string }) => client.callToolByName("a", {}, { headers })
+      const error = yield* Effect.flip(call({ authorization: "secret\nx" }))
+      assert.include(error.message, "`headers`")
+      assert.notInclude(Cause.pretty(Cause.fail(error)) + JSON.stringify(error), "secret")
+      assert.deepInclude(yield* call({ "X-Any": "fine" }), { content: [] })
+    }).pipe(
+      Effect.scoped,
+      Effect.provideService(Http.ServerEraCache, new Map()),
+      Effect.provide(FetchHttpClient.layer),
+      Effect.provideService(FetchHttpClient.Fetch, fetch)
+    )
+  )
 })
