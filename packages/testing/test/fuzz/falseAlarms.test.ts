@@ -64,6 +64,18 @@ const conversations: ReadonlyArray<readonly [rule: string, script: Fuzz.Script]>
         { _tag: "Wait" }
       ]
     }
+  ],
+  [
+    "http-version-invalid",
+    {
+      revision: "2025-11-25",
+      commands: [
+        { _tag: "Open" },
+        { _tag: "Request", method: "tools/list", http: { headers: { "mcp-protocol-version": "nonsense" } } },
+        { _tag: "Delete" },
+        { _tag: "Wait" }
+      ]
+    }
   ]
 ]
 

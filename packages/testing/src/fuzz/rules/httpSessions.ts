@@ -200,7 +200,8 @@ const headers: ReadonlyArray<Rule> = [
     on: responded((call) => {
       const version = call.headers["mcp-protocol-version"]
       // No revision has these dates.
-      if (version === undefined || version.startsWith("20") || call.session !== "own") return undefined
+      if (version === undefined || version.startsWith("20") || call.session !== "own" || call.overtaken)
+        return undefined
       return call.status === 400
         ? "pass"
         : violated(`${told(call)} in the version ${show(version)} is answered with status ${call.status}`, call.method)
