@@ -41,6 +41,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: laws
   },
   {
+    name: "a SQLite file that another process holds is not tried again",
+    file: "packages/durable/src/sqlite/Client.ts",
+    from: "isRetryable }) => isRetryable",
+    to: "isRetryable }) => !isRetryable",
+    test: "packages/durable/test/sqlite/sqlite.test.ts"
+  },
+  {
     name: "A database in memory leaves a file",
     file: "packages/durable/src/sqlite/Client.ts",
     from: "if (file !== inMemory) closeSync",

@@ -8,6 +8,7 @@ import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Reactivity from "effect/reactivity/Reactivity"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as SqlClient from "effect/sql/SqlClient"
@@ -62,7 +63,12 @@ class Database {
     // Readable by its owner alone: it has the arguments and results of all callers. SQLite gives its other files the same mode.
     if (file !== inMemory) closeSync(openSync(file, "a", 0o600))
     this.db = new DatabaseSync(file, { timeout: busyTimeout })
-    this.db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${survives === "power" ? "FULL" : "NORMAL"}`)
+    try {
+      this.db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${survives === "power" ? "FULL" : "NORMAL"}`)
+    } catch (cause) {
+      this.db.close()
+      throw cause
+    }
     this.db.function("mcp_now", () => clock.currentTimeMillisUnsafe())
   }
 
@@ -96,14 +102,20 @@ const connectionOf = ({ rows, values }: Database): Connection => ({
   executeStream: (sql, params) => Stream.fromIterableEffect(rows(sql, params))
 })
 
+/**
+ * Opens the file. Processes that start together all switch it to its journal, and SQLite does not wait for that: the others try again, for
+ * five to ten seconds.
+ */
+const open = (options: Options): Effect.Effect<Database> =>
+  Effect.try({ try: () => new Database(options), catch: failed }).pipe(
+    Effect.retry({ while: ({ isRetryable }) => isRetryable, schedule: Schedule.spaced("50 millis"), times: 100 }),
+    Effect.catch(({ cause }) => Effect.die(new Error(`Cannot open the SQLite file ${options.file}`, { cause })))
+  )
+
 /** Opens the file; the scope closes it. A file that cannot be opened is a defect with its path. */
 export const make = (options: Options): Effect.Effect<SqliteClient, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const opened = Effect.catchDefect(
-      Effect.sync(() => new Database(options)),
-      (cause) => Effect.die(new Error(`Cannot open the SQLite file ${options.file}`, { cause }))
-    )
-    const database = yield* Effect.acquireRelease(opened, ({ db }) => Effect.sync(() => db.close()))
+    const database = yield* Effect.acquireRelease(open(options), ({ db }) => Effect.sync(() => db.close()))
     const acquirers = SqlClient.makeSqliteAcquirers({
       connection: Effect.succeed(connectionOf(database)),
       semaphore: yield* Semaphore.make(1),

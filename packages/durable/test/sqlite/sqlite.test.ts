@@ -46,6 +46,22 @@ describe("tasks on SQLite", () => {
     })
   )
 
+  it.effect("A new file is opened once another process that makes it lets it go", () =>
+    Effect.gen(function* () {
+      const path = yield* file
+      const other = new DatabaseSync(path)
+      other.exec("BEGIN EXCLUSIVE")
+      const made = Client.make({ file: path, survives: "kill", clock: yield* Clock.Clock })
+      const opening = yield* Effect.forkChild(made, { startImmediately: true })
+      other.exec("COMMIT")
+      assert.isUndefined(opening.pollUnsafe())
+      yield* TestClock.adjust("50 millis")
+      const { sql } = yield* Fiber.join(opening)
+      other.close()
+      assert.deepStrictEqual(yield* sql`PRAGMA journal_mode`, [{ journal_mode: "wal" }])
+    })
+  )
+
   it.effect(
     "A waiter in one process learns of answers, cancels and changes made in another process at its next look",
     () =>
