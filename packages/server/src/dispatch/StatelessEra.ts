@@ -102,6 +102,9 @@ export class StatelessEra {
   ): Effect.Effect<unknown, McpError.McpError> {
     const { dispatcher, rateLimit } = this.options
     const { envelope, request } = received
+    // First: a client of a later revision may send other headers and params, and falls back on this error alone.
+    const unserved = this.unservedVersion(request, envelope.headers)
+    if (unserved !== undefined) return Effect.fail(McpError.unsupportedProtocolVersion(this.supported, unserved))
     const different = envelope.headers === undefined ? undefined : this.mismatch(request, envelope.headers, origin)
     if (different !== undefined) return Effect.fail(this.headerMismatch(request, different))
     const revision = this.revisionOf(request)
@@ -143,6 +146,15 @@ export class StatelessEra {
     if (operation === undefined) return undefined
     const encoded = exitOf(this.encode(operation, { revision, capabilities: {} }, ended(request.id)))
     return encoded !== undefined && Exit.isSuccess(encoded) ? encoded.value : undefined
+  }
+
+  /** The version that a request asks for, if it is not served here. Undefined if header and body ask for different ones: a mismatch. */
+  private unservedVersion(request: JsonRpc.Request, headers: Headers.Headers | undefined): string | undefined {
+    const declared = metaOf(request)[Meta.protocolVersion]
+    const header = headers?.[Headers.version]?.trim()
+    const version = declared ?? header
+    if (typeof version !== "string" || this.served.has(version)) return undefined
+    return header === undefined || header === version.trim() ? version : undefined
   }
 
   private revisionOf(request: JsonRpc.Request | JsonRpc.Notification): Revision | McpError.McpError {

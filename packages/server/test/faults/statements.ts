@@ -35,6 +35,14 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["versioning.unsupported.error"]
   },
   {
+    name: "headers are compared before a version that is not served is refused",
+    file: "packages/server/src/dispatch/StatelessEra.ts",
+    from: "if (unserved !== undefined) return",
+    to: "if (unserved !== undefined && envelope.headers === undefined) return",
+    test: "packages/server/test/http/statuses.test.ts",
+    ids: ["versioning.unsupported.error"]
+  },
+  {
     name: "a notification of a subscription does not say whose it is",
     file: "packages/server/src/dispatch/SubscriptionsListen.ts",
     from: "{ ...params, _meta: this.meta }",

@@ -223,6 +223,30 @@ describe("A POST of 2026-07-28", () => {
       })
   )
 
+  it.live(
+    "A version that is not served gets -32022, whatever other headers and params the request has",
+    () =>
+      Effect.gen(function* () {
+        const { fetch, post } = yield* open(features)
+        const future = "2099-01-01"
+        const answer = (...message: Parameters<typeof post>) =>
+          Effect.flatMap(post(...message), (reply) =>
+            Effect.map(reply.json, ({ error }) => [reply.status, error.code, error.data?.requested])
+          )
+        const meta = { _meta: { [version]: future, [capabilities]: undefined } }
+        const unserved = [400, -32022, future]
+        for (const header of ["mcp-protocol-version", "mcp-method"]) {
+          assert.deepStrictEqual(yield* answer("tools/list", meta, { [header]: undefined }), unserved, header)
+        }
+        assert.deepStrictEqual(yield* answer("tools/list", meta, { "mcp-method": "other" }), unserved)
+        const unnamed = { _meta: { [version]: undefined, [capabilities]: undefined } }
+        assert.deepStrictEqual(yield* answer("tools/list", unnamed, { "mcp-protocol-version": future }), unserved)
+        const argument = yield* fetch(call("region", { region: "nord" }, { "mcp-protocol-version": future }))
+        assert.strictEqual((yield* argument.json).error.code, -32020, "header and body ask for different versions")
+      }),
+    verifies("versioning.unsupported.error", "http.version.unsupported")
+  )
+
   it.live("An error that a handler answers is 200", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(features)
