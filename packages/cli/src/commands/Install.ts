@@ -107,7 +107,7 @@ export const install = Command.make(
     if (file === undefined) return yield* usage(`${host.title} has no file for projects: leave out --project`)
     const name = yield* checkedName(Option.getOrElse(given, () => nameOf(words ?? [])))
     const Installation = yield* installation
-    const place = { host, file, name }
+    const place = { host, file, name, project: project ? machine.cwd : undefined }
     const settings = yield* Settings.settings
     const output = yield* Output
     const entry = words === undefined ? undefined : yield* entryOf(words, settings)
@@ -139,10 +139,11 @@ interface Listed {
   readonly file: string
 }
 
-const inFile = Effect.fnUntraced(function* (host: Host.Host, file: string) {
+const inFile = Effect.fnUntraced(function* (place: Installation.HostFile) {
+  const { file, host } = place
   const { list } = yield* installation
   const output = yield* Output
-  const servers = yield* Effect.catch(list(host, file), ({ message }) => Effect.as(output.note(safeLine(message)), {}))
+  const servers = yield* Effect.catch(list(place), ({ message }) => Effect.as(output.note(safeLine(message)), {}))
   return Object.entries(servers).map(([name, value]): Listed => {
     const entry = ServerEntry.parse(value)
     const server = Result.isSuccess(entry) ? ServerEntry.shown(entry.success) : `(cannot be used: ${entry.failure})`
@@ -160,10 +161,10 @@ export const list = Command.make(
     const files = Host.hosts.flatMap((host) =>
       [false, true].flatMap((isProject) => {
         const file = Host.fileOf(host, machine, isProject)
-        return file === undefined ? [] : [{ host, file }]
+        return file === undefined ? [] : [{ host, file, project: isProject ? machine.cwd : undefined }]
       })
     )
-    const rows = (yield* Effect.forEach(files, ({ file, host }) => inFile(host, file))).flat()
+    const rows = (yield* Effect.forEach(files, inFile)).flat()
     const shown = rows.map(({ client, file, name, server }) => [client, name, server, file].map(safeLine))
     const text = rows.length === 0 ? "No host has a server in its configuration" : table(shown)
     yield* output.line(settings.json ? json(rows) : text)

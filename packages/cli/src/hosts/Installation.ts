@@ -1,7 +1,7 @@
 /**
  * The configuration file of a host, read and changed on the disk.
  *
- * A file is replaced whole, by renaming, with its own permissions; what was there before is kept beside it, in a backup.
+ * A file is replaced as a whole, by renaming, and keeps its permissions. A backup next to it keeps the text from before.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
@@ -10,13 +10,20 @@ import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import * as Result from "effect/Result"
 import { usage } from "../terminal/Exit.ts"
+import * as Files from "../terminal/Files.ts"
 import * as ConfigurationText from "./ConfigurationText.ts"
 import type { Host } from "./Host.ts"
 
-/** One server in one file of a host. */
-interface Place {
+/** A configuration file of a host. */
+export interface HostFile {
   readonly host: Host
   readonly file: string
+  /** The project of the file, out of which no link may lead. `undefined` for a file of the user. */
+  readonly project: string | undefined
+}
+
+/** One server in one file of a host. */
+interface Place extends HostFile {
   readonly name: string
 }
 
@@ -35,8 +42,11 @@ export const textOf = Effect.fnUntraced(function* (file: string) {
 const orRefuse = <A>(file: string, result: Result.Result<A, string>) =>
   Effect.mapError(Effect.fromResult(result), (reason) => usage(`Cannot use ${file}: ${reason}`))
 
+/** Reads a file of a host, or its backup. `undefined` if there is no such file. */
+const read = ({ project }: HostFile, file: string) => Effect.flatMap(Files.resolve(file, project), textOf)
+
 /** The servers in a text of the host, by name. */
-const serversIn = ({ file, host }: Pick<Place, "file" | "host">, text: string | undefined) =>
+const serversIn = ({ file, host }: HostFile, text: string | undefined) =>
   orRefuse(
     file,
     Result.flatMap(ConfigurationText.read(host.format, text ?? ""), (value) =>
@@ -44,27 +54,26 @@ const serversIn = ({ file, host }: Pick<Place, "file" | "host">, text: string | 
     )
   )
 
-/** The servers of a host's file, by name; none if there is no file. */
-export const list = (host: Host, file: string) =>
-  Effect.flatMap(textOf(file), (text) => serversIn({ host, file }, text))
+/** The servers of a host's file, by name. Empty if there is no file. */
+export const list = (place: HostFile) => Effect.flatMap(read(place, place.file), (text) => serversIn(place, text))
 
-/** Writes beside the file and renames, so that a host never reads half of it. A link stays a link. */
-const replace = Effect.fnUntraced(function* (file: string, before: string | undefined, after: string) {
+/** Writes next to the file and renames, so that a host never reads half of it. */
+const replace = Effect.fnUntraced(function* ({ file, project }: HostFile, before: string | undefined, after: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
+  const real = yield* Files.resolve(file, project)
   const write = Effect.gen(function* () {
-    yield* fs.makeDirectory(path.dirname(file), { recursive: true })
-    const real = before === undefined ? file : yield* fs.realPath(file)
-    const mode = before === undefined ? 0o600 : (yield* fs.stat(real)).mode & 0o777
-    // The mask of the process takes bits from the mode of a file that is made.
-    const make = (path: string, text: string) =>
+    yield* fs.makeDirectory(path.dirname(real), { recursive: true })
+    const mode = before === undefined ? Files.privateMode : (yield* fs.stat(real)).mode & 0o777
+    // The umask removes bits from the mode of a new file.
+    const make = (path: string, text: string, mode: number) =>
       Effect.andThen(fs.writeFileString(path, text, { mode, flag: "wx" }), fs.chmod(path, mode))
     if (before !== undefined) {
       yield* fs.remove(backupOf(file), { force: true })
-      yield* make(backupOf(file), before)
+      yield* make(backupOf(file), before, Files.privateMode)
     }
     const temporary = `${real}.${process.pid}.tmp`
-    yield* Effect.onError(Effect.andThen(make(temporary, after), fs.rename(temporary, real)), () =>
+    yield* Effect.onError(Effect.andThen(make(temporary, after, mode), fs.rename(temporary, real)), () =>
       Effect.ignore(fs.remove(temporary))
     )
   })
@@ -96,7 +105,7 @@ const put = Effect.fnUntraced(function* (
 ) {
   const { file, host, name } = place
   const after = yield* orRefuse(file, ConfigurationText.edit(host.format, text ?? "", host.section, name, entry))
-  if (!dryRun) yield* replace(file, text, after)
+  if (!dryRun) yield* replace(place, text, after)
   const change: InstallationChange = { state, backup: text === undefined ? undefined : backupOf(file) }
   return change
 })
@@ -104,7 +113,7 @@ const put = Effect.fnUntraced(function* (
 /** Writes an entry. Refuses to replace another of that name, unless told to. */
 export const install = Effect.fnUntraced(function* (place: Place, entry: JsonObject, { dryRun, force }: Options) {
   const { file, name } = place
-  const text = yield* textOf(file)
+  const text = yield* read(place, file)
   const servers = yield* serversIn(place, text)
   const there = Object.hasOwn(servers, name) ? servers[name] : undefined
   if (there === undefined) return yield* put(place, text, entry, "added", dryRun)
@@ -119,11 +128,11 @@ export const install = Effect.fnUntraced(function* (place: Place, entry: JsonObj
 /** Takes an entry back: the one of that name in the backup returns, if it is another one; else there is none. */
 export const undo = Effect.fnUntraced(function* (place: Place, dryRun: boolean) {
   const { file, name } = place
-  const text = yield* textOf(file)
+  const text = yield* read(place, file)
   const servers = yield* serversIn(place, text)
   const there = Object.hasOwn(servers, name) ? servers[name] : undefined
   if (text === undefined || there === undefined) return yield* usage(`${file} has no server named ${name}`)
-  const earlier = yield* serversIn(place, yield* textOf(backupOf(file)))
+  const earlier = yield* serversIn(place, yield* read(place, backupOf(file)))
   const before = Object.hasOwn(earlier, name) ? earlier[name] : undefined
   const entry = isJsonObject(before) && !same(before, there) ? before : undefined
   return yield* put(place, text, entry, entry === undefined ? "removed" : "restored", dryRun)

@@ -4,7 +4,17 @@ import { run } from "@effect-mcp/cli/Cli"
 import { hosts, Machine } from "@effect-mcp/cli/hosts/Host"
 import * as Output from "@effect-mcp/cli/Output"
 import { Effect, Layer } from "effect"
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -198,6 +208,67 @@ describe("effect-mcp install", () => {
         assert.include(stderr, "Cannot use")
       }
       assert.strictEqual((yield* effectMcp("list")).code, 0)
+    })
+  )
+})
+
+describe("The install command with --project", () => {
+  const secret = '{"mcpServers":{"mine":{"command":"mine","env":{"KEY":"swordfish"}}}}'
+  const links: { readonly [kind: string]: (home: string, cwd: string) => void } = {
+    file: (home, cwd) => {
+      mkdirSync(join(cwd, ".cursor"))
+      symlinkSync(join(home, ".cursor", "mcp.json"), join(cwd, ".cursor", "mcp.json"))
+    },
+    folder: (home, cwd) => symlinkSync(join(home, ".cursor"), join(cwd, ".cursor"))
+  }
+
+  it.live.each(Object.keys(links))("Refuses a linked %s that leads to the user's own configuration", (kind) =>
+    Effect.gen(function* () {
+      const { cwd, effectMcp, home, read, write } = yield* user
+      write(".cursor/mcp.json", secret)
+      links[kind]?.(home, cwd)
+      const { code, stderr } = yield* effectMcp("install", "cursor", "--project", "--", "node", "server.js")
+      assert.deepStrictEqual([code, read(".cursor/mcp.json")], [2, secret])
+      assert.include(stderr, "outside of the project")
+      assert.isFalse(existsSync(join(cwd, ".cursor", "mcp.json.before-effect-mcp")))
+      const listed = yield* effectMcp("list", "--json")
+      assert.deepStrictEqual(
+        JSON.parse(listed.stdout).map(({ file }: { file: string }) => file),
+        [join(home, ".cursor", "mcp.json")]
+      )
+    })
+  )
+
+  it.live("Restores nothing from a backup that links to the user's own configuration", () =>
+    Effect.gen(function* () {
+      const { cwd, effectMcp, home, write } = yield* user
+      write(".cursor/mcp.json", secret)
+      mkdirSync(join(cwd, ".cursor"))
+      const file = join(cwd, ".cursor", "mcp.json")
+      writeFileSync(file, '{"mcpServers":{"mine":{"command":"theirs"}}}')
+      symlinkSync(join(home, ".cursor", "mcp.json"), `${file}.before-effect-mcp`)
+      const { code } = yield* effectMcp("install", "cursor", "--project", "--undo", "--name", "mine")
+      assert.deepStrictEqual([code, readFileSync(file, "utf8").includes("swordfish")], [2, false])
+    })
+  )
+
+  it.live("Follows a link to another file of the project", () =>
+    Effect.gen(function* () {
+      const { cwd, effectMcp } = yield* user
+      writeFileSync(join(cwd, "servers.json"), "{}")
+      symlinkSync("servers.json", join(cwd, ".mcp.json"))
+      const { code } = yield* effectMcp("install", "claude-code", "--project", "--", "node", "server.js")
+      assert.strictEqual(code, 0)
+      assert.include(readFileSync(join(cwd, "servers.json"), "utf8"), "server.js")
+    })
+  )
+
+  it.live("Makes a backup that only its owner can read", () =>
+    Effect.gen(function* () {
+      const { cwd, effectMcp } = yield* user
+      writeFileSync(join(cwd, ".mcp.json"), "{}", { mode: 0o644 })
+      yield* effectMcp("install", "claude-code", "--project", "--", "node", "server.js")
+      assert.strictEqual(statSync(join(cwd, ".mcp.json.before-effect-mcp")).mode & 0o777, 0o600)
     })
   )
 })
