@@ -10,6 +10,7 @@ import * as Stream from "effect/Stream"
 import * as Endings from "../terminal/Exit.ts"
 import { Output } from "../terminal/Output.ts"
 import type { Settings } from "../target/Settings.ts"
+import { privateMode } from "../terminal/Files.ts"
 import { safeLine } from "../terminal/Style.ts"
 import { type TapAddress, serve } from "../tap/Tap.ts"
 import type { CommandTarget } from "../target/Target.ts"
@@ -34,8 +35,8 @@ export const record = Effect.fnUntraced(function* (
   const start = clock.currentTimeMillisUnsafe()
   const lines = yield* Queue.unbounded<string, Cause.Done>()
   const failed = ({ message }: { readonly message: string }) => Endings.usage(`Cannot write ${file}: ${message}`)
-  // A file that cannot be written ends the command before the server starts.
-  yield* Effect.mapError(fs.writeFileString(file, "", { flag: "a" }), failed)
+  // A file that cannot be written ends the command before the server starts. Redaction cannot know every secret.
+  yield* Effect.mapError(fs.writeFileString(file, "", { flag: "a", mode: privateMode }), failed)
   // The file holds what was said so far, at any time. The first message replaces an earlier recording.
   let flag: "w" | "a" = "w"
   const append = Stream.runForEach(Stream.fromQueue(lines), (line) =>

@@ -4,7 +4,7 @@ import * as Fuzz from "@effect-mcp/testing/Fuzz"
 import * as Traffic from "@effect-mcp/testing/Traffic"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -237,6 +237,7 @@ describe("effect-mcp record", () => {
       const written = readFileSync(file, "utf8")
       assert.lengthOf(written.trim().split("\n"), 5)
       assert.notMatch(written, /s3cret|hush/)
+      assert.strictEqual(statSync(file).mode & 0o777, 0o600)
     })
   )
 

@@ -200,7 +200,51 @@ describe("recordings", () => {
     ["GITHUB_TOKEN=abc maxTokens=3", "GITHUB_TOKEN=[redacted] maxTokens=3"],
     ['{"password":"two words","a":1}', '{"password":"[redacted]","a":1}'],
     [String.raw`{\"client_secret\":\"two words\"}`, String.raw`{\"client_secret\":\"[redacted]\"}`],
-    ['{"password":{"type":"string"}}', '{"password":{"type":"string"}}'],
+    ['{"properties":{"password":{"type":"string"}}}', '{"properties":{"password":{"type":"string"}}}'],
+    ['{"credentials": {"user": "me"}, "n": 1}', '{"credentials":{"user":"[redacted]"},"n":1}'],
+    ['[\n  { "pin": 1234 }\n]', '[\n  {\n    "pin": "[redacted]"\n  }\n]'],
+    [JSON.stringify({ inner: JSON.stringify({ otp: "1" }) }), JSON.stringify({ inner: '{"otp":"[redacted]"}' })],
+    ['{ "a":  1 }', '{ "a":  1 }'],
+    [
+      {
+        "set-cookie": ["sid=1"],
+        "x-auth-key": "a",
+        userPin: 1,
+        PINCode: "2",
+        otp_code: "3",
+        DB_PWD: "4",
+        pinned: true
+      },
+      {
+        "set-cookie": ["[redacted]"],
+        "x-auth-key": "[redacted]",
+        userPin: "[redacted]",
+        PINCode: "[redacted]",
+        otp_code: "[redacted]",
+        DB_PWD: "[redacted]",
+        pinned: true
+      }
+    ],
+    ["HTTP/1.1 200 OK\nSet-Cookie: sid=1; Path=/\nAge: 1", "HTTP/1.1 200 OK\nSet-Cookie: [redacted]\nAge: 1"],
+    ["Cookie: a=1; b=2", "Cookie: [redacted]"],
+    ["Authorization: token abc", "Authorization: [redacted]"],
+    ["'x-auth-user': 'me too', a", "'x-auth-user': '[redacted]', a"],
+    ["DB_PWD=abc pin: 1234, a spin=1", "DB_PWD=[redacted] pin: [redacted], a spin=1"],
+    ["https://a.b/?pin=1&x=1", "https://a.b/?pin=[redacted]&x=1"],
+    [
+      {
+        headers: [
+          { name: "Set-Cookie", value: "sid=1" },
+          { name: "age", value: "1" }
+        ]
+      },
+      {
+        headers: [
+          { name: "Set-Cookie", value: "[redacted]" },
+          { name: "age", value: "1" }
+        ]
+      }
+    ],
     [
       { [`ghp_${"a".repeat(36)}`]: 1, [`ghp_${"b".repeat(36)}`]: 2 },
       { "[redacted]": 1, "[redacted] 2": 2 }
@@ -229,18 +273,31 @@ describe("recordings", () => {
   })
 
   // With a pattern that looks at each character again and again, a megabyte takes minutes: the test would not end.
-  it.each(["a", "a.", "-eyJ", "eyJa", "secret ", "a://", "Bearer ", "-----BEGIN ", "password:'", "sk-"])(
-    "A recording may have a text of a megabyte of %j",
-    (text) => {
-      const { value } = Cassette.redact(text.repeat(1_000_000 / text.length))
-      assert.isString(value)
-    }
-  )
+  it.each([
+    "a",
+    "a.",
+    "-eyJ",
+    "eyJa",
+    "secret ",
+    "a://",
+    "Bearer ",
+    "-----BEGIN ",
+    "password:'",
+    "sk-",
+    "cookie:",
+    "x-auth-",
+    "pin=",
+    '{"a":'
+  ])("A recording may have a text of a megabyte of %j", (text) => {
+    const { value } = Cassette.redact(text.repeat(1_000_000 / text.length))
+    assert.isString(value)
+  })
 
   it.each([
     ["node server.js --api-key s3cret --port 80", "node server.js --api-key [redacted] --port 80"],
     ["node server.js --token=s3cret -v", "node server.js --token=[redacted] -v"],
     ["server --db-password s3cret", "server --db-password [redacted]"],
+    ["server --pin 1234 --db-pwd=s3cret --spin 1", "server --pin [redacted] --db-pwd=[redacted] --spin 1"],
     ["env API_KEY=s3cret server --password --verbose", "env API_KEY=[redacted] server --password --verbose"],
     [
       "https://me:s3cret@host/mcp?access_token=s3cret&x=1",
@@ -265,6 +322,15 @@ describe("recordings", () => {
       const { differences, say } = yield* connect(call(1, "login", { apiKey: "s3cret" }), text(1, "welcome"))
       assert.strictEqual(yield* say("login", { apiKey: "s3cret" }), "welcome")
       assert.deepStrictEqual(yield* differences, [])
+    })
+  )
+
+  it.effect("A request whose JSON text has a hidden secret is replayed to a client that sends the secret", () =>
+    Effect.gen(function* () {
+      const args = { body: '{ "pin": 1234, "to": "Bob" }' }
+      const { say } = yield* connect(call(1, "pay", args), text(1, "paid"))
+      assert.include((yield* Effect.flip(say("pay", { body: '{"pin":1,"to":"Eve"}' }))).message, 'body.to is "Eve"')
+      assert.strictEqual(yield* say("pay", args), "paid")
     })
   )
 
