@@ -12,9 +12,10 @@ import * as Effect from "effect/Effect"
 import { SdkError, SdkErrorCode } from "../model/errors.ts"
 import { plain } from "../model/plain.ts"
 import type { Responses } from "../model/inputRequired.ts"
-import type { Request } from "../model/types.ts"
+import type { ElicitResult, Request } from "../model/types.ts"
+import type { Definition } from "./Definition.ts"
+import { checkedAnswer } from "./elicitation.ts"
 import type { HttpPart, QuestionOptions, RequestPart, Send, ServerContext } from "./ServerContext.ts"
-import { toSdk } from "./errors.ts"
 import { authOf } from "./auth.ts"
 import { sessionOf } from "./MessageExtra.ts"
 
@@ -61,25 +62,27 @@ const sent = (
 }
 
 const inRequest = async <A>(
-  request: Running,
+  { errorOf, request }: Place,
   effect: Effect.Effect<A, unknown, ClientInput>,
   question: boolean
 ): Promise<A> => {
   try {
     return await Running.run(request, effect, { question })
   } catch (error) {
-    throw toSdk(error)
+    throw errorOf(error)
   }
 }
 
-/** Asks in a request: where the revision has no connection to ask over, the request ends with the question, and runs again. */
-export const askIn = (
-  request: Running,
-  asked: Parameters<typeof ask>[1],
-  options?: QuestionOptions
-): Promise<unknown> =>
+/** A running request, and how its program names the errors of questions. */
+export interface Place {
+  readonly request: Running
+  readonly errorOf: Definition["errorOf"]
+}
+
+/** Asks in a request. If the revision has no connection to ask over, the request ends with the question and runs again. */
+export const askIn = (place: Place, asked: Parameters<typeof ask>[1], options?: QuestionOptions): Promise<unknown> =>
   inRequest(
-    request,
+    place,
     Effect.flatMap(ClientInput, (input) => ask(input, asked, options)),
     true
   )
@@ -94,13 +97,13 @@ const checked = async (schema: StandardSchemaV1, value: unknown): Promise<unknow
 export const isSchema = (u: StandardSchemaV1 | QuestionOptions | undefined): u is StandardSchemaV1 =>
   u !== undefined && "~standard" in u
 
-const sender = (request: Running): Send => {
+const sender = (place: Place): Send => {
   const send = async (
     asked: Request,
     schema?: StandardSchemaV1 | QuestionOptions,
     options?: QuestionOptions
   ): Promise<unknown> => {
-    const answer = await askIn(request, asked, isSchema(schema) ? options : schema)
+    const answer = await askIn(place, asked, isSchema(schema) ? options : schema)
     return isSchema(schema) ? checked(schema, answer) : answer
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the overloads say what the schema does: it validates the answer
@@ -131,14 +134,15 @@ const older = new WeakSet<ServerContext>()
 export const wantsObject = (context: ServerContext): boolean => older.has(context)
 
 /** The context of one call of a handler. */
-export const contextOf = (request: Running, info: RequestInfo, round: Round): ServerContext => {
+export const contextOf = (place: Place, info: RequestInfo, round: Round): ServerContext => {
+  const { errorOf, request } = place
   const { id, meta, method, outbound, sessionId } = info
-  const send = sender(request)
+  const send = sender(place)
   const http = httpPart(info)
   const _meta = Object.keys(meta).length === 0 ? undefined : { ...meta }
   const notify: RequestPart["notify"] = ({ method, params }) => {
     outbound.notify(method, params)
-    return inRequest(request, outbound.ready, false)
+    return inRequest(place, outbound.ready, false)
   }
   const context: ServerContext = {
     // Over stdio and in memory the SDK has no sessions.
@@ -157,10 +161,14 @@ export const contextOf = (request: Running, info: RequestInfo, round: Round): Se
       send,
       notify,
       log: async (level, data, logger) => request.log[level](data, logger),
-      elicitInput: async (params, options) =>
-        plain(await askIn(request, { method: "elicitation/create", params }, options)),
+      elicitInput: async (params, options) => {
+        const answer = plain<ElicitResult>(await askIn(place, { method: "elicitation/create", params }, options))
+        return checkedAnswer(params, answer).catch((error) => {
+          throw errorOf(error)
+        })
+      },
       requestSampling: async (params, options) =>
-        plain(await askIn(request, { method: "sampling/createMessage", params }, options))
+        plain(await askIn(place, { method: "sampling/createMessage", params }, options))
     },
     get signal() {
       return request.signal

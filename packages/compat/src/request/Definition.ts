@@ -17,6 +17,8 @@ export interface Definition {
   /** Called with each notification of the client. */
   readonly notified: (method: string, params: JsonObject) => void
   readonly failed: (error: Error) => void
+  /** Returns the error that a question or request of the program rejects with. */
+  readonly errorOf: (error: unknown) => unknown
 }
 
 /** The lists that clients are told about. */

@@ -13,7 +13,7 @@ import * as Wire from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import { isInputRequiredResult } from "../model/inputRequired.ts"
 import type { InputRequest, InputRequiredResult, JsonObject } from "../model/types.ts"
-import { askIn, contextOf, hasSessions, type RequestInfo, type Round } from "./Context.ts"
+import { askIn, contextOf, hasSessions, type Place, type RequestInfo, type Round } from "./Context.ts"
 import { withContext } from "./current.ts"
 import type { Definition, Handler } from "./Definition.ts"
 import { toAnswer } from "./errors.ts"
@@ -32,10 +32,11 @@ const call = async (
   info: RequestInfo,
   round: Round
 ): Promise<unknown> => {
-  const bare = contextOf(request, info, round)
+  const place = { request, errorOf: definition.errorOf }
+  const bare = contextOf(place, info, round)
   const { verify } = definition
   const state = verify === undefined || typeof round.state !== "string" ? round.state : await verify(round.state, bare)
-  const context = state === round.state ? bare : contextOf(request, info, { ...round, state })
+  const context = state === round.state ? bare : contextOf(place, info, { ...round, state })
   return withContext(definition, context, () => handler(asked, context))
 }
 
@@ -47,15 +48,13 @@ const identified = ({ method, params }: InputRequest): InputRequest => {
 
 /** The answers to the questions of a result, by their keys. */
 const answers = async (
-  request: Request,
+  place: Place,
   { inputRequests = {} }: InputRequiredResult,
   asked: (question: InputRequest) => InputRequest
 ) =>
   Object.fromEntries(
     await Promise.all(
-      Object.entries(inputRequests).map(
-        async ([key, question]) => [key, await askIn(request, asked(question))] as const
-      )
+      Object.entries(inputRequests).map(async ([key, question]) => [key, await askIn(place, asked(question))] as const)
     )
   )
 
@@ -77,7 +76,8 @@ const finished = async (
       : await call(definition, handler, asked, request, info, round)
     if (!isInputRequiredResult(result)) return result
     if (!known) await request.once(name, () => result)
-    const inputResponses = await answers(request, result, hasSessions(info) ? identified : (question) => question)
+    const place = { request, errorOf: definition.errorOf }
+    const inputResponses = await answers(place, result, hasSessions(info) ? identified : (question) => question)
     round = { inputResponses, state: result.requestState }
   }
   throw new Error(`The handler of ${asked.method} asked for input in more than ${maxRounds} rounds`)

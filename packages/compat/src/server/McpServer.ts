@@ -70,7 +70,7 @@ export class McpServer {
   readonly #prompts: Prompts
 
   constructor(info: Implementation, options: ServerOptions = {}) {
-    this.server = new Server(info, options)
+    this.server = this.serverOf(info, options)
     this.#tools = new Tools(this.server, (error) => this.unknownTool(error))
     this.#resources = new Resources(this.server)
     this.#prompts = new Prompts(this.server)
@@ -78,6 +78,11 @@ export class McpServer {
     if (tools !== undefined) this.#tools.offer()
     if (resources !== undefined) this.#resources.offer()
     if (prompts !== undefined) this.#prompts.offer()
+  }
+
+  /** Makes the low-level server. */
+  protected serverOf(info: Implementation, options: ServerOptions): Server {
+    return new Server(info, options)
   }
 
   /** Answers calls of tools that are unknown or disabled: by the error. */

@@ -29,6 +29,7 @@ import type { KnownClient } from "../request/KnownClient.ts"
 import { currentContext, heldContext } from "../request/current.ts"
 import type { QuestionOptions, ServerContext } from "../request/ServerContext.ts"
 import type { Announcer, CacheHint, Definition, Handler, List } from "../request/Definition.ts"
+import { checkedAnswer } from "../request/elicitation.ts"
 import { toSdk } from "../request/errors.ts"
 import { connectTo, type Connected } from "./connect.ts"
 import { isOwn, type MethodOf, methodOf, type RequestSchema } from "./methods.ts"
@@ -118,6 +119,14 @@ export class Server implements Definition {
 
   failed(error: Error): void {
     this.onerror?.(error)
+  }
+
+  /** The error of a question or request, as the program knows it. */
+  readonly errorOf = (error: unknown): unknown => this.failure(toSdk(error))
+
+  /** The same in the names of an older version of the SDK. */
+  protected failure(error: unknown): unknown {
+    return error
   }
 
   #caught(error: unknown): void {
@@ -336,21 +345,26 @@ export class Server implements Definition {
     const input = this.#connection?.input
     if (input === undefined) {
       const message = `There is no connection to send ${asked.method} over; ask in a handler, where the client's request is open`
-      throw new SdkError(SdkErrorCode.NotConnected, message)
+      throw this.errorOf(new SdkError(SdkErrorCode.NotConnected, message))
     }
     try {
       return await Effect.runPromise(Effect.map(ask(input, asked, options), (answer) => ({ ...Object(answer) })))
     } catch (error) {
-      throw toSdk(error)
+      throw this.errorOf(error)
     }
   }
 
-  /** Asks the user (spec: client/elicitation). */
-  elicitInput(
+  /** Asks the user (spec: client/elicitation). Rejects an answer that does not fit the form. */
+  async elicitInput(
     params: ElicitRequestFormParams | ElicitRequestURLParams,
     options?: QuestionOptions
   ): Promise<ElicitResult> {
-    return this.#ask("elicitation/create", params, options)
+    const answer = await this.#ask<ElicitResult>("elicitation/create", params, options)
+    try {
+      return await checkedAnswer(params, answer)
+    } catch (error) {
+      throw this.errorOf(error)
+    }
   }
 
   /** Asks the client's model (spec: client/sampling). */

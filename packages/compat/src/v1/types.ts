@@ -19,7 +19,8 @@ import type {
 import { vendor } from "../server/methods.ts"
 
 export { isInitializeRequest } from "../http/handler.ts"
-export { ErrorCode, McpError, UrlElicitationRequiredError } from "../model/errors.ts"
+export { ErrorCode, McpError } from "../model/errors.ts"
+export { UrlElicitationRequiredError } from "./errors.ts"
 export type * from "../model/requests.ts"
 export type * from "../model/types.ts"
 export { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from "../model/versions.ts"

@@ -1,7 +1,7 @@
 /** `@modelcontextprotocol/sdk/client/index.js`: lists are read page by page, and every error of a request is an `McpError`. */
 import { Client as Newer } from "../../client/Client.ts"
 import type { RequestOptions } from "../../client/Options.ts"
-import { ErrorCode, McpError, ProtocolError, SdkError, SdkErrorCode } from "../../model/errors.ts"
+import { toV1 } from "../errors.ts"
 
 export type { ClientOptions, RequestOptions } from "../../client/Options.ts"
 
@@ -12,13 +12,7 @@ export class Client extends Newer {
   }
 
   protected override failure(error: unknown): unknown {
-    const made = super.failure(error)
-    if (made instanceof McpError) return made
-    if (made instanceof ProtocolError) return new McpError(made.code, made.message, made.data)
-    if (!(made instanceof SdkError)) return made
-    if (made.code === SdkErrorCode.RequestTimeout) return new McpError(ErrorCode.RequestTimeout, made.message)
-    if (made.code === SdkErrorCode.ConnectionClosed) return new McpError(ErrorCode.ConnectionClosed, made.message)
-    return made.code === SdkErrorCode.InvalidResult ? new McpError(ErrorCode.InvalidParams, made.message) : made
+    return toV1(super.failure(error))
   }
 }
 

@@ -12,10 +12,12 @@ import type {
   ToolResult
 } from "../../server/features.ts"
 import { McpServer as Newer } from "../../server/McpServer.ts"
+import type { ServerOptions } from "../../server/Server.ts"
+import { Server } from "./index.ts"
 import type { ServerContext } from "../../request/ServerContext.ts"
 import type { Output, RawShape } from "../../schema/schemas.ts"
 import { McpError, type ProtocolError } from "../../model/errors.ts"
-import type { ToolAnnotations } from "../../model/types.ts"
+import type { Implementation, ToolAnnotations } from "../../model/types.ts"
 
 export {
   type RegisteredPrompt,
@@ -51,6 +53,10 @@ const isShape = (u: unknown): u is RawShape =>
 
 /** The server of v1. */
 export class McpServer extends Newer {
+  protected override serverOf(info: Implementation, options: ServerOptions): Server {
+    return new Server(info, options)
+  }
+
   /** A failed result, as in v1. */
   protected override unknownTool({ code, message }: ProtocolError): ToolResult {
     return { content: [{ type: "text", text: new McpError(code, message).message }], isError: true }
