@@ -14,20 +14,35 @@ export type Format = Host["format"]
 /** Where servers may be in a file whose host is not known. */
 export const sections: ReadonlyArray<string> = ["mcpServers", "servers", "mcp_servers"]
 
+/** Runs a parser of a library, which may throw: a text that is nested too deeply exhausts the stack. */
+const parsed = <A>(format: string, parse: () => A): Result.Result<A, string> =>
+  Result.try({
+    try: parse,
+    catch: (cause) =>
+      cause instanceof RangeError
+        ? "it is nested too deeply"
+        : `it is no ${format}: ${cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : String(cause)}`
+  })
+
 const jsonOf = (text: string): Result.Result<unknown, string> => {
   const errors: Array<ParseError> = []
-  const value: unknown = parseJson(text, errors, { allowTrailingComma: true, allowEmptyContent: true })
-  const [error] = errors
-  return error === undefined
-    ? Result.succeed(value)
-    : Result.fail(`it is no JSON: ${printParseErrorCode(error.error)} at character ${error.offset}`)
+  const options = { allowTrailingComma: true, allowEmptyContent: true }
+  return Result.flatMap(
+    parsed("JSON", (): unknown => parseJson(text, errors, options)),
+    (value) => {
+      const [error] = errors
+      return error === undefined
+        ? Result.succeed(value)
+        : Result.fail(`it is no JSON: ${printParseErrorCode(error.error)} at character ${error.offset}`)
+    }
+  )
 }
 
+/** A key with a hundred dots. The parser needs memory for the square of their number. */
+const longKey = /(?<![\w"'-])(?:["']?[\w-]+["']?[ \t]*\.[ \t]*){100}/
+
 const tomlOf = (text: string): Result.Result<unknown, string> =>
-  Result.try({
-    try: (): unknown => parseToml(text),
-    catch: (cause) => `it is no TOML: ${cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : String(cause)}`
-  })
+  longKey.test(text) ? Result.fail("it is nested too deeply") : parsed("TOML", (): unknown => parseToml(text))
 
 /** The whole value; an empty text is an empty object. */
 export const read = (format: Format, text: string): Result.Result<JsonObject, string> =>
@@ -79,6 +94,6 @@ export const edit = (
     }
     // In front of the others: behind them the library would lay out the last one anew, and move its comment.
     const options = { formattingOptions, getInsertionIndex: () => 0 }
-    const edited = applyEdits(text, modify(text, [section, name], entry, options))
+    const edited = yield* parsed("JSON", () => applyEdits(text, modify(text, [section, name], entry, options)))
     return text === "" ? `${edited}\n` : edited
   })

@@ -309,6 +309,19 @@ describe("--config FILE --server NAME", () => {
     })
   )
 
+  it.live.each([
+    ["mcp.json", `{"mcpServers":${"[".repeat(100_000)}${"]".repeat(100_000)}}`],
+    ["mcp.toml", `mcp_servers = ${"[".repeat(100_000)}${"]".repeat(100_000)}`],
+    ["mcp.toml", `[${"a.".repeat(100_000)}a]`]
+  ] as const)("The --config flag says that a file is nested too deeply: %s", ([name, text]) =>
+    Effect.gen(function* () {
+      const { effectMcp, home, write } = yield* user
+      write(name, text)
+      const { code, stderr } = yield* effectMcp("ping", "--config", join(home, name))
+      assert.deepStrictEqual([code, stderr.includes("it is nested too deeply")], [2, true], stderr)
+    })
+  )
+
   it.live("The --config flag refuses a second server after --, and --server alone is refused", () =>
     Effect.gen(function* () {
       const { effectMcp } = yield* user
