@@ -46,7 +46,8 @@ const manifest = ({ http, name, promise }: Project): string =>
       start: "node src/server.ts",
       dev: http ? "node --watch src/server.ts" : "effect-mcp dev src/server.ts",
       inspect: `effect-mcp inspect -- ${http ? "http://127.0.0.1:3000/mcp" : "node src/server.ts"}`,
-      test: "node --test",
+      // Named, so that a Node which runs no TypeScript fails instead of finding no tests.
+      test: "node --test test/*.test.ts",
       check: "tsc"
     },
     dependencies: dependenciesOf(promise),

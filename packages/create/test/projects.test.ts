@@ -91,9 +91,12 @@ describe.concurrent.each(variants.map((argv) => ({ argv, title: argv.join(" ") |
         const { scripts } = manifestOf(folder)
         assert.deepStrictEqual(
           [scripts.check, scripts.test, scripts.start],
-          ["tsc", "node --test", "node src/server.ts"]
+          ["tsc", "node --test test/*.test.ts", "node src/server.ts"]
         )
-        const tested = yield* ran(folder, process.execPath, ["--test", "--test-reporter=tap"])
+        const tested = yield* ran(folder, "sh", [
+          "-c",
+          `${scripts.test.replace("--test", "--test --test-reporter=tap")}`
+        ])
         assert.strictEqual(tested.code, 0, tested.output)
         for (const { version } of Revision.all) assert.include(tested.output, `greet greets by name (${version})`)
 
@@ -107,6 +110,15 @@ describe.concurrent.each(variants.map((argv) => ({ argv, title: argv.join(" ") |
 )
 
 describe("The projects", () => {
+  it.live("The test of a created project fails on a Node that runs no TypeScript", () =>
+    Effect.gen(function* () {
+      const folder = yield* project()
+      const script = manifestOf(folder).scripts.test.replace("node", "node --no-experimental-strip-types")
+      const { code, output } = yield* ran(folder, "sh", ["-c", script])
+      assert.deepStrictEqual([code, output.includes("ERR_UNKNOWN_FILE_EXTENSION")], [1, true], output)
+    }).pipe(Effect.scoped)
+  )
+
   it.live("Created projects compile by their own settings", () =>
     Effect.gen(function* () {
       const parent = yield* temporary
