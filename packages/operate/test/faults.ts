@@ -137,7 +137,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a view shows the id of a task that is the right to use it",
-    file: "packages/server/src/request/TaskSource.ts",
+    file: "packages/server/src/request/shownId.ts",
     from: "caller?.subject === undefined ? digest(id) : id",
     to: "id",
     test: "packages/operate/test/Tasks.test.ts"

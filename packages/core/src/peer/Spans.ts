@@ -17,14 +17,16 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
+import { digest } from "../internal/digest.ts"
 import type { Lane, Sink } from "../transport/Transport.ts"
 import { parentOf } from "./parentOf.ts"
 import { isTraced, metaOf, withEntries } from "./TraceContext.ts"
 
 /** Attributes that a transport or a session knows; what is undefined is left out. */
 export interface Surroundings {
-  /** Not the id of a session over HTTP itself, which admits its holder. */
   readonly session?: string | undefined
+  /** Whether knowing the id of the session admits to it, as over HTTP: spans get a digest. Default false. */
+  readonly isSecret?: boolean | undefined
   /** The version of the protocol. */
   readonly revision?: string | undefined
   /** The kind of the transport, as views show it: `http`, `sse`, `stdio` and others. */
@@ -75,7 +77,7 @@ const annotate = (
   span: Tracer.Span,
   { id, method, params }: Message,
   target: readonly [attribute: string, name: string] | undefined,
-  { revision, session, transport }: Surroundings,
+  { isSecret, revision, session, transport }: Surroundings,
   context: Context.Context<never>
 ): void => {
   if (!span.sampled) return
@@ -89,7 +91,7 @@ const annotate = (
   }
   const uri = method.startsWith("resources/") ? resource(params?.uri) : undefined
   if (uri !== undefined) span.attribute("mcp.resource.uri", uri)
-  if (session !== undefined) span.attribute("mcp.session.id", session)
+  if (session !== undefined) span.attribute("mcp.session.id", isSecret ? digest(session) : session)
   if (revision !== undefined) span.attribute("mcp.protocol.version", revision)
   const network = transportAttributes(transport)
   for (const name in network) span.attribute(name, network[name])

@@ -1,7 +1,7 @@
 /** What runs at a server at one moment: its sessions, and their requests, subscriptions, questions and tasks. */
 import { digest } from "@effect-mcp/core/internal/digest"
 import { beginning, withoutSecrets } from "@effect-mcp/protocol/Excerpt"
-import { shownId } from "@effect-mcp/server/internal/TaskSource"
+import { shownId } from "@effect-mcp/server/internal/shownId"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

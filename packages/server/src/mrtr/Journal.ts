@@ -5,7 +5,7 @@
  */
 import * as Schema from "effect/Schema"
 
-export { canonicalJson, digest } from "@effect-mcp/core/internal/digest"
+export { canonicalJson } from "@effect-mcp/core/internal/canonicalJson"
 
 const Entries = Schema.Record(Schema.String, Schema.Unknown)
 

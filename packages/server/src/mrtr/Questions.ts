@@ -12,7 +12,8 @@ import {
   type QuestionMethod,
   type Recorded
 } from "@effect-mcp/core/ClientInput"
-import { missingCapability, questionKey } from "@effect-mcp/core/internal/question"
+import { missingCapability } from "@effect-mcp/core/internal/question"
+import { questionKey, questionName } from "@effect-mcp/core/internal/questionKey"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -164,10 +165,10 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "askOwn" 
   }
 
   private questionOf(method: string, params: unknown, given: string | undefined, isSameForAll: boolean): NewQuestion {
+    const name = questionName(method, params, given)
     // One question for all siblings where nothing can tell two of them apart.
-    const counted = (text: string) => (isSameForAll ? undefined : this.count(text))
-    const { key, text } = questionKey(method, params, given, counted)
-    return { method, params, key, name: given ?? text, isSameForAll }
+    const key = questionKey(name, isSameForAll ? undefined : this.count(name))
+    return { method, params, key, name: given ?? name, isSameForAll }
   }
 
   private count(question: string): number {

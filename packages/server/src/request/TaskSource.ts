@@ -3,7 +3,6 @@
  *
  * Owns nothing that runs. A task is asked for only when a view is read.
  */
-import { digest } from "@effect-mcp/core/internal/digest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -55,10 +54,6 @@ export interface TaskSource {
   /** Ends a task, whose client is told the reason; false where it has ended. */
   readonly cancel: (id: string, reason: string) => Effect.Effect<boolean>
 }
-
-/** The id of a task as it is shown: that of an anonymous caller may be its right to use the task, and a digest stands for it. */
-export const shownId = (id: string, caller: Pick<Facts["principal"], "subject"> | undefined): string =>
-  caller?.subject === undefined ? digest(id) : id
 
 /** The sources of one server. */
 export class TaskSources {

@@ -2,7 +2,6 @@
  * The server's record of one session, beside its peer: what `initialize` agreed on, log level, subscriptions, roots.
  */
 import type { Surroundings } from "@effect-mcp/core/internal/Spans"
-import { digest } from "@effect-mcp/core/internal/digest"
 import type { Peer } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Traffic } from "@effect-mcp/core/Transport"
@@ -103,7 +102,6 @@ export class Session implements Mailboxes, Subscriber {
   initialized = false
   /** The level of `logging/setLevel`; undefined for the server's default. */
   logLevel: LoggingLevel | undefined = undefined
-  private digested: string | undefined = undefined
   private subscribed: Map<string, ResourceSubscription> | undefined = undefined
   private changes: ChangeNotifier | undefined = undefined
   private ending: Deferred.Deferred<void> | undefined = undefined
@@ -135,15 +133,14 @@ export class Session implements Mailboxes, Subscriber {
     this.keep = options.keep
   }
 
-  /** A digest of its id, for spans: over HTTP the id of a session admits its holder. */
-  get digest(): string {
-    return (this.digested ??= digest(this.id))
-  }
-
-  /** What spans say of its messages. Over HTTP the id of a session admits its holder: a digest stands for it. */
+  /** Describes the session to the spans of its messages. */
   get surroundings(): Surroundings {
-    const session = this.sessionless ? undefined : this.duplex ? this.id : this.digest
-    return { session, revision: this.negotiated?.revision.version, transport: this.kind }
+    return {
+      session: this.sessionless ? undefined : this.id,
+      isSecret: !this.duplex,
+      revision: this.negotiated?.revision.version,
+      transport: this.kind
+    }
   }
 
   /** Runs a change of what other nodes need to open the session again; then that is kept. */

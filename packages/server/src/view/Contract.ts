@@ -3,7 +3,7 @@
  *
  * Owns the text that is kept, and what a change of it means to clients. `readContract` reads it from a server.
  */
-import { canonicalJson } from "@effect-mcp/core/internal/digest"
+import { canonicalJson } from "@effect-mcp/core/internal/canonicalJson"
 import { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import { Resource, ResourceTemplate } from "@effect-mcp/protocol/model/Resource"
 import { isJsonObject, JsonObject, verbatim } from "@effect-mcp/protocol/model/Shape"

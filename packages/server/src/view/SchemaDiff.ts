@@ -4,7 +4,7 @@
  * Owns `Change`. A change that is not known to be harmless counts as breaking.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import { canonicalJson } from "@effect-mcp/core/internal/digest"
+import { canonicalJson } from "@effect-mcp/core/internal/canonicalJson"
 
 /** One difference of two contracts. */
 export interface Change {

@@ -10,6 +10,7 @@ import { Cause, Deferred, Effect, Exit, Fiber, Queue, Schema } from "effect"
 import { Scheduler } from "effect/Scheduler"
 import * as Journal from "../../src/mrtr/Journal.ts"
 import { isSuspension, scheduler } from "../../src/mrtr/Replay.ts"
+import { colliding } from "../support/colliding.ts"
 import { accept, messageOf, play, round } from "./rounds.ts"
 
 const Name = Schema.Struct({ name: Schema.String })
@@ -43,6 +44,27 @@ describe("A replayed handler", () => {
         asked.map((requests) => requests.map(messageOf)),
         [["a"], ["b"], ["c"]]
       )
+    })
+  )
+
+  it.effect("A changed question is asked again even if its text was made to collide with the earlier one", () =>
+    Effect.gen(function* () {
+      for (const [shown, done] of colliding) {
+        let text: string = shown
+        const asked: Array<string> = []
+        const handler = Effect.gen(function* () {
+          const message = text
+          yield* ask(message)
+          return message
+        })
+        const { exit } = yield* play(handler, (request) => {
+          asked.push(messageOf(request))
+          text = done
+          return echo(request)
+        })
+        assert.deepStrictEqual(asked, [shown, done])
+        assert.deepStrictEqual(exit, Exit.succeed(done))
+      }
     })
   )
 

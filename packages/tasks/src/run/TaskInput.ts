@@ -4,9 +4,10 @@
  * A question is recorded and waits for its answer, in place. What was recorded before returns at once, so that a handler which runs again
  * on another node continues where it was.
  */
-import { missingCapability, questionKey } from "@effect-mcp/core/internal/question"
+import { missingCapability } from "@effect-mcp/core/internal/question"
+import { questionKey, questionName } from "@effect-mcp/core/internal/questionKey"
 import * as ClientInput from "@effect-mcp/core/ClientInput"
-import { canonicalJson, digest } from "@effect-mcp/core/internal/digest"
+import { canonicalJson } from "@effect-mcp/core/internal/canonicalJson"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -163,9 +164,8 @@ class TaskInput {
   private asked<A>(asked: Asked<A>): Effect.Effect<A, ClientInput.AskError | McpError.McpError> {
     const answers = this.options.before?.answers ?? {}
     const { key: given, method, params, sameForAll } = asked
-    const { key } = questionKey(method, params, given, (text) =>
-      sameForAll ? undefined : counted(this.earlier, text) - 1
-    )
+    const name = questionName(method, params, given)
+    const key = questionKey(name, sameForAll ? undefined : counted(this.earlier, name) - 1)
     const answer = Object.hasOwn(answers, key) ? answers[key] : undefined
     const ask = Effect.suspend(() => this.answered(asked, 1))
     return isJsonObject(answer) ? Effect.catch(asked.decode(answer), () => ask) : ask
@@ -178,14 +178,19 @@ class TaskInput {
     const question = { method, params, ...(extension === undefined ? undefined : { extension }) }
     const recorded = journal.record(lease, { _tag: "Question", key, question })
     const answer = Effect.catch(
-      Effect.flatMap(recorded, ({ _tag }) =>
-        _tag === "Question"
+      Effect.flatMap(recorded, (entry) => {
+        if (entry._tag !== "Question") {
+          return Effect.die(new Error(`The key ${JSON.stringify(key)} is that of a step: give the question another`))
+        }
+        // The key may be the handler's, and an earlier run may have asked another question under it.
+        return entry.question === question || canonicalJson(entry.question) === canonicalJson(question)
           ? this.waits.during(key, { method }, journal.answer(lease, key))
-          : Effect.die(new Error(`The key ${JSON.stringify(key)} is that of a step: give the question another`))
-      ),
+          : Effect.undefined
+      }),
       stopped
     )
     return Effect.flatMap(answer, (answer) => {
+      if (answer === undefined) return this.answered(asked, attempt)
       if (answer._tag === "Error") return Effect.fail(refused(answer))
       return Effect.catch(decode(answer.result), (message) =>
         attempt < maxAttempts
@@ -197,7 +202,7 @@ class TaskInput {
 
   /** A key is used once in the life of a task: the second question of a name and an answer that does not decode get another. */
   private keyOf({ key, method, params, sameForAll }: Asked<unknown>, attempt: number): string {
-    const name = key ?? `${method}:${digest(canonicalJson(params))}`
+    const name = key ?? questionName(method, params)
     if (attempt === 1 && sameForAll) return name
     const count = counted(this.counts, name)
     return count === 1 ? name : `${name}#${count}`

@@ -9,6 +9,7 @@ import * as TaskInput from "../../src/run/TaskInput.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import * as Memory from "../../src/store/memory.ts"
 import { TaskStore } from "../../src/store/TaskStore.ts"
+import { colliding } from "../../../server/test/support/colliding.ts"
 
 const input = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
 const revisions = Revision.all.filter(({ version }) => version >= "2025-11-25")
@@ -22,6 +23,7 @@ const run = Effect.fnUntraced(function* (revision: Revision.Revision) {
   const store = yield* TaskStore
   const journal = yield* Journal
   const { lease, task } = yield* store.create(input, "a")
+  let held = lease
   const open = Effect.map(store.get(task.id, "ada"), (found) => [...Option.getOrThrow(found).questions.keys()])
   return {
     client: TaskInput.make({ journal, lease, entries: [], client: { revision, capabilities } }),
@@ -29,9 +31,10 @@ const run = Effect.fnUntraced(function* (revision: Revision.Revision) {
     answer: (key: string, answer: Answer) => store.answer(task.id, "ada", { [key]: answer }),
     /** The input of a later run, on another node. */
     again: Effect.gen(function* () {
-      yield* journal.park(lease)
+      yield* journal.park(held)
       const [claimed] = yield* journal.claim("b", ["tool"], 1)
       if (claimed === undefined) return assert.fail("the task is due")
+      held = claimed.lease
       return TaskInput.make({
         journal,
         lease: claimed.lease,
@@ -169,6 +172,32 @@ for (const revision of revisions) {
           assert.deepStrictEqual(yield* Fiber.join(second), [1, "accept", "accept"])
           assert.strictEqual(steps, 1)
         }).pipe(Effect.provide(Memory.layer()))
+    )
+
+    it.effect("A changed question is asked again, whatever its key and however its text collides", () =>
+      Effect.gen(function* () {
+        for (const key of [undefined, "sure"]) {
+          for (const [shown, done] of colliding) {
+            const { again, answer, client, open } = yield* run(revision)
+            const ask = (client: Effect.Success<typeof again>, message: string) =>
+              Effect.forkChild(client.ask("elicitation/create", { ...form, message }, { key }), {
+                startImmediately: true
+              })
+            const first = yield* ask(client, shown)
+            const [name = ""] = yield* open
+            yield* answer(name, yes)
+            yield* Fiber.join(first)
+            const second = yield* ask(yield* again, done)
+            const [changed = ""] = yield* open
+            assert.notStrictEqual(changed, name)
+            assert.notStrictEqual(changed, "")
+            yield* answer(changed, result({ action: "decline" }))
+            assert.strictEqual((yield* Fiber.join(second)).action, "decline")
+            const third = yield* ask(yield* again, done)
+            assert.strictEqual((yield* Fiber.join(third)).action, "decline")
+          }
+        }
+      }).pipe(Effect.provide(Memory.layer()))
     )
 
     it.effect("A step must not ask, and two steps of one name are a defect", () =>
