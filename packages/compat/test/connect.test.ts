@@ -2,24 +2,8 @@
 /* oxlint-disable unicorn/prefer-add-event-listener -- servers and transports of the SDK are no event targets */
 import { Client, InMemoryTransport } from "@effect-mcp/compat/client"
 import { McpServer } from "@effect-mcp/compat/server"
-import { assert, describe, it, onTestFinished } from "@effect/vitest"
-
-/** The reasons of rejections that nothing handles, until the test ends. */
-const unhandled = (): Array<unknown> => {
-  const reasons: Array<unknown> = []
-  const heard = (reason: unknown) => void reasons.push(reason)
-  const others = process.listeners("unhandledRejection")
-  process.removeAllListeners("unhandledRejection")
-  process.on("unhandledRejection", heard)
-  onTestFinished(() => {
-    process.removeAllListeners("unhandledRejection")
-    for (const other of others) process.on("unhandledRejection", other)
-  })
-  return reasons
-}
-
-/** A macrotask: rejections without a handler are reported before it. */
-const reported = () => new Promise<void>((resolve) => setImmediate(resolve))
+import { assert, describe, it } from "@effect/vitest"
+import { reported, unhandled } from "./support/unhandled.ts"
 
 /** The message that a promise rejects with. */
 const refusal = (promise: Promise<unknown>): Promise<string> =>

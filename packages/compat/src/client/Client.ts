@@ -41,6 +41,7 @@ import type {
   ResultOf
 } from "../model/requests.ts"
 import { toSdk } from "../request/errors.ts"
+import { checked } from "../schema/resultOf.ts"
 import type { MethodOf, RequestSchema } from "../server/methods.ts"
 import { opened } from "../server/messages.ts"
 import type { Transport } from "../server/Transport.ts"
@@ -255,10 +256,9 @@ export class Client {
     const { raw } = this.#client
     const result = await this.#asked(options, (call) => raw.request(method, params, { ...call, questions }))
     if (!isSchema(first)) return result
-    const checked = await first["~standard"].validate(result)
-    if (checked.issues === undefined) return checked.value
-    const why = checked.issues.map(({ message }) => message).join("; ")
-    throw new SdkError(SdkErrorCode.InvalidResult, `The result of ${method} does not fit: ${why}`)
+    const unfit = (why: string) =>
+      new SdkError(SdkErrorCode.InvalidResult, `The result of ${method} does not fit: ${why}`)
+    return checked(first, result, unfit)
   }
 
   async #send<A>(method: Method, params: object, options: RequestOptions | undefined): Promise<A> {

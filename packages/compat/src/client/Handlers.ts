@@ -1,6 +1,7 @@
 /** The handlers of a client: of questions, and of notifications, by method. */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import type { JsonObject } from "../model/types.ts"
+import { checked } from "../schema/resultOf.ts"
 import { isOwn, methodOf, type RequestSchema } from "../server/methods.ts"
 
 /** What an answer may use. */
@@ -21,11 +22,7 @@ export type AnyHandler = (message: never, context: ClientContext) => unknown
 /** Hears notifications of any method. */
 export type NotificationHandler = (notification: Message) => unknown
 
-const checked = async (method: string, schema: StandardSchemaV1, value: unknown): Promise<unknown> => {
-  const result = await schema["~standard"].validate(value)
-  if (result.issues === undefined) return result.value
-  throw new TypeError(`The params of ${method} do not fit: ${result.issues.map(({ message }) => message).join("; ")}`)
-}
+const unfit = (method: string) => (issues: string) => new TypeError(`The params of ${method} do not fit: ${issues}`)
 
 /** What calls a handler: with a schema of the program, once the message fits it. */
 const calling =
@@ -33,7 +30,7 @@ const calling =
   (message: Message, context: ClientContext): unknown => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the message is of the method, or fits the schema
     const call = (message: unknown) => handler(message as never, context)
-    return isOwn(method) ? call(message) : checked(message.method, method, message).then(call)
+    return isOwn(method) ? call(message) : checked(method, message, unfit(message.method)).then(call)
   }
 
 /** For handlers of notifications, which take no context. */
@@ -66,7 +63,9 @@ export class Handlers {
       return
     }
     const { params } = first
-    this.notifications.set(name, async (notification) => second?.(await checked(name, params, notification.params)))
+    this.notifications.set(name, async (notification) =>
+      second?.(await checked(params, notification.params, unfit(name)))
+    )
   }
 
   /** Calls the handler of a notification. */

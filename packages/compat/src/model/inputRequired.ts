@@ -46,6 +46,9 @@ export function acceptedContent(responses: Responses, key: string, schema?: Stan
   if (!isObject(answer) || answer["action"] !== "accept" || !isObject(answer["content"])) return undefined
   if (schema === undefined) return answer["content"]
   const result = schema["~standard"].validate(answer["content"])
-  if (result instanceof Promise) throw new TypeError("acceptedContent needs a schema that validates synchronously")
+  if (result instanceof Promise) {
+    result.catch(() => undefined)
+    throw new TypeError("acceptedContent was given a schema that validates asynchronously; expected a synchronous one")
+  }
   return result.issues === undefined ? result.value : undefined
 }

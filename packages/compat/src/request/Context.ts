@@ -13,6 +13,7 @@ import { SdkError, SdkErrorCode } from "../model/errors.ts"
 import { plain } from "../model/plain.ts"
 import type { Responses } from "../model/inputRequired.ts"
 import type { ElicitResult, Request } from "../model/types.ts"
+import { checked } from "../schema/resultOf.ts"
 import type { Definition } from "./Definition.ts"
 import { checkedAnswer } from "./elicitation.ts"
 import type { HttpPart, QuestionOptions, RequestPart, Send, ServerContext } from "./ServerContext.ts"
@@ -87,12 +88,6 @@ export const askIn = (place: Place, asked: Parameters<typeof ask>[1], options?: 
     true
   )
 
-const checked = async (schema: StandardSchemaV1, value: unknown): Promise<unknown> => {
-  const result = await schema["~standard"].validate(value)
-  if (result.issues === undefined) return result.value
-  throw new TypeError(`The client's answer does not fit: ${result.issues.map(({ message }) => message).join("; ")}`)
-}
-
 /** Whether the second argument of a request is the schema of its result; otherwise it is its options. */
 export const isSchema = (u: StandardSchemaV1 | QuestionOptions | undefined): u is StandardSchemaV1 =>
   u !== undefined && "~standard" in u
@@ -104,7 +99,12 @@ const sender = (place: Place): Send => {
     options?: QuestionOptions
   ): Promise<unknown> => {
     const answer = await askIn(place, asked, isSchema(schema) ? options : schema)
-    return isSchema(schema) ? checked(schema, answer) : answer
+    if (!isSchema(schema)) return answer
+    const unfit = (issues: string) =>
+      new SdkError(SdkErrorCode.InvalidResult, `The client's answer to ${asked.method} does not fit: ${issues}`)
+    return checked(schema, answer, unfit).catch((error) => {
+      throw place.errorOf(error)
+    })
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the overloads say what the schema does: it validates the answer
   return send as Send

@@ -1,9 +1,11 @@
-/** Schemas as the SDK takes them: a Standard Schema with a JSON Schema, one of zod 3 or 4, or an object of such fields. */
+/** Schemas as the SDK takes them: of zod 3 or 4, also as an object of fields, or any Standard Schema with a JSON Schema. */
 import { objectPart, part, type Part, type Side } from "@effect-mcp/promise/internal/Standard"
-import { InvalidValue } from "@effect-mcp/core/Tool"
-import type { StandardSchemaV1 } from "@standard-schema/spec"
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec"
 import * as Effect from "effect/Effect"
+import * as z3 from "zod/v3"
+import * as z from "zod/v4-mini"
 import { zodToJsonSchema } from "zod-to-json-schema"
+import { isZod, resultOf, type Zod } from "./resultOf.ts"
 
 /** The fields of an object, by name. */
 export type RawShape = { readonly [field: string]: StandardSchemaV1 }
@@ -26,10 +28,13 @@ const isObject = (u: unknown): u is object => (typeof u === "object" && u !== nu
 
 const isStandard = (u: unknown): u is StandardSchemaV1 => isObject(u) && "~standard" in u
 
-/** A schema of zod 3 has no JSON Schema of its own. */
-const isZod3 = (u: object): boolean => "_def" in u && !("_zod" in u) && "safeParse" in u
+/** A schema of zod 3, which has no JSON Schema. */
+const isZod3 = (u: unknown): u is z3.ZodTypeAny => isObject(u) && "_def" in u && !("_zod" in u) && "safeParseAsync" in u
 
-/** The fields of a schema of an object, where it shows them. */
+/** A schema of zod 4. Before 4.2, and in zod/mini, it has no JSON Schema either. */
+const isZod4 = (u: unknown): u is z.ZodMiniType => isObject(u) && isZod(u) && "_zod" in u
+
+/** The fields of a schema of an object, if it shows them. */
 export const shapeOf = (schema: unknown): { readonly [field: string]: unknown } => {
   if (!isObject(schema)) return {}
   if (!isStandard(schema) && !isZod3(schema)) return { ...schema }
@@ -37,61 +42,61 @@ export const shapeOf = (schema: unknown): { readonly [field: string]: unknown } 
   return typeof shape === "object" && shape !== null ? { ...shape } : {}
 }
 
-const fieldOf = (where: string, schema: unknown, side: Side): Part => {
-  if (!isObject(schema) || !isZod3(schema)) return part(where, schema, side)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the converter is typed by another version of zod
-  const { $schema: _same, ...jsonSchema } = zodToJsonSchema(schema as never)
-  if (!isStandard(schema)) throw new TypeError(`${where} is a schema of zod before 3.24; install zod 3.25 or 4.2`)
-  return part(where, withDocument(schema, jsonSchema), side)
+/** Keywords that zod before 4.1 keeps apart from the converter of another copy of zod. */
+const metaOf = (schema: object): object => {
+  const meta: unknown = "meta" in schema && typeof schema.meta === "function" ? schema.meta() : undefined
+  const { id: _named, ...keywords } = Object(meta)
+  return keywords
 }
 
-/** The schema with a JSON Schema beside it. */
-const withDocument = (schema: StandardSchemaV1, document: object): StandardSchemaV1 => ({
+const document4 = (schema: z.ZodMiniType, io: Side): { [keyword: string]: unknown } => ({
+  ...z.toJSONSchema(schema, {
+    io,
+    override: ({ jsonSchema, zodSchema }) => void Object.assign(jsonSchema, { ...metaOf(zodSchema), ...jsonSchema })
+  })
+})
+
+const document3 = (schema: z3.ZodTypeAny, pipeStrategy: Side): { [keyword: string]: unknown } => ({
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the converter is typed by another version of zod
+  ...zodToJsonSchema(schema as never, { pipeStrategy, strictUnions: true })
+})
+
+/** A schema of zod with what Standard Schemas and Standard JSON Schemas have. */
+const standardOf = (
+  schema: Zod,
+  document: (side: Side) => { [keyword: string]: unknown }
+): StandardSchemaV1 & StandardJSONSchemaV1 => ({
   "~standard": {
-    ...schema["~standard"],
-    validate: schema["~standard"].validate,
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Standard JSON Schema adds this member
-    ...({ jsonSchema: { input: () => document, output: () => document } } as object)
+    version: 1,
+    vendor: "zod",
+    validate: (value) => resultOf(schema, value),
+    jsonSchema: { input: () => document("input"), output: () => document("output") }
   }
 })
 
-/** An object whose fields have schemas of their own: unknown members are dropped. */
-const ofShape = (where: string, shape: RawShape, side: Side): Part => {
-  const fields = Object.entries(shape).map(
-    ([name, schema]) => [name, fieldOf(`${where}, field ${JSON.stringify(name)}`, schema, side), schema] as const
+/** The schema of an object with these fields. */
+const objectOf = (where: string, shape: RawShape): unknown => {
+  const fields: ReadonlyArray<readonly [string, unknown]> = Object.entries(shape)
+  if (fields.every(([, field]) => isZod4(field))) return z.object(Object.fromEntries(fields.filter(isField4)))
+  if (fields.every(([, field]) => isZod3(field))) return z3.object(Object.fromEntries(fields.filter(isField3)))
+  const names = fields.map(([name]) => name).join(", ")
+  throw new TypeError(
+    `${where} is an object with the members ${names}; expected a schema, or fields that are all schemas of zod 4 or all of zod 3`
   )
-  const isRequired = (schema: StandardSchemaV1): boolean => {
-    const result = schema["~standard"].validate(undefined)
-    return !(result instanceof Promise) && result.issues !== undefined
-  }
-  const required = fields.flatMap(([name, , schema]) => (isRequired(schema) ? [name] : []))
-  return {
-    jsonSchema: {
-      type: "object",
-      properties: Object.fromEntries(fields.map(([name, field]) => [name, field.jsonSchema])),
-      ...(required.length > 0 && { required })
-    },
-    validate: (value) => {
-      const given = new Map<string, unknown>(isObject(value) ? Object.entries(value) : [])
-      const results = fields.map(([name, field]) =>
-        Effect.map(
-          Effect.mapError(
-            field.validate(given.get(name)),
-            ({ message }) => new InvalidValue({ message: `${message} at ${JSON.stringify([name])}` })
-          ),
-          (result) => [name, result] as const
-        )
-      )
-      return Effect.map(Effect.all(results), (entries) =>
-        Object.fromEntries(entries.filter(([, result]) => result !== undefined))
-      )
-    }
-  }
 }
+const isField3 = (field: readonly [string, unknown]): field is [string, z3.ZodTypeAny] => isZod3(field[1])
+const isField4 = (field: readonly [string, unknown]): field is [string, z.ZodMiniType] => isZod4(field[1])
 
-/** One side of a feature. Throws for a schema that has no JSON Schema, or describes no object where `object` wants one. */
+/** One side of a feature. Throws for a schema that has no JSON Schema, or that describes no object if `object` is set. */
 export const partOf = (where: string, schema: AnySchema, side: Side, object = true): Part => {
-  const made = isStandard(schema) || isZod3(schema) ? fieldOf(where, schema, side) : ofShape(where, schema, side)
+  const isSchema = isStandard(schema) || isZod3(schema) || isZod4(schema)
+  const given: unknown = isSchema ? schema : objectOf(where, schema)
+  const standard = isZod4(given)
+    ? standardOf(given, (io) => document4(given, io))
+    : isZod3(given)
+      ? standardOf(given, (io) => document3(given, io))
+      : given
+  const made = part(where, standard, side)
   return object ? objectPart(where, made) : made
 }
 

@@ -31,6 +31,7 @@ import type { QuestionOptions, ServerContext } from "../request/ServerContext.ts
 import type { Announcer, CacheHint, Definition, Handler, List } from "../request/Definition.ts"
 import { checkedAnswer } from "../request/elicitation.ts"
 import { toSdk } from "../request/errors.ts"
+import { checked } from "../schema/resultOf.ts"
 import { connectTo, type Connected } from "./connect.ts"
 import { isOwn, type MethodOf, methodOf, type RequestSchema } from "./methods.ts"
 import type { Transport } from "./Transport.ts"
@@ -68,15 +69,7 @@ export interface Shared {
 
 type Async<A> = A | PromiseLike<A>
 
-const checked = async <S extends StandardSchemaV1>(
-  schema: S,
-  value: unknown
-): Promise<StandardSchemaV1.InferOutput<S>> => {
-  const result = await schema["~standard"].validate(value)
-  if (result.issues === undefined) return result.value
-  const message = result.issues.map(({ message }) => message).join("; ")
-  throw Object.assign(new Error(`Invalid params: ${message}`), { code: -32_602 })
-}
+const invalid = (issues: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, `Invalid params: ${issues}`)
 
 export class Server implements Definition {
   readonly info: Implementation
@@ -194,14 +187,18 @@ export class Server implements Definition {
     const name = methodOf(method)
     if (typeof first !== "function") {
       const { params } = first
-      const handler: Handler = async (request, context) => second?.(await checked(params, request.params), context)
+      const handler: Handler = async (request, context) =>
+        second?.(await checked(params, request.params, invalid), context)
       this._requestHandlers.set(name, handler)
       return
     }
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the request is of the method, or fits the schema
     const handle = first as (request: unknown, context: ServerContext) => unknown
     if (isOwn(method)) this._requestHandlers.set(name, handle)
-    else this._requestHandlers.set(name, async (request, context) => handle(await checked(method, request), context))
+    else
+      this._requestHandlers.set(name, async (request, context) =>
+        handle(await checked(method, request, invalid), context)
+      )
   }
 
   removeRequestHandler(method: string): void {
@@ -228,8 +225,8 @@ export class Server implements Definition {
     second?: (params: unknown) => unknown
   ): void {
     this.#notifications.set(methodOf(method), async (notification) => {
-      if (typeof first !== "function") return second?.(await checked(first.params, notification.params))
-      const heard: unknown = isOwn(method) ? notification : await checked(method, notification)
+      if (typeof first !== "function") return second?.(await checked(first.params, notification.params, invalid))
+      const heard: unknown = isOwn(method) ? notification : await checked(method, notification, invalid)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the notification is of the method, or fits the schema
       return first(heard as never)
     })

@@ -1,0 +1,39 @@
+/** Validation by a schema of a program. */
+import type { StandardSchemaV1 } from "@standard-schema/spec"
+
+type Issues = ReadonlyArray<StandardSchemaV1.Issue>
+type Parsed =
+  | { readonly success: true; readonly data: unknown }
+  | { readonly success: false; readonly error: { readonly issues: Issues } }
+
+/** A schema of zod, 3 or 4. */
+export interface Zod {
+  readonly safeParseAsync: (value: unknown) => Promise<Parsed>
+}
+
+export const isZod = (u: object): u is Zod =>
+  ("_zod" in u || "_def" in u) && "safeParseAsync" in u && typeof u.safeParseAsync === "function"
+
+/**
+ * Returns the value that a schema makes of another, or the issues. Zod's own `validate` tries every schema synchronously first: an
+ * asynchronous refinement runs twice, and nothing handles the rejection of the first run.
+ */
+export const resultOf = async (
+  schema: StandardSchemaV1 | Zod,
+  value: unknown
+): Promise<StandardSchemaV1.Result<unknown>> => {
+  if (!isZod(schema)) return schema["~standard"].validate(value)
+  const parsed = await schema.safeParseAsync(value)
+  return parsed.success ? { value: parsed.data } : { issues: parsed.error.issues }
+}
+
+/** Returns the value that a schema makes of another. Throws the error of the issues' texts. */
+export const checked = async <S extends StandardSchemaV1>(
+  schema: S,
+  value: unknown,
+  error: (issues: string) => Error
+): Promise<StandardSchemaV1.InferOutput<S>> => {
+  const result = await resultOf(schema, value)
+  if (result.issues !== undefined) throw error(result.issues.map(({ message }) => message).join("; "))
+  return result.value
+}
