@@ -1,12 +1,13 @@
 import { NodeFileSystem } from "@effect/platform-node"
-import { Resources, Sampling, Tool, Tools } from "@effect-mcp/core"
+import { McpClient } from "@effect-mcp/client"
+import { Memory, Resources, Sampling, Tool, Tools } from "@effect-mcp/core"
 import { Audit } from "@effect-mcp/operate"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { McpServer, Observer } from "@effect-mcp/server"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, FileSystem, Latch, Layer, Logger, Redacted, Schema, Scope, Stream } from "effect"
+import { Context, Effect, Exit, Fiber, FileSystem, Latch, Layer, Logger, Redacted, Schema, Scope, Stream } from "effect"
 import { systemError } from "effect/PlatformError"
 import { createHash } from "node:crypto"
 import { listener, portOf } from "../support/served.ts"
@@ -258,6 +259,23 @@ describe("verify", () => {
     })
   )
 
+  it.effect.each([
+    { event: "audit.opened" },
+    { event: "audit.opened", details: {} },
+    { event: "audit.opened", details: null },
+    { event: "audit.opened", details: "torn" },
+    { event: "app.login", details: { torn: true } }
+  ])("The check of a trail finds a text that was put in before %j", (fields) =>
+    Effect.gen(function* () {
+      const lines = yield* three()
+      const { hash } = JSON.parse(lines.at(-1) ?? "")
+      const body = JSON.stringify({ seq: lines.length + 1, ...fields, prev: hash })
+      lines.push("no record")
+      lines.push(`${body.slice(0, -1)},"hash":"${createHash("sha256").update(body).digest("hex")}"}`)
+      assert.deepStrictEqual((yield* check(lines)).problems, [{ line: 6, reason: "It is no record" }])
+    })
+  )
+
   it.effect("The check of a trail finds an end that was cut off: by the closing record, and by a kept hash", () =>
     Effect.gen(function* () {
       const lines = yield* three()
@@ -376,6 +394,57 @@ describe("slow sinks", () => {
       // The end of the session may be among those that were lost.
       assert.include([20, 21], kept + dropped.reduce((a, b) => a + b, 0))
       assert.deepInclude(yield* check(lines), { problems: [] })
+    })
+  )
+})
+
+describe("a full audit trail", () => {
+  it.effect("A trail that may lose entries keeps as many as its capacity, and counts the others", () =>
+    Effect.gen(function* () {
+      const open = Latch.makeUnsafe(false)
+      const lines: Array<string> = []
+      yield* Effect.gen(function* () {
+        const { record } = yield* Audit.Audit
+        // The sink has taken the record that opens the trail.
+        yield* quiesce
+        yield* Effect.forEach(Array.from({ length: 10 }), () => record({ event: "app.login" }), { discard: true })
+        open.openUnsafe()
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(Layer.provide(Audit.layer({ capacity: 4, whenFull: "drop" }), gated(lines, open)))
+      )
+      const all = records(lines)
+      assert.lengthOf(
+        all.filter(({ event }) => event === "app.login"),
+        4
+      )
+      assert.deepStrictEqual(
+        all.flatMap(({ details, event }) => (event === "audit.dropped" ? [details] : [])),
+        [{ entries: 6 }]
+      )
+    })
+  )
+})
+
+describe("the server of an entry of a client", () => {
+  it.effect.each([
+    ["my-server", "my-server"],
+    ["node server.js --key swordfish", "node"],
+    ["https://me:swordfish@host/mcp?key=swordfish", "https://host/mcp"]
+  ] as const)("The audit trail of a client names its server without secrets: %s", ([address, named]) =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      yield* Effect.gen(function* () {
+        const [transport, server] = yield* Memory.pair()
+        const { connect } = Context.get(
+          yield* Layer.build(McpServer.layer({ name: "s", version: "1", features })),
+          McpServer.McpServer
+        )
+        yield* connect(server)
+        yield* McpClient.connect({ ...transport, address })
+      }).pipe(Effect.scoped, Effect.provide(Layer.provide(Audit.layerClient(), Audit.layerArray(lines))))
+      const opened = records(lines).find(({ event }) => event === "client.opened")
+      assert.strictEqual(opened?.details?.["address"], named)
     })
   )
 })
