@@ -24,9 +24,14 @@ const verify = Command.make(
       Flag.withMetavar("HASH"),
       Flag.withDescription("The hash of its last record when it was read before: finds an end that was cut off"),
       Flag.optional
+    ),
+    closed: Flag.Boolean("closed").pipe(
+      Flag.withDescription("The server has ended in order: fail if the last record does not say so"),
+      Flag.withDefault(false),
+      Flag.withoutNegation
     )
   },
-  Effect.fnUntraced(function* ({ file, head }) {
+  Effect.fnUntraced(function* ({ closed: mustBeClosed, file, head }) {
     // Loaded when needed: the other commands need none of it.
     const Audit = yield* Effect.promise(() => import("@effect-mcp/operate/Audit"))
     const output = yield* Output
@@ -47,13 +52,16 @@ const verify = Command.make(
       ...problems.map(({ line, reason }) => [`line ${line}`, reason])
     ]
     yield* output.line(settings.json ? json(report) : table(rows, output.width))
-    yield* problems.length === 0 && records > 0 ? Effect.void : silent(code.server)
+    yield* problems.length === 0 && records > 0 && (closed || !mustBeClosed) ? Effect.void : silent(code.server)
   })
 ).pipe(
   Command.withDescription(
     `Check that no line of an audit trail was changed, left out or put in. A key is taken from ${keyName}`
   ),
-  Command.withExamples([{ command: "effect-mcp audit verify audit.jsonl" }])
+  Command.withExamples([
+    { command: "effect-mcp audit verify audit.jsonl" },
+    { command: "effect-mcp audit verify --closed audit.jsonl", description: "Of a server that was stopped" }
+  ])
 )
 
 export const audit = Command.make("audit").pipe(

@@ -35,6 +35,17 @@ describe("audit verify", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
   )
 
+  it.live("The audit verify command with --closed fails for a trail whose end was cut off", () =>
+    Effect.gen(function* () {
+      const { files, path, text } = yield* written
+      assert.strictEqual((yield* run(["audit", "verify", "--closed", path])).code, 0)
+      yield* files.writeFileString(path, `${text.trimEnd().split("\n").slice(0, -1).join("\n")}\n`)
+      const open = yield* run(["audit", "verify", path])
+      assert.deepStrictEqual([open.code, open.stdout.includes("the end was cut off")], [0, true])
+      assert.strictEqual((yield* run(["audit", "verify", "--closed", path])).code, 1)
+    }).pipe(Effect.scoped, Effect.provide(NodeFileSystem.layer))
+  )
+
   it.live("The audit verify command finds a cut, and a missing file is wrong usage", () =>
     Effect.gen(function* () {
       const { files, path, text } = yield* written
