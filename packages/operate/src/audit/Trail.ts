@@ -13,7 +13,7 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as chain from "./chain.ts"
 import type { AuditEntry } from "./Record.ts"
-import { AuditSink, type SinkError } from "./Sink.ts"
+import { AuditSink, SinkError } from "./Sink.ts"
 
 export interface Options {
   /** How many entries may wait for the sink. Default 1024. */
@@ -106,9 +106,11 @@ export class Trail {
   /** Writes until the end. */
   write(sink: AuditSink["Service"], hash: chain.Hasher, from: chain.Tail): Effect.Effect<void> {
     let tail = from
+    // A sink is code of the program. If it throws, it is tried again: without a writer, every request would wait for room.
     const append = (lines: ReadonlyArray<string>) =>
-      sink.append(lines).pipe(
-        Effect.tapError((error: SinkError) => Effect.logError(error.message)),
+      Effect.suspend(() => sink.append(lines)).pipe(
+        Effect.catchDefect((cause) => Effect.fail(new SinkError({ message: "The audit sink threw", cause }))),
+        Effect.tapError(({ cause, message }) => Effect.ignoreCause(Effect.logError(message, cause))),
         Effect.retry(retries),
         Effect.orDie
       )

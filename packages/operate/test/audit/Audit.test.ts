@@ -9,6 +9,7 @@ import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, FileSystem, Latch, Layer, Logger, Redacted, Schema, Scope, Stream } from "effect"
 import { systemError } from "effect/PlatformError"
+import { TestClock } from "effect/testing"
 import { createHash } from "node:crypto"
 import { listener, portOf } from "../support/served.ts"
 
@@ -394,6 +395,40 @@ describe("slow sinks", () => {
       // The end of the session may be among those that were lost.
       assert.include([20, 21], kept + dropped.reduce((a, b) => a + b, 0))
       assert.deepInclude(yield* check(lines), { problems: [] })
+    })
+  )
+})
+
+describe("an audit sink that throws", () => {
+  const throwing = (lines: Array<string>, kind: string) => {
+    let calls = 0
+    return Layer.succeed(Audit.Sink, {
+      ending: Effect.undefined,
+      append: (added) => {
+        if (++calls > 1) return Effect.sync(() => void lines.push(...added))
+        if (kind === "at the call") throw new Error("No sink")
+        return Effect.die("No sink")
+      }
+    })
+  }
+
+  it.effect.each(["at the call", "in its effect"])("An audit sink that throws %s is tried again", (kind) =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      // A logger that throws takes no part of the trail with it, either.
+      const logger = Logger.make(() => assert.fail("No logger"))
+      yield* Effect.gen(function* () {
+        const { record } = yield* Audit.Audit
+        yield* record({ event: "app.login" })
+        yield* quiesce
+        yield* TestClock.adjust("1 second")
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(
+          Audit.layer({ capacity: 1 }).pipe(Layer.provide(throwing(lines, kind)), Layer.provide(Logger.layer([logger])))
+        )
+      )
+      assert.deepInclude(yield* check(lines), { records: 3, problems: [], closed: true })
     })
   )
 })
