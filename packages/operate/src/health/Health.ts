@@ -13,9 +13,11 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 
 /** `failed`: the check failed, or took too long. */
@@ -63,15 +65,34 @@ export interface Options {
   readonly cache?: Duration.Input | undefined
 }
 
-const run = ({ critical, name, run }: Check, timeout: Duration.Input): Effect.Effect<CheckReport> =>
-  Effect.timeout(run, timeout).pipe(
-    Effect.tapCause((cause) => Effect.logWarning(`The check ${JSON.stringify(name)} failed`, cause)),
-    Effect.exit,
-    Effect.map((exit) => ({ name, critical, status: Exit.isSuccess(exit) ? "ok" : "failed" }))
-  )
+/**
+ * Runs a check in a fiber of its own: one that cannot be interrupted would hold up every report. While it still runs, it counts as failed,
+ * and is not started again.
+ */
+const runner = (timeout: Duration.Input) => {
+  const late = new Map<Check, Fiber.Fiber<unknown, unknown>>()
+  return Effect.fnUntraced(function* (check: Check): Effect.fn.Return<CheckReport> {
+    const { critical, name, run } = check
+    if (late.has(check)) return { name, critical, status: "failed" }
+    const fiber = yield* Effect.forkDetach(run, { startImmediately: true })
+    const exit = yield* Effect.onInterrupt(Effect.timeoutOption(Fiber.await(fiber), timeout), () =>
+      Effect.sync(() => fiber.interruptUnsafe())
+    )
+    if (Option.isSome(exit) && Exit.isSuccess(exit.value)) return { name, critical, status: "ok" }
+    if (Option.isNone(exit)) {
+      late.set(check, fiber)
+      fiber.addObserver(() => late.delete(check))
+      fiber.interruptUnsafe()
+    }
+    const why = Option.isNone(exit) || Exit.isSuccess(exit.value) ? "did not end in time" : exit.value.cause
+    yield* Effect.ignoreCause(Effect.logWarning(`The check ${JSON.stringify(name)} failed`, why))
+    return { name, critical, status: "failed" }
+  })
+}
 
 /**
- * The health of the servers that are given this layer: provide it to `McpServer.layer`, to the checks and to the routes.
+ * The health of the servers that receive this layer: provide it to `McpServer.layer`, to the checks and to the routes. All calls without
+ * options are one layer. With options, keep the layer in a variable: another call is the health of other servers.
  *
  * @example
  * ```ts
@@ -87,13 +108,15 @@ const run = ({ critical, name, run }: Check, timeout: Duration.Input): Effect.Ef
  * export const app = McpServer.serveHttp(Layer.provide(routes, Layer.provideMerge(server, Health.layer())))
  * ```
  */
-export const layer = (options: Options = {}): Layer.Layer<Health | Observer.Observers> =>
-  Layer.effectContext(make(options))
+export const layer = (options?: Options): Layer.Layer<Health | Observer.Observers> =>
+  options === undefined ? standard : Layer.effectContext(make(options))
 
 const make = Effect.fnUntraced(function* ({ cache = "1 second", timeout = "5 seconds" }: Options) {
   let servers = 0
   let draining = false
+  let warned = false
   const checks = new Set<Check>()
+  const run = runner(timeout)
   const statusOf = (reports: ReadonlyArray<CheckReport>): HealthReport["status"] => {
     if (draining) return "draining"
     if (servers === 0) return "starting"
@@ -101,12 +124,21 @@ const make = Effect.fnUntraced(function* ({ cache = "1 second", timeout = "5 sec
     return reports.every(({ status }) => status === "ok") ? "ready" : "degraded"
   }
   const reports = yield* Effect.cachedWithTTL(
-    Effect.suspend(() => Effect.forEach(checks, (check) => run(check, timeout), { concurrency: "unbounded" })),
+    Effect.suspend(() => Effect.forEach(checks, run, { concurrency: "unbounded" })),
     cache
   )
+  const unserved = Effect.suspend(() => {
+    if (servers > 0 || draining || warned) return Effect.void
+    warned = true
+    return Effect.ignoreCause(
+      Effect.logWarning(
+        "Health is asked for before a server of it is built. If the servers run, provide Health.layer() to McpServer.layer, too"
+      )
+    )
+  })
   const health = Health.of({
     // The state of the servers is never cached.
-    report: Effect.map(reports, (checks) => ({ status: statusOf(checks), checks })),
+    report: Effect.map(Effect.andThen(unserved, reports), (checks) => ({ status: statusOf(checks), checks })),
     drain: Effect.sync(() => void (draining = true)),
     register: (check) =>
       Effect.acquireRelease(
@@ -124,6 +156,9 @@ const make = Effect.fnUntraced(function* ({ cache = "1 second", timeout = "5 sec
   }
   return Context.merge(Context.make(Health, health), Observer.service(observe))
 })
+
+/** One value, so that every call without options is the same health. */
+const standard = Layer.effectContext(Effect.suspend(() => make({})))
 
 /**
  * A check of one's own, for as long as the layer: it fails, or does not. Critical ones make the servers not ready; others degraded, as

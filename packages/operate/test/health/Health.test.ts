@@ -5,8 +5,10 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import { McpServer } from "@effect-mcp/server"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
+import { quiesce } from "@effect-mcp/testing/Quiesce"
+import { Context, Deferred, Effect, Exit, Fiber, Latch, Layer, Logger, Scope } from "effect"
 import { FetchHttpClient, HttpClient, type HttpServer } from "effect/http"
+import { TestClock } from "effect/testing"
 import { listener, portOf } from "../support/served.ts"
 
 const features = Tools.layer(Tool.make("hello", { description: "Greets" }), () => Effect.succeed("Hello"))
@@ -114,6 +116,71 @@ describe("Health over HTTP", () => {
 })
 
 describe("Health", () => {
+  it.live("Two calls without options are the health of the same servers", () =>
+    Effect.gen(function* () {
+      const routes = Layer.mergeAll(McpServer.layerHttp({ path: "/mcp" }), Health.layerRoutes())
+      const context = yield* Layer.build(
+        McpServer.serveHttp(routes, { disableLogger: true, disableListenLog: true }).pipe(
+          Layer.provide(Layer.provide(server, Health.layer())),
+          Layer.provide(Health.layer()),
+          Layer.provideMerge(listener),
+          Layer.provide(silent)
+        )
+      )
+      assert.strictEqual((yield* get(context, "/readyz")).status, 200)
+    }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
+  )
+
+  it.effect("Warns once if it is asked for and no server was given it", () =>
+    Effect.gen(function* () {
+      const said: Array<unknown> = []
+      const { report } = yield* Health.Health
+      const logger = Logger.make(({ message }) => void said.push(message))
+      yield* Effect.provide(Effect.andThen(report, report), Logger.layer([logger]))
+      assert.lengthOf(said, 1)
+      assert.include(String(said[0]), "provide Health.layer() to McpServer.layer")
+    }).pipe(Effect.provide(Health.layer({ cache: 0 })))
+  )
+
+  it.effect.each([
+    ["throws", Effect.sync(() => assert.fail("a check"))],
+    ["never ends", Effect.never],
+    ["cannot be interrupted", Effect.uninterruptible(Effect.never)]
+  ] as const)("Counts a check as failed that %s", ([, check]) =>
+    Effect.gen(function* () {
+      const { report } = yield* Health.Health
+      yield* Layer.build(
+        Layer.mergeAll(server, Health.layerCheck("bad", check), Health.layerCheck("good", Effect.void))
+      )
+      for (const _ of [1, 2]) {
+        const reported = yield* Effect.forkChild(report, { startImmediately: true })
+        yield* TestClock.adjust("5 seconds")
+        assert.deepStrictEqual((yield* Fiber.join(reported)).checks, [
+          { name: "bad", status: "failed", critical: false },
+          { name: "good", status: "ok", critical: false }
+        ])
+      }
+    }).pipe(Effect.scoped, Effect.provide([Health.layer({ cache: 0 }), silent]))
+  )
+
+  it.effect("Runs a check again once it has ended late", () =>
+    Effect.gen(function* () {
+      let runs = 0
+      const slow = Latch.makeUnsafe(false)
+      const { report } = yield* Health.Health
+      const check = Effect.suspend(() => (runs++ === 0 ? Effect.uninterruptible(slow.await) : Effect.void))
+      yield* Layer.build(Layer.mergeAll(server, Health.layerCheck("slow", check)))
+      const first = yield* Effect.forkChild(report, { startImmediately: true })
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(first)
+      assert.strictEqual((yield* report).status, "degraded")
+      assert.strictEqual(runs, 1)
+      slow.openUnsafe()
+      yield* quiesce
+      assert.strictEqual((yield* report).status, "ready")
+    }).pipe(Effect.scoped, Effect.provide([Health.layer({ cache: 0 }), silent]))
+  )
+
   it.effect("Health is starting before a server is built, and after its end", () =>
     Effect.gen(function* () {
       const { report } = yield* Health.Health
