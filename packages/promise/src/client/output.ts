@@ -4,6 +4,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec"
 import { RequestError } from "../Errors.ts"
 import type { CallToolResult } from "../model/Results.ts"
 import { described } from "../schema/Standard.ts"
+import { validateOnce } from "../schema/validateOnce.ts"
 
 const textOf = ({ content }: CallToolResult): string =>
   content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
@@ -21,10 +22,10 @@ const structured = (tool: string, result: CallToolResult): unknown => {
 export const outputOf = async <O extends StandardSchemaV1>(
   tool: string,
   result: CallToolResult,
-  { "~standard": { validate } }: O
+  schema: O
 ): Promise<StandardSchemaV1.InferOutput<O>> => {
   if (result.isError === true) throw new RequestError("ToolFailure", textOf(result))
-  const read = await validate(structured(tool, result))
+  const read = await validateOnce(schema)(structured(tool, result))
   if (read.issues === undefined) return read.value
   throw new RequestError("InvalidResult", `The output of the tool ${tool} does not fit: ${described(read.issues)}`)
 }

@@ -11,6 +11,8 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/sp
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
+import { isThenable } from "../boundary.ts"
+import { validateOnce } from "./validateOnce.ts"
 
 /** Whether values come in (a handler gets the schema's output) or go out (a handler gives the schema's input). */
 export type Side = "input" | "output"
@@ -95,23 +97,33 @@ export const described = (issues: ReadonlyArray<StandardSchemaV1.Issue>): string
 const invalid = (issues: ReadonlyArray<StandardSchemaV1.Issue>): InvalidValue =>
   new InvalidValue({ message: described(issues) })
 
-const settled = (result: StandardSchemaV1.Result<unknown>): Effect.Effect<unknown, InvalidValue> =>
-  result.issues === undefined ? Exit.succeed(result.value) : Exit.fail(invalid(result.issues))
+const settled = (where: string, result: StandardSchemaV1.Result<unknown>): Effect.Effect<unknown, InvalidValue> => {
+  try {
+    if (result.issues !== undefined) return Exit.fail(invalid(result.issues))
+    if ("value" in result) return Exit.succeed(result.value)
+  } catch {}
+  return Exit.die(
+    new TypeError(`${where} has a validate function that returned neither { value } nor { issues }; correct the schema`)
+  )
+}
 
-/** Validation of one value; done at once where the schema is synchronous. */
+/** Validation of one value; done at once if the schema is synchronous. A schema that throws or rejects is a defect. */
 export type Validate = (value: unknown) => Effect.Effect<unknown, InvalidValue>
 
-const validator =
-  ({ "~standard": { validate } }: StandardSchemaV1): Validate =>
-  (value) => {
-    const result = validate(value)
-    return result instanceof Promise
-      ? Effect.flatMap(
-          Effect.promise(() => result),
-          settled
-        )
-      : settled(result)
+const validator = (where: string, schema: StandardSchemaV1): Validate => {
+  const validate = validateOnce(schema)
+  return (value) => {
+    try {
+      const result = validate(value)
+      if (!isThenable(result)) return settled(where, result)
+      // Handled at once: the caller may not run the effect, and an unhandled rejection would end the process.
+      const exit = Promise.resolve(result).then((one) => settled(where, one), Exit.die)
+      return Effect.flatten(Effect.promise(() => exit))
+    } catch (thrown) {
+      return Exit.die(thrown)
+    }
   }
+}
 
 const ofEffect = (schema: Schema.Codec<unknown>): Pick<DescribedCodec<unknown>, "decode" | "encode"> => {
   const codec = JsonSchema.codec(schema)
@@ -138,7 +150,7 @@ export const part = (where: string, schema: unknown, side: Side): Part => {
     return { jsonSchema: make(schema), validate: side === "input" ? decode : encode }
   }
   const standard = complete(where, schema)
-  return { jsonSchema: documentOf(where, standard, side), validate: validator(standard) }
+  return { jsonSchema: documentOf(where, standard, side), validate: validator(where, standard) }
 }
 
 // A schema that needs services for decoding cannot be a Standard Schema either.

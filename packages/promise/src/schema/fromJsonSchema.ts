@@ -3,6 +3,7 @@ import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec"
 import * as Result from "effect/Result"
 import type { JsonObject } from "../model/Results.ts"
+import { validateOnce } from "./validateOnce.ts"
 
 /** The path of a JSON Pointer. */
 const pathOf = (pointer: string): ReadonlyArray<string> =>
@@ -65,7 +66,9 @@ export const withJsonSchema = <I, O>(
   schema: StandardSchemaV1<I, O>,
   document: JsonObject
 ): StandardSchemaV1<I, O> & StandardJSONSchemaV1<I, O> => {
-  const { $schema: _same, ...jsonSchema } = document
-  const converter = () => jsonSchema
-  return { "~standard": { ...schema["~standard"], jsonSchema: { input: converter, output: converter } } }
+  const { $schema: _same, ...advertised } = document
+  const converter = () => advertised
+  const { vendor, version } = schema["~standard"]
+  const jsonSchema = { input: converter, output: converter }
+  return { "~standard": { vendor, version, validate: validateOnce(schema), jsonSchema } }
 }
