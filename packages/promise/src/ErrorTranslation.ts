@@ -17,6 +17,15 @@ const reasons = new Set<string>([
   "UnsupportedRevision"
 ] satisfies ReadonlyArray<Reason>)
 
+/** Asks a value that may be a proxy or have getters that throw: `otherwise` if it throws. */
+const safely = <A>(ask: () => A, otherwise: A): A => {
+  try {
+    return ask()
+  } catch {
+    return otherwise
+  }
+}
+
 const isReason = (tag: unknown): tag is Reason => typeof tag === "string" && reasons.has(tag)
 
 /** The public error of an error of the layers below; other values stay as they are. */
@@ -38,7 +47,7 @@ export const ofQuestion = (error: unknown): unknown => {
 
 /** What `ofQuestion` made the error of, where the client lacks a capability. */
 export const missingCapability = (thrown: unknown): CapabilityMissing | undefined =>
-  thrown instanceof RequestError ? unanswerable.get(thrown) : undefined
+  safely(() => (thrown instanceof RequestError ? unanswerable.get(thrown) : undefined), undefined)
 
 /** The error on the wire. */
 export const toWire = ({ code, data, message }: McpError): Wire.McpError =>
@@ -46,6 +55,10 @@ export const toWire = ({ code, data, message }: McpError): Wire.McpError =>
 
 /** What the other side learns of a thrown value: the message of an error, or a text. Never a stack, a cause or a class. */
 export const messageOf = (thrown: unknown): string => {
-  const message = thrown instanceof Error ? thrown.message : thrown
+  const message = safely(() => (thrown instanceof Error ? thrown.message : thrown), undefined)
   return typeof message === "string" && message !== "" ? message : "The handler failed without a message"
 }
+
+/** The error on the wire of a thrown `McpError`, or `undefined` for any other value. */
+export const wireOf = (thrown: unknown): Wire.McpError | undefined =>
+  safely(() => (thrown instanceof McpError ? toWire(thrown) : undefined), undefined)

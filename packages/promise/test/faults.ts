@@ -61,16 +61,23 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "arguments are not validated",
     file: "packages/promise/src/schema/Standard.ts",
-    from: "result.issues === undefined ?",
-    to: "true ?",
+    from: "if (result.issues !== undefined) return",
+    to: "if (result.issues === 0) return",
     test: "packages/promise/test/schema/schemas.test.ts"
   },
   {
-    name: "a refused token is an anonymous caller",
+    name: "a value of verify that is no user is an anonymous caller",
     file: "packages/promise/src/server/http.ts",
-    from: "if (user === undefined) {",
-    to: "if (user === null) {",
+    from: 'if (typeof subject !== "string" || subject === "")',
+    to: "if (subject === 0)",
     test: "packages/promise/test/http.test.ts"
+  },
+  {
+    name: "a feature is shown if its visible returns a promise",
+    file: "packages/promise/src/server/visible.ts",
+    from: 'if (typeof shown === "boolean") return shown',
+    to: "return Boolean(shown)",
+    test: "packages/promise/test/boundary.test.ts"
   },
   {
     name: "a session in memory outlives its server",

@@ -7,8 +7,9 @@ import { Hono } from "hono"
 import { createServer, type RequestListener } from "node:http"
 import { onTestFinished } from "vitest"
 import { z } from "zod"
+import { boom, fatal, quiet } from "./support/fatal.ts"
 import { sdks } from "./support/sdks.ts"
-import { rejection, revisions, serverOf, textOf } from "./support/revisions.ts"
+import { gate, rejection, revisions, serverOf, textOf } from "./support/revisions.ts"
 
 /** A tool that says which user calls, and one that asks. */
 const offering = (): McpServer => {
@@ -145,6 +146,56 @@ describe.each(Object.entries(ways))("HTTP by %s", (_, serve) => {
     const response = await fetch(url, { method: "POST" })
     assert.deepStrictEqual([response.status, await response.text()], [500, ""])
     assert.deepStrictEqual(errors, [[error, "auth"]])
+  })
+
+  it("A verification that rejects, with an onError that throws, leaves the server running", async () => {
+    quiet()
+    const unhandled = fatal()
+    const server = offering()
+    const url = await serve(serverOf({ onError: boom }), { auth: { verify: async () => boom() } })
+    for (let attempt = 0; attempt < 3; attempt++) assert.strictEqual((await fetch(url, { method: "POST" })).status, 500)
+    assert.deepStrictEqual(await unhandled(), [])
+    await server.close()
+  })
+
+  it.each<[number, unknown]>([
+    [401, undefined],
+    [401, null],
+    [401, false],
+    [500, true],
+    [500, "ada"],
+    [500, {}],
+    [500, { subject: "" }],
+    [500, { subject: 7 }],
+    [500, { subject: "ada", scopes: "admin" }],
+    [500, { subject: "ada", claims: "admin" }]
+  ])("A caller gets %i if `verify` returns %j, and no handler runs", async (status, user) => {
+    const errors: Array<unknown> = []
+    const server = serverOf({ onError: (error) => errors.push(error) })
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript may return
+    const url = await serve(server, { auth: { verify: () => user as undefined } })
+    const response = await fetch(url, { method: "POST", body: "{}" })
+    assert.deepStrictEqual([response.status, errors.length], [status, status === 500 ? 1 : 0])
+  })
+
+  it("A verification that never settles holds up no other caller, and no shutdown", async () => {
+    const server = offering()
+    const arrived = gate()
+    const verify = (token: string | undefined) => {
+      if (token === "secret") return users.get(token)
+      arrived.resolve()
+      return new Promise<undefined>(() => {})
+    }
+    const url = await serve(server, { auth: { verify } })
+    const abort = new AbortController()
+    const stuck = rejection(fetch(url, { method: "POST", signal: abort.signal }))
+    await arrived.promise
+    const client = await McpClient.connect({ url, headers: { authorization: "Bearer secret" } })
+    assert.strictEqual(textOf(await client.callTool("user")), "ada")
+    await client.close()
+    await server.close()
+    abort.abort()
+    await stuck
   })
 
   it.each(sdks)("$name calls a server over HTTP, and sees an error of a tool as its message", async ({ overHttp }) => {

@@ -186,9 +186,9 @@ const messageOf = (error: unknown): string | undefined =>
 /** How a tool is offered. */
 export interface Options {
   /** Whether a caller sees the tool and may call it; otherwise it does not exist. Default true. */
-  readonly visible?: (principal: Principal["Service"]) => boolean
+  readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
   /** Default: the limits of the server. */
-  readonly limits?: CallLimits
+  readonly limits?: CallLimits | undefined
   /**
    * For a tool with `task`: whether the handler says when the call becomes a task (`Tasks.begin` of the package tasks), and is an ordinary
    * request until then. Default false: the call is a task from its start, where the client can have one.

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { notify, print } from "../boundary.ts"
 import { messageOf, toPublic } from "../ErrorTranslation.ts"
 import { RequestError } from "../Errors.ts"
 import type {
@@ -61,11 +62,15 @@ const callOptions = ({ onProgress, signal: _ours, ...options }: RequestOptions):
   ...options,
   ...(onProgress && {
     onProgress: ({ message, progress, total }) =>
-      onProgress({
-        progress,
-        ...(total === undefined ? undefined : { total }),
-        ...(message === undefined ? undefined : { message })
-      })
+      notify(
+        () =>
+          onProgress({
+            progress,
+            ...(total === undefined ? undefined : { total }),
+            ...(message === undefined ? undefined : { message })
+          }),
+        (thrown) => print("onProgress of a request failed", thrown)
+      )
   })
 })
 

@@ -6,12 +6,10 @@ import * as Sampling from "@effect-mcp/core/Sampling"
 import * as Wire from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { McpError } from "../Errors.ts"
-import { messageOf, toWire } from "../ErrorTranslation.ts"
+import { messageOf, wireOf } from "../ErrorTranslation.ts"
 import type { AnswerContext, Answers } from "./Options.ts"
 
-const failure = (thrown: unknown): Wire.McpError =>
-  thrown instanceof McpError ? toWire(thrown) : Wire.internalError(messageOf(thrown))
+const failure = (thrown: unknown): Wire.McpError => wireOf(thrown) ?? Wire.internalError(messageOf(thrown))
 
 /** The answer of a function; its signal aborts when the question is taken back. */
 const answer = <A>(call: (context: AnswerContext) => A | PromiseLike<A>): Effect.Effect<A, Wire.McpError> =>

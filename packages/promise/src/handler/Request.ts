@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
+import { handled } from "../boundary.ts"
 import { ofQuestion } from "../ErrorTranslation.ts"
 import type { Implementation, Root, SamplingParams, SamplingResult } from "../model/Results.ts"
 import type { Meta } from "../model/Content.ts"
@@ -93,8 +94,15 @@ export class Request implements HandlerContext {
     return request.#run(effect, options.question)
   }
 
-  /** Runs an effect of the request. Its promise settles with it; after the end of the request it rejects. */
+  /**
+   * Runs an effect of the request. Its promise settles with it; after the end of the request it rejects. The rejection counts as handled, so
+   * that a handler which does not await it does not end the process.
+   */
   #run<A>(effect: Effect.Effect<A, unknown, RequestServices>, question = false): Promise<A> {
+    return handled(this.#settled(effect, question))
+  }
+
+  #settled<A>(effect: Effect.Effect<A, unknown, RequestServices>, question: boolean): Promise<A> {
     if (this.#over) return Promise.reject(this.#reason ?? aborted("The request is over"))
     const fiber = Effect.runForkWith(this.#context)(effect)
     const exit = fiber.pollUnsafe()
@@ -180,7 +188,7 @@ export class Request implements HandlerContext {
         try: async () => JSON.stringify({ value: await effect() }),
         catch: (thrown) => new StepFailure({ thrown })
       })
-      return this.#run(Once.run(name, Schema.String, step)).then((text) => JSON.parse(text).value)
+      return handled(this.#run(Once.run(name, Schema.String, step)).then((text) => JSON.parse(text).value))
     }
   }
 

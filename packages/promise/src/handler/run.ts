@@ -11,16 +11,17 @@ import type * as Wire from "@effect-mcp/protocol/McpError"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { McpError } from "../Errors.ts"
-import { messageOf, missingCapability, toWire } from "../ErrorTranslation.ts"
+import { isThenable } from "../boundary.ts"
+import { messageOf, missingCapability, wireOf } from "../ErrorTranslation.ts"
 import type { ErrorPlace } from "./Context.ts"
+import { type OnError, report } from "./report.ts"
 import { Request } from "./Request.ts"
 
 /** What all handlers of a server share. */
 export interface Rules {
   /** How long a handler may run on after its request was cancelled, in milliseconds. */
   readonly cancelGrace: number
-  readonly onError: ((error: unknown, place: ErrorPlace) => void) | undefined
+  readonly onError: OnError
 }
 
 /** How a feature runs its handlers: `fail` makes the failure of a message. */
@@ -32,14 +33,10 @@ export interface Runner<E> {
 
 type Failure<E> = E | CapabilityMissing | Wire.McpError
 
-export const isThenable = <A>(value: A | PromiseLike<A>): value is PromiseLike<A> =>
-  typeof value === "object" && value !== null && "then" in value && typeof value.then === "function"
-
 /** The failure of a handler that threw. */
 export const failureOf = <E>({ fail, place, rules }: Runner<E>, thrown: unknown): Exit.Exit<never, Failure<E>> => {
-  rules.onError?.(thrown, place)
-  if (thrown instanceof McpError) return Exit.fail(toWire(thrown))
-  return Exit.fail(missingCapability(thrown) ?? fail(messageOf(thrown)))
+  report(rules.onError, thrown, place)
+  return Exit.fail(wireOf(thrown) ?? missingCapability(thrown) ?? fail(messageOf(thrown)))
 }
 
 /** Runs a handler in its request. A value that is no promise is the result at once. */
@@ -63,7 +60,7 @@ export const run = <A, E>(
 const settled = <A, E>(promise: PromiseLike<A>, request: Request, runner: Runner<E>): Effect.Effect<A, Failure<E>> => {
   let onEnd = (): void => request.end()
   const result = Effect.callback<A, Failure<E>>((resume) => {
-    promise.then(
+    Promise.resolve(promise).then(
       (value) => {
         onEnd()
         resume(Exit.succeed(value))

@@ -5,8 +5,9 @@ import type { Principal } from "../handler/Context.ts"
 /** How callers prove their identity. */
 export interface Auth {
   /**
-   * The user of a request; `undefined` refuses it by 401. `token` is the bearer token of the `Authorization` header, if there is one: other
-   * credentials are in `headers`. An error that it throws is answered by 500.
+   * Returns the user of a request, or `undefined` (`null`, `false`) to refuse it with 401. `token` is the bearer token of the `Authorization`
+   * header, if there is one: other credentials are in `headers`. If it throws, or returns anything but a user, the answer is 500 and
+   * `onError` is called.
    */
   readonly verify: (
     token: string | undefined,

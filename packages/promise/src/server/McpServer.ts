@@ -7,6 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import type { HandlerContext } from "../handler/Context.ts"
 import type { PromptOutput, ResourceOutput, ToolOutput } from "../handler/results.ts"
+import { reportUnanswered } from "../handler/report.ts"
 import type { Rules } from "../handler/run.ts"
 import { Changes } from "./changes.ts"
 import { fetchHandler, listener } from "./http.ts"
@@ -277,7 +278,7 @@ export class McpServer {
   }
 
   #failed(error: unknown): void {
-    this.#rules.onError?.(error, { kind: "auth", name: "verify" })
+    reportUnanswered(this.#rules.onError, error, { kind: "auth", name: "verify" })
   }
 
   /** Ends all that serves it: requests may run for `drain`, then their signals abort. */

@@ -26,7 +26,7 @@ export interface ServerOptions extends Implementation {
   readonly limits?: ToolLimits
   /** Calls of tools per second and caller; `false` for no limit. Default 1000. */
   readonly rateLimit?: number | false
-  /** Called with each error that a handler throws, before it is answered: for a log of your own. Must not throw. */
+  /** Called with each error that a handler throws, before it is answered: for a log of your own. What it throws itself is logged to stderr. */
   readonly onError?: (error: unknown, place: ErrorPlace) => void
 }
 
@@ -43,7 +43,10 @@ interface Shown {
   readonly title?: string
   readonly icons?: ReadonlyArray<Icon>
   readonly meta?: Meta
-  /** Whether a caller may know of it; otherwise it does not exist. Default true. */
+  /**
+   * Returns whether a caller may know of it; otherwise it does not exist. If it throws, or returns anything but a boolean, it is hidden and
+   * `onError` is called. Default: shown to all.
+   */
   readonly visible?: (principal: Principal) => boolean
 }
 

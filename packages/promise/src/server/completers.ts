@@ -2,10 +2,11 @@
 import type * as Completions from "@effect-mcp/core/Completions"
 import * as Wire from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
-import { McpError } from "../Errors.ts"
-import { messageOf, toWire } from "../ErrorTranslation.ts"
+import { isThenable } from "../boundary.ts"
+import { messageOf, wireOf } from "../ErrorTranslation.ts"
 import type { ErrorPlace } from "../handler/Context.ts"
-import { isThenable, type Rules } from "../handler/run.ts"
+import { report } from "../handler/report.ts"
+import type { Rules } from "../handler/run.ts"
 import type { Completer } from "./Options.ts"
 
 /** Calls a function that gives a value or a promise. What it throws is answered by the rule of handlers. */
@@ -16,14 +17,14 @@ export const query = <A>(
 ): Effect.Effect<A, Wire.McpError> =>
   Effect.suspend(() => {
     const failure = (thrown: unknown): Effect.Effect<never, Wire.McpError> => {
-      onError?.(thrown, place)
-      return Effect.fail(thrown instanceof McpError ? toWire(thrown) : Wire.internalError(messageOf(thrown)))
+      report(onError, thrown, place)
+      return Effect.fail(wireOf(thrown) ?? Wire.internalError(messageOf(thrown)))
     }
     try {
       const result = call()
       if (!isThenable(result)) return Effect.succeed(result)
       return Effect.callback<A, Wire.McpError>((resume) => {
-        result.then(
+        Promise.resolve(result).then(
           (value) => resume(Effect.succeed(value)),
           (thrown: unknown) => resume(failure(thrown))
         )

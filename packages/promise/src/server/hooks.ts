@@ -9,7 +9,9 @@ import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Layer } from "effect/Layer"
+import { notify } from "../boundary.ts"
 import { toPublic } from "../ErrorTranslation.ts"
+import { reportUnanswered } from "../handler/report.ts"
 import { Request } from "../handler/Request.ts"
 import type { Rules } from "../handler/run.ts"
 import { query } from "./completers.ts"
@@ -44,13 +46,11 @@ export const hooksLayer = (
       const given = incoming(request)
       const known: HookContext = Request.of(context)
       const place = { kind: "hook", name: given.method } as const
-      const observed = (outcome: Middleware.Outcome): void => {
-        try {
-          after?.(given, outcomeOf(outcome), known)
-        } catch (thrown) {
-          rules.onError?.(thrown, place)
-        }
-      }
+      const observed = (outcome: Middleware.Outcome): void =>
+        notify(
+          () => after?.(given, outcomeOf(outcome), known),
+          (thrown) => reportUnanswered(rules.onError, thrown, place)
+        )
       const answered = Effect.onExit(next, (exit) => Effect.sync(() => observed(Middleware.outcomeOf(exit))))
       if (before === undefined) return answered
       return Effect.andThen(

@@ -6,6 +6,7 @@
 import { Principal as PrincipalService } from "@effect-mcp/core/Principal"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Context from "effect/Context"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Layer from "effect/Layer"
 import * as HttpRouter from "effect/http/HttpRouter"
 import type { IncomingMessage } from "node:http"
@@ -44,16 +45,36 @@ const challenge = (token: string | undefined, { resourceMetadata }: Auth): strin
   return params.length === 0 ? "Bearer" : `Bearer ${params.join(", ")}`
 }
 
-const authenticate = async (auth: Auth, request: AuthRequest, failed: (error: unknown) => void): Promise<Outcome> => {
+/** The principal of what `verify` returned. Throws for anything but a user: it must not be served as an anonymous caller. */
+const principalOf = (user: unknown): Principal => {
+  const given = isJsonObject(user) ? user : {}
+  const { claims = {}, scopes = [], subject } = given
+  if (typeof subject !== "string" || subject === "")
+    throw new TypeError(
+      `auth.verify returned ${isJsonObject(user) ? "a user without a subject" : `a value of type ${typeof user}`}: return { subject, scopes }, or undefined for a caller that is refused`
+    )
+  if (!isStrings(scopes)) throw new TypeError("auth.verify returned scopes that are not an array of strings")
+  if (!isJsonObject(claims)) throw new TypeError("auth.verify returned claims that are not an object")
+  return { subject, scopes, claims }
+}
+const isStrings = (u: unknown): u is ReadonlyArray<string> =>
+  Array.isArray(u) && u.every((one) => typeof one === "string")
+
+/** `request` may throw, as `verify` may. */
+const authenticate = async (
+  auth: Auth,
+  request: () => AuthRequest,
+  failed: (error: unknown) => void
+): Promise<Outcome> => {
   try {
-    const token = bearer(request.headers)
-    const user = await auth.verify(token, request)
-    if (user === undefined) {
+    const asked = request()
+    const token = bearer(asked.headers)
+    const user: unknown = await auth.verify(token, asked)
+    if (user === undefined || user === null || user === false) {
       const headers = { "www-authenticate": challenge(token, auth), "content-type": "application/json" }
       return { status: 401, headers, body: refusal(token) }
     }
-    const { claims = {}, scopes = [], subject } = user
-    return { principal: { subject, scopes, claims } }
+    return { principal: principalOf(user) }
   } catch (error) {
     failed(error)
     return { status: 500, headers: {} }
@@ -86,11 +107,16 @@ export const listener = (
   if (auth === undefined) return built
   const admitted: Listener = (request, response) => {
     const { method = "", url = "" } = request
-    void authenticate(auth, { method, url, headers: headersOf(request) }, failed).then((outcome) => {
+    const answer = async (): Promise<void> => {
+      const outcome = await authenticate(auth, () => ({ method, url, headers: headersOf(request) }), failed)
       if (response.headersSent) return
       if (!("principal" in outcome)) return void response.writeHead(outcome.status, outcome.headers).end(outcome.body)
       principals.set(request, outcome.principal)
-      return built.listener(request, response)
+      built.listener(request, response)
+    }
+    void answer().catch((error: unknown) => {
+      failed(error)
+      response.destroy()
     })
   }
   return { listener: admitted, dispose: built.dispose }
@@ -107,7 +133,7 @@ export const fetchHandler = (
   const { dispose, handler } = HttpRouter.toWebHandler(Layer.provide(routes, runtime.layer), { disableLogger: true })
   if (auth === undefined) return { handler: (request) => handler(request), dispose }
   const admitted: FetchHandler = async (request) => {
-    const outcome = await authenticate(auth, request, failed)
+    const outcome = await authenticate(auth, () => request, failed)
     return "principal" in outcome
       ? handler(request, Context.make(PrincipalService, outcome.principal))
       : new Response(outcome.body ?? null, outcome)

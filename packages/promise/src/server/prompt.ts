@@ -17,6 +17,7 @@ import { type Rules, run } from "../handler/run.ts"
 import { objectPart, part, type Part } from "../schema/Standard.ts"
 import { completers } from "./completers.ts"
 import type { PromptOptions } from "./Options.ts"
+import { checkedVisible } from "./visible.ts"
 
 /** A handler as the layer calls it: `args` is what its schema gave. */
 export type PromptHandler = (args: unknown, context: HandlerContext) => PromptOutput | PromiseLike<PromptOutput>
@@ -102,6 +103,6 @@ export const promptLayer = (
         run(runner, (context) => handler(args, context)),
         promptResult
       ),
-    { complete: completers(complete, rules, name), visible }
+    { complete: completers(complete, rules, name), visible: checkedVisible(visible, rules, runner.place) }
   )
 }

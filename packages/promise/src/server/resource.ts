@@ -12,6 +12,7 @@ import { type Rules, run } from "../handler/run.ts"
 import type { Changes } from "./changes.ts"
 import { completers, query } from "./completers.ts"
 import type { ResourceOptions, TemplateOptions } from "./Options.ts"
+import { checkedVisible } from "./visible.ts"
 
 type Read = ResourceOutput | PromiseLike<ResourceOutput>
 
@@ -46,7 +47,7 @@ export const resourceLayer = (
   if (!Resources.isUri(uri)) throw new TypeError(`Not a URI (RFC 3986): ${JSON.stringify(uri)}`)
   check(options)
   return Resources.layer(
-    { ...options, uri },
+    { ...options, uri, visible: checkedVisible(options.visible, rules, { kind: "resource", name: uri }) },
     read(rules, uri, uri, (context) => call(uri, context)),
     changes.of(uri)
   )
@@ -69,6 +70,7 @@ export const templateLayer = (
     {
       ...options,
       uriTemplate,
+      visible: checkedVisible(options.visible, rules, { kind: "resource", name: uriTemplate }),
       complete: completers(complete, rules, uriTemplate),
       ...(list && { list: query(list, rules, { kind: "resource", name: uriTemplate }) })
     },

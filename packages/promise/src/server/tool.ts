@@ -3,11 +3,13 @@ import * as Contract from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as Exit from "effect/Exit"
 import type { Layer } from "effect/Layer"
+import { isThenable } from "../boundary.ts"
 import type { HandlerContext } from "../handler/Context.ts"
 import { toolResult } from "../handler/results.ts"
-import { isThenable, run, type Rules } from "../handler/run.ts"
+import { run, type Rules } from "../handler/run.ts"
 import { objectPart, part, valueCodec } from "../schema/Standard.ts"
 import type { ToolOptions } from "./Options.ts"
+import { checkedVisible } from "./visible.ts"
 
 /** A handler as the layer calls it: `input` is what its schema gave. */
 export type ToolHandler = (input: unknown, context: HandlerContext) => unknown
@@ -44,7 +46,7 @@ export const toolLayer = (
   }
   const call: ToolHandler = output === undefined ? (input, context) => inContent(handler(input, context)) : handler
   return Tools.layer(tool, (input) => run(runner, (context) => call(input, context)), {
-    ...(visible && { visible }),
-    ...(limits && { limits })
+    visible: checkedVisible(visible, rules, runner.place),
+    limits
   })
 }

@@ -1,0 +1,32 @@
+/** The callback `visible` of a feature: which callers may know of it. */
+import type { Principal as PrincipalService } from "@effect-mcp/core/Principal"
+import { isThenable, notify } from "../boundary.ts"
+import type { ErrorPlace, Principal } from "../handler/Context.ts"
+import { reportUnanswered } from "../handler/report.ts"
+import type { Rules } from "../handler/run.ts"
+
+type Visible = (principal: PrincipalService["Service"]) => boolean
+
+/** `visible`, which hides the feature and reports the error if it throws or returns anything but a boolean. */
+export const checkedVisible = (
+  visible: ((principal: Principal) => boolean) | undefined,
+  { onError }: Rules,
+  place: ErrorPlace
+): Visible | undefined => {
+  if (visible === undefined) return undefined
+  return (principal) => {
+    try {
+      const shown: unknown = visible(principal)
+      if (typeof shown === "boolean") return shown
+      if (isThenable(shown))
+        notify(
+          () => shown,
+          () => {}
+        )
+      throw new TypeError(`visible returned a value of type ${typeof shown}; return true or false, not a promise`)
+    } catch (thrown) {
+      reportUnanswered(onError, thrown, place)
+      return false
+    }
+  }
+}
