@@ -62,6 +62,7 @@ const first = (name: string) => ({
 
 /** Tests of modules that see no listener: they run once, in the project of the server. */
 const withoutListener = [
+  "request/ArrivingBodies",
   "request/dns-rebinding",
   "request/refused",
   "response/SseBody",

@@ -356,7 +356,7 @@ export const make = Effect.fnUntraced(function* (
       // Without sessions only the end of its POST cancels a request.
       grace: Duration.fromInputUnsafe(sessionless ? 0 : (sessionOptions.grace ?? "10 seconds")),
       retry: Duration.fromInputUnsafe(resume.retry ?? "1 second"),
-      leftBehind: (change, caller) => exchanges.leftBehind(change, caller),
+      leftBehind: (change, caller, bytes) => exchanges.leftBehind(change, caller, bytes),
       ended: (session) => table.end(session, "The session has ended")
     }
   })

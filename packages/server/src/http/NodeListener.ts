@@ -133,17 +133,20 @@ class NodeListener {
     const read = readOf(request, admission.maxMessageBytes)
     if (read !== undefined) {
       const exchange = exchanges.enter(cutOf(request, response), http)
+      if (typeof read !== "string" && !exchanges.arriving.received(exchange, read.length)) return
       return this.respond(() => this.endpoint.post(http, read, exchange), exchange, request, response)
     }
     // Middleware before the listener has read a part of it.
     if (request.readableDidRead || request.destroyed) return write(response, bodyMissing)
     const exchange = exchanges.enter(cutOf(request, response), http)
-    Body.collect(request, admission.maxMessageBytes, (read) => {
+    const done = (read: Body.Read): void => {
       // The rest is discarded, so that the client can read the response.
       if (read === "TooLarge") request.resume()
       if (read === "Gone") exchanges.leave(exchange)
       else this.respond(() => this.endpoint.post(http, read, exchange), exchange, request, response)
-    })
+    }
+    const received = (length: number): boolean => exchanges.arriving.received(exchange, length)
+    Body.collect(request, admission.maxMessageBytes, done, received)
   }
 
   private other(http: HttpRequest, request: IncomingMessage, response: ServerResponse): void {

@@ -152,7 +152,8 @@ const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Ha
     const exchange = exchanges.enter(cut, request)
     const answer = (body: Body.Read) =>
       finish(http, fiber.context, exchange, () => endpoint.post(request, body, exchange))
-    return read(http, answer, () => exchanges.leave(exchange))
+    const received = (length: number): boolean => exchanges.arriving.received(exchange, length)
+    return read(http, answer, received, () => exchanges.leave(exchange))
   })
   const { cors = false } = options
   return cors === false ? handle : Cors.cors(cors === true ? {} : cors, options)(handle)

@@ -2,6 +2,7 @@
  * Makes a `requestState` single-use, without breaking honest retries: the reply to a state is kept until the state expires, and the
  * same state gets the same reply. Optional: without it, a state may be used again within its lifetime.
  */
+import { Shares } from "@effect-mcp/core/internal/Shares"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -44,17 +45,14 @@ interface Kept {
 
 const memory = ({ capacity = 10_000, perCaller = Math.ceil(capacity / 10) }: MemoryOptions): ReplayGuard["Service"] => {
   const kept = new Map<string, Kept>()
-  const counts = new Map<string, number>()
+  const shares = new Shares({ total: capacity, perCaller })
   const drop = (jti: string): void => {
     const caller = kept.get(jti)?.caller
     if (caller === undefined) return
     kept.delete(jti)
-    const count = (counts.get(caller) ?? 0) - 1
-    if (count > 0) counts.set(caller, count)
-    else counts.delete(caller)
+    shares.add(caller, -1)
   }
-  const isFull = (caller: string): boolean =>
-    kept.size >= capacity || (caller !== "" && (counts.get(caller) ?? 0) >= perCaller)
+  const isFull = (caller: string): boolean => shares.exceededBy(caller, 1) !== undefined
   let nextExpiry = Infinity
   const sweep = (now: number): void => {
     if (nextExpiry > now) return
@@ -81,7 +79,7 @@ const memory = ({ capacity = 10_000, perCaller = Math.ceil(capacity / 10) }: Mem
         if (isFull(caller)) return Effect.fail(tooMany(nextExpiry - now))
         entry = { caller, expires, reply: Deferred.makeUnsafe() }
         kept.set(jti, entry)
-        counts.set(caller, (counts.get(caller) ?? 0) + 1)
+        shares.add(caller, 1)
         nextExpiry = Math.min(nextExpiry, expires)
         return reply
       })

@@ -433,13 +433,6 @@ export const coreFaults: ReadonlyArray<Fault> = [
     test: toolLimitsTest
   },
   {
-    name: "callers without an address share one limit of sessions",
-    file: sessions,
-    from: 'if (caller === "") return undefined\n',
-    to: "",
-    test: sessionsTest
-  },
-  {
     name: "the end of the endpoint interrupts the end of a session",
     file: sessions,
     from: "Effect.uninterruptible(session.close(reason))",

@@ -2,6 +2,7 @@
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const store = "packages/server/src/session/EventStore.ts"
+const arriving = "packages/server/src/http/request/ArrivingBodies.ts"
 const inFlight = "packages/server/src/http/request/InFlightRequests.ts"
 const fairness = "packages/server/test/http/request/fairness.test.ts"
 const session = "packages/server/src/http/session/HttpSession.ts"
@@ -53,56 +54,63 @@ export const httpFaults: ReadonlyArray<Fault> = [
   {
     name: "One caller may fill the replay guard",
     file: "packages/server/src/mrtr/ReplayGuard.ts",
-    from: "(counts.get(caller) ?? 0) >= perCaller",
-    to: "false",
+    from: "new Shares({ total: capacity, perCaller })",
+    to: "new Shares({ total: capacity, perCaller: Infinity })",
     test: "packages/server/test/mrtr/tampering.test.ts"
   },
   {
     name: "A reply that was cut off counts for its caller for ever",
     file: "packages/server/src/mrtr/ReplayGuard.ts",
-    from: "else counts.delete(caller)",
+    from: "shares.add(caller, -1)",
     to: "",
     test: "packages/server/test/dispatch/StateSeal.test.ts"
   },
   {
     name: "One caller may have all requests in flight",
     file: inFlight,
-    from: "own > limit ?",
-    to: "own > this.inFlight ?",
+    from: "this.requests = new Shares(boundsOf(inFlight, callerShare))",
+    to: "this.requests = new Shares(boundsOf(inFlight, 1))",
     test: fairness
   },
   {
     name: "Requests whose client has gone count for no caller",
     file: inFlight,
-    from: " + (this.awayOf.get(exchange.caller) ?? 0)",
-    to: "",
+    from: "    this.count(caller, change, bytes)\n  }\n\n  /** A body is cut",
+    to: "  }\n\n  /** A body is cut",
     test: fairness
   },
   {
     name: "Bodies that are slow do not give way",
-    file: inFlight,
-    from: "if (this.reading >= this.inFlight) this.cutSlowest()",
+    file: arriving,
+    from: "if (this.bodies.size >= this.most) this.cutOne(this.bodies.values(), () => 1)",
     to: "",
+    test: fairness
+  },
+  {
+    name: "Bodies that arrive hold bytes without a bound",
+    file: arriving,
+    from: "    while (this.cutExcess(body.caller));\n",
+    to: "",
+    test: fairness
+  },
+  {
+    name: "Requests that run hold bytes without a bound",
+    file: inFlight,
+    from: "excess(this.bytes, caller, 0,",
+    to: "excess(this.bytes, caller, -Infinity,",
     test: fairness
   },
   {
     name: "A body that has come counts as one that is coming",
-    file: inFlight,
-    from: "    this.reading--\n",
-    to: "",
-    test: fairness
-  },
-  {
-    name: "A GET counts as a body that has come",
-    file: inFlight,
-    from: "    exchange.reading = undefined\n    this.others",
-    to: "    this.others",
+    file: arriving,
+    from: "if (!this.bodies.delete(body)) return false",
+    to: "if (!this.bodies.has(body)) return false",
     test: fairness
   },
   {
     name: "A slow body over HTTP with SSE does not give way",
     file: "packages/server/src/http/legacy/SseEndpoint.ts",
-    from: "    slow?.cut()\n",
+    from: "      slow.cut()\n",
     to: "",
     test: "packages/server/test/http/legacy/statuses.test.ts"
   },
@@ -235,8 +243,8 @@ export const httpFaults: ReadonlyArray<Fault> = [
   {
     name: "Anonymous callers of one address open sessions without a limit",
     file: "packages/server/src/http/session/SessionTable.ts",
-    from: "? ([this.perAddress,",
-    to: "? ([Infinity,",
+    from: "perCaller: options.perAddress ?? 5000",
+    to: "perCaller: Infinity",
     test: "packages/server/test/http/session/SessionTable.test.ts"
   },
   {

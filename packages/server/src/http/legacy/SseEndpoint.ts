@@ -6,6 +6,7 @@
  * Owns the sessions: each lives as long as its GET, and only the principal that opened it may post to it. Mounts beside the user's own
  * routes, whose middleware applies and may provide a `Principal`. Refuses the stateless era, which has a transport of its own.
  */
+import { boundsOf, Shares } from "@effect-mcp/core/internal/Shares"
 import * as Outbox from "@effect-mcp/core/Outbox"
 import * as Principal from "@effect-mcp/core/Principal"
 import { type Decoded, TransportError } from "@effect-mcp/core/Transport"
@@ -33,7 +34,8 @@ import type { Session } from "../../session/Session.ts"
 import * as Admission from "../request/Admission.ts"
 import * as Body from "../request/Body.ts"
 import * as Cors from "../request/Cors.ts"
-import { slowestOf } from "../request/InFlightRequests.ts"
+import { ArrivingBodies, type ArrivingBody } from "../request/ArrivingBodies.ts"
+import { defaultBodyBytes } from "../request/InFlightRequests.ts"
 import { onShutdown } from "../request/Shutdown.ts"
 import { EventStream } from "../response/EventStream.ts"
 import * as NodeResponseWriter from "../response/NodeResponseWriter.ts"
@@ -58,10 +60,12 @@ export interface Options extends Admission.Options, Outbox.Options {
   readonly messages?: HttpRouter.PathInput | undefined
   /** Sessions that are open at once. Default 1024; one more is answered by 429. */
   readonly sessions?: number | undefined
-  /** How much of `sessions` one caller may take, from 0 to 1: a principal, or else an address. Default 0.5. */
+  /** How much of `sessions` and `bodyBytes` one caller may take, from 0 to 1: a principal, or else an address. Default 0.5. */
   readonly callerShare?: number | undefined
   /** Messages whose bodies may arrive at once. Default 1024; for one more, a slow one is cut off. */
   readonly inFlight?: number | undefined
+  /** Bytes of bodies that are arriving. Default 128 MiB; for more, a slow one of the caller that holds the most is cut off. */
+  readonly bodyBytes?: number | undefined
   /** How long a stream may be silent before a comment is sent; 0: no comments. Default 15 seconds. */
   readonly keepAlive?: Duration.Input | undefined
   /** At shutdown: how long requests may still run. Default 10 seconds. Sessions without requests end at once. */
@@ -89,8 +93,7 @@ interface Connected {
 }
 
 /** A message whose body is arriving. */
-interface Reading {
-  readonly caller: string
+interface Reading extends ArrivingBody {
   readonly cut: () => void
 }
 
@@ -156,20 +159,24 @@ interface Shared {
 class SseSessions {
   private readonly shared: Shared
   private readonly read: ReturnType<typeof Body.reader>
-  private readonly limit: number
   /** The sessions that can be posted to, by id. */
   private readonly sessions = new Map<string, Connected>()
   /** Sessions whose fiber has not ended: also those that run their last finalizers. */
-  private alive = 0
-  /** Messages whose bodies are arriving, the oldest first. */
-  private readonly reading = new Set<Reading>()
+  private readonly alive: Shares
+  /** Messages whose bodies are arriving. */
+  private readonly reading: ArrivingBodies<Reading>
   /** Whether the shutdown has begun; never false again. */
   private draining = false
 
   constructor(shared: Shared) {
     this.shared = shared
     this.read = Body.reader(shared.admission)
-    this.limit = shared.options.sessions ?? 1024
+    const { bodyBytes = defaultBodyBytes, callerShare = 0.5, inFlight = 1024, sessions = 1024 } = shared.options
+    this.alive = new Shares(boundsOf(sessions, callerShare))
+    this.reading = new ArrivingBodies(inFlight, boundsOf(bodyBytes, callerShare), (slow) => {
+      this.reading.leave(slow)
+      slow.cut()
+    })
   }
 
   // ---- GET
@@ -200,18 +207,17 @@ class SseSessions {
   })
 
   private refusal(http: HttpServerRequest, caller: string): Response | undefined {
-    const { admission, options } = this.shared
+    const { admission } = this.shared
     const foreign = admission.caller(http)
     if (foreign !== undefined) return foreign
     if (http.method !== "GET") return notAllowed("GET")
     const refused = admission.get(http)
     if (refused !== undefined) return refused
     if (this.draining || this.shared.server.drain.isDraining) return shuttingDown()
-    if (this.alive >= this.limit) return tooMany("sessions are open", this.limit)
-    const share = Math.ceil(this.limit * (options.callerShare ?? 0.5))
-    if (caller === "" || this.sessions.size < share) return undefined
-    const own = [...this.sessions.values()].filter((session) => session.caller === caller)
-    return own.length < share ? undefined : tooMany("sessions of this caller are open", share)
+    const exceeded = this.alive.exceededBy(caller, 1)
+    if (exceeded === undefined) return undefined
+    const whose = exceeded === "total" ? "" : " of this caller"
+    return tooMany(`sessions${whose} are open`, this.alive.bounds[exceeded])
   }
 
   /** Begins the conversation in a fiber of its own. */
@@ -225,7 +231,7 @@ class SseSessions {
     const session = Deferred.makeUnsafe<Session>()
     const gone = Deferred.makeUnsafe<never, TransportError>()
     const cut = () => response?.interruptUnsafe()
-    this.alive++
+    this.alive.add(caller, 1)
     const fiber = this.shared.fork(
       this.converse(id, stream, principal, session, Deferred.await(gone)).pipe(
         // A client that made the wire break does not read a proper end.
@@ -233,7 +239,7 @@ class SseSessions {
         Effect.ensuring(Effect.sync(() => this.sessions.delete(id))),
         Effect.scoped,
         Effect.ignore,
-        Effect.ensuring(Effect.sync(() => void this.alive--))
+        Effect.ensuring(Effect.sync(() => this.alive.add(caller, -1)))
       )
     )
     const connected = { principal, caller, session, fiber, over: Deferred.makeUnsafe<void>(), cut, gone }
@@ -275,7 +281,7 @@ class SseSessions {
     this: SseSessions,
     http: HttpServerRequest
   ): Effect.fn.Return<Response> {
-    const { admission, options } = this.shared
+    const { admission } = this.shared
     const foreign = admission.caller(http)
     if (foreign !== undefined) return foreign
     if (http.method !== "POST") return notAllowed("POST")
@@ -288,15 +294,12 @@ class SseSessions {
     if (connected === undefined || Principal.callerKey(connected.principal) !== Principal.callerKey(principal)) {
       return noSession()
     }
-    const slow = this.reading.size < (options.inFlight ?? 1024) ? undefined : slowestOf([...this.reading])
-    if (slow !== undefined) this.reading.delete(slow)
-    slow?.cut()
     const fiber = Fiber.getCurrent()
-    const body: Reading = { caller: callerOf(http, principal), cut: () => fiber?.interruptUnsafe() }
-    this.reading.add(body)
-    return yield* this.deliver(http, id, connected, principal, () => this.reading.delete(body)).pipe(
+    const body: Reading = { caller: callerOf(http, principal), bytes: 0, cut: () => fiber?.interruptUnsafe() }
+    this.reading.enter(body)
+    return yield* this.deliver(http, id, connected, principal, body).pipe(
       Effect.match({ onFailure: (refusal) => refusal, onSuccess: (answer) => answer }),
-      Effect.ensuring(Effect.sync(() => this.reading.delete(body)))
+      Effect.ensuring(Effect.sync(() => this.reading.leave(body)))
     )
   })
 
@@ -306,14 +309,15 @@ class SseSessions {
     id: string,
     connected: Connected,
     principal: Connected["principal"],
-    arrived: () => void
+    reading: Reading
   ): Effect.fn.Return<Response, ErrorResponse> {
     const session = yield* Deferred.await(connected.session)
-    const body = yield* Effect.timeoutOrElse(this.read(http, Effect.succeed), {
+    const received = (length: number): boolean => this.reading.received(reading, length)
+    const body = yield* Effect.timeoutOrElse(this.read(http, Effect.succeed, received), {
       duration: bodyTimeout,
       orElse: () => Effect.fail(late)
     })
-    arrived()
+    this.reading.leave(reading)
     const { headers, method, originalUrl } = http
     const inbound = Body.decode(body, { headers, method, originalUrl, principal }, this.shared.admission)
     if (HttpServerResponse.isHttpServerResponse(inbound)) return inbound

@@ -7,11 +7,9 @@
 import * as Framing from "@effect-mcp/core/Framing"
 import type { Decoded, Envelope } from "@effect-mcp/core/Transport"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import * as ByteSize from "effect/ByteSize"
 import * as Effect from "effect/Effect"
-import { MaxBodySize } from "effect/http/HttpIncomingMessage"
-import type { HttpServerError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as Stream from "effect/Stream"
 import type { IncomingMessage } from "node:http"
 import type { Admission } from "./Admission.ts"
 import { refuse, type ErrorResponse } from "../response/Responses.ts"
@@ -23,12 +21,56 @@ const unread = refuse(400, McpError.parseError("Parse error: the body could not 
 /** A body that was read; `Gone`: the client hung up before its end. */
 export type Read = Uint8Array | "TooLarge" | "Gone"
 
-/** Reads what Node receives and calls `done` once. The result stops the reading. */
-export const collect = (source: IncomingMessage, limit: number, done: (read: Read) => void): (() => void) => {
-  let first: Uint8Array | undefined
-  let parts: Array<Uint8Array> | undefined
-  let joined = 0
-  let size = 0
+/** Called with the length of each part that arrives. Returns false if the body was cut off: the rest is not kept. */
+export type OnPart = (length: number) => boolean
+
+/** The parts of a body, up to a limit. */
+class Parts {
+  private first: Uint8Array | undefined = undefined
+  private parts: Array<Uint8Array> | undefined = undefined
+  private joined = 0
+  private size = 0
+  private readonly limit: number
+
+  constructor(limit: number) {
+    this.limit = limit
+  }
+
+  /** Keeps a part. Returns false if the body is larger than the limit. */
+  add(part: Uint8Array): boolean {
+    this.size += part.length
+    if (this.size > this.limit) return false
+    if (this.first === undefined) this.first = part
+    else if ((this.parts ??= [this.first]).push(part) - this.joined > tooMany) {
+      this.parts.push(joinedOf(this.parts.splice(this.joined++)))
+    }
+    return true
+  }
+
+  get whole(): Uint8Array {
+    return this.parts === undefined ? (this.first ?? nothing) : joinedOf(this.parts)
+  }
+}
+
+/** Without Node's `Buffer`, which Workers lack. */
+const joinedOf = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const whole = new Uint8Array(parts.reduce((size, { length }) => size + length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
+
+/** Reads what Node receives and calls `done` once, unless the body was cut off. The result stops the reading. */
+export const collect = (
+  source: IncomingMessage,
+  limit: number,
+  done: (read: Read) => void,
+  received: OnPart
+): (() => void) => {
+  const parts = new Parts(limit)
   const stop = (): void => {
     source.off("data", data)
     source.off("end", end)
@@ -39,12 +81,10 @@ export const collect = (source: IncomingMessage, limit: number, done: (read: Rea
     done(read)
   }
   const data = (part: Uint8Array): void => {
-    size += part.length
-    if (size > limit) return finish("TooLarge")
-    if (first === undefined) first = part
-    else if ((parts ??= [first]).push(part) - joined > tooMany) parts.push(Buffer.concat(parts.splice(joined++)))
+    if (!received(part.length)) stop()
+    else if (!parts.add(part)) finish("TooLarge")
   }
-  const end = (): void => finish(parts === undefined ? (first ?? nothing) : Buffer.concat(parts, size))
+  const end = (): void => finish(parts.whole)
   const gone = (): void => finish("Gone")
   source.on("data", data)
   source.on("end", end)
@@ -87,31 +127,49 @@ export const decode = (
   return Framing.decode(text, envelope, maxMessageDepth)
 }
 
-/** Reads a body and continues with `then`. `gone` is called when that is interrupted before `then` has begun, and maybe later. */
-export const reader = (admission: Admission) => {
-  const { maxMessageBytes } = admission
-  const limit = ByteSize.bytes(maxMessageBytes)
-  const failed = ({ reason }: HttpServerError): Read =>
-    reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge" ? "TooLarge" : "Gone"
-  return <A, R>(
+/** Reads a stream to its end, or to the part that makes it too large. */
+const readStream = (request: HttpServerRequest, limit: number, received: OnPart): Effect.Effect<Read> =>
+  Effect.suspend(() => {
+    const parts = new Parts(limit)
+    const keep = (part: Uint8Array): Effect.Effect<void, "TooLarge"> => {
+      // Cutting the body off has interrupted this fiber.
+      if (!received(part.length)) return Effect.never
+      return parts.add(part) ? Effect.void : Effect.fail("TooLarge")
+    }
+    return Effect.match(Stream.runForEach(request.stream, keep), {
+      onFailure: (error): Read => (error === "TooLarge" ? error : "Gone"),
+      onSuccess: (): Read => parts.whole
+    })
+  })
+
+/**
+ * Reads a body and continues with `then`. `received` counts its parts. `gone` is called when that is interrupted before `then` has begun,
+ * and maybe later.
+ */
+export const reader =
+  ({ maxMessageBytes }: Admission) =>
+  <A, R>(
     request: HttpServerRequest,
     then: (read: Read) => Effect.Effect<A, never, R>,
+    received: OnPart,
     gone: () => void = ignored
   ): Effect.Effect<A, never, R> => {
     const source = nodeSource(request)
     if (source === undefined) {
-      const answer = Effect.matchEffect(Effect.provideService(request.arrayBuffer, MaxBodySize, limit), {
-        onFailure: (error) => then(failed(error)),
-        onSuccess: (body) => then(new Uint8Array(body))
-      })
+      const answer = Effect.flatMap(readStream(request, maxMessageBytes, received), then)
       return Effect.onInterrupt(answer, () => Effect.sync(gone))
     }
     return Effect.callback<A, never, R>((resume) => {
-      const stop = collect(source, maxMessageBytes, (read) => {
-        // The rest is discarded, so that the client can read the response.
-        if (read === "TooLarge") source.resume()
-        resume(then(read))
-      })
+      const stop = collect(
+        source,
+        maxMessageBytes,
+        (read) => {
+          // The rest is discarded, so that the client can read the response.
+          if (read === "TooLarge") source.resume()
+          resume(then(read))
+        },
+        received
+      )
       // A connection in the middle of a body cannot be used again.
       return Effect.sync(() => {
         stop()
@@ -120,4 +178,3 @@ export const reader = (admission: Admission) => {
       })
     })
   }
-}

@@ -1,18 +1,20 @@
 /**
  * The HTTP exchanges of an endpoint that are open: their limits, and how they end at a shutdown.
  *
- * Owns the counts of POSTs, subscriptions and bodies that are still arriving, per endpoint and per caller. Refuses to read a message.
+ * Owns the counts of requests, subscriptions and bodies, of all callers and of each. Refuses to read a message.
  */
 import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
 import { Deadlines, type Entries, type Fork } from "@effect-mcp/core/internal/Deadlines"
+import { boundsOf, Shares } from "@effect-mcp/core/internal/Shares"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { type ErrorResponse, tooMany } from "../response/Responses.ts"
+import { ArrivingBodies } from "./ArrivingBodies.ts"
 import { HttpExchange } from "./HttpExchange.ts"
-import type { HttpRequest } from "./HttpRequest.ts"
+import { callerOf, type HttpRequest } from "./HttpRequest.ts"
 
 export interface RequestLimits {
   /**
@@ -21,8 +23,13 @@ export interface RequestLimits {
    */
   readonly inFlight?: number | undefined
   /**
-   * How much of `inFlight` and of `subscriptions` one caller may take, from 0 to 1: a principal, or else an address. Default 0.5. Behind
-   * a proxy all callers without a principal have one address; where no address is known, as on Workers, they are not limited.
+   * Bytes of bodies that are arriving. Default 128 MiB; for more, a slow body of the caller that holds the most is cut off. Requests that
+   * run hold as many again: one more is answered by 429. `Infinity` switches it off. Should be several times `maxMessageBytes`.
+   */
+  readonly bodyBytes?: number | undefined
+  /**
+   * How much of `inFlight`, `subscriptions` and `bodyBytes` one caller may take, from 0 to 1: a principal, or else an address. Default
+   * 0.5. Behind a proxy all callers without a principal have one address. If no address is known, as on Workers, they are not limited.
    */
   readonly callerShare?: number | undefined
   /** Subscriptions (2026-07-28) that are open at once, beside `inFlight`. Default 1024; one more is answered by 429. */
@@ -31,23 +38,22 @@ export interface RequestLimits {
   readonly bodyTimeout?: Duration.Input | undefined
 }
 
+export const defaultBodyBytes = 128 * 1024 * 1024
+
 export class InFlightRequests implements Entries {
   readonly inFlight: number
-  readonly subscriptions: number
-  private readonly share: number
   private readonly bodyTimeout: number
   /** The POSTs that are open. */
   private readonly posts = new BusyMap<HttpExchange, HttpExchange>()
   /** The other exchanges that are open: neither limited, nor waited for at a shutdown. */
   private readonly others = new Set<HttpExchange>()
-  /** How many of `posts` are subscriptions. */
-  private subscribed = 0
-  /** How many of `posts` wait for their bodies. */
-  private reading = 0
-  /** Requests that run although their POST has ended. */
-  private away = 0
-  /** `away` by caller; no entry is 0. */
-  private readonly awayOf = new Map<string, number>()
+  /** The POSTs that wait for their bodies. */
+  readonly arriving: ArrivingBodies<HttpExchange>
+  /** Requests that run: in a POST whose body has arrived, or after their POST has ended. */
+  private readonly requests: Shares
+  /** Bytes of the bodies of `requests`. */
+  private readonly bytes: Shares
+  private readonly subscriptions: Shares
   /** Watches the bodies that are arriving, in rounds of `bodyTimeout`. */
   private readonly bodies: Deadlines
   private readonly closed = Deferred.makeUnsafe<void>()
@@ -66,10 +72,17 @@ export class InFlightRequests implements Entries {
   /** `fork` runs an effect in the scope of the endpoint. `drain` is that of the server. */
   constructor(limits: RequestLimits, clock: Clock.Clock, fork: Fork, drain: { readonly isDraining: boolean }) {
     const { bodyTimeout = "30 seconds", callerShare = 0.5, inFlight = 1024, subscriptions = 1024 } = limits
-    this.share = callerShare
+    const bytes = boundsOf(limits.bodyBytes ?? defaultBodyBytes, callerShare)
     this.drain = drain
     this.inFlight = inFlight
-    this.subscriptions = subscriptions
+    this.requests = new Shares(boundsOf(inFlight, callerShare))
+    this.subscriptions = new Shares(boundsOf(subscriptions, callerShare))
+    this.bytes = new Shares(bytes)
+    this.arriving = new ArrivingBodies(inFlight, bytes, (slow) => {
+      const { cut } = slow
+      this.leave(slow)
+      cut()
+    })
     this.bodyTimeout = Duration.toMillis(Duration.fromInputUnsafe(bodyTimeout))
     this.bodies = new Deadlines(clock, fork, this)
   }
@@ -81,108 +94,76 @@ export class InFlightRequests implements Entries {
 
   // ---- exchanges
 
-  /** Begins a POST whose body is still to arrive. Where too many bodies are arriving, a slow one is cut off. */
+  /** Begins a POST whose body is still to arrive. */
   enter(cut: () => void, http: HttpRequest): HttpExchange {
-    if (this.reading >= this.inFlight) this.cutSlowest()
-    const exchange = new HttpExchange(cut, http)
+    // Throws for a principal that cannot be compared, before anything has changed.
+    const exchange = new HttpExchange(cut, callerOf(http))
+    this.arriving.enter(exchange)
     this.posts.set(exchange, exchange)
-    this.reading++
     this.bodies.begin(this.bodyTimeout)
     return exchange
   }
 
   /** Begins an exchange of another method. */
   open(cut: () => void): HttpExchange {
-    const exchange = new HttpExchange(cut, undefined)
-    // Its body is not counted in `reading`.
-    exchange.reading = undefined
+    const exchange = new HttpExchange(cut, "")
     this.others.add(exchange)
     return exchange
   }
 
   /** The whole body has arrived. */
   arrived(exchange: HttpExchange): void {
-    if (exchange.reading === undefined) return
-    exchange.reading = undefined
-    this.reading--
+    if (this.arriving.leave(exchange)) this.count(exchange.caller, 1, exchange.bytes)
+  }
+
+  private count(caller: string, change: 1 | -1, bytes: number): void {
+    this.requests.add(caller, change)
+    this.bytes.add(caller, change * bytes)
   }
 
   /** The response was written or cut off. A second call does nothing. */
   leave(exchange: HttpExchange): void {
-    if (!this.posts.delete(exchange) && !this.others.delete(exchange)) return
-    if (exchange.isSubscription) this.subscribed--
-    this.arrived(exchange)
+    if (!this.posts.delete(exchange)) {
+      if (!this.others.delete(exchange)) return
+    } else if (exchange.isSubscription) this.subscriptions.add(exchange.caller, -1)
+    else if (!this.arriving.leave(exchange)) this.count(exchange.caller, -1, exchange.bytes)
     exchange.end()
     this.complete()
   }
 
-  /** A request runs on though its POST has ended (1), or has ended after that (-1). */
-  leftBehind(change: 1 | -1, caller: string): void {
-    this.away += change
-    const count = (this.awayOf.get(caller) ?? 0) + change
-    if (count > 0) this.awayOf.set(caller, count)
-    else this.awayOf.delete(caller)
-  }
-
-  // ---- bodies that arrive slowly
-
-  /** Cuts off the body that has been arriving for longest, of the caller with most of them. */
-  private cutSlowest(): void {
-    const slow = slowestOf(this.posts.values().filter(({ reading }) => reading !== undefined))
-    if (slow === undefined) return
-    const { cut } = slow
-    this.leave(slow)
-    cut()
+  /** A request runs on though its POST has ended (1), or has ended after that (-1). `bytes`: of its body. */
+  leftBehind(change: 1 | -1, caller: string, bytes: number): void {
+    this.count(caller, change, bytes)
   }
 
   /** A body is cut off in the second round that finds it arriving. */
   look(now: number): number {
-    for (const post of this.posts.values()) if (post.reading !== undefined && ++post.reading > 1) post.cut()
+    for (const post of this.arriving.all()) if (++post.rounds > 1) post.cut()
     return this.posts.size > 0 ? now + this.bodyTimeout : Infinity
   }
 
   // ---- limits
 
-  /** The POSTs whose bodies have arrived and that are no subscriptions. */
-  private get here(): number {
-    return this.posts.size - this.subscribed - this.reading
-  }
-
-  private shareOf(limit: number): number {
-    return Math.ceil(limit * this.share)
-  }
-
-  /** POSTs of one caller that are subscriptions, or that are none. */
-  private countOf(caller: string, isSubscription: boolean): number {
-    const own = this.posts
-      .values()
-      .filter((post) => post.isSubscription === isSubscription && post.reading === undefined)
-    return own.filter((post) => post.caller === caller).length
-  }
-
-  /** The error response where the request is one too many of all, or of its caller. Callers are counted only above their share. */
-  busy(exchange: HttpExchange, id: JsonRpc.Id | undefined): ErrorResponse | undefined {
-    const running = this.here + this.away
-    if (running > this.inFlight) return tooMany("requests are in flight", this.inFlight, id)
-    const limit = this.shareOf(this.inFlight)
-    if (running <= limit || exchange.caller === "") return undefined
-    const own = this.countOf(exchange.caller, false) + (this.awayOf.get(exchange.caller) ?? 0)
-    return own > limit ? tooMany("requests of this caller are in flight", limit, id) : undefined
+  /** The error response if the request is one too many of all callers or of its own. */
+  busy({ caller }: HttpExchange, id: JsonRpc.Id | undefined): ErrorResponse | undefined {
+    return (
+      excess(this.requests, caller, 0, "requests", "are in flight", id) ??
+      excess(this.bytes, caller, 0, "bytes of requests", "are in flight", id)
+    )
   }
 
   /** Whether not even a body is to be read. Responses to questions have as much room again as requests. */
   get crowded(): boolean {
-    return this.here >= this.inFlight * 2
+    return this.posts.size - this.arriving.size - this.subscriptions.total >= this.inFlight * 2
   }
 
-  /** Counts the POST as a subscription; the error response where it is one too many. */
+  /** Counts the POST as a subscription, unless it is one too many; then returns the error response. */
   subscribe(exchange: HttpExchange, id: JsonRpc.Id): ErrorResponse | undefined {
-    if (this.subscribed >= this.subscriptions) return tooMany("subscriptions are open", this.subscriptions, id)
-    const limit = this.shareOf(this.subscriptions)
-    if (this.subscribed >= limit && exchange.caller !== "" && this.countOf(exchange.caller, true) >= limit) {
-      return tooMany("subscriptions of this caller are open", limit, id)
-    }
-    this.subscribed++
+    const { bytes, caller } = exchange
+    const refused = excess(this.subscriptions, caller, 1, "subscriptions", "are open", id)
+    if (refused !== undefined) return refused
+    this.count(caller, -1, bytes)
+    this.subscriptions.add(caller, 1)
     exchange.isSubscription = true
     return undefined
   }
@@ -214,10 +195,16 @@ export class InFlightRequests implements Entries {
   }
 }
 
-/** Of exchanges that wait for their bodies, oldest first: the oldest of the caller with most of them. */
-export const slowestOf = <A extends { readonly caller: string }>(waiting: ReadonlyArray<A>): A | undefined => {
-  const counts = new Map<string, number>()
-  for (const { caller } of waiting) counts.set(caller, (counts.get(caller) ?? 0) + 1)
-  const most = Math.max(0, ...counts.values())
-  return waiting.find(({ caller }) => counts.get(caller) === most)
+/** 429 if a caller would exceed a bound by holding this much more. */
+const excess = (
+  shares: Shares,
+  caller: string,
+  more: number,
+  what: string,
+  state: string,
+  id: JsonRpc.Id | undefined
+): ErrorResponse | undefined => {
+  const exceeded = shares.exceededBy(caller, more)
+  if (exceeded === undefined) return undefined
+  return tooMany(`${what}${exceeded === "total" ? "" : " of this caller"} ${state}`, shares.bounds[exceeded], id)
 }

@@ -17,8 +17,8 @@ export interface SessionConfig<S> extends Passive {
   readonly grace: Duration.Duration
   /** When a client that is sent away is told to come back. */
   readonly retry: Duration.Duration
-  /** Called when a request runs on without its POST (1), and at its end (-1), with the caller of its session. */
-  readonly leftBehind: (change: 1 | -1, caller: string) => void
+  /** Called when a request runs on without its POST (1), and at its end (-1). `bytes`: of its body. */
+  readonly leftBehind: (change: 1 | -1, caller: string, bytes: number) => void
   /** What the other nodes have to know of a session; undefined where there are none. */
   readonly shared: SharedSessions | undefined
   /** The other nodes that run requests of a session; undefined where none may. */

@@ -287,6 +287,7 @@ export class SessionEndpoint {
     if (response.isDecided) return Effect.succeed(this.responseOf(session, response, exchange))
     const { slow } = this.options
     const left = (): void => response.detached()
+    response.bytes = exchange.bytes
     exchange.left = left
     exchange.stop = endsWithSession
     const responded = Effect.map(response.decided, () => this.responseOf(session, response, exchange))

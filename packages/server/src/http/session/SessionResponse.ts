@@ -28,7 +28,7 @@ export interface ResponseOwner {
     /** When a client that is sent away is told to come back. */
     readonly retry: Duration.Duration
     /** Called when a request runs on without its POST (1), and at its end (-1). */
-    readonly leftBehind: (change: 1 | -1, caller: string) => void
+    readonly leftBehind: (change: 1 | -1, caller: string, bytes: number) => void
   }
   readonly caller: string
   /** Whether clients may be sent away to come back for the rest (2025-11-25 on). */
@@ -75,6 +75,8 @@ export class SessionResponse implements Sink, StreamOwner {
   stream: ResumableStream | undefined = undefined
   /** Whether the POST has ended before its requests: they count as left behind until Done, also while a GET resumes the stream. */
   private leftBehind = false
+  /** Bytes of the body of the POST. */
+  bytes = 0
   /** Interrupts the requests when their time is over: set if and only if Detached or Abandoned, until it fires. */
   private timer: Fiber.Fiber<void> | undefined = undefined
   /** Opened when it is known whether the response is JSON or a stream; undefined while nothing waits for that. */
@@ -191,7 +193,7 @@ export class SessionResponse implements Sink, StreamOwner {
     if (id !== undefined) this.session.settled(id, this)
     if (this.state === "Done" || --this.expected > 0) return
     this.state = "Done"
-    if (this.leftBehind) this.session.config.leftBehind(-1, this.session.caller)
+    if (this.leftBehind) this.session.config.leftBehind(-1, this.session.caller, this.bytes)
     this.stopTimer()
     if (this.stream !== undefined) {
       this.stream.end()
@@ -214,7 +216,7 @@ export class SessionResponse implements Sink, StreamOwner {
   detached(): void {
     if (this.state !== "Buffering" && this.state !== "Streaming") return
     const { caller, config } = this.session
-    if (!this.leftBehind) config.leftBehind(1, caller)
+    if (!this.leftBehind) config.leftBehind(1, caller, this.bytes)
     this.leftBehind = true
     if (this.stream?.resumable === true) {
       this.state = "Detached"

@@ -5,6 +5,7 @@
  * end of the endpoint.
  */
 import { Deadlines, type Entries, type Fork } from "@effect-mcp/core/internal/Deadlines"
+import { Shares } from "@effect-mcp/core/internal/Shares"
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -48,23 +49,22 @@ export interface Reached {
 
 export class SessionTable<S extends SessionEntry> implements Entries {
   readonly capacity: number
-  private readonly perCaller: number
-  private readonly perAddress: number
   private readonly idle: number
   /** Milliseconds between rounds, in which sessions are looked at for idleness. */
   private readonly round: number
   private readonly clock: Clock.Clock
   private readonly fork: Fork
   private readonly sessions = new Map<string, S>()
-  /** Sessions by caller; no entry is 0. */
-  private readonly counts = new Map<string, number>()
+  /** Sessions of principals, and of addresses without one. */
+  private readonly named: Shares
+  private readonly anonymous: Shares
   private readonly deadlines: Deadlines
 
   /** `fork` runs an effect in the scope of the endpoint. */
   constructor(options: Options, clock: Clock.Clock, fork: Fork) {
     this.capacity = options.capacity ?? 10_000
-    this.perCaller = options.perCaller ?? 1000
-    this.perAddress = options.perAddress ?? 5000
+    this.named = new Shares({ total: this.capacity, perCaller: options.perCaller ?? 1000 })
+    this.anonymous = new Shares({ total: this.capacity, perCaller: options.perAddress ?? 5000 })
     this.idle = Duration.toMillis(Duration.fromInputUnsafe(options.idle ?? "30 minutes"))
     this.round = Math.min(Math.max(this.idle / 10, 10), 30_000)
     this.clock = clock
@@ -90,23 +90,18 @@ export class SessionTable<S extends SessionEntry> implements Entries {
 
   /** The limit that a caller has reached, if it has. */
   reached({ caller, owner }: Pick<SessionEntry, "caller" | "owner">): Reached | undefined {
-    if (caller === "") return undefined
-    const [limit, what] =
-      owner === ""
-        ? ([this.perAddress, "sessions are open for this address"] as const)
-        : ([this.perCaller, "sessions are open for this caller"] as const)
-    return (this.counts.get(caller) ?? 0) < limit ? undefined : { limit, what }
+    const shares = this.sharesOf(owner)
+    if (shares.exceededBy(caller, 1) !== "perCaller") return undefined
+    return { limit: shares.bounds.perCaller, what: `sessions are open for this ${owner === "" ? "address" : "caller"}` }
   }
 
-  private count({ caller }: S, change: 1 | -1): void {
-    const count = (this.counts.get(caller) ?? 0) + change
-    if (count > 0) this.counts.set(caller, count)
-    else this.counts.delete(caller)
+  private sharesOf(owner: string): Shares {
+    return owner === "" ? this.anonymous : this.named
   }
 
   add(session: S): void {
     this.sessions.set(session.id, session)
-    this.count(session, 1)
+    this.sharesOf(session.owner).add(session.caller, 1)
     this.deadlines.begin(this.round)
   }
 
@@ -127,7 +122,7 @@ export class SessionTable<S extends SessionEntry> implements Entries {
   private take(session: S): boolean {
     if (this.sessions.get(session.id) !== session) return false
     this.sessions.delete(session.id)
-    this.count(session, -1)
+    this.sharesOf(session.owner).add(session.caller, -1)
     return true
   }
 
@@ -135,8 +130,7 @@ export class SessionTable<S extends SessionEntry> implements Entries {
   endAll(reason: string): Effect.Effect<void> {
     return Effect.suspend(() => {
       const all = this.all()
-      this.sessions.clear()
-      this.counts.clear()
+      for (const session of all) this.take(session)
       return Effect.forEach(all, (session) => session.close(reason), { concurrency: "unbounded", discard: true })
     })
   }

@@ -150,7 +150,7 @@ describe("A POST of HTTP with SSE", () => {
       const other = yield* connect()
       const closed = yield* Queue.unbounded<void>()
       for (let round = 0; round < 5; round++) {
-        yield* drip(port, closed, client.endpoint)
+        yield* drip(port, closed, { path: client.endpoint })
         assert.strictEqual((yield* other.post(request("ping"))).status, 202)
       }
       yield* Queue.takeN(closed, 3)
@@ -184,7 +184,7 @@ describe("A POST of HTTP with SSE", () => {
       const { connect, port } = yield* open(hello, { inFlight: 4 })
       const client = yield* connect()
       const closed = yield* Queue.unbounded<void>()
-      yield* drip(port, closed, client.endpoint)
+      yield* drip(port, closed, { path: client.endpoint })
       assert.strictEqual((yield* client.post(request("ping"))).status, 202)
       yield* Effect.repeat(TestClock.adjust("31 seconds"), { until: () => Queue.sizeUnsafe(closed) > 0, times: 50 })
       yield* Queue.take(closed)

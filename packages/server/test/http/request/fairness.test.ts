@@ -5,7 +5,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Queue } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { TestClock } from "effect/testing"
-import { slowestOf } from "../../../src/http/request/InFlightRequests.ts"
 import { drip } from "../support/drip.ts"
 import { call, type Client, echo, open, type Opening } from "../support/http.ts"
 import * as Puppet from "../support/puppet.ts"
@@ -121,6 +120,104 @@ describe.each([...revisions, "2026-07-28"])("Slow bodies beside requests of %s",
   )
 })
 
+/** The beginning of a message. */
+const beginning = (bytes: number) => `{"padding":"`.padEnd(bytes, "x")
+
+describe("The bytes of bodies that arrive", () => {
+  it.live("Bodies that never end hold no more bytes than the endpoint allows", () =>
+    Effect.gen(function* () {
+      const client = yield* open(echo, { bodyBytes: 100_000, callerShare: 1 })
+      const closed = yield* Queue.unbounded<void>()
+      for (let count = 0; count < 10; count++) {
+        yield* drip(client.port, closed, { begin: beginning(40_000), length: 1_000_000 })
+      }
+      // There is room for two.
+      yield* Queue.takeN(closed, 8)
+      for (let round = 0; round < 3; round++) {
+        assert.strictEqual((yield* client.fetch(call("echo", { text: "" }))).status, 200)
+      }
+      assert.strictEqual(Queue.sizeUnsafe(closed), 0)
+    })
+  )
+
+  it.live("A caller whose bodies never end does not cut off the body of another", () =>
+    Effect.gen(function* () {
+      const client = yield* open(echo, { around, bodyBytes: 200_000 })
+      const { body = "", headers } = call("echo", { text: "x".repeat(40_000) })
+      const text = String(body)
+      const lines = Object.entries({ ...headers, accept: "application/json, text/event-stream", "x-user": "b" })
+      const answered = yield* Queue.unbounded<void>()
+      const own = yield* drip(client.port, answered, {
+        head: lines.map(([name, value]) => `${name}: ${String(value)}\r\n`).join(""),
+        begin: text.slice(0, 30_000),
+        length: text.length
+      })
+      const closed = yield* Queue.unbounded<void>()
+      for (let count = 0; count < 10; count++) {
+        yield* drip(client.port, closed, { head: "x-user: a\r\n", begin: beginning(40_000), length: 1_000_000 })
+      }
+      // Half of the room has space for two of the flood.
+      yield* Queue.takeN(closed, 8)
+      assert.strictEqual(Queue.sizeUnsafe(answered), 0)
+      const reply = Effect.callback<string>((resume) => {
+        own.on("data", (data) => resume(Effect.succeed(data.toString())))
+        own.write(text.slice(30_000))
+      })
+      assert.match(yield* reply, /^HTTP\/1.1 200 /)
+    })
+  )
+
+  it.live("A body in one piece that exceeds the room of the endpoint is cut off", () =>
+    Effect.gen(function* () {
+      const client = yield* open(echo, { bodyBytes: 100_000, callerShare: 1 })
+      const closed = yield* Queue.unbounded<void>()
+      yield* drip(client.port, closed, { begin: beginning(150_000), length: 150_000 })
+      yield* Queue.take(closed)
+      assert.strictEqual((yield* client.fetch(call("echo", { text: "" }))).status, 200)
+    })
+  )
+})
+
+describe.each([...revisions, "2026-07-28"])("The bytes of requests of %s that run", (version) => {
+  it.live("A caller whose requests hold its share of bytes gets 429, and another is answered", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const client = yield* open(Layer.merge(puppet.layer, echo), { around, bodyBytes: 200_000 })
+      const [a, b] = [yield* callerOf(client, version, "a"), yield* callerOf(client, version, "b")]
+      const padded = `1${" ".repeat(60_000)}`
+      const running = yield* Effect.forkChild(a.puppet(padded), { startImmediately: true })
+      yield* Queue.take(puppet.entered)
+      const refused = yield* a.puppet(`2${" ".repeat(60_000)}`)
+      assert.strictEqual(refused.status, 429)
+      assert.strictEqual(
+        (yield* refused.json).error.message,
+        "More than 100000 bytes of requests of this caller are in flight"
+      )
+      assert.strictEqual((yield* a.echo).status, 200)
+      assert.strictEqual((yield* b.echo).status, 200)
+      yield* puppet.tell(padded, Puppet.answer("done"))
+      yield* Fiber.join(running)
+    })
+  )
+})
+
+describe.each(revisions)("The bytes of a request of %s whose client has gone", (version) => {
+  it.live("Count for its caller until the request ends", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const client = yield* open(Layer.merge(puppet.layer, echo), { around, bodyBytes: 200_000, resume: false })
+      const a = yield* callerOf(client, version, "a")
+      const padded = (name: string) => `${name}${" ".repeat(60_000)}`
+      yield* Effect.scoped(Effect.andThen(a.abandon(padded("1")), Queue.take(puppet.entered)))
+      assert.strictEqual((yield* a.puppet(padded("2"))).status, 429)
+      yield* puppet.tell(padded("1"), Puppet.answer("done"))
+      yield* Queue.take(puppet.ended)
+      yield* puppet.tell(padded("3"), Puppet.answer("done"))
+      assert.strictEqual((yield* a.puppet(padded("3"))).status, 200)
+    })
+  )
+})
+
 describe.each([...revisions, "2026-07-28"])("Other methods beside requests of %s", (version) => {
   it.live("Requests of other methods take no place of those that are limited, however many there were", () =>
     Effect.gen(function* () {
@@ -142,13 +239,6 @@ describe.each([...revisions, "2026-07-28"])("Other methods beside requests of %s
 })
 
 describe("A slow body", () => {
-  it("The oldest body of the caller with most of them gives way", () => {
-    const bodies = ["a", "b", "b", "c", "b", "a"].map((caller, at) => ({ caller, at }))
-    assert.strictEqual(slowestOf(bodies)?.at, 1)
-    assert.strictEqual(slowestOf(bodies.slice(3))?.at, 0 + 3)
-    assert.strictEqual(slowestOf([]), undefined)
-  })
-
   it.effect("A body that does not end is cut off after its time, and takes no place (2025-11-25)", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { inFlight: 4, bodyTimeout: "30 seconds" })

@@ -2,21 +2,36 @@
 import { Effect, Queue, type Scope } from "effect"
 import { connect, type Socket } from "node:net"
 
-/** Begins one; `closed` hears of its connection when the server answers, or hangs up. */
+export interface Dripped {
+  readonly path?: string
+  /** The beginning of the body. */
+  readonly begin?: string
+  /** The length of the whole body. */
+  readonly length?: number
+  /** Further lines of the head. */
+  readonly head?: string
+}
+
+/** Begins one; `closed` hears once of its connection: when the server answers, or hangs up. */
 export const drip = (
   port: number,
   closed: Queue.Queue<void>,
-  path = "/mcp"
+  { begin = "{", head = "", length = 100, path = "/mcp" }: Dripped = {}
 ): Effect.Effect<Socket, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.callback<Socket>((resume) => {
       const socket = connect(port, "127.0.0.1", () => {
-        const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n`
-        socket.write(`${head}content-length: 100\r\n\r\n{`, () => resume(Effect.succeed(socket)))
+        const first = `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n`
+        socket.write(`${first}${head}content-length: ${length}\r\n\r\n${begin}`, () => resume(Effect.succeed(socket)))
       })
+      let heard = false
+      const hear = (): void => {
+        if (!heard) Queue.offerUnsafe(closed, undefined)
+        heard = true
+      }
       socket.on("error", () => {})
-      socket.on("data", () => Queue.offerUnsafe(closed, undefined))
-      socket.on("close", () => Queue.offerUnsafe(closed, undefined))
+      socket.on("data", hear)
+      socket.on("close", hear)
     }),
     (socket) => Effect.sync(() => void socket.destroy())
   )
