@@ -1,5 +1,6 @@
 /** What a server program has defined, as the actor below reads it: one per `Server` of the program. */
 import type { Implementation, JsonObject, ServerCapabilities } from "../model/types.ts"
+import type { KnownClient } from "./KnownClient.ts"
 import type { ServerContext } from "./ServerContext.ts"
 
 /** Answers a request: params are those of the wire, in the newest revision. */
@@ -16,6 +17,8 @@ export interface Definition {
   readonly verify: ((state: string, context: ServerContext) => unknown) | undefined
   /** Called with each notification of the client. */
   readonly notified: (method: string, params: JsonObject) => void
+  /** Called before each request of 2026-07-28, which has no handshake, except for `server/discover`. */
+  readonly opened: (client: () => KnownClient) => void
   readonly failed: (error: Error) => void
   /** Returns the error that a question or request of the program rejects with. */
   readonly errorOf: (error: unknown) => unknown

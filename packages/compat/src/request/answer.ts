@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import { isInputRequiredResult } from "../model/inputRequired.ts"
 import type { InputRequest, InputRequiredResult, JsonObject } from "../model/types.ts"
 import { askIn, contextOf, hasSessions, type Place, type RequestInfo, type Round } from "./Context.ts"
+import { knownClient } from "./Choose.ts"
 import { withContext } from "./current.ts"
 import type { Definition, Handler } from "./Definition.ts"
 import { toAnswer } from "./errors.ts"
@@ -37,7 +38,7 @@ const call = async (
   const { verify } = definition
   const state = verify === undefined || typeof round.state !== "string" ? round.state : await verify(round.state, bare)
   const context = state === round.state ? bare : contextOf(place, info, { ...round, state })
-  return withContext(definition, context, () => handler(asked, context))
+  return withContext(definition, { client: () => knownClient(info), context }, () => handler(asked, context))
 }
 
 /** The question; one by URL with the id that revisions with sessions want. */

@@ -1,10 +1,12 @@
 /** The context of the request whose handler runs, for code that was not given it. */
 import { AsyncLocalStorage } from "node:async_hooks"
+import type { KnownClient } from "./KnownClient.ts"
 import type { ServerContext } from "./ServerContext.ts"
 
 interface Current {
   readonly owner: object
   readonly context: ServerContext
+  readonly client: () => KnownClient
   /** False once the handler has ended: timers that it started see this after it. */
   runs: boolean
 }
@@ -20,13 +22,19 @@ export const heldContext = (owner: object): (() => ServerContext | undefined) =>
 /** The context of the request whose handler runs, if one of this owner does. */
 export const currentContext = (owner: object): ServerContext | undefined => heldContext(owner)()
 
+/** The client of the request whose handler runs, if a handler of this owner does. */
+export const currentClient = (owner: object): KnownClient | undefined => {
+  const held = current.getStore()
+  return held?.owner === owner && held.runs ? held.client() : undefined
+}
+
 /** Runs a handler of an owner in its context. */
 export const withContext = async <A>(
   owner: object,
-  context: ServerContext,
+  { client, context }: Pick<Current, "client" | "context">,
   run: () => A | PromiseLike<A>
 ): Promise<A> => {
-  const held = { owner, context, runs: true }
+  const held = { owner, client, context, runs: true }
   try {
     return await current.run(held, run)
   } finally {

@@ -23,7 +23,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import { answer } from "../request/answer.ts"
-import type { Choose } from "../request/Choose.ts"
+import { type Choose, knownClient } from "../request/Choose.ts"
 import type { Announcer, Definition, List } from "../request/Definition.ts"
 import { plain } from "../model/plain.ts"
 import { errorOf } from "../model/report.ts"
@@ -140,10 +140,14 @@ export class Actor implements Announcer {
       Effect.flatMap(RequestContext, (info) =>
         Effect.flatMap(
           this.#choose({ ...info, client: info, era: info.revision.era === "stateless" ? "modern" : "legacy" }),
-          (definition) =>
-            request.method === "subscriptions/listen"
+          (definition) => {
+            const { method } = request
+            const isProbe = method === "server/discover"
+            if (info.revision.era === "stateless" && !isProbe) definition.opened(() => knownClient(info))
+            return method === "subscriptions/listen"
               ? proceed({ ...request, params: heardFrom(definition, request.params) })
               : this.#answer(definition, request, next)
+          }
         )
       )
     )

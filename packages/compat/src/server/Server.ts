@@ -26,7 +26,7 @@ import type {
 import type { NotificationMethod, NotificationOf, RequestMethod, RequestOf, ResultOf } from "../model/requests.ts"
 import { ask, isSchema } from "../request/Context.ts"
 import type { KnownClient } from "../request/KnownClient.ts"
-import { currentContext, heldContext } from "../request/current.ts"
+import { currentClient, currentContext, heldContext } from "../request/current.ts"
 import type { QuestionOptions, ServerContext } from "../request/ServerContext.ts"
 import type { Announcer, CacheHint, Definition, Handler, List } from "../request/Definition.ts"
 import { checkedAnswer } from "../request/elicitation.ts"
@@ -77,7 +77,7 @@ export class Server implements Definition {
   /** Called when the connection has ended. */
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
-  /** Called once the client has completed its handshake. */
+  /** Called once the client has completed its handshake; in 2026-07-28, which has none, before the first request of a connected server. */
   oninitialized?: (() => void) | undefined
   readonly #options: ServerOptions
   /** Has the name that it has in the SDK: programs wrap handlers of `McpServer` in it. */
@@ -86,6 +86,8 @@ export class Server implements Definition {
   #capabilities: ServerCapabilities
   #connected: Connected | undefined = undefined
   #shared: Shared | undefined = undefined
+  /** The client of the first request without a handshake. */
+  #first: KnownClient | undefined = undefined
 
   constructor(info: Implementation, options: ServerOptions = {}) {
     this.info = info
@@ -126,11 +128,21 @@ export class Server implements Definition {
     this.failed(error instanceof Error ? error : new Error(String(error)))
   }
 
+  #call(callback: () => unknown): void {
+    void (async () => callback())().catch((error) => this.#caught(error))
+  }
+
   notified(method: string, params: JsonObject): void {
-    const call = (callback: () => unknown) => void (async () => callback())().catch((error) => this.#caught(error))
-    if (method === "notifications/initialized") call(() => this.oninitialized?.())
+    if (method === "notifications/initialized") this.#call(() => this.oninitialized?.())
     const heard = this.#notifications.get(method)
-    if (heard !== undefined) call(() => heard({ method, params }))
+    if (heard !== undefined) this.#call(() => heard({ method, params }))
+  }
+
+  /** Servers that a factory made for a request are left alone, as in the SDK: the factory knows the client. */
+  opened(client: () => KnownClient): void {
+    if (this.#connected === undefined || this.#first !== undefined) return
+    this.#first = client()
+    if (this.#connected.client() === undefined) this.#call(() => this.oninitialized?.())
   }
 
   /** The transport, while it is connected. */
@@ -240,6 +252,7 @@ export class Server implements Definition {
         "The server is connected already; close it first, or make another"
       )
     }
+    this.#first = undefined
     this.#connected = connectTo(this, transport, () => {
       this.#connected = undefined
       try {
@@ -271,7 +284,7 @@ export class Server implements Definition {
   }
 
   get #client(): KnownClient | undefined {
-    return this.#connected?.client() ?? this.#shared?.client
+    return currentClient(this) ?? this.#connected?.client() ?? this.#shared?.client ?? this.#first
   }
 
   get #actor(): Announcer | undefined {
@@ -314,7 +327,7 @@ export class Server implements Definition {
     this.#connection?.notify("notifications/message", { level, data, ...(logger && { logger }) })
   }
 
-  /** What the client declared, and how it names itself; undefined before its handshake, and where it has none (2026-07-28). */
+  /** What the client of the running request declared, else the client of the connection; `undefined` before its first request. */
   getClientCapabilities(): ClientCapabilities | undefined {
     return this.#client?.capabilities
   }
