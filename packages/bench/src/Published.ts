@@ -16,7 +16,7 @@ import { ours } from "./Servers.ts"
 const packages = path.dirname(root)
 
 const compile = (unchecked: boolean): void => {
-  const { status, stdout } = spawnSync("tsc", ["-b", path.join(root, "tsconfig.json")], { encoding: "utf8" })
+  const { status, stdout } = spawnSync("tsc", ["-b", path.join(root, "src")], { encoding: "utf8" })
   if (status !== 0 && !unchecked) throw new Error(`The build failed:\n${stdout}`)
 }
 
