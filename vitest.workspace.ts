@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
@@ -43,15 +44,29 @@ const replacing: Readonly<Record<string, string>> = {
   server: "test/dispatch/stateless/entrance.test.ts"
 }
 
+const nameOf = (name: string) => suites.get(name) ?? name
+
 const project = (name: string) => ({
   extends: true as const,
   root: `packages/${name}`,
   test: {
-    name: suites.get(name) ?? name,
+    name: nameOf(name),
     include: ["test/**/*.test.ts"],
-    exclude: ["test/perf/**", "test/site/**", ...(replacing[name] === undefined ? [] : [replacing[name]])],
+    exclude: [
+      "test/process/**",
+      "test/perf/**",
+      "test/site/**",
+      ...(replacing[name] === undefined ? [] : [replacing[name]])
+    ],
     isolate: alone.has(name)
   }
+})
+
+/** Tests that start processes or need a database: `npm run test:all` runs them, `npm test` does not. */
+const processes = (name: string) => ({
+  extends: true as const,
+  root: `packages/${name}`,
+  test: { name: `${nameOf(name)}:process`, include: ["test/process/**/*.test.ts"], isolate: alone.has(name) }
 })
 
 const first = (name: string) => ({
@@ -115,6 +130,10 @@ export default defineConfig({
     setupFiles: [fileURLToPath(new URL("packages/spec/src/setup.ts", import.meta.url))],
     // Processes that tests start keep what Node compiles: each begins in half of the time.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compile", import.meta.url)) },
+    // Logs of the code under test are shown for failed tests only.
+    silent: "passed-only",
+    // One line per file: slow tests get no line, unless they fail.
+    slowTestThreshold: Number.POSITIVE_INFINITY,
     // Generous: a busy machine may take long to start a process. No test waits for time to pass.
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -124,6 +143,9 @@ export default defineConfig({
     coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"], reporter: ["text", "html"] },
     projects: [
       ...packages.map(project),
+      ...packages
+        .filter((name) => existsSync(new URL(`packages/${name}/test/process`, import.meta.url)))
+        .map(processes),
       over("node"),
       over("web"),
       over("nodes"),
