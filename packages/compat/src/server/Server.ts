@@ -33,31 +33,12 @@ import { checkedAnswer } from "../request/elicitation.ts"
 import { toSdk } from "../request/errors.ts"
 import { checked } from "../schema/resultOf.ts"
 import { connectTo, type Connected } from "./connect.ts"
+import type { CustomMethod, ServerOptions } from "./Options.ts"
+import { merged } from "./capabilities.ts"
 import { isOwn, type MethodOf, methodOf, type RequestSchema } from "./methods.ts"
 import type { Transport } from "./Transport.ts"
 
-export interface ServerOptions {
-  /** Added to what follows from the registered features. */
-  capabilities?: ServerCapabilities | undefined
-  /** Tells the model how to use this server. */
-  instructions?: string | undefined
-  /** Caching fields of results by method (2026-07-28). */
-  cacheHints?: { [method: string]: CacheHint } | undefined
-  /** Checks the state of a request that asks for input, and gives its value. */
-  requestState?: { verify: (state: string, context: ServerContext) => unknown } | undefined
-  /** Accepted and ignored: all revisions are served, and validation is that of this library. */
-  supportedProtocolVersions?: ReadonlyArray<string> | undefined
-  enforceStrictCapabilities?: boolean | undefined
-  jsonSchemaValidator?: unknown
-  debouncedNotificationMethods?: ReadonlyArray<string> | undefined
-  inputRequired?: unknown
-}
-
-/** Where handlers of a custom method find its schemas. */
-export interface CustomMethod<P extends StandardSchemaV1> {
-  params: P
-  result?: StandardSchemaV1 | undefined
-}
+export type { CustomMethod, ServerOptions } from "./Options.ts"
 
 /** How a server is served that a factory made, by the actor of all that it makes. */
 export interface Shared {
@@ -93,7 +74,9 @@ export class Server implements Definition {
     this.info = info
     this.instructions = options.instructions
     this.#options = options
-    this.#capabilities = options.capabilities ?? {}
+    // Tasks of v1 run within the calls of their tools.
+    const { tasks: _undeclared, ...capabilities } = options.capabilities ?? {}
+    this.#capabilities = capabilities
   }
 
   capabilities(): ServerCapabilities {
@@ -138,7 +121,7 @@ export class Server implements Definition {
     if (heard !== undefined) this.#call(() => heard({ method, params }))
   }
 
-  /** Servers that a factory made for a request are left alone, as in the SDK: the factory knows the client. */
+  /** Does nothing for servers of a factory, which knows the client. */
   opened(client: () => KnownClient): void {
     if (this.#connected === undefined || this.#first !== undefined) return
     this.#first = client()
@@ -152,12 +135,7 @@ export class Server implements Definition {
 
   /** Adds to the declared capabilities; before the server is connected. */
   registerCapabilities(capabilities: ServerCapabilities): void {
-    const merged: ServerCapabilities = { ...this.#capabilities }
-    for (const [name, value] of Object.entries(capabilities)) {
-      const known = merged[name]
-      merged[name] = typeof known === "object" && typeof value === "object" ? { ...known, ...value } : value
-    }
-    this.#capabilities = merged
+    this.#capabilities = merged(this.#capabilities, capabilities)
   }
 
   /** Answers requests of a method by what `McpServer` has registered: the codec of the method checks the result. */

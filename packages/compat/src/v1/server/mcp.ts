@@ -13,9 +13,10 @@ import type {
 } from "../../server/features.ts"
 import { McpServer as Newer } from "../../server/McpServer.ts"
 import type { ServerOptions } from "../../server/Server.ts"
+import { ExperimentalMcpServerTasks, type TaskStore } from "../experimental/tasks.ts"
 import { Server } from "./index.ts"
 import type { ServerContext } from "../../request/ServerContext.ts"
-import type { Output, RawShape } from "../../schema/schemas.ts"
+import type { AnySchema, Output, RawShape } from "../../schema/schemas.ts"
 import { McpError, type ProtocolError } from "../../model/errors.ts"
 import type { Implementation, ToolAnnotations } from "../../model/types.ts"
 
@@ -36,6 +37,13 @@ type Callback<A> = (...args: Array<any>) => Async<A>
 type Handler<S, A> = (args: Output<S>, extra: ServerContext) => Async<A>
 type Plain<A> = (extra: ServerContext) => Async<A>
 
+export interface McpServerOptions extends ServerOptions {
+  /** Keeps the tasks of `experimental.tasks.registerToolTask`. */
+  taskStore?: TaskStore | undefined
+  /** Accepted and ignored: the questions of a task are sent at once. */
+  taskMessageQueue?: unknown
+}
+
 const isCallback = (u: unknown): u is Callback<never> => typeof u === "function"
 
 const callbackOf = <A>(feature: string, rest: ReadonlyArray<unknown>): Callback<A> => {
@@ -53,6 +61,19 @@ const isShape = (u: unknown): u is RawShape =>
 
 /** The server of v1. */
 export class McpServer extends Newer {
+  /** Tools that run as tasks. */
+  readonly experimental: { readonly tasks: ExperimentalMcpServerTasks }
+
+  constructor(info: Implementation, options: McpServerOptions = {}) {
+    super(info, options)
+    const tasks = new ExperimentalMcpServerTasks(
+      (name, config, callback) =>
+        this.registerTool<AnySchema | undefined, AnySchema | undefined>(name, config, callback),
+      options.taskStore
+    )
+    this.experimental = { tasks }
+  }
+
   protected override serverOf(info: Implementation, options: ServerOptions): Server {
     return new Server(info, options)
   }
