@@ -49,6 +49,21 @@ const notice = (chunks: ReadonlyArray<OutputChunk | OutputAsset>): string => {
   return `This program holds code of the following packages.\n\n${texts.join("\n---\n\n")}`
 }
 
+/** A call with the path of a file, by any name: `require` is renamed, too. */
+const requireOfFile = /\b(?!import\()\w+\(["'`]\.{1,2}\/[^"'`]*["'`]\)/
+
+/** Fails if a chunk requires a file that the bundle doesn't hold. Node would report it only when a user needs that chunk. */
+const refuseLeftOut = (chunks: ReadonlyArray<OutputChunk | OutputAsset>): void => {
+  for (const chunk of chunks) {
+    const [left] = (chunk.type === "chunk" ? requireOfFile.exec(chunk.code) : null) ?? []
+    if (left !== undefined) {
+      throw new Error(
+        `${chunk.fileName} holds ${left}, but not that file. Bundle the ES module of its package instead.`
+      )
+    }
+  }
+}
+
 /** Bundles a program into one file of a directory. Default: `dist/bundle` of its package. */
 export const bundle = async (
   program: Program,
@@ -59,6 +74,8 @@ export const bundle = async (
     input: path.join(packages, program.package, "src", program.file),
     platform: "node",
     logLevel: "warn",
+    // Packages with CommonJS as their main module often wrap it (UMD): a bundler can't see the files that it requires, and leaves them out.
+    resolve: { mainFields: ["module", "main"] },
     // Only for a Redis store, which brings its own client.
     external: ["redis", "ioredis"]
   })
@@ -66,8 +83,9 @@ export const bundle = async (
     rmSync(directory, { recursive: true, force: true })
     const files = { dir: directory, entryFileNames: program.out, chunkFileNames: "chunks/[name].js" }
     const { output: chunks } = await made.write({ ...output, ...files })
+    refuseLeftOut(chunks)
     writeFileSync(path.join(directory, "NOTICE"), notice(chunks))
-  } else await made.write({ ...output, file, codeSplitting: false })
+  } else refuseLeftOut((await made.write({ ...output, file, codeSplitting: false })).output)
   await made.close()
   return file
 }

@@ -72,6 +72,33 @@ describe("A bundled program", () => {
       assert.include(readFileSync(path.join(path.dirname(file), "NOTICE"), "utf8"), "effect 4.1.0, MIT")
     })
   })
+
+  it("The bundled command writes and reads configurations in JSON and TOML", async () => {
+    const [program] = programs
+    assert.isDefined(program)
+    await bundled(program, async (file) => {
+      const home = path.join(path.dirname(file), "home")
+      mkdirSync(home)
+      const env = { PATH: process.env["PATH"], HOME: home, USERPROFILE: home, APPDATA: home }
+      const command = (...args: ReadonlyArray<string>): string => {
+        const { status, stderr, stdout } = spawnSync(process.execPath, [file, ...args], {
+          cwd: path.dirname(file),
+          env,
+          encoding: "utf8"
+        })
+        assert.strictEqual(status, 0, stderr)
+        return stdout
+      }
+      for (const host of ["claude-code", "codex"]) command("install", host, "--name", "mine", "--", "node", "server.js")
+      assert.deepStrictEqual(
+        JSON.parse(command("list", "--json")).map(({ client, name }: Record<string, string>) => [client, name]),
+        [
+          ["claude-code", "mine"],
+          ["codex", "mine"]
+        ]
+      )
+    })
+  })
 })
 
 describe("The page about performance", () => {
