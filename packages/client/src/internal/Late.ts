@@ -1,4 +1,5 @@
 /** Parts that are loaded when they are needed, as those see them that need them. */
+import { lateImport } from "@effect-mcp/core/internal/lateImport"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 
@@ -15,7 +16,7 @@ export class NotLoaded extends Data.TaggedError("NotLoaded")<{
 /** An import as an effect. */
 export const imported = <P>(module: () => Promise<P>): Effect.Effect<P, NotLoaded> =>
   Effect.tryPromise({
-    try: module,
+    try: lateImport(module),
     catch: (cause) => {
       const reason = cause instanceof Error ? cause.message : String(cause)
       const advice = "Ask again once its network or files are there; where that does not help, start the program anew"

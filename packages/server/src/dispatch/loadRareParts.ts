@@ -1,4 +1,5 @@
 /** Loads what not every server uses. */
+import { lateImport } from "@effect-mcp/core/internal/lateImport"
 import * as Tracing from "@effect-mcp/core/internal/Tracing"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -13,7 +14,7 @@ export const loaded = (): RareParts | undefined => parts
 
 /** Takes a turn also where they are loaded, so that what runs after it does so in the same order always. */
 export const loadRareParts: Effect.Effect<RareParts> = Effect.map(
-  Effect.promise(() => import("./RareParts.ts")),
+  Effect.promise(lateImport(() => import("./RareParts.ts"))),
   (found) => (parts = found)
 )
 
