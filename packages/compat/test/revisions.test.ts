@@ -28,7 +28,7 @@ const inMemory = (program: string, version: Revision.Version) =>
     const era = version === "2026-07-28" ? "modern" : "legacy"
     const server = programs[program]?.(sdk)({ era })
     yield* Effect.promise(async () => server?.connect(far))
-    return yield* McpClient.connect((yield* opened(near)).core, { revisions: [version] })
+    return yield* McpClient.connect((yield* opened(near, "server")).core, { revisions: [version] })
   }).pipe(Effect.provide(user))
 
 /** A client over `createMcpHandler`, without a socket. */

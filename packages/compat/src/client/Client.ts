@@ -162,7 +162,7 @@ export class Client {
     const opening = openingOf(transport)
     const client = opening
       ? EffectClient.open(opening.open(), settings)
-      : Effect.flatMap(opened(transport), ({ core }) => EffectClient.connect(core, settings))
+      : Effect.flatMap(opened(transport, "client"), ({ core }) => EffectClient.connect(core, settings))
     const scope = Scope.makeUnsafe()
     const services = answering(capabilities, this.#handlers, answeringProbe(options.prior))
     const connecting = Effect.provide(Scope.provide(client, scope), services)

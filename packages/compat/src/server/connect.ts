@@ -48,7 +48,7 @@ const overMessages = async (actor: Actor, transport: Transport, ended: () => voi
   actor.onClose(end)
   const serving = Effect.gen(function* () {
     const server = yield* actor.server
-    const { core, started } = yield* opened(transport)
+    const { core, started } = yield* opened(transport, "server")
     const session = yield* server.connect(core)
     yield* started
     yield* Effect.forkScoped(Effect.ensuring(Effect.exit(session.peer.awaitClosed), Effect.sync(ended)))

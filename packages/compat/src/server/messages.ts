@@ -53,8 +53,11 @@ interface Opened {
   readonly started: Effect.Effect<void, unknown>
 }
 
-/** The transport as the layers below have it, for as long as the scope. */
-export const opened = (transport: Transport): Effect.Effect<Opened, never, Scope.Scope> => {
+/**
+ * The transport as the layers below have it, for as long as the scope. A client, which sends first, sends once the transport has started;
+ * a server may answer before, since the `start` of a transport may last as long as the connection.
+ */
+export const opened = (transport: Transport, side: "client" | "server"): Effect.Effect<Opened, never, Scope.Scope> => {
   const started = Deferred.makeUnsafe<void, unknown>()
   const begun = (how: Effect.Effect<void, unknown>) => Deferred.doneUnsafe(started, how)
   const lines = new Framing.LineDecoder()
@@ -98,13 +101,15 @@ export const opened = (transport: Transport): Effect.Effect<Opened, never, Scope
       )
     })
   )
-  const send = (text: string) =>
+  const write = (text: string) =>
     Effect.tryPromise({
       try: async () => {
         for (const line of text.split("\n")) if (line !== "") await transport.send(JSON.parse(line))
       },
       catch: (cause) => errorOf(cause, "Write")
     })
+  const open = Effect.mapError(Deferred.await(started), (cause) => errorOf(cause, "Write"))
+  const send = (text: string) => (side === "client" ? Effect.andThen(open, write(text)) : write(text))
   const close = async () => transport.close()
   const core = Effect.andThen(
     Effect.addFinalizer(() => Effect.promise(() => close().catch(() => undefined))),
