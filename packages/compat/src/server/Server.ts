@@ -46,6 +46,7 @@ export interface Shared {
   /** Where the server lasts as long as a connection. */
   readonly connection?: RequestConnection | undefined
   readonly client?: KnownClient | undefined
+  readonly era?: "legacy" | "modern" | undefined
 }
 
 type Async<A> = A | PromiseLike<A>
@@ -290,9 +291,16 @@ export class Server implements Definition {
     this.announce("resources")
   }
 
-  /** Tells clients that are subscribed to a resource to read it again. */
+  /**
+   * Tells the client to read a resource again: if the program handles subscriptions itself, for every URI. Otherwise, and in 2026-07-28, for
+   * those that the client is subscribed to.
+   */
   async sendResourceUpdated({ uri }: { uri: string }): Promise<void> {
-    this.#actor?.updated(uri)
+    const hasHandshake =
+      this.#connected === undefined ? this.#shared?.era === "legacy" : this.#connected.client() !== undefined
+    const connection = hasHandshake && this.handler("resources/subscribe") !== undefined ? this.#connection : undefined
+    if (connection === undefined) this.#actor?.updated(uri)
+    else connection.notify("notifications/resources/updated", { uri })
   }
 
   /** A log message: with the request whose handler calls this, else to the client of the connection. */

@@ -44,7 +44,7 @@ export const served = async (
     const taken = isForAny ? takeFirst() : undefined
     const made = (taken ?? make({ era, authInfo, requestInfo: requestOf(envelope) })).then((server) => {
       const held = per === "connection" ? connection : undefined
-      if (actor !== undefined) server.serveBy({ actor, connection: held, client: client && knownClient(client) })
+      if (actor !== undefined) server.serveBy({ actor, era, connection: held, client: client && knownClient(client) })
       return server
     })
     known.set(key, made)
