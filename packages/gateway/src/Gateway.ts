@@ -15,6 +15,7 @@ import type * as McpClient from "@effect-mcp/client/McpClient"
 import type * as Extension from "@effect-mcp/core/Extension"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import { Roots } from "@effect-mcp/core/Roots"
+import { boundsOf } from "@effect-mcp/core/internal/Shares"
 import { Sampling } from "@effect-mcp/core/Sampling"
 import type { Transport } from "@effect-mcp/core/Transport"
 import * as McpServer from "@effect-mcp/server/McpServer"
@@ -56,8 +57,16 @@ export interface Options<E, R> extends Pick<
   readonly tasks?: (Tasks.Options & Partial<TaskStore.StoreLimits>) | undefined
   /** How long a conversation is kept after the last request without a session. Default 1 minute. */
   readonly idle?: Duration.Input | undefined
-  /** Conversations with the upstream server at most, of all clients together; one more is refused. Default 256. */
+  /**
+   * Conversations with the upstream server at most. For one more, an idle one of the caller that holds the most is closed; if there is
+   * none, the request is refused. Default 256.
+   */
   readonly capacity?: number | undefined
+  /**
+   * How much of `capacity` and `maxWaiting` one caller may take, from 0 to 1: a principal, or else an address. Callers without either, as
+   * over stdio, are not limited. Default 0.5.
+   */
+  readonly callerShare?: number | undefined
   /**
    * How long a request waits for an upstream server that is lost, while the connection is opened again. A call that the server may have
    * seen is not sent again: it fails at once, or after this time where its stream can be resumed (Streamable HTTP to 2025-11-25; the
@@ -66,7 +75,10 @@ export interface Options<E, R> extends Pick<
   readonly reconnectTimeout?: Duration.Input | undefined
   /** How long a call that asked a question waits for the request's next round (2026-07-28). Default 10 minutes. */
   readonly roundTimeout?: Duration.Input | undefined
-  /** Calls that wait for a round at most; one more cancels the call that has waited longest. Default 1024. */
+  /**
+   * Calls that wait for a round at most. For one more, the call that has waited longest is cancelled, of the caller with most of them.
+   * Default 1024.
+   */
   readonly maxWaiting?: number | undefined
   /**
    * For an upstream server that another version may replace while clients stay: all lists are declared, and that they change; one that the
@@ -99,7 +111,7 @@ const around =
   }
 
 const make = Effect.fnUntraced(function* <E extends { readonly message: string }, R>(options: Options<E, R>) {
-  const { changingLists = false, middleware, reconnectTimeout = "1 second" } = options
+  const { callerShare = 0.5, changingLists = false, middleware, reconnectTimeout = "1 second" } = options
   const captured = yield* Effect.context<Exclude<R, Scope.Scope>>()
   // The gateway's own user, model, roots and extensions do not answer for its clients.
   const services = Context.omit(
@@ -116,11 +128,11 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
       context,
       unsupported: new Set()
     },
-    { idle: options.idle ?? "1 minute", capacity: options.capacity ?? 256 }
+    { idle: options.idle ?? "1 minute", capacity: boundsOf(options.capacity ?? 256, callerShare) }
   )
   const calls = yield* UpstreamCalls.make({
     roundTimeout: options.roundTimeout ?? "10 minutes",
-    capacity: options.maxWaiting ?? 1024
+    capacity: boundsOf(options.maxWaiting ?? 1024, callerShare)
   })
 
   const tasks = yield* TaskMaker.makeMemory(options.tasks ?? {})

@@ -96,8 +96,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a conversation ends with its session, under a task",
     file: "packages/gateway/src/upstream/Upstreams.ts",
-    from: "filter(({ users }) => users > 0)",
-    to: "filter(({ users }) => users < 0)",
+    from: "entry.orphaned = entry.users > 0",
+    to: "entry.orphaned = entry.users < 0",
     test: "packages/gateway/test/upstream/Upstreams.test.ts"
   },
   {
@@ -159,9 +159,23 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a conversation that could not be opened is remembered",
     file: "packages/gateway/src/upstream/Upstreams.ts",
-    from: "Exit.isFailure(exit) ? close(entry, forget) : Effect.void",
+    from: "Exit.isFailure(exit) ? close(entry) : Effect.void",
     to: "Exit.isFailure(exit) ? Scope.close(entry.scope, Exit.void) : Effect.void",
     test: "packages/gateway/test/upstream/Upstreams.test.ts"
+  },
+  {
+    name: "one caller may hold all conversations",
+    file: "packages/gateway/src/upstream/Upstreams.ts",
+    from: "shares.exceededBy(entry.caller, 0)",
+    to: "shares.exceededBy(undefined, 0)",
+    test: "packages/gateway/test/upstream/Upstreams.test.ts"
+  },
+  {
+    name: "a call that waits cancels the call of another caller",
+    file: "packages/gateway/src/upstream/UpstreamCalls.ts",
+    from: "oldestOfHeaviest(among, undefined, caller)",
+    to: "among[0]",
+    test: "packages/gateway/test/upstream/UpstreamCalls.test.ts"
   },
   {
     name: "later rounds are not checked against their headers",

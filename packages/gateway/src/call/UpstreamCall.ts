@@ -69,6 +69,8 @@ export const CurrentCall = Context.Reference<UpstreamCall<unknown> | undefined>(
 
 export class UpstreamCall<A> {
   readonly id: string
+  /** The caller that it counts for; `undefined` if it has neither a name nor an address. */
+  readonly caller: string | undefined
   /** The fiber of the upstream request. */
   fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
   /** The id of the upstream request on its wire. */
@@ -84,11 +86,12 @@ export class UpstreamCall<A> {
   private readonly questionAdded = Latch.makeUnsafe(false)
   private result: Exit.Exit<A, McpError.McpError> | undefined = undefined
 
-  static readonly make = <A>(id: string): Effect.Effect<UpstreamCall<A>> =>
-    Effect.map(Queue.sliding<Hint>(maxHints), (hints) => new UpstreamCall<A>(id, hints))
+  static readonly make = <A>(id: string, caller?: string): Effect.Effect<UpstreamCall<A>> =>
+    Effect.map(Queue.sliding<Hint>(maxHints), (hints) => new UpstreamCall<A>(id, caller, hints))
 
-  private constructor(id: string, hints: Queue.Queue<Hint>) {
+  private constructor(id: string, caller: string | undefined, hints: Queue.Queue<Hint>) {
     this.id = id
+    this.caller = caller
     this.hints = hints
   }
 

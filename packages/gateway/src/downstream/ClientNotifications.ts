@@ -12,12 +12,12 @@ const isKnown = (method: string): boolean =>
 /** Passes notifications of the clients of sessions on, in their order. */
 export const relay =
   (upstreams: Upstreams): Middleware.Inbound =>
-  ({ message, outbound: { connection }, principal, session }, next) => {
+  ({ envelope: { address }, message, outbound: { connection }, principal, session }, next) => {
     const { method, params = {} } = message
     const { negotiated } = session ?? {}
     if (JsonRpc.isRequest(message) || isKnown(method) || negotiated === undefined) return next
     const { clientCapabilities: capabilities, clientInfo, revision } = negotiated
-    const acquired = upstreams.acquire({ capabilities, clientInfo, revision, principal, connection }, false)
+    const acquired = upstreams.acquire({ capabilities, clientInfo, revision, principal, address, connection }, false)
     return Effect.scoped(
       Effect.flatMap(acquired, ({ client }) =>
         Effect.mapError(

@@ -9,7 +9,7 @@ import { CurrentAttendance } from "@effect-mcp/client/internal/Attendance"
 import { areTold } from "@effect-mcp/client/internal/UrlElicitations"
 import { elicitationModes } from "@effect-mcp/core/ClientInput"
 import * as Extension from "@effect-mcp/core/Extension"
-import { Principal } from "@effect-mcp/core/Principal"
+import { callerKey, Principal } from "@effect-mcp/core/Principal"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import { isId, request } from "@effect-mcp/protocol/JsonRpc"
 import { EncodedResult, isEncodedResult } from "@effect-mcp/core/EncodedResult"
@@ -40,11 +40,12 @@ const noMeta: JsonObject = {}
 
 const downstreamClient = Effect.map(
   Effect.all([RequestContext, Principal]),
-  ([{ clientCapabilities, clientInfo, revision, outbound }, principal]): DownstreamClient => ({
+  ([{ clientCapabilities, clientInfo, envelope, revision, outbound }, principal]): DownstreamClient => ({
     capabilities: clientCapabilities,
     clientInfo,
     revision,
     principal,
+    address: envelope.address,
     connection: outbound.connection
   })
 )
@@ -177,6 +178,7 @@ const unknown = (relay: Options, { method, params }: Middleware.OwnRequest): Ans
     const client = yield* downstreamClient
     const headers = yield* nameHeader(relay, method, params)
     return yield* calls.run<Middleware.Result>({
+      caller: callerKey(client.principal, client.address),
       // Its server may ask, and send notifications: they must not reach another request.
       acquire: upstreams.acquire(client, true),
       send: ({ client }, call) =>
@@ -266,6 +268,7 @@ const calling = (relay: Options, request: Calling) =>
     const agree = agreement(request, context)
     return (fate: Tasks.Fate, onTask?: OnTask): Answer =>
       calls.run<Middleware.Result, RequestServices>({
+        caller: callerKey(client.principal, client.address),
         acquire: upstreams.acquire(client, mayAsk || level !== undefined),
         send: Effect.fnUntraced(function* (upstream, call) {
           if (agree !== undefined) {

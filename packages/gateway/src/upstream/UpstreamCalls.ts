@@ -5,6 +5,7 @@
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
+import { type Bounds, oldestOfHeaviest, Shares } from "@effect-mcp/core/internal/Shares"
 import { Log } from "@effect-mcp/core/Log"
 import * as Once from "@effect-mcp/core/Once"
 import { Progress } from "@effect-mcp/core/Progress"
@@ -23,14 +24,16 @@ import { CurrentCall, UpstreamCall } from "../call/UpstreamCall.ts"
 export interface Options {
   /** How long a call waits for the next round of its request. */
   readonly roundTimeout: Duration.Input
-  /** How many calls wait at most; one more cancels the call that has waited longest. */
-  readonly capacity: number
+  /** How many calls wait at most. For one more, the longest waiting call of the caller with most of them is cancelled. */
+  readonly capacity: Bounds
 }
 
 type CallServices = ClientInput | Log | Progress | RequestContext
 
 /** What starts a call, and admits later rounds of its request. */
 export interface Start<A, R = never> {
+  /** The caller that the call counts for while it waits; `undefined` if it has neither a name nor an address. */
+  readonly caller: string | undefined
   readonly acquire: Effect.Effect<Upstream, McpError.McpError, Scope.Scope>
   readonly send: (upstream: Upstream, call: UpstreamCall<A>) => Effect.Effect<A, McpError.McpError>
   /** Answers the request once its call has become a task; `rest` gives the result of the call. Default: the request waits for the result. */
@@ -47,12 +50,14 @@ export interface UpstreamCalls {
   readonly size: () => number
 }
 
-interface State extends Options {
+interface State extends Pick<Options, "roundTimeout"> {
   readonly scope: Scope.Scope
   /** By an id that travels sealed and bound to its request, so that only that request can name the call. */
   readonly calls: Map<string, UpstreamCall<unknown>>
   /** The calls to which no request is attached, the longest first. */
   readonly waiting: Map<UpstreamCall<unknown>, Fiber.Fiber<void>>
+  /** How many of `waiting` each caller has. */
+  readonly shares: Shares
 }
 
 const ended = McpError.invalidParams("The call that asked is not in progress any more: start it again")
@@ -60,7 +65,8 @@ const ended = McpError.invalidParams("The call that asked is not in progress any
 /** The calls of a gateway; those that run are interrupted when the scope closes. */
 export const make = (options: Options): Effect.Effect<UpstreamCalls, never, Scope.Scope> =>
   Effect.map(Scope.Scope, (scope) => {
-    const state: State = { ...options, scope, calls: new Map(), waiting: new Map() }
+    const { capacity, roundTimeout } = options
+    const state: State = { roundTimeout, scope, calls: new Map(), waiting: new Map(), shares: new Shares(capacity) }
     return { size: () => state.calls.size, run: (start) => run(state, start) }
   })
 
@@ -108,9 +114,9 @@ const answer = <A, R>(
 const begin = Effect.fnUntraced(function* <A>(
   { calls, scope }: State,
   id: string,
-  { acquire, send }: Pick<Start<A>, "acquire" | "send">
+  { acquire, caller, send }: Pick<Start<A>, "acquire" | "caller" | "send">
 ): Effect.fn.Return<UpstreamCall<A>> {
-  const call = yield* UpstreamCall.make<A>(id)
+  const call = yield* UpstreamCall.make<A>(id, caller)
   calls.set(id, call)
   const sending = Effect.flatMap(acquire, (upstream) =>
     Effect.acquireUseRelease(
@@ -170,22 +176,36 @@ const detach = (
 /** Keeps the call for the next round of its request, for a bounded time. */
 const wait = (state: State, call: UpstreamCall<unknown>): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const { capacity, roundTimeout, scope, waiting } = state
-    const [longest] = waiting.keys()
-    if (longest !== undefined && waiting.size >= capacity) cancel(state, longest, "Too many calls wait for an answer")
+    const { roundTimeout, scope } = state
     const expire = Effect.andThen(
       Effect.sleep(roundTimeout),
       Effect.sync(() => {
-        waiting.delete(call)
+        noLongerWaits(state, call)
         cancel(state, call, "The caller did not answer in time")
       })
     )
-    return Effect.map(Effect.forkIn(expire, scope), (fiber) => void waiting.set(call, fiber))
+    return Effect.map(Effect.forkIn(expire, scope), (fiber) => waits(state, call, fiber))
   })
 
-const stopWaiting = ({ waiting }: State, call: UpstreamCall<unknown>): void => {
-  waiting.get(call)?.interruptUnsafe()
-  waiting.delete(call)
+const waits = (state: State, call: UpstreamCall<unknown>, expiry: Fiber.Fiber<void>): void => {
+  const { shares, waiting } = state
+  const { caller } = call
+  waiting.set(call, expiry)
+  shares.add(caller, 1)
+  const exceeded = shares.exceededBy(caller, 0)
+  if (exceeded === undefined) return
+  const among = [...waiting.keys()].filter((one) => exceeded === "total" || one.caller === caller)
+  const longest = oldestOfHeaviest(among, undefined, caller)
+  if (longest !== undefined) cancel(state, longest, "Too many calls wait for an answer")
+}
+
+const noLongerWaits = ({ shares, waiting }: State, call: UpstreamCall<unknown>): void => {
+  if (waiting.delete(call)) shares.add(call.caller, -1)
+}
+
+const stopWaiting = (state: State, call: UpstreamCall<unknown>): void => {
+  state.waiting.get(call)?.interruptUnsafe()
+  noLongerWaits(state, call)
 }
 
 /** Ends the call; `reason` is sent to the upstream server with the cancellation. */

@@ -3,8 +3,11 @@
  *
  * A session, or a wire, has its own, which ends with it. Requests without either (2026-07-28 over HTTP) share a pool by principal and
  * declaration: one conversation for all of them, or one for a single call where a question or a log could reach the wrong caller.
- * Pooled conversations are kept a while after their last use, and are bounded.
+ * Pooled conversations are kept a while after their last use.
+ *
+ * Conversations are bounded, of all callers and of each. For one more, an idle conversation of the caller that holds the most is closed.
  */
+import { type Bounds, Shares } from "@effect-mcp/core/internal/Shares"
 import { callerKey, type Principal } from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Era } from "@effect-mcp/protocol/Revision"
@@ -20,17 +23,25 @@ import * as Upstream from "./Upstream.ts"
 export interface Options {
   /** How long a pooled conversation is kept after its last use. */
   readonly idle: Duration.Input
-  /** How many conversations are open at most, those of all clients together. */
-  readonly capacity: number
+  /** How many conversations are open at most. */
+  readonly capacity: Bounds
 }
 
 /** A downstream client, and on behalf of which principal it sends a request. */
 export interface DownstreamClient extends Upstream.Downstream {
   readonly principal: Principal["Service"]
+  /** Its network address, or `undefined` if that is not known. */
+  readonly address: string | undefined
 }
 
 interface Entry {
   readonly key: string
+  /** The caller that opened it; `undefined` if it has neither a name nor an address. */
+  readonly caller: string | undefined
+  /** Whether a session or wire has it for itself, which loses its state with it. */
+  readonly isOfWire: boolean
+  /** Removes it, so that no request finds it. */
+  forget: () => void
   readonly opened: Deferred.Deferred<Upstream.Upstream, McpError.McpError>
   readonly scope: Scope.Closeable
   /** Whether it serves one request at a time. */
@@ -58,15 +69,16 @@ export interface Upstreams {
   readonly wires: () => number
 }
 
-interface State<E> extends Options {
+interface State<E> extends Pick<Options, "idle"> {
   readonly upstream: Upstream.Options<E>
+  /** All conversations, with the caller that opened each. */
+  readonly shares: Shares
+  readonly open: Set<Entry>
   readonly scope: Scope.Scope
   /** The conversations of each session or wire, by the key of its requests. */
   readonly wires: Map<Scope.Scope, Map<string, Entry>>
   /** In the order of their last use. */
   readonly pool: Set<Entry>
-  /** Conversations of wires that have ended. */
-  readonly orphans: Set<Entry>
   era: Era | undefined
   tasks: Tasks.TaskGeneration | undefined
 }
@@ -81,84 +93,115 @@ export const make = Effect.fnUntraced(function* <E extends { readonly message: s
 ): Effect.fn.Return<Upstreams, never, Scope.Scope> {
   const scope = yield* Scope.Scope
   const state: State<E> = {
-    ...options,
+    idle: options.idle,
     upstream,
+    shares: new Shares(options.capacity),
+    open: new Set(),
     scope,
     wires: new Map(),
     pool: new Set(),
-    orphans: new Set(),
     era: undefined,
     tasks: undefined
   }
-  yield* Effect.addFinalizer(() => closeAll([...state.pool, ...state.orphans, ...ofWires(state)]))
+  yield* Effect.addFinalizer(() => closeAll(state.open))
   return {
     acquire: (client, exclusive) => {
       const { connection } = client
       const acquired =
         connection === undefined
           ? Effect.acquireRelease(take(state, client, exclusive), (entry) => release(state, entry))
-          : Effect.acquireRelease(ofWire(state, client, connection.scope), (entry) => releaseOfWire(state, entry))
+          : Effect.acquireRelease(ofWire(state, client, connection.scope), releaseOfWire)
       return Effect.flatMap(acquired, ({ opened }) => Deferred.await(opened))
     },
     era: () => state.era,
     tasks: () => state.tasks,
-    size: () => sizeOf(state),
+    size: () => state.open.size,
     wires: () => state.wires.size
   }
 })
 
-const ofWires = ({ wires }: State<unknown>): ReadonlyArray<Entry> =>
-  Array.from(wires.values(), (entries) => [...entries.values()]).flat()
-
-const sizeOf = (state: State<unknown>): number => state.pool.size + state.orphans.size + ofWires(state).length
-
 const closeAll = (entries: Iterable<Entry>): Effect.Effect<void> =>
-  Effect.forEach(entries, ({ scope }) => Scope.close(scope, Exit.void), { discard: true, concurrency: "unbounded" })
+  Effect.suspend(() => Effect.forEach([...entries], close, { discard: true, concurrency: "unbounded" }))
 
-const entryOf = (key: string, exclusive: boolean): Entry => ({
-  key,
-  exclusive,
-  opened: Deferred.makeUnsafe(),
-  scope: Scope.makeUnsafe(),
-  users: 0,
-  expiry: undefined,
-  orphaned: false
-})
+/** An entry that is counted until it is forgotten; `forget` takes it from the place where requests find it. */
+const entryOf = (
+  { open, shares }: State<unknown>,
+  client: DownstreamClient,
+  kind: Pick<Entry, "exclusive" | "isOfWire">,
+  forget: (entry: Entry) => void
+): Entry => {
+  const caller = callerKey(client.principal, client.address)
+  const entry: Entry = {
+    ...kind,
+    key: keyOf(client),
+    caller,
+    opened: Deferred.makeUnsafe(),
+    scope: Scope.makeUnsafe(),
+    users: 1,
+    expiry: undefined,
+    orphaned: false,
+    forget: () => {
+      forget(entry)
+      if (open.delete(entry)) shares.add(caller, -1)
+    }
+  }
+  open.add(entry)
+  shares.add(caller, 1)
+  return entry
+}
 
-/** Closes a conversation; `forget` takes its entry away first, so that no request finds it. */
-const close = (entry: Entry, forget: () => void): Effect.Effect<void> =>
+/** Closes a conversation, which no request finds any more. */
+const close = (entry: Entry): Effect.Effect<void> =>
   Effect.suspend(() => {
-    forget()
+    entry.forget()
     return Scope.close(entry.scope, Exit.void)
   })
 
-/** Makes room for an entry that is counted already: the idle conversation whose last use is longest ago is closed. */
-const makeRoom = (state: State<unknown>): Effect.Effect<void, McpError.McpError> =>
+/** Makes room for an entry that is counted already, by closing an idle conversation. Fails if none may be closed for it. */
+const makeRoom = (state: State<unknown>, entry: Entry): Effect.Effect<void, McpError.McpError> =>
   Effect.suspend(() => {
-    const { capacity, pool } = state
-    if (sizeOf(state) <= capacity) return Effect.void
-    for (const entry of pool) {
-      if (entry.users === 0) return close(entry, () => pool.delete(entry))
-    }
-    return Effect.fail(McpError.limitExceeded(`More than ${capacity} conversations with the upstream server are open`))
+    const { shares } = state
+    const exceeded = shares.exceededBy(entry.caller, 0)
+    if (exceeded === undefined) return Effect.void
+    const idle = toClose(state, entry, exceeded)
+    if (idle !== undefined) return close(idle)
+    const whose = exceeded === "total" ? "" : " of this caller"
+    const limit = shares.bounds[exceeded]
+    return Effect.fail(
+      McpError.limitExceeded(`More than ${limit} conversations${whose} with the upstream server are open`)
+    )
   })
+
+/** The idle conversation that gives way: of the caller that holds the most, the one whose last use is longest ago. */
+const toClose = ({ open, pool, shares }: State<unknown>, entry: Entry, exceeded: keyof Bounds): Entry | undefined => {
+  const own = shares.of(entry.caller)
+  const mayClose = ({ caller, isOfWire, users }: Entry): boolean => {
+    if (users > 0 || (exceeded === "perCaller" && caller !== entry.caller)) return false
+    // Its session loses its subscriptions: only to a caller that holds less.
+    if (isOfWire) return shares.of(caller) > own
+    return caller === undefined || shares.of(caller) >= own
+  }
+  // The pool is in the order of last use.
+  const idle = [...pool, ...Array.from(open).filter(({ isOfWire }) => isOfWire)].filter(mayClose)
+  const most = Math.max(0, ...idle.map(({ caller }) => shares.of(caller)))
+  return idle.find(({ caller }) => shares.of(caller) === most)
+}
 
 /** Opens the conversation of an entry in the background. An entry whose conversation fails or ends is forgotten. */
 const open = <E extends { readonly message: string }>(
   state: State<E>,
   entry: Entry,
-  client: DownstreamClient,
-  forget: () => void
+  client: DownstreamClient
 ): Effect.Effect<void> =>
   Scope.provide(Upstream.open(state.upstream, client), entry.scope).pipe(
     Effect.mapError((error) => McpError.internalError(`The upstream server cannot be reached: ${error.message}`)),
-    (opening) => Effect.andThen(makeRoom(state), opening),
+    (opening) => Effect.andThen(makeRoom(state, entry), opening),
     Effect.tap(({ client }) => {
       state.era = client.revision.era
       state.tasks = Tasks.generationOf(client)
-      return Effect.forkIn(Effect.andThen(Effect.exit(client.awaitClosed), close(entry, forget)), state.scope)
+      return Effect.forkIn(Effect.andThen(Effect.exit(client.awaitClosed), close(entry)), state.scope)
     }),
-    Effect.onExit((exit) => (Exit.isFailure(exit) ? close(entry, forget) : Effect.void)),
+    Effect.onExit((exit) => (Exit.isFailure(exit) ? close(entry) : Effect.void)),
     Deferred.into(entry.opened),
     Effect.forkIn(state.scope),
     Effect.asVoid
@@ -180,38 +223,33 @@ const ofWire = <E extends { readonly message: string }>(
       existing.users++
       return Effect.succeed(existing)
     }
-    const entry = entryOf(key, false)
-    entry.users++
-    entries.set(key, entry)
-    wires.set(wire, entries)
-    const opening = open(state, entry, client, () => {
-      state.orphans.delete(entry)
+    const entry = entryOf(state, client, { exclusive: false, isOfWire: true }, (entry) => {
       if (entries.get(key) === entry) entries.delete(key)
     })
+    entries.set(key, entry)
+    wires.set(wire, entries)
+    const opening = open(state, entry, client)
     const end = Effect.suspend(() => endWire(state, wire, entries))
     return Effect.as(Effect.andThen(known === undefined ? Scope.addFinalizer(wire, end) : Effect.void, opening), entry)
   })
 
 /** Closes the conversations of a wire, but those that are in use: a task may outlive the session that made it. */
 const endWire = (
-  { orphans, wires }: State<unknown>,
+  { wires }: State<unknown>,
   wire: Scope.Scope,
   entries: ReadonlyMap<string, Entry>
 ): Effect.Effect<void> => {
   wires.delete(wire)
-  const used = [...entries.values()].filter(({ users }) => users > 0)
-  for (const entry of used) {
-    entry.orphaned = true
-    orphans.add(entry)
-  }
-  return closeAll([...entries.values()].filter(({ orphaned }) => !orphaned))
+  const all = [...entries.values()]
+  for (const entry of all) entry.orphaned = entry.users > 0
+  return closeAll(all.filter(({ orphaned }) => !orphaned))
 }
 
 /** Ends one use of a wire's conversation; the last use of one whose wire has ended closes it. */
-const releaseOfWire = ({ orphans }: State<unknown>, entry: Entry): Effect.Effect<void> =>
+const releaseOfWire = (entry: Entry): Effect.Effect<void> =>
   Effect.suspend(() => {
     entry.users--
-    return entry.orphaned && entry.users === 0 ? close(entry, () => orphans.delete(entry)) : Effect.void
+    return entry.orphaned && entry.users === 0 ? close(entry) : Effect.void
   })
 
 /** A pooled conversation that may serve one more request; opened where there is none. */
@@ -230,13 +268,9 @@ const take = <E extends { readonly message: string }>(
         return Effect.succeed(entry)
       }
     }
-    const entry = entryOf(key, exclusive)
-    entry.users++
+    const entry = entryOf(state, client, { exclusive, isOfWire: false }, (entry) => pool.delete(entry))
     pool.add(entry)
-    return Effect.as(
-      open(state, entry, client, () => pool.delete(entry)),
-      entry
-    )
+    return Effect.as(open(state, entry, client), entry)
   })
 
 /** Ends one use of a pooled conversation; after the last use it is closed with a delay. */
@@ -245,10 +279,7 @@ const release = ({ idle, pool, scope }: State<unknown>, entry: Entry): Effect.Ef
     if (--entry.users > 0 || !pool.delete(entry)) return Effect.void
     // To the end of the pool, which is in the order of last use.
     pool.add(entry)
-    const expire = Effect.andThen(
-      Effect.sleep(idle),
-      close(entry, () => pool.delete(entry))
-    )
+    const expire = Effect.andThen(Effect.sleep(idle), close(entry))
     return Effect.map(Effect.forkIn(expire, scope), (fiber) => {
       entry.expiry = fiber
     })

@@ -1,11 +1,14 @@
 /** One upstream call and the requests that are attached to it: the rounds of its request, and retries beside them. */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
+import { boundsOf } from "@effect-mcp/core/internal/Shares"
 import { Log } from "@effect-mcp/core/Log"
 import { Progress } from "@effect-mcp/core/Progress"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, it } from "@effect/vitest"
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { Context, Deferred, Effect, Fiber } from "effect"
+import * as Replay from "@effect-mcp/server/internal/Replay"
 import * as UpstreamCalls from "../../src/upstream/UpstreamCalls.ts"
 import type { Upstream } from "../../src/upstream/Upstream.ts"
 
@@ -28,13 +31,13 @@ const rounds = () => {
 const upstream = { calls: new Set() } as unknown as Upstream
 
 const started = Effect.gen(function* () {
-  const calls = yield* UpstreamCalls.make({ roundTimeout: "1 minute", capacity: 8 })
+  const calls = yield* UpstreamCalls.make({ roundTimeout: "1 minute", capacity: boundsOf(8, 0.5) })
   const answer = yield* Deferred.make<string>()
   const running = yield* Deferred.make<void>()
   const send = () => Effect.andThen(Deferred.succeed(running, undefined), Deferred.await(answer))
   const request = rounds()
   const attach = (admitted: Effect.Effect<void, McpError.McpError> = Effect.void) =>
-    Effect.provide(calls.run({ acquire: Effect.succeed(upstream), send, admit: () => admitted }), request)
+    Effect.provide(calls.run({ caller: "a", acquire: Effect.succeed(upstream), send, admit: () => admitted }), request)
   const first = yield* Effect.forkChild(attach(), { startImmediately: true })
   yield* Deferred.await(running)
   return { answer, calls, attach, first }
@@ -63,5 +66,39 @@ it.effect("An attached request that ends does not end the call for another, and 
     const other = yield* started
     yield* Fiber.interrupt(other.first)
     assert.strictEqual(other.calls.size(), 0)
+  })
+)
+
+/** Calls of callers that wait for their next rounds, begun in this order; gives the callers whose calls were cancelled. */
+const cancelledOf = (waiting: ReadonlyArray<string | undefined>) =>
+  Effect.gen(function* () {
+    const calls = yield* UpstreamCalls.make({ roundTimeout: "1 minute", capacity: boundsOf(4, 0.5) })
+    const cancelled: Array<string | undefined> = []
+    for (const caller of waiting) {
+      const running = yield* Deferred.make<void>()
+      const send = () =>
+        Effect.onInterrupt(Effect.andThen(Deferred.succeed(running, undefined), Effect.never), () =>
+          Effect.sync(() => void cancelled.push(caller))
+        )
+      const start = { caller, acquire: Effect.succeed(upstream), send, admit: () => Effect.void }
+      const round = yield* Effect.forkChild(Effect.provide(calls.run(start), rounds()), { startImmediately: true })
+      yield* Deferred.await(running)
+      round.interruptUnsafe(undefined, Replay.suspension)
+      yield* Fiber.await(round)
+      yield* quiesce
+    }
+    return cancelled
+  })
+
+it.effect("A call that waits beyond the share of its caller cancels the longest waiting one of the same caller", () =>
+  Effect.gen(function* () {
+    assert.deepStrictEqual(yield* cancelledOf(["b", "a", "a", "a", "a"]), ["a", "a"])
+  })
+)
+
+it.effect("A call that waits cancels none of a caller that has no more than its own caller", () =>
+  Effect.gen(function* () {
+    assert.deepStrictEqual(yield* cancelledOf(["a", "b", "c", "d", "e"]), ["e"])
+    assert.deepStrictEqual(yield* cancelledOf(["a", "b", "b", "c", "d"]), ["b"])
   })
 )

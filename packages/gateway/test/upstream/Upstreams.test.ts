@@ -1,9 +1,11 @@
 /** Which conversations with the upstream server are shared, and that nothing is left of those that ended or never began. */
 import * as Revision from "@effect-mcp/protocol/Revision"
+import { boundsOf } from "@effect-mcp/core/internal/Shares"
 import { Memory } from "@effect-mcp/core"
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
+import type { McpError } from "@effect-mcp/protocol/McpError"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import * as Upstreams from "../../src/upstream/Upstreams.ts"
 import { Behind, behind } from "../support/gateway.ts"
@@ -14,6 +16,7 @@ const alone: Upstreams.DownstreamClient = {
   clientInfo: { name: "client", version: "1" },
   connection: undefined,
   principal: { subject: "ada", scopes: [], claims: { iss: "https://one.example" } },
+  address: undefined,
   revision: stateless
 }
 
@@ -30,7 +33,7 @@ const make = (failing = 0) =>
     })
     return yield* Upstreams.make(
       { connector, client: {}, context: Context.empty(), unsupported: new Set() },
-      { idle: "1 minute", capacity: 8 }
+      { idle: "1 minute", capacity: boundsOf(8, 0.5) }
     )
   })
 
@@ -101,4 +104,63 @@ describe("Conversations that end", () => {
       }).pipe(Effect.provide(Behind.layer))
     )
   }
+})
+
+/** Opens a conversation that ends with the scope, of a caller that is never the same client twice. */
+const opening = (upstreams: Upstreams.Upstreams) => {
+  let count = 0
+  return (subject: string, wire?: Scope.Scope) => {
+    const client = wire === undefined ? alone : onWire(wire)
+    const principal = { ...alone.principal, subject }
+    const clientInfo = { name: `client ${++count}`, version: "1" }
+    return upstreams.acquire({ ...client, clientInfo, principal }, false)
+  }
+}
+
+const messageOf = (refused: Effect.Effect<unknown, McpError, Scope.Scope>) =>
+  Effect.map(Effect.flip(refused), ({ message }) => message)
+
+describe("The share of a caller in conversations", () => {
+  it.effect("A caller whose requests hang holds its share, and others get conversations", () =>
+    Effect.gen(function* () {
+      const upstreams = yield* make()
+      const open = opening(upstreams)
+      for (let hanging = 0; hanging < 4; hanging++) yield* open("eve")
+      const message = yield* messageOf(open("eve"))
+      assert.strictEqual(message, "More than 4 conversations of this caller with the upstream server are open")
+      for (const subject of ["ada", "bob", "cid", "dan"]) yield* open(subject)
+      assert.strictEqual(yield* messageOf(open("fay")), "More than 8 conversations with the upstream server are open")
+      assert.strictEqual(upstreams.size(), 8)
+    }).pipe(Effect.provide(Behind.layer))
+  )
+
+  it.effect("An idle session loses its conversation to a caller that holds less, and opens another", () =>
+    Effect.gen(function* () {
+      const upstreams = yield* make()
+      const open = opening(upstreams)
+      const wire = yield* Effect.scope
+      const eve = { ...onWire(wire), principal: { ...alone.principal, subject: "eve" } }
+      yield* Effect.scoped(upstreams.acquire(eve, false))
+      for (let more = 0; more < 3; more++) yield* Effect.scoped(open("eve", wire))
+      for (let busy = 0; busy < 4; busy++) yield* open("mal")
+      yield* open("ada")
+      yield* open("ada")
+      assert.strictEqual(upstreams.size(), 8)
+      // Now both hold two.
+      assert.strictEqual(yield* messageOf(open("ada")), "More than 8 conversations with the upstream server are open")
+      assert.strictEqual(
+        yield* messageOf(upstreams.acquire(eve, false)),
+        "More than 8 conversations with the upstream server are open"
+      )
+    }).pipe(Effect.provide(Behind.layer))
+  )
+
+  it.effect("An idle conversation of the caller itself gives way before it is refused", () =>
+    Effect.gen(function* () {
+      const upstreams = yield* make()
+      const open = opening(upstreams)
+      for (let idle = 0; idle < 6; idle++) yield* Effect.scoped(open("eve"))
+      assert.strictEqual(upstreams.size(), 4)
+    }).pipe(Effect.provide(Behind.layer))
+  )
 })

@@ -30,6 +30,8 @@ const sessionless = (answer: InitializeResult): InitializeResult => ({
 export interface InitializeCaller extends NegotiatedSession {
   readonly principal: Principal["Service"]
   readonly connection: RequestConnection
+  /** The network address of the client, or `undefined` if it is not known. */
+  readonly address: string | undefined
 }
 
 /** Changes the result of `initialize` by its caller. A failure is the answer, and the session is not initialized. */

@@ -159,7 +159,7 @@ export class StatefulEra {
         ((answer, negotiated) => {
           session.initializedConnection = undefined
           const connection = this.connectionOf(session, negotiated)
-          return onInitialize(answer, { ...negotiated, principal, connection })
+          return onInitialize(answer, { ...negotiated, principal, connection, address: envelope.address })
         })
     )
   }
