@@ -73,7 +73,7 @@ const toolOf = (
     error instanceof Tools.ToolFailure
       ? Effect.fail(error)
       : Effect.andThen(
-          Effect.logWarning(`${where} failed`, error),
+          Effect.logWarning(`${where} failed`, ServedCall.logged(error)),
           Effect.fail(new Tools.ToolFailure({ message: `${where} could not be called` }))
         )
   const layer = Tools.layer(

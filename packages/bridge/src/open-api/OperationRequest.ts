@@ -64,6 +64,13 @@ const partOf = (place: Parameter.ParameterPlace, parameters: ReadonlyArray<Param
   }
 }
 
+/** A header whose value HTTP can send. Throws without the value, which may be a secret. */
+const sendable = ([name, text]: readonly [string, string]): [name: string, text: string] => {
+  if (/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) return [name, text]
+  const message = `the value of the header ${name} cannot be sent: it has a line break, or letters beyond Latin-1`
+  throw new Document.InvalidDocument({ message })
+}
+
 /** One segment of a path; `.` and `..` would lead elsewhere. */
 const segment = (text: string): string => {
   if (text === "" || text === "." || text === "..") {
@@ -112,7 +119,7 @@ export const make = (document: JsonObject, operation: Document.Operation, base: 
       for (const [name, text] of written(placed, "query")) url.searchParams.append(name, text)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `Document` reads these methods only
       const request = HttpClientRequest.make(operation.method as HttpMethod)(url).pipe(
-        HttpClientRequest.setHeaders(written(placed, "header"))
+        HttpClientRequest.setHeaders(written(placed, "header").map(sendable))
       )
       const value = placed["body"]
       if (body === undefined || value === undefined) return request

@@ -6,8 +6,10 @@
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import { withoutServices } from "@effect-mcp/core/internal/ValueCodec"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type { ToolAnnotations } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
+import * as HttpClientError from "effect/http/HttpClientError"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
@@ -44,6 +46,22 @@ export const annotationsOf = (method: string): ToolAnnotations => {
   return { readOnlyHint, destructiveHint: true, idempotentHint: method === "PUT" || method === "DELETE" }
 }
 
+/** The messages of an error and its causes. */
+const messagesOf = (error: unknown, depth = 4): ReadonlyArray<string> =>
+  error instanceof Error && depth > 0 ? [error.message, ...messagesOf(error.cause, depth - 1)] : []
+
+/**
+ * An error as the log shows it. An error of HTTP is one line, since it may quote text of a caller, and platforms quote the value of a header
+ * that they refuse.
+ */
+export const logged = (error: unknown): unknown => {
+  if (!HttpClientError.isHttpClientError(error)) return error
+  const { _tag, cause } = error.reason
+  const messages = messagesOf(cause)
+  const why = messages.some((message) => /header/i.test(message)) ? ["a header cannot be sent"] : messages
+  return excerpt([_tag, ...why].join(": "))
+}
+
 /** Serves the call for as long as the layer lives. A text is the content of its result, any other output its structured content. */
 export const layer = <I>(
   { call, errors, input, name, successes, undeclared, ...described }: ServedCall<I>,
@@ -56,7 +74,7 @@ export const layer = <I>(
       isDeclared(error)
         ? Effect.fail(error)
         : Effect.andThen(
-            Effect.logWarning(undeclared(error), error),
+            Effect.logWarning(undeclared(error), logged(error)),
             Effect.fail(new Tools.ToolFailure({ message: undeclared(error) }))
           )
     )

@@ -5,7 +5,7 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, Schema, Stream } from "effect"
+import { Context, Effect, Layer, Logger, Schema, Stream } from "effect"
 import {
   HttpApi,
   HttpApiBuilder,
@@ -91,6 +91,24 @@ const served = (options: Parameters<typeof HttpApiTools.layer<"users", typeof Ap
 
 const textOf = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   content.map((block) => ("text" in block ? block.text : block.type)).join()
+
+describe("an endpoint whose header HTTP cannot send", () => {
+  it.effect("A header of an argument that HTTP cannot send is neither shown nor logged", () =>
+    Effect.gen(function* () {
+      const logged: Array<string> = []
+      const logger = Logger.map(Logger.formatLogFmt, (line) => void logged.push(line))
+      yield* Effect.gen(function* () {
+        const client = yield* McpTest.connect(served(), "2025-11-25")
+        const args = { name: "Bo", tags: [], "x-source": "swordfish\r\nlevel=fatal" }
+        const { content, isError } = yield* client.callToolByName("create_user", args)
+        assert.isTrue(isError)
+        assert.notInclude(textOf({ content }), "swordfish")
+      }).pipe(Effect.provide(Logger.layer([logger])))
+      assert.isNotEmpty(logged)
+      assert.notInclude(logged.join("\n"), "swordfish")
+    })
+  )
+})
 
 describe.each(Revision.all)("endpoints of an HttpApi as tools, $version", (revision) => {
   const isStructured = revision.rules.structuredOutput

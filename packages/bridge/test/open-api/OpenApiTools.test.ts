@@ -3,7 +3,7 @@ import { OpenApiTools } from "@effect-mcp/bridge"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, type Scope, Stream } from "effect"
+import { Effect, Layer, Logger, type Scope, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { createServer, type IncomingMessage } from "node:http"
 
@@ -116,6 +116,30 @@ const served = (given: unknown, options: OpenApiTools.Options) =>
   Layer.provide(OpenApiTools.layer(given, options), FetchHttpClient.layer)
 const textOf = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   content.map((block) => ("text" in block ? block.text : block.type)).join()
+
+describe("a header that HTTP cannot send", () => {
+  const secret = "swordfish\r\nlevel=fatal"
+
+  it.live.each([
+    ["an argument", { "X-Trace": secret }, {}],
+    ["an option", {}, { "x-key": secret }]
+  ] as const)("A header of %s that HTTP cannot send is neither shown nor logged", ([, args, headers]) =>
+    Effect.gen(function* () {
+      const { base, seen } = yield* api
+      const logged: Array<string> = []
+      const logger = Logger.map(Logger.formatLogFmt, (line) => void logged.push(line))
+      const features = served(document, { baseUrl: base, operations: all, headers })
+      yield* Effect.gen(function* () {
+        const client = yield* McpTest.connect(features, "2025-11-25")
+        const { content, isError } = yield* client.callToolByName("getPet", { id: "1", ...args })
+        assert.isTrue(isError)
+        assert.notInclude(textOf({ content }), "swordfish")
+      }).pipe(Effect.provide(Logger.layer([logger])))
+      assert.lengthOf(seen, 0)
+      assert.notInclude(logged.join("\n"), "swordfish")
+    })
+  )
+})
 
 describe.each(Revision.all)("operations of an OpenAPI document as tools, $version", (revision) => {
   it.live("The tool of an operation writes its arguments into path, query, headers and body", () =>
