@@ -35,13 +35,25 @@ const maxRenewals = 3
 export const discard = (response: HttpClientResponse.HttpClientResponse) =>
   Effect.ignore(Effect.timeout(Stream.runDrain(Stream.take(response.stream, 16)), "1 second"))
 
-/** An `OAuthError` as the failure of the request: by the status of the refusal if there is one, since a transport error would be retried. */
+const threw = (cause: unknown) =>
+  Effect.fail(
+    new OAuthError({
+      step: "access",
+      problem: "the token store, the grant or the authorizer of the program threw",
+      cause
+    })
+  )
+
+/**
+ * An `OAuthError` as the failure of the request: by the status of the refusal if there is one, since a transport error would be retried.
+ * Stores, grants and authorizers are code of the program: if one throws, this request fails, and nothing else.
+ */
 const wrap = <A>(
   effect: Effect.Effect<A, OAuthError>,
   request: HttpClientRequest.HttpClientRequest,
   response?: HttpClientResponse.HttpClientResponse
 ) =>
-  Effect.mapError(effect, (cause) => {
+  Effect.mapError(Effect.catchDefect(effect, threw), (cause) => {
     const details = { request, cause, description: cause.message }
     return new HttpClientError.HttpClientError({
       reason:

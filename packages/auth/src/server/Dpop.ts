@@ -151,7 +151,9 @@ export const make = (options: Options, skew: number): Dpop => {
     if (ath !== (yield* sha256(Redacted.value(token)))) return yield* invalid("The proof is for another token.")
     if (typeof jti !== "string" || jti === "" || jti.length > 256) return yield* invalid("The proof needs a jti.")
     const { seen } = yield* ProofMemory
-    if (yield* seen(`${made} ${jti}`, maxAge + 2 * skew)) return yield* invalid("The proof was used before.")
+    // Anything but false of a program without types refuses the proof.
+    if ((yield* seen(`${made} ${jti}`, maxAge + 2 * skew)) !== false)
+      return yield* invalid("The proof was used before.")
     return nonce
   })
   return {

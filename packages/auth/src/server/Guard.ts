@@ -255,6 +255,16 @@ const isRefusal = ({ body }: HttpServerResponse.HttpServerResponse): boolean => 
   return Array.isArray(said) ? said.every(isOurs) : isOurs(said)
 }
 
+/** The time for a verifier, a finder of tokens and a memory of proofs. Requests that wait for them are in no limit of the endpoint. */
+const patience = "30 seconds"
+
+const bounded = (gate: Gate): Gate =>
+  Effect.timeoutOrElse(gate, {
+    duration: patience,
+    orElse: () =>
+      Effect.andThen(Effect.logError(`A token was not verified within ${patience}`), Effect.fail(Refusals.unavailable))
+  })
+
 /** Middleware for routes. Each call makes another one, so that one router can guard several resources. */
 export const middleware = () =>
   HttpRouter.middleware<{ provides: Principal.Principal }>()(
@@ -263,7 +273,7 @@ export const middleware = () =>
       ({ admit, headers: credentials, respond }) =>
         (route) =>
           Effect.flatMap(HttpServerRequest, (request) =>
-            Effect.matchEffect(admit(request), {
+            Effect.matchEffect(bounded(admit(request)), {
               onFailure: (refusal) => Effect.succeed(refusal),
               onSuccess: (admitted) => {
                 const headers = Headers.removeMany(request.headers, credentials)

@@ -160,10 +160,14 @@ const admit = Effect.fnUntraced(function* (
     return yield* Refusals.refuse(policy, 401, undefined, `A token is needed: ${ways.join(", or ")}`)
   }
   const owner = yield* Effect.flatMap(hashOf(credentials.token), policy.find)
-  if (owner === undefined) {
+  if (owner === undefined || owner === null) {
     return yield* Refusals.refuse(policy, 401, "invalid_token", "The token is not known: get one from the operator")
   }
   const { claims = {}, scopes = [], subject } = owner
+  // Of a program without types: a caller without a name would be an anonymous one, and a text "admin" would contain the scope "ad".
+  if (typeof subject !== "string" || subject === "" || !Array.isArray(scopes)) {
+    return yield* Effect.die(new Error("The owner of a token needs a subject, and its scopes must be a list"))
+  }
   const lacking = policy.scopes.filter((scope) => !policy.satisfies(scopes, scope))
   if (lacking.length > 0) {
     return yield* Refusals.refuse(policy, 403, "insufficient_scope", `The token lacks: ${lacking.join(" ")}`)

@@ -10,7 +10,8 @@ import * as Tools from "@effect-mcp/core/Tools"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { since } from "@effect-mcp/spec/Requirement"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Layer, Logger, Redacted } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Layer, Logger, Redacted } from "effect"
+import { TestClock } from "effect/testing"
 import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { createHash } from "node:crypto"
 import { inspect } from "node:util"
@@ -251,6 +252,35 @@ describe("Auth.layerTokens", () => {
       assert.notInclude(inspect(context, { depth: null, showHidden: true }), alice)
     }).pipe(Effect.provide(Logger.layer([logger])))
   })
+})
+
+describe("A finder of tokens", () => {
+  const find = (tokens: any, more: Partial<Auth.TokensOptions> = {}) =>
+    openAt("2026-07-28")({ features, auth: keys({ tokens, ...more }) })
+
+  it.effect.each([
+    ["throws", () => assert.fail("no database"), 500],
+    ["dies", () => Effect.die("no database"), 500],
+    ["finds an owner without a name", () => Effect.succeed({ scopes: ["read"] }), 500],
+    ["finds scopes that are a text", () => Effect.succeed({ subject: "ada", scopes: "already" }), 500],
+    ["finds null", () => Effect.succeed(null), 401]
+  ] as const)("Admits nobody if it %s", ([, tokens, status]) =>
+    Effect.gen(function* () {
+      const { call } = yield* find(tokens, { scopes: ["read"] })
+      assert.strictEqual((yield* call("whoami", bearer(alice))).status, status)
+    }).pipe(Effect.provide(Logger.layer([])))
+  )
+
+  it.effect("Is waited for half a minute, and then the request is answered by 503", () =>
+    Effect.gen(function* () {
+      const asked = yield* Deferred.make<void>()
+      const { call } = yield* find(() => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never))
+      const calling = yield* Effect.forkChild(call("whoami", bearer(alice)))
+      yield* Deferred.await(asked)
+      yield* TestClock.adjust("30 seconds")
+      assert.strictEqual((yield* Fiber.join(calling)).status, 503)
+    }).pipe(Effect.provide(Logger.layer([])))
+  )
 })
 
 describe("The principal of other middleware", () => {
