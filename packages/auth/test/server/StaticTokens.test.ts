@@ -264,7 +264,7 @@ describe("A finder of tokens", () => {
     ["finds an owner without a name", () => Effect.succeed({ scopes: ["read"] }), 500],
     ["finds scopes that are a text", () => Effect.succeed({ subject: "ada", scopes: "already" }), 500],
     ["finds null", () => Effect.succeed(null), 401]
-  ] as const)("Admits nobody if it %s", ([, tokens, status]) =>
+  ] as const)("Admits no caller if it %s", ([, tokens, status]) =>
     Effect.gen(function* () {
       const { call } = yield* find(tokens, { scopes: ["read"] })
       assert.strictEqual((yield* call("whoami", bearer(alice))).status, status)

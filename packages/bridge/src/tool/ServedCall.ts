@@ -51,8 +51,8 @@ const messagesOf = (error: unknown, depth = 4): ReadonlyArray<string> =>
   error instanceof Error && depth > 0 ? [error.message, ...messagesOf(error.cause, depth - 1)] : []
 
 /**
- * An error as the log shows it. An error of HTTP is one line, since it may quote text of a caller, and platforms quote the value of a header
- * that they refuse.
+ * An error as the log shows it. An error of HTTP becomes one line, since it may quote a caller. The value of a header that the platform
+ * refuses is left out.
  */
 export const logged = (error: unknown): unknown => {
   if (!HttpClientError.isHttpClientError(error)) return error
