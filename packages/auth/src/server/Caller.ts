@@ -68,15 +68,15 @@ export const admitted = (
   scopes: ReadonlyArray<string>
 ): Effect.Effect<Caller, McpError, Principal.Principal | RequestContext> => {
   const needed = [...new Set([...always, ...scopes])]
-  const insufficient = `The token lacks a scope of: ${needed.join(" ")}`
   return Effect.flatMap(Principal.Principal, (principal) => {
     const caller = isCaller(principal) ? principal : local
     if (caller === undefined || !isCaller(caller)) {
       return lack({ authentication: true, scopes: needed }, "The caller must authenticate", Unauthorized)
     }
-    return needed.every((scope) => satisfies(caller.scopes, scope))
-      ? Effect.succeed(caller)
-      : lack({ authentication: false, scopes: needed }, insufficient, InsufficientScope)
+    const lacking = needed.filter((scope) => !satisfies(caller.scopes, scope))
+    if (lacking.length === 0) return Effect.succeed(caller)
+    const message = `The token lacks: ${lacking.join(" ")}`
+    return lack({ authentication: false, scopes: needed }, message, InsufficientScope)
   })
 }
 

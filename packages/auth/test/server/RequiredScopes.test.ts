@@ -66,7 +66,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
           id: 1,
           error: {
             code: Auth.InsufficientScope,
-            message: "The token lacks a scope of: files:write",
+            message: "The token lacks: files:write",
             data: { scope: "files:write" }
           }
         })

@@ -127,6 +127,8 @@ const outputOf = <I, O, F, H>(tool: Tool<I, O, F, H>, result: CallToolResult): E
     : Effect.mapError(tool.output.decode(value), ({ message }) => unfit(message))
 }
 
+const isTool = (tool: unknown): boolean => typeof tool === "object" && tool !== null && "input" in tool
+
 const typed: Calls["typed"] = (tool, result) =>
   result.isError === true ? failure(tool, result) : outputOf(tool, result)
 
@@ -190,8 +192,13 @@ export const make = (options: Options): Calls => {
       return isNeeded ? Effect.flatMap(listed, callListed) : call()
     })
 
-  const callTool = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) =>
-    Effect.mapError(tool.input.encode(input), encodeFailed).pipe(
+  const callTool = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) => {
+    // Plain JavaScript may give a name.
+    if (!isTool(tool))
+      return Effect.die(
+        new TypeError(`callTool needs a Tool value, not ${JSON.stringify(tool)}: for a name use callToolByName`)
+      )
+    return Effect.mapError(tool.input.encode(input), encodeFailed).pipe(
       Effect.flatMap((args = {}) => {
         if (!isJsonObject(args)) return Effect.fail(encodeFailed({ message: "Its arguments are no JSON object" }))
         const known = { tool, support: tool.task }
@@ -202,6 +209,7 @@ export const make = (options: Options): Calls => {
       }),
       Effect.flatMap((result) => typed(tool, result))
     )
+  }
 
   return { callToolByName, callTool, typed }
 }

@@ -3,7 +3,7 @@ import type * as McpClient from "@effect-mcp/client/McpClient"
 import * as Tool from "@effect-mcp/core/Tool"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema, Stream } from "effect"
+import { Cause, Effect, Exit, Schema, Stream } from "effect"
 import { connected, quiesce, since } from "../support/connected.ts"
 import type * as Scripted from "../support/scripted.ts"
 
@@ -137,3 +137,12 @@ describe.each(since("2024-11-05"))("Output without structured content over %s", 
     })
   )
 })
+
+it.effect("A call by a name instead of a Tool value says which function takes names", () =>
+  Effect.gen(function* () {
+    const { client } = yield* calling(() => ({ content: [] }))
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript may give
+    const exit = yield* Effect.exit(client.callTool("book" as never, {} as never))
+    assert.isTrue(Exit.isFailure(exit) && String(Cause.squash(exit.cause)).includes("for a name use callToolByName"))
+  })
+)
