@@ -28,11 +28,17 @@ const safely = <A>(ask: () => A, otherwise: A): A => {
 
 const isReason = (tag: unknown): tag is Reason => typeof tag === "string" && reasons.has(tag)
 
+/** The message, with the advice of this package for a login. */
+const advised = (error: Error): string =>
+  "_tag" in error && error._tag === "Unauthorized" && "refusal" in error && !error.cause
+    ? `${String(error.refusal)} Give a token: McpClient.connect({ url, headers: { authorization: "Bearer TOKEN" } }).`
+    : error.message
+
 /** The public error of an error of the layers below; other values stay as they are. */
 export const toPublic = (error: unknown): unknown => {
   if (error instanceof Wire.McpError) return new McpError(error.code, error.message, error.data)
   if (!(error instanceof Error) || !("_tag" in error) || !isReason(error._tag)) return error
-  return new RequestError(error._tag, error.message)
+  return new RequestError(error._tag, advised(error))
 }
 
 /** The errors of questions that a client cannot answer: uncaught ones are answered as the revision has it. */

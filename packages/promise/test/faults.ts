@@ -25,9 +25,9 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "an option of HTTP that is misspelled is passed over",
-    file: "packages/promise/src/server/HttpOptions.ts",
-    from: "if (unknown === undefined) return options",
-    to: "return options",
+    file: "packages/promise/src/server/checked.ts",
+    from: "if (kind === undefined)",
+    to: "if (name === undefined)",
     test: "packages/promise/test/http.test.ts"
   },
   {

@@ -7,7 +7,7 @@ import * as Argument from "effect/cli/Argument"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { closest } from "../terminal/Arguments.ts"
+import { closest } from "@effect-mcp/protocol/internal/closest"
 import { json, type View } from "../render/Text.ts"
 import type { CommandSession } from "../session/Session.ts"
 

@@ -4,6 +4,7 @@
  * Text becomes what the schema of that argument asks for: a number, a boolean, an array (a repeated key collects). Text that cannot
  * is refused here, before anything is sent; `:=` sends it anyway. Owns no validation beyond that: the server is the judge.
  */
+import { closest } from "@effect-mcp/protocol/internal/closest"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -221,29 +222,4 @@ export const unknownArgument = (word: string, schema: JsonObject): string | unde
   if (assignment?._tag !== "Text" || Object.hasOwn(properties, assignment.key)) return undefined
   const near = closest(assignment.key, Object.keys(properties))
   return `${assignment.key}${near === undefined ? "" : `. Did you mean ${near}?`} (write ${assignment.key}:=... to send it anyway)`
-}
-
-/** The name that is closest to what was typed, if one is close. */
-export const closest = (typed: string, names: ReadonlyArray<string>): string | undefined => {
-  const most = Math.max(1, Math.floor(typed.length / 3))
-  const ranked = names
-    .map((name) => ({ name, far: distance(typed.toLowerCase(), name.toLowerCase(), most) }))
-    .filter(({ far }) => far <= most)
-    .toSorted((one, other) => one.far - other.far)
-  return ranked[0]?.name
-}
-
-/** Insertions, deletions and replacements that lead from one text to the other; more than `most` need not be exact. */
-const distance = (from: string, to: string, most: number): number => {
-  if (Math.abs(from.length - to.length) > most) return most + 1
-  let row = Array.from({ length: to.length + 1 }, (_, column) => column)
-  for (let at = 0; at < from.length; at++) {
-    const next = [at + 1]
-    for (let column = 0; column < to.length; column++) {
-      const replaced = (row[column] ?? 0) + (from[at] === to[column] ? 0 : 1)
-      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[to.length] ?? most + 1
 }

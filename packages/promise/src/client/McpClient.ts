@@ -104,7 +104,7 @@ export class McpClient {
   }
 
   /**
-   * Connects to a server: `{ command, args }` starts it, `{ url, headers }` or a `URL` reaches it over HTTP, an `McpServer` is in this
+   * Connects to a server: `{ command, args }` starts it, `{ url, headers }` or a URL reaches it over HTTP, an `McpServer` is in this
    * process. Rejects with a `RequestError` where it cannot be reached, or speaks no common revision.
    */
   static async connect(target: Target, options: ConnectOptions = {}): Promise<McpClient> {

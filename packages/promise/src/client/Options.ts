@@ -34,8 +34,8 @@ export interface UrlTarget {
   readonly headers?: { readonly [name: string]: string }
 }
 
-/** A command, a URL, or a server of this process. */
-export type Target = CommandTarget | UrlTarget | URL | McpServer
+/** A command, a URL (a text of `http:` or `https:` is one), or a server of this process. */
+export type Target = CommandTarget | UrlTarget | URL | string | McpServer
 
 /** What an answer may use. */
 export interface AnswerContext {

@@ -8,10 +8,24 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
+import { checkedOptions, type Known } from "../server/checked.ts"
 import { runtimeOf } from "../server/running.ts"
 import type { ServerRuntime } from "../server/runtime.ts"
 import { answers } from "./answers.ts"
 import type { CommandTarget, ConnectOptions, Target, UrlTarget } from "./Options.ts"
+
+const known: Known<ConnectOptions> = {
+  elicitation: "object",
+  sampling: "function",
+  samplingTools: "boolean",
+  roots: "any",
+  clientInfo: "object",
+  revisions: "array",
+  timeout: "number",
+  maxTotal: "number",
+  reconnect: "boolean"
+}
+const knownQuestions: Known<NonNullable<ConnectOptions["elicitation"]>> = { form: "function", url: "function" }
 
 type Opened = Effect.Effect<Client.Client, Client.ConnectError, Scope.Scope>
 
@@ -38,6 +52,7 @@ const url = (target: UrlTarget, options: Client.Options): Opened =>
 /** The session ends with the client or the server, whichever closes first. */
 const memory = (runtime: ServerRuntime, options: Client.Options): Opened =>
   Effect.gen(function* () {
+    runtime.assertOpen()
     const server = yield* runtime.server
     const session = yield* Scope.fork(yield* Effect.scope)
     const close = Scope.close(session, Exit.void)
@@ -50,15 +65,31 @@ const memory = (runtime: ServerRuntime, options: Client.Options): Opened =>
     return yield* EffectClient.connect(near, options)
   }).pipe(Effect.provideService(Logger.LogToStderr, true))
 
+const unknownTarget = (target: unknown): Opened => {
+  const given = typeof target === "string" ? JSON.stringify(target) : `a value of type ${typeof target}`
+  return Effect.die(
+    new TypeError(
+      `A client cannot connect to ${given}: expected { command, args }, { url, headers }, a URL or an McpServer`
+    )
+  )
+}
+
 const opened = (target: Target, options: Client.Options): Opened => {
-  const runtime = runtimeOf(target)
+  // Plain JavaScript may give null.
+  const runtime = typeof target === "object" && target !== null ? runtimeOf(target) : undefined
   if (runtime !== undefined) return memory(runtime, options)
+  if (typeof target === "string" && /^https?:/i.test(target)) return url({ url: target }, options)
+  if (typeof target !== "object") return unknownTarget(target)
   if (target instanceof URL) return url({ url: target }, options)
   if ("command" in target) return command(target, options)
   if ("url" in target) return url(target, options)
-  return Effect.die(new TypeError("A client connects to { command }, { url }, a URL or an McpServer"))
+  return unknownTarget(target)
 }
 
 /** A client for as long as the scope. */
 export const connect = (target: Target, options: ConnectOptions): Opened =>
-  Effect.provide(opened(target, settings(options)), answers(options))
+  Effect.suspend(() => {
+    const { elicitation } = checkedOptions("McpClient.connect", options, known)
+    if (elicitation !== undefined) checkedOptions("McpClient.connect, elicitation", elicitation, knownQuestions)
+    return Effect.provide(opened(target, settings(options)), answers(options))
+  })

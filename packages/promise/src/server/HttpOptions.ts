@@ -1,6 +1,7 @@
 /** How a server is reached over HTTP, and how its callers are authenticated. Times are in milliseconds, sizes in bytes. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Principal } from "../handler/Context.ts"
+import { checkedOptions, type Known, required } from "./checked.ts"
 
 /** How callers prove their identity. */
 export interface Auth {
@@ -61,22 +62,34 @@ export interface SessionOptions {
   readonly idle?: number
 }
 
-const known: { readonly [name in keyof HttpOptions]-?: true } = {
-  path: true,
-  auth: true,
-  allowedHosts: true,
-  allowedOrigins: true,
-  maxMessageBytes: true,
-  keepAlive: true,
-  drain: true,
-  sessions: true
+const known: Known<HttpOptions> = {
+  path: "string",
+  auth: "object",
+  allowedHosts: "array",
+  allowedOrigins: "array",
+  maxMessageBytes: "number",
+  keepAlive: "number",
+  drain: "number",
+  sessions: "any"
+}
+const knownAuth: Known<Auth> = { verify: "function", resourceMetadata: "string" }
+const knownSessions: Known<SessionOptions> = {
+  capacity: "number",
+  perCaller: "number",
+  perAddress: "number",
+  idle: "number"
 }
 
-/** The options. Throws a `TypeError` for another name: a misspelled `auth` would serve every caller. */
+/** Returns the options. Throws a `TypeError` for another name: a misspelt `auth` would serve every caller. */
 export const checked = (options: HttpOptions): HttpOptions => {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
-  if (unknown === undefined) return options
-  throw new TypeError(`HTTP has no option ${JSON.stringify(unknown)}: expected ${Object.keys(known).join(", ")}`)
+  const { auth, sessions } = checkedOptions("HTTP", options, known)
+  if (typeof sessions === "object") checkedOptions("HTTP sessions", sessions, knownSessions)
+  if (auth === undefined) return options
+  const { resourceMetadata, verify } = checkedOptions("HTTP auth", auth, knownAuth)
+  required("HTTP auth", "a verify", verify, "function")
+  if (resourceMetadata !== undefined && !/^https?:[!#-[\]-~]+$/.test(resourceMetadata))
+    throw new TypeError(`resourceMetadata of HTTP auth is ${JSON.stringify(resourceMetadata)}: expected a URL`)
+  return options
 }
 
 /** A request handler of Node's HTTP servers. */

@@ -9,6 +9,7 @@ import type { HandlerContext } from "../handler/Context.ts"
 import type { PromptOutput, ResourceOutput, ToolOutput } from "../handler/results.ts"
 import { reportUnanswered } from "../handler/report.ts"
 import type { Rules } from "../handler/run.ts"
+import { checkedOptions, type Known, knownLimits, required } from "./checked.ts"
 import { Changes } from "./changes.ts"
 import { fetchHandler, listener } from "./http.ts"
 import { hooksLayer } from "./hooks.ts"
@@ -63,6 +64,24 @@ export interface Listening {
   readonly close: () => Promise<void>
 }
 
+const known: Known<ServerOptions> = {
+  name: "string",
+  version: "string",
+  title: "string",
+  description: "string",
+  websiteUrl: "string",
+  icons: "array",
+  instructions: "string",
+  revisions: "array",
+  dynamic: "boolean",
+  pageSize: "number",
+  askTimeout: "number",
+  cancelGrace: "number",
+  limits: "object",
+  rateLimit: "any",
+  onError: "function"
+}
+
 /** How long a cancelled handler may run on, in milliseconds. */
 const defaultCancelGrace = 2000
 
@@ -98,6 +117,10 @@ export class McpServer {
   #hooks = 0
 
   constructor(options: ServerOptions) {
+    checkedOptions("McpServer", options, known)
+    required("McpServer", "a name", options.name, "string")
+    required("McpServer", "a version", options.version, "string")
+    if (options.limits !== undefined) checkedOptions("McpServer, limits", options.limits, knownLimits)
     this.#runtime = new ServerRuntime(options)
     this.#rules = { cancelGrace: options.cancelGrace ?? defaultCancelGrace, onError: options.onError }
     bind(this, this.#runtime)
@@ -223,7 +246,9 @@ export class McpServer {
    * Serves over stdin and stdout until stdin ends or the server closes: the whole program. What else is printed to stdout from then on
    * goes to stderr. Rejects where stdout breaks.
    */
-  async stdio({ grace = 1000, signals = true }: StdioOptions = {}): Promise<void> {
+  async stdio(options: StdioOptions = {}): Promise<void> {
+    const { grace = 1000, signals = true } = checkedOptions("stdio", options, { grace: "number", signals: "boolean" })
+    this.#runtime.assertOpen()
     const off = signals ? onSignals(() => this.close()) : undefined
     const exit = await this.#runtime.run(EffectServer.runStdio(this.#runtime.layer, { grace }))
     off?.()
@@ -233,6 +258,7 @@ export class McpServer {
 
   /** Serves Streamable HTTP, for clients of every revision, at `/mcp` of an HTTP server of its own. */
   async listen({ host = "127.0.0.1", port = 0, signals = true, ...options }: ListenOptions = {}): Promise<Listening> {
+    this.#runtime.assertOpen()
     const { createServer } = await import("node:http")
     const path = options.path ?? "/mcp"
     const { dispose, listener } = this.#listener({ ...options, path })
@@ -261,6 +287,7 @@ export class McpServer {
    * Bodies may be parsed before it.
    */
   toListener(options: HttpOptions = {}): Listener {
+    this.#runtime.assertOpen()
     const { dispose, listener } = this.#listener(options)
     this.#runtime.onClose(dispose)
     return listener
@@ -272,6 +299,7 @@ export class McpServer {
 
   /** A `fetch` handler: for Hono (`app.all("/mcp", (c) => handler(c.req.raw))`), Deno, Bun, Workers and Next. */
   toFetch(options: HttpOptions = {}): FetchHandler {
+    this.#runtime.assertOpen()
     const { dispose, handler } = fetchHandler(this.#runtime, options, (error) => this.#failed(error))
     this.#runtime.onClose(dispose)
     return handler

@@ -15,6 +15,7 @@ import { reportUnanswered } from "../handler/report.ts"
 import { Request } from "../handler/Request.ts"
 import type { Rules } from "../handler/run.ts"
 import { query } from "./completers.ts"
+import { checkedOptions, type Known } from "./checked.ts"
 import type { HookContext, Hooks, IncomingRequest, RequestOutcome } from "./Options.ts"
 
 const outcomeOf = (outcome: Middleware.Outcome): RequestOutcome => {
@@ -36,12 +37,12 @@ const outcomeOf = (outcome: Middleware.Outcome): RequestOutcome => {
 
 const incoming = ({ method, params }: Middleware.Request): IncomingRequest => ({ method, params: { ...params } })
 
+const known: Known<Hooks> = { before: "function", after: "function" }
+
 /** Hooks as a feature layer: the first added is the outermost. */
-export const hooksLayer = (
-  { after, before }: Hooks,
-  rules: Rules
-): Layer<never, never, Middleware.MiddlewareRegistry> =>
-  Middleware.layer((request, next) =>
+export const hooksLayer = (hooks: Hooks, rules: Rules): Layer<never, never, Middleware.MiddlewareRegistry> => {
+  const { after, before } = checkedOptions("A hook", hooks, known)
+  return Middleware.layer((request, next) =>
     Effect.contextWith((context: Context.Context<RequestServices>) => {
       const given = incoming(request)
       const known: HookContext = Request.of(context)
@@ -59,3 +60,4 @@ export const hooksLayer = (
       )
     })
   )
+}

@@ -16,6 +16,7 @@ import { type PromptOutput, promptResult } from "../handler/results.ts"
 import { type Rules, run } from "../handler/run.ts"
 import { objectPart, part, type Part } from "../schema/Standard.ts"
 import { completers } from "./completers.ts"
+import { checkedOptions, type Known, required } from "./checked.ts"
 import type { PromptOptions } from "./Options.ts"
 import { checkedVisible } from "./visible.ts"
 
@@ -83,13 +84,26 @@ const contract = (name: string, options: PromptOptions<unknown>): Prompt<unknown
   }
 }
 
-/** Throws for arguments that cannot travel, and for a completer of an argument that the prompt does not have. */
+const knownOptions: Known<PromptOptions<unknown>> = {
+  title: "string",
+  description: "string",
+  arguments: "any",
+  complete: "object",
+  icons: "array",
+  meta: "object",
+  visible: "function"
+}
+
+/** Throws for options that no prompt has, arguments that cannot travel, and for a completer of an argument that the prompt does not have. */
 export const promptLayer = (
   name: string,
   options: PromptOptions<unknown> & { readonly complete?: Parameters<typeof completers>[0] },
   handler: PromptHandler,
   rules: Rules
 ): Layer<never, never, Prompts.PromptRegistry> => {
+  const where = `The prompt ${JSON.stringify(name)}`
+  checkedOptions<PromptOptions<unknown>>(where, options, knownOptions)
+  required(where, "a handler", handler, "function")
   const prompt = contract(name, options)
   const { complete = {}, visible } = options
   const known = prompt.descriptor.arguments ?? []

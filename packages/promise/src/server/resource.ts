@@ -11,6 +11,7 @@ import type { ResourceOutput } from "../handler/results.ts"
 import { type Rules, run } from "../handler/run.ts"
 import type { Changes } from "./changes.ts"
 import { completers, query } from "./completers.ts"
+import { checkedOptions, type Known, required } from "./checked.ts"
 import type { ResourceOptions, TemplateOptions } from "./Options.ts"
 import { checkedVisible } from "./visible.ts"
 
@@ -36,6 +37,19 @@ const check = ({ annotations, icons, mimeType, name }: ResourceOptions | Templat
   Validate.icons(`Resource ${name}`, icons)
 }
 
+const described = {
+  name: "string",
+  title: "string",
+  description: "string",
+  mimeType: "string",
+  annotations: "object",
+  icons: "array",
+  meta: "object",
+  visible: "function"
+} as const
+const known: Known<ResourceOptions> = { ...described, size: "number" }
+const knownOfTemplates: Known<TemplateOptions<string>> = { ...described, complete: "object", list: "function" }
+
 /** A resource, with updates that the program announces. Throws for a URI that is none. */
 export const resourceLayer = (
   uri: string,
@@ -45,6 +59,10 @@ export const resourceLayer = (
   changes: Changes
 ): Layer<never, never, Resources.ResourceRegistry> => {
   if (!Resources.isUri(uri)) throw new TypeError(`Not a URI (RFC 3986): ${JSON.stringify(uri)}`)
+  const where = `The resource ${uri}`
+  checkedOptions(where, options, known)
+  required(where, "a name", options.name, "string")
+  required(where, "a function that reads it", call, "function")
   check(options)
   return Resources.layer(
     { ...options, uri, visible: checkedVisible(options.visible, rules, { kind: "resource", name: uri }) },
@@ -56,11 +74,15 @@ export const resourceLayer = (
 /** A family of resources. Throws for a template that is not RFC 6570, and for a completer of a variable that it does not have. */
 export const templateLayer = (
   uriTemplate: string,
-  { complete = {}, list, ...options }: TemplateOptions<string>,
+  given: TemplateOptions<string>,
   call: (variables: Resources.Variables, context: HandlerContext & { readonly uri: string }) => Read,
   rules: Rules,
   changes: Changes
 ): Layer<never, never, Resources.ResourceRegistry> => {
+  const where = `The template ${uriTemplate}`
+  const { complete = {}, list, ...options } = checkedOptions(where, given, knownOfTemplates)
+  required(where, "a name", options.name, "string")
+  required(where, "a function that reads its members", call, "function")
   check(options)
   const template = Result.getOrThrow(UriTemplate.parse(uriTemplate))
   const known = UriTemplate.variables(template)

@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Scope from "effect/Scope"
+import { RequestError } from "../Errors.ts"
 import type { ServerOptions } from "./Options.ts"
 
 type Feature = Layer.Layer<never, never, McpServer.Registries>
@@ -70,6 +71,12 @@ export class ServerRuntime {
     )
   }
 
+  /** Throws a `RequestError` if the server was closed. */
+  assertOpen(): void {
+    if (this.#closing !== undefined)
+      throw new RequestError("Closed", "The server is closed: make a new McpServer to serve again")
+  }
+
   /** The server, which is built if it is not there yet. */
   get server(): Effect.Effect<McpServer.Server> {
     return Effect.map(this.#runtime.contextEffect, (context) => Context.get(context, McpServer.McpServer))
@@ -82,6 +89,7 @@ export class ServerRuntime {
 
   /** Adds a feature, at once where the server runs. The function removes it, once its requests in flight have ended. */
   add(feature: Feature): () => Promise<void> {
+    this.assertOpen()
     const entry: Entry = { feature, scope: undefined }
     if (this.#live !== undefined) Effect.runSync(register(entry, this.#live))
     this.#entries.add(entry)
@@ -100,7 +108,7 @@ export class ServerRuntime {
 
   /** Calls `close` when the server closes, before its end; the function takes that back. */
   onClose(close: () => Promise<void>): () => void {
-    if (this.#closing !== undefined) throw new Error("The server is closed")
+    this.assertOpen()
     this.#closers.add(close)
     return () => this.#closers.delete(close)
   }

@@ -8,6 +8,8 @@ import type { HandlerContext } from "../handler/Context.ts"
 import { toolResult } from "../handler/results.ts"
 import { run, type Rules } from "../handler/run.ts"
 import { objectPart, part, valueCodec } from "../schema/Standard.ts"
+import type { ToolAnnotations } from "../model/Results.ts"
+import { checkedOptions, type Known, knownLimits, required } from "./checked.ts"
 import type { ToolOptions } from "./Options.ts"
 import { checkedVisible } from "./visible.ts"
 
@@ -25,13 +27,38 @@ const noArguments: Contract.DescribedCodec<unknown> = {
 
 const inContent = (output: unknown): unknown => (isThenable(output) ? output.then(toolResult) : toolResult(output))
 
-/** Throws for a name or a schema that no tool can have. */
+const known: Known<ToolOptions<unknown, unknown>> = {
+  title: "string",
+  description: "string",
+  input: "any",
+  output: "any",
+  annotations: "object",
+  limits: "object",
+  icons: "array",
+  meta: "object",
+  visible: "function"
+}
+const knownHints: Known<ToolAnnotations> = {
+  title: "string",
+  readOnlyHint: "boolean",
+  destructiveHint: "boolean",
+  idempotentHint: "boolean",
+  openWorldHint: "boolean"
+}
+
+/** Throws for a name, an option or a schema that no tool can have. */
 export const toolLayer = (
   name: string,
-  { input, limits, output, visible, ...described }: ToolOptions<unknown, unknown>,
+  options: ToolOptions<unknown, unknown>,
   handler: ToolHandler,
   rules: Rules
 ): Layer<never, never, Tools.ToolRegistry> => {
+  const where = `The tool ${JSON.stringify(name)}`
+  const { input, limits, output, visible, ...described } = checkedOptions(where, options, known)
+  required(where, "a description", described.description, "string")
+  required(where, "a handler", handler, "function")
+  if (limits !== undefined) checkedOptions(`${where}, limits`, limits, knownLimits)
+  if (described.annotations !== undefined) checkedOptions(`${where}, annotations`, described.annotations, knownHints)
   const side = (which: string): string => `The ${which} of the tool ${JSON.stringify(name)}`
   const tool = Contract.fromCodecs<unknown, unknown>(name, {
     ...described,

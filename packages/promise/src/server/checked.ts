@@ -1,0 +1,43 @@
+/**
+ * Options as plain JavaScript may give them: a misspelt name or a value of another type is refused when it is given, by a `TypeError`.
+ * A misspelt `visible` would show a tool to all, and a tool without a description would fail the list of all tools.
+ */
+import { closest } from "@effect-mcp/protocol/internal/closest"
+import type { ToolLimits } from "./Options.ts"
+
+/** What an option holds. `any`: its own check follows. */
+type Kind = "any" | "array" | "boolean" | "function" | "number" | "object" | "string"
+
+/** The options that there are. */
+export type Known<A> = { readonly [name in keyof A]-?: Kind }
+
+/** The limits of tools. */
+export const knownLimits: Known<ToolLimits> = { time: "number", bytes: "number" }
+
+const kindOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value)
+
+/** Returns the options. Throws for a name that is not known, and a value of another kind. `where` begins the error. */
+export const checkedOptions = <A extends object>(where: string, options: A, known: Known<A>): A => {
+  if (kindOf(options) !== "object") throw new TypeError(`${where} needs an object of options, not ${kindOf(options)}`)
+  const kinds = new Map<string, Kind>(Object.entries<Kind>(known))
+  for (const [name, value] of Object.entries(options)) {
+    const kind = kinds.get(name)
+    if (kind === undefined)
+      throw new TypeError(`${where} has no option ${JSON.stringify(name)}: ${advice(name, known)}`)
+    if (kind !== "any" && value !== undefined && kindOf(value) !== kind)
+      throw new TypeError(
+        `The option ${JSON.stringify(name)} of ${where} is of type ${kindOf(value)}: expected ${kind}`
+      )
+  }
+  return options
+}
+const advice = (name: string, known: object): string => {
+  const names = Object.keys(known)
+  const near = closest(name, names)
+  return near === undefined ? `expected ${names.join(", ")}` : `did you mean ${JSON.stringify(near)}?`
+}
+
+/** Throws unless a required part is there. */
+export const required = (where: string, part: string, value: unknown, kind: Kind): void => {
+  if (kindOf(value) !== kind) throw new TypeError(`${where} needs ${part} of type ${kind}, not ${kindOf(value)}`)
+}
