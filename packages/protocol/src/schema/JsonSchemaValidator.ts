@@ -10,13 +10,21 @@
  * Refuses, as `UnsupportedSchema`: other dialects, references that lead outside the document (nothing is ever fetched); references
  * that return to themselves without descending into the value, `$dynamicRef` across several `$id`s, and excessive size or depth.
  * Bounded: value depth, and reference steps in proportion to the value's size (a small recursive schema can otherwise take
- * exponential time). *Gotcha*: a `pattern` is a JavaScript expression and can be slow by itself: a schema of an untrusted
- * party can block the process.
+ * exponential time). A `pattern` is matched without backtracking (`LinearPattern`), so no schema and no value blocks the process.
  */
 import { validate, type OutputUnit } from "@cfworker/json-schema"
 import * as Result from "effect/Result"
 import { excerpt } from "../Excerpt.ts"
-import { defaults, escape, prepare, UnsupportedSchema, type Prepared } from "./PreparedSchema.ts"
+import { longestBacktracked } from "./LinearPattern.ts"
+import {
+  allowSteps,
+  defaults,
+  escape,
+  patternFormat,
+  prepare,
+  UnsupportedSchema,
+  type Prepared
+} from "./PreparedSchema.ts"
 
 export { UnsupportedSchema } from "./PreparedSchema.ts"
 
@@ -38,6 +46,8 @@ export interface Options {
 /** Longest array in a value where the schema uses `uniqueItems`, whose check is quadratic. */
 export const maxUniqueItems = 5000
 const maxViolations = 10
+/** Steps of all patterns for one value: about a second. */
+const patternSteps = 20_000_000
 
 /** Prepares a schema; keep the validator, since this costs as much as many validations. */
 export const compile = (schema: unknown, options: Options = {}): Result.Result<Validator, UnsupportedSchema> =>
@@ -52,7 +62,7 @@ export const compile = (schema: unknown, options: Options = {}): Result.Result<V
     }
   })
 
-const makeValidator = ({ draft, lookup, root, unique }: Prepared, maxDepth: number): Validator => {
+const makeValidator = ({ draft, keyed, lookup, root, unique }: Prepared, maxDepth: number): Validator => {
   let steps = 0
   // The interpreter looks up every reference it follows, which is where runaway work can be stopped.
   const counted = new Proxy(lookup, {
@@ -62,10 +72,11 @@ const makeValidator = ({ draft, lookup, root, unique }: Prepared, maxDepth: numb
     }
   })
   return (value) => {
-    const size = measure(value, maxDepth, unique)
+    const size = measure(value, maxDepth, unique, keyed)
     if (typeof size !== "number") return [size]
     const run = (shortCircuit: boolean) => {
       steps = Math.min(5_000_000, 10_000 + 100 * size)
+      allowSteps(patternSteps)
       return validate(value, root, draft, counted, shortCircuit)
     }
     let first: ReadonlyArray<OutputUnit>
@@ -85,7 +96,7 @@ const makeValidator = ({ draft, lookup, root, unique }: Prepared, maxDepth: numb
 }
 
 /** The number of values inside a value, or why it is not even looked at. */
-const measure = (value: unknown, depth: number, unique: boolean): number | SchemaViolation => {
+const measure = (value: unknown, depth: number, unique: boolean, keyed: boolean): number | SchemaViolation => {
   if (value === null || typeof value === "string" || typeof value === "boolean") return 1
   if (typeof value === "number" && Number.isFinite(value)) return 1
   if (typeof value !== "object") return { path: "", message: "Is not JSON." }
@@ -97,7 +108,12 @@ const measure = (value: unknown, depth: number, unique: boolean): number | Schem
   for (const key in value) {
     if (!key.isWellFormed())
       return { path: "", message: `Has the key ${excerpt(JSON.stringify(key))}, which is no Unicode text.` }
-    const inner = measure(Reflect.get(value, key), depth - 1, unique)
+    if (keyed && key.length > longestBacktracked)
+      return {
+        path: "",
+        message: `Has a key of more than ${longestBacktracked} characters, and the schema has patternProperties.`
+      }
+    const inner = measure(Reflect.get(value, key), depth - 1, unique, keyed)
     if (typeof inner !== "number") return { path: `/${escape(key)}${inner.path}`, message: inner.message }
     size += inner
   }
@@ -129,6 +145,6 @@ const report = (units: ReadonlyArray<OutputUnit>): ReadonlyArray<SchemaViolation
   }
   return told.map(({ error, instanceLocation }) => ({
     path: decodeURIComponent(instanceLocation.slice(1)),
-    message: excerpt(error, 199)
+    message: error.includes(patternFormat) ? "String does not match pattern." : excerpt(error, 199)
   }))
 }

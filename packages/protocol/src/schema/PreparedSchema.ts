@@ -2,9 +2,10 @@
  * A foreign JSON Schema made ready for the interpreter: copied (the interpreter marks what it reads) and reduced to the keywords of its
  * draft. It is checked for everything that would otherwise fail, or never end, while a value is validated.
  */
-import { dereference } from "@cfworker/json-schema"
+import { dereference, format } from "@cfworker/json-schema"
 import * as Data from "effect/Data"
 import { excerpt } from "../Excerpt.ts"
+import { type Budget, isBacktrackable, type Matcher, matcher, UnsupportedPattern } from "./LinearPattern.ts"
 
 /** The schema cannot be used to validate anything; `path` is a JSON Pointer into it. */
 export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
@@ -103,12 +104,50 @@ const keywords: Record<Draft, Record<string, (value: unknown) => boolean>> = {
 const maps = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"]
 const verbatim = ["enum", "const", "type", "required", "dependentRequired"]
 
-/** A schema that `validate` can be given: `unique` if it uses `uniqueItems`. */
+/** The formats that may be asserted: the interpreter's expressions for some others can be slow. */
+const safeFormats: ReadonlyArray<unknown> = ["date", "date-time", "email", "ipv4", "ipv6", "time", "uri", "uuid"]
+
+/** The interpreter would match patterns by an engine that backtracks. It gets this format in their place. */
+export const patternFormat = "effect-mcp pattern"
+let running: Matcher | undefined
+let budget: Budget = { steps: 0 }
+const isFound = (text: string): boolean => running?.(text, budget) === true
+format[patternFormat] = isFound
+
+/** Begins a validation, in which all patterns together may take this many steps. */
+export const allowSteps = (steps: number): void => {
+  budget = { steps }
+}
+
+/** A `format` by which the interpreter matches one pattern, and the format that the same schema asserts. */
+const patternOf = (source: string, other: unknown) => {
+  const match = matcher(source)
+  const also = safeFormats.includes(other) ? format[String(other)] : undefined
+  const both: Matcher = also === undefined ? match : (text, budget) => match(text, budget) && also(text)
+  return {
+    toString: () => {
+      running = both
+      return patternFormat
+    }
+  }
+}
+
+const supported = <A>(path: string, make: () => A): A => {
+  try {
+    return make()
+  } catch (cause) {
+    if (cause instanceof UnsupportedPattern) return refuse(path, cause.message)
+    throw cause
+  }
+}
+
+/** A schema that `validate` can be given: `unique` if it uses `uniqueItems`, `keyed` if it uses `patternProperties`. */
 export interface Prepared {
   readonly draft: Draft
   readonly root: Node | boolean
   readonly lookup: Lookup
   readonly unique: boolean
+  readonly keyed: boolean
 }
 
 /** The options of a schema that has none of its own. */
@@ -123,6 +162,7 @@ export const prepare = (
   const known = keywords[draft]
   const nodes = new Map<string, Node>()
   let unique = false
+  let keyed = false
   let dynamic: string | undefined
   let resources = 1
 
@@ -137,15 +177,24 @@ export const prepare = (
     for (const [key, content] of Object.entries(value)) {
       const fits = Object.hasOwn(known, key) ? known[key] : undefined
       const at = `${path}/${escape(key)}`
-      if (fits === undefined || (key === "format" && !formats)) continue
+      if (fits === undefined || (key === "format" && !(formats && safeFormats.includes(content)))) continue
       if (!fits(content))
         return refuse(at, `${excerpt(JSON.stringify(content) ?? "undefined", 100)} is no value for "${key}"`)
       if (key === "uniqueItems") unique ||= content === true
+      if (key === "patternProperties") {
+        keyed = true
+        Object.keys(Object(content)).forEach((source) => checkKeys(`${at}/${escape(source)}`, source))
+      }
       if (key === "$id" && path !== "") resources++
       if (key === "$dynamicRef") dynamic = at
       const name = key === "$dynamicRef" ? "$ref" : key === "$dynamicAnchor" ? "$anchor" : key
       if (name !== key && Object.hasOwn(value, name)) return refuse(at, `"${key}" beside "${name}" is not supported`)
       out[name] = verbatim.includes(key) ? content : part(key, content, at, depth)
+    }
+    if (typeof out["pattern"] === "string") {
+      const source = out["pattern"]
+      out["format"] = supported(`${path}/pattern`, () => patternOf(source, out["format"]))
+      delete out["pattern"]
     }
     // In draft-07 nothing beside a `$ref` counts, but a `definitions` beside it can be its target.
     if (draft === "7" && "$ref" in out) delete out["$id"]
@@ -172,7 +221,14 @@ export const prepare = (
     }
   }
   checkChains(nodes, lookup, maxDepth)
-  return { draft, root, lookup, unique }
+  return { draft, root, lookup, unique, keyed }
+}
+
+/** The interpreter itself matches names of properties. */
+const checkKeys = (path: string, source: string): void => {
+  if (!supported(path, () => isBacktrackable(source))) {
+    refuse(path, "the expression repeats what can match in several ways, so that a name could take without end")
+  }
 }
 
 /** Throws `UnsupportedSchema` for a schema that no value can be validated by. */

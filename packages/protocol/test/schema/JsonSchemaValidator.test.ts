@@ -200,6 +200,13 @@ describe("JsonSchemaValidator", () => {
       /several/
     ],
     ["two names at once", { $anchor: "a", $dynamicAnchor: "b" }, "/$dynamicAnchor", /beside/],
+    ["patterns with a backreference", { pattern: "(a)\\1" }, "/pattern", /backreferences/],
+    [
+      "patterns of keys that may never end",
+      { patternProperties: { "^(a+)+$": true } },
+      "/patternProperties/^(a+)+$",
+      /without end/
+    ],
     ["patterns that are no expression", { pattern: "(" }, "/pattern", /pattern/],
     [
       "properties that are no expression",
@@ -256,6 +263,25 @@ describe("JsonSchemaValidator", () => {
     const validate = compile({ allOf: [both, both] })
     assert.match(validate(nested(60, (a) => ({ a })))[0]?.message ?? "", /too complex/)
     assert.deepStrictEqual(validate(nested(6, (a) => ({ a }))), [])
+  })
+
+  it("JsonSchemaValidator matches patterns on which backtracking would never end", () => {
+    const text = `${"a".repeat(100_000)}!`
+    for (const pattern of ["^(a+)+$", "^(a|a)*$", "^(.*a){10}$", "a*a*a*a*b"]) {
+      assert.deepStrictEqual(compile({ pattern })(text), [{ path: "", message: "String does not match pattern." }])
+    }
+    assert.match(compile({ pattern: "^(?:a(?=a*!))*$" })(text)[0]?.message ?? "", /Cannot be checked/)
+    const keyed = compile({ patternProperties: { "a+b": true } })
+    assert.match(keyed({ [text]: 1 })[0]?.message ?? "", /more than 1000/)
+  })
+
+  it("JsonSchemaValidator checks a pattern and a format of one schema, and ignores formats that are slow", () => {
+    const validator = compile({ pattern: "^2026", format: "date" }, { formats: true })
+    assert.deepStrictEqual(
+      ["2026-02-01", "2025-02-01", "2026-02-31"].map((date) => validator(date).length),
+      [0, 1, 1]
+    )
+    assert.deepStrictEqual(compile({ format: "url" }, { formats: true })(`http://${"a".repeat(50)}!`), [])
   })
 
   it("JsonSchemaValidator does not compare very long arrays item by item", () => {
