@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { node, type NodeHandler } from "./http/handler.ts"
+import { nestingRefusal } from "./http/nesting.ts"
 import type { NodeRequest, RequestExtra } from "./http/requests.ts"
 import { urlOf } from "./request/urls.ts"
 import { hostRefusal, isChecked, originRefusal, refused } from "./http/validation.ts"
@@ -24,6 +25,11 @@ const bridged =
     response.once("close", () => gone.abort())
     if (urlOf(request.url, request.headers.host) === undefined) {
       response.writeHead(400).end()
+      return
+    }
+    const deep = nestingRefusal(body)
+    if (deep !== undefined) {
+      response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify(deep))
       return
     }
     const asked = new Request(await toWebRequest(request, body), { signal: gone.signal })

@@ -6,6 +6,7 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AuthInfo } from "../model/types.ts"
+import { nestingRefusal } from "./nesting.ts"
 import type { NodeRequest, RequestExtra } from "./requests.ts"
 import { principalOf } from "../request/auth.ts"
 import { endpointRefusal, refused } from "./validation.ts"
@@ -76,6 +77,11 @@ export const nodeEndpoint = (actor: Actor, options: EndpointOptions): NodeEndpoi
         response.writeHead(403, asJson).end(why)
         return
       }
+      const deep = nestingRefusal(body ?? ("body" in request ? request.body : undefined))
+      if (deep !== undefined) {
+        response.writeHead(400, asJson).end(JSON.stringify(deep))
+        return
+      }
       if (request.auth !== undefined) auths.set(request, request.auth)
       if (body !== undefined) withParsed(request, body)
       listener(request, response)
@@ -110,6 +116,8 @@ export const webEndpoint = (actor: Actor, options: EndpointOptions): WebEndpoint
         options
       )
       if (why !== undefined) return new Response(why, { status: 403, headers: asJson })
+      const deep = nestingRefusal(parsedBody)
+      if (deep !== undefined) return Response.json(deep, { status: 400 })
       const asked = withBody(request, parsedBody)
       const principal = principalOf(authInfo)
       return principal === undefined ? handler(asked) : handler(asked, Context.make(Principal, principal))
