@@ -60,9 +60,9 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a rejecting callback is an unhandled rejection",
-    file: "packages/compat/src/server/Server.ts",
-    from: "(async () => callback())().catch((error) => this.#caught(error))",
-    to: "(async () => callback())()",
+    file: "packages/compat/src/model/report.ts",
+    from: "if (isThenable(result)) result.then(undefined, failed)",
+    to: "",
     test: "packages/compat/test/connect.test.ts"
   },
   {

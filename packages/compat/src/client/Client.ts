@@ -4,16 +4,14 @@
 import type * as Effective from "@effect-mcp/client/Client"
 import * as EffectClient from "@effect-mcp/client/McpClient"
 import type { CallOptions } from "@effect-mcp/client/McpClient"
-import * as CancelReason from "@effect-mcp/core/CancelReason"
-import { messageOf, toPublic } from "@effect-mcp/promise/internal/ErrorTranslation"
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import type { StandardSchemaV1 } from "@standard-schema/spec"
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { SdkError, SdkErrorCode } from "../model/errors.ts"
 import { plain } from "../model/plain.ts"
+import { notify, report } from "../model/report.ts"
 import type {
   CallToolResult,
   CompleteResult,
@@ -41,7 +39,7 @@ import type {
   ResultOf
 } from "../model/requests.ts"
 import { toSdk } from "../request/errors.ts"
-import { checked } from "../schema/resultOf.ts"
+import { checked, isSchema } from "../schema/resultOf.ts"
 import type { MethodOf, RequestSchema } from "../server/methods.ts"
 import { opened } from "../server/messages.ts"
 import type { Transport } from "../server/Transport.ts"
@@ -51,17 +49,15 @@ import { callOptions } from "./callOptions.ts"
 import type { ClientOptions, ConnectOptions, ListParams, RequestOptions } from "./Options.ts"
 import { answeringProbe, checkedPrior, discoverResultOf } from "./prior.ts"
 import { marked } from "./resumption.ts"
+import { runWith } from "./runWith.ts"
 import { settingsOf } from "./settings.ts"
 import type { McpSubscription, SubscriptionFilter } from "./Subscription.ts"
-import { loginFailureOf } from "./login/LoginFailure.ts"
 import { listen, watchLists } from "./subscriptions.ts"
 import { type Opening, openingOf } from "./openings.ts"
 import { readOn } from "./pages.ts"
 
 type Async<A> = A | PromiseLike<A>
 type Method = keyof ClientRequests
-
-const isSchema = (u: unknown): u is StandardSchemaV1 => typeof u === "object" && u !== null && "~standard" in u
 
 /** A running client and what ends it. */
 interface Running {
@@ -95,7 +91,7 @@ export class Client {
   onerror?: ((error: Error) => void) | undefined
   readonly #info: Implementation
   readonly #options: ClientOptions
-  readonly #handlers = new Handlers((error) => this.onerror?.(error))
+  readonly #handlers = new Handlers((error) => report(this.onerror, error))
   #running: Running | undefined = undefined
   /** The subscription that `listChanged` opened, where the revision has them. */
   autoOpenedSubscription: McpSubscription | undefined = undefined
@@ -123,26 +119,15 @@ export class Client {
     return toSdk(error)
   }
 
-  /** Runs an effect until it ends or its signal aborts. */
-  async #run<A>(effect: Effect.Effect<A, unknown>, signal?: AbortSignal): Promise<A> {
-    signal?.throwIfAborted()
-    const fiber = Effect.runFork(effect)
-    const cancel = () => fiber.interruptUnsafe(undefined, CancelReason.annotation(messageOf(signal?.reason)))
-    signal?.addEventListener("abort", cancel, { once: true })
-    const exit = await new Promise<Exit.Exit<A, unknown>>((resolve) => fiber.addObserver(resolve))
-    signal?.removeEventListener("abort", cancel)
-    if (Exit.isSuccess(exit)) return exit.value
-    if (signal?.aborted === true && Cause.hasInterrupts(exit.cause)) throw signal.reason
-    const error = Cause.squash(exit.cause)
-    const refused = loginFailureOf(error)
-    throw refused === undefined ? this.failure(toPublic(error)) : refused.error
+  #run<A>(effect: Effect.Effect<A, unknown>, signal?: AbortSignal): Promise<A> {
+    return runWith(effect, signal, (error) => this.failure(error))
   }
 
   /** Sends a request with its options. */
   async #asked<A>(options: RequestOptions | undefined, request: (options: CallOptions) => Effect.Effect<A, unknown>) {
     const { end, headers } = marked(options?.onresumptiontoken)
     try {
-      return await this.#run(request({ ...callOptions(options), headers }), options?.signal)
+      return await this.#run(request({ ...callOptions(options, this.onerror), headers }), options?.signal)
     } finally {
       end()
     }
@@ -182,8 +167,9 @@ export class Client {
     const close = (): Promise<void> =>
       (closing ??= Effect.runPromise(Scope.close(scope, Exit.void)).then(() => {
         this.#running = undefined
-        this.onclose?.()
-        if (opening !== undefined) transport.onclose?.()
+        const failed = (error: unknown) => report(this.onerror, error)
+        notify(() => this.onclose?.(), failed)
+        if (opening !== undefined) notify(() => transport.onclose?.(), failed)
       }))
     this.#running = { client, close, transport }
     opening?.opened(close)

@@ -1,6 +1,7 @@
 /** The handlers of a client: of questions, and of notifications, by method. */
 import type { StandardSchemaV1 } from "@standard-schema/spec"
 import type { JsonObject } from "../model/types.ts"
+import { errorOf, notify } from "../model/report.ts"
 import { checked } from "../schema/resultOf.ts"
 import { isOwn, methodOf, type RequestSchema } from "../server/methods.ts"
 
@@ -73,13 +74,10 @@ export class Handlers {
     const handler = this.notifications.get(method) ?? this.fallback
     if (handler === undefined) return
     const given: JsonObject = { ...params }
-    const failed = (error: unknown) => this.#failed(error instanceof Error ? error : new Error(String(error)))
     // Called at once: notifications are heard before the answer that follows them.
-    try {
-      const result = handler({ method, params: given })
-      if (result instanceof Promise) result.catch(failed)
-    } catch (error) {
-      failed(error)
-    }
+    notify(
+      () => handler({ method, params: given }),
+      (error) => this.#failed(errorOf(error))
+    )
   }
 }

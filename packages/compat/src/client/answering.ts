@@ -14,8 +14,12 @@ import { toAnswer } from "../request/errors.ts"
 import type { Handlers } from "./Handlers.ts"
 
 const failure = (thrown: unknown): Wire.McpError => {
-  const error = toAnswer(thrown)
-  return error instanceof McpError ? toWire(error) : Wire.internalError(messageOf(error))
+  try {
+    const error = toAnswer(thrown)
+    return error instanceof McpError ? toWire(error) : Wire.internalError(messageOf(error))
+  } catch {
+    return Wire.internalError(messageOf(thrown))
+  }
 }
 
 /** Declared, but without a handler: the middleware answers before. */

@@ -4,6 +4,8 @@
  * The client below resumes streams by itself and tells no ids. A header marks the request for the `fetch` of the transport, which takes
  * it away again.
  */
+import { notify } from "../model/report.ts"
+
 type Told = (token: string) => void
 
 /** Never sent. */
@@ -59,7 +61,11 @@ export const tellingTokens = (
     const body = telling(response.body, (token) => {
       resumable.delete(last)
       resumable.set((last = token), key)
-      told(token)
+      // A callback that fails must not end the stream of the answer.
+      notify(
+        () => told(token),
+        () => undefined
+      )
     })
     return new Response(body, response)
   }

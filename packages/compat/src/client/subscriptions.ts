@@ -7,7 +7,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { plain } from "../model/plain.ts"
-import { type OnError, report } from "../model/report.ts"
+import { errorOf, type OnError, report } from "../model/report.ts"
 import { toSdk } from "../request/errors.ts"
 import type { Prompt, Resource, Tool } from "../model/types.ts"
 import type { ListChanged, ListChangedHandlers } from "./Options.ts"
@@ -76,11 +76,11 @@ const changed = async <A>(
   read: () => Promise<Array<A>>
 ): Promise<void> => {
   if (!autoRefresh) return onChanged(null, null)
-  try {
-    onChanged(null, await read())
-  } catch (error) {
-    onChanged(error instanceof Error ? error : new Error(String(error)), null)
-  }
+  const [error, items] = await read().then(
+    (items) => [null, items] as const,
+    (thrown: unknown) => [errorOf(thrown), null] as const
+  )
+  return onChanged(error, items)
 }
 
 /** Calls the handlers of lists when these change. Gives the subscription that this needs, where the revision has them. */

@@ -30,6 +30,8 @@ export const verifyBearerToken = async (
     throw invalid(`The Authorization header has the scheme ${scheme}; expected Bearer TOKEN`)
   }
   const info = await verifier.verifyAccessToken(token)
+  // A text would have each of its parts as a scope.
+  if (!Array.isArray(info.scopes)) throw new TypeError("verifyAccessToken returned scopes that are no array")
   const missing = requiredScopes.filter((scope) => !info.scopes.includes(scope))
   if (missing.length > 0) {
     throw new OAuthError(OAuthErrorCode.InsufficientScope, `The token lacks the scopes ${missing.join(", ")}`)

@@ -4,7 +4,7 @@
  */
 import * as Framing from "@effect-mcp/core/Framing"
 import type { ServerResponse } from "node:http"
-import { report } from "../model/report.ts"
+import { messageOf, notify, report } from "../model/report.ts"
 import type { AuthInfo } from "../model/types.ts"
 import type { MessageExtra } from "../request/MessageExtra.ts"
 import { decodedOf, decodeOnce } from "../server/messages.ts"
@@ -170,7 +170,10 @@ export class SSEServerTransport implements Transport {
   #ended(): void {
     if (this.#state === "closed") return
     this.#state = "closed"
-    this.onclose?.()
+    notify(
+      () => this.onclose?.(),
+      (error) => report(this.onerror, error)
+    )
   }
 
   #admit(request: NodeRequest): void {
@@ -188,7 +191,7 @@ export class SSEServerTransport implements Transport {
   #refuse(response: ServerResponse, error: unknown): void {
     report(this.onerror, error)
     const { message, status } =
-      error instanceof Refusal ? error : { status: 400, message: `Invalid message: ${String(error)}` }
+      error instanceof Refusal ? error : { status: 400, message: `Invalid message: ${messageOf(error)}` }
     response.writeHead(status, { "content-type": "text/plain" }).end(message)
   }
 }

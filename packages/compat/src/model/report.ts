@@ -1,12 +1,43 @@
-/** Failures beside any answer: what a program's `onerror` is told. */
+/**
+ * The boundary to callbacks of a program, and failures that no answer carries: a callback may throw, reject, or throw a value whose
+ * members throw.
+ */
 
 export type OnError = ((error: Error) => void) | undefined
 
-export const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))
+/** Returns the text of a thrown value. Never throws. */
+export const messageOf = (thrown: unknown): string => {
+  try {
+    return thrown instanceof Error ? String(thrown.message) : String(thrown)
+  } catch {
+    return "The program threw a value whose message cannot be read"
+  }
+}
+
+/** Returns a thrown value as an error whose message can be read. Never throws. */
+export const errorOf = (thrown: unknown): Error => {
+  try {
+    if (thrown instanceof Error && typeof thrown.message === "string") return thrown
+  } catch {}
+  return new Error(messageOf(thrown))
+}
+
+const isThenable = (u: unknown): u is PromiseLike<unknown> =>
+  typeof u === "object" && u !== null && "then" in u && typeof u.then === "function"
+
+/** Calls a callback that nothing waits for. `failed` receives the value that it throws, or rejects with. */
+export const notify = (callback: () => unknown, failed: (thrown: unknown) => void): void => {
+  try {
+    const result = callback()
+    if (isThenable(result)) result.then(undefined, failed)
+  } catch (thrown) {
+    failed(thrown)
+  }
+}
 
 /** Tells a program of a failure. What its `onerror` throws is dropped: it must not change an answer. */
-export const report = (onerror: OnError, thrown: unknown): void => {
-  try {
-    onerror?.(errorOf(thrown))
-  } catch {}
-}
+export const report = (onerror: OnError, thrown: unknown): void =>
+  notify(
+    () => onerror?.(errorOf(thrown)),
+    () => undefined
+  )

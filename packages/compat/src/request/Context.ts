@@ -11,9 +11,10 @@ import type { StandardSchemaV1 } from "@standard-schema/spec"
 import * as Effect from "effect/Effect"
 import { SdkError, SdkErrorCode } from "../model/errors.ts"
 import { plain } from "../model/plain.ts"
+import { errorOf, notify } from "../model/report.ts"
 import type { Responses } from "../model/inputRequired.ts"
 import type { ElicitResult, Request } from "../model/types.ts"
-import { checked } from "../schema/resultOf.ts"
+import { checked, isSchema } from "../schema/resultOf.ts"
 import type { Definition } from "./Definition.ts"
 import { checkedAnswer } from "./elicitation.ts"
 import type { HttpPart, QuestionOptions, RequestPart, Send, ServerContext } from "./ServerContext.ts"
@@ -44,9 +45,17 @@ const aborting = (signal: AbortSignal): Effect.Effect<never, SdkError> =>
 export const ask = (
   input: ClientInput["Service"],
   { method, params }: Pick<Request, "method"> & { readonly params?: object | undefined },
-  { onprogress, signal, timeout }: QuestionOptions = {}
+  { onprogress, signal, timeout }: QuestionOptions = {},
+  failed: Definition["failed"]
 ): Effect.Effect<unknown, unknown> => {
-  const asked = sent(input, { method, params }, { onprogress, timeout })
+  const told: typeof onprogress =
+    onprogress &&
+    ((progress) =>
+      notify(
+        () => onprogress(progress),
+        (error) => failed(errorOf(error))
+      ))
+  const asked = sent(input, { method, params }, { onprogress: told, timeout })
   return signal === undefined ? asked : Effect.raceFirst(aborting(signal), asked)
 }
 
@@ -63,14 +72,14 @@ const sent = (
 }
 
 const inRequest = async <A>(
-  { errorOf, request }: Place,
+  { errorOf: toProgram, request }: Place,
   effect: Effect.Effect<A, unknown, ClientInput>,
   question: boolean
 ): Promise<A> => {
   try {
     return await Running.run(request, effect, { question })
   } catch (error) {
-    throw errorOf(error)
+    throw toProgram(error)
   }
 }
 
@@ -78,19 +87,16 @@ const inRequest = async <A>(
 export interface Place {
   readonly request: Running
   readonly errorOf: Definition["errorOf"]
+  readonly failed: Definition["failed"]
 }
 
 /** Asks in a request. If the revision has no connection to ask over, the request ends with the question and runs again. */
 export const askIn = (place: Place, asked: Parameters<typeof ask>[1], options?: QuestionOptions): Promise<unknown> =>
   inRequest(
     place,
-    Effect.flatMap(ClientInput, (input) => ask(input, asked, options)),
+    Effect.flatMap(ClientInput, (input) => ask(input, asked, options, place.failed)),
     true
   )
-
-/** Whether the second argument of a request is the schema of its result; otherwise it is its options. */
-export const isSchema = (u: StandardSchemaV1 | QuestionOptions | undefined): u is StandardSchemaV1 =>
-  u !== undefined && "~standard" in u
 
 const sender = (place: Place): Send => {
   const send = async (
@@ -135,12 +141,12 @@ export const wantsObject = (context: ServerContext): boolean => older.has(contex
 
 /** The context of one call of a handler. */
 export const contextOf = (place: Place, info: RequestInfo, round: Round): ServerContext => {
-  const { errorOf, request } = place
+  const { errorOf: toProgram, request } = place
   const { id, meta, method, outbound, sessionId } = info
   const send = sender(place)
   const http = httpPart(info)
   const _meta = Object.keys(meta).length === 0 ? undefined : { ...meta }
-  const notify: RequestPart["notify"] = ({ method, params }) => {
+  const sendNotification: RequestPart["notify"] = ({ method, params }) => {
     outbound.notify(method, params)
     return inRequest(place, outbound.ready, false)
   }
@@ -159,12 +165,12 @@ export const contextOf = (place: Place, info: RequestInfo, round: Round): Server
         return request.signal
       },
       send,
-      notify,
+      notify: sendNotification,
       log: async (level, data, logger) => request.log[level](data, logger),
       elicitInput: async (params, options) => {
         const answer = plain<ElicitResult>(await askIn(place, { method: "elicitation/create", params }, options))
         return checkedAnswer(params, answer).catch((error) => {
-          throw errorOf(error)
+          throw toProgram(error)
         })
       },
       requestSampling: async (params, options) =>
@@ -177,7 +183,7 @@ export const contextOf = (place: Place, info: RequestInfo, round: Round): Server
     _meta,
     authInfo: authOf(info),
     requestInfo: info.http && { headers: { ...info.http.headers } },
-    sendNotification: notify,
+    sendNotification,
     sendRequest: send,
     closeSSEStream: http?.closeSSE
   }

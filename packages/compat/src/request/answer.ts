@@ -33,7 +33,7 @@ const call = async (
   info: RequestInfo,
   round: Round
 ): Promise<unknown> => {
-  const place = { request, errorOf: definition.errorOf }
+  const place = { request, errorOf: definition.errorOf, failed: (error: Error) => definition.failed(error) }
   const bare = contextOf(place, info, round)
   const { verify } = definition
   const state = verify === undefined || typeof round.state !== "string" ? round.state : await verify(round.state, bare)
@@ -77,7 +77,7 @@ const finished = async (
       : await call(definition, handler, asked, request, info, round)
     if (!isInputRequiredResult(result)) return result
     if (!known) await request.once(name, () => result)
-    const place = { request, errorOf: definition.errorOf }
+    const place = { request, errorOf: definition.errorOf, failed: (error: Error) => definition.failed(error) }
     const inputResponses = await answers(place, result, hasSessions(info) ? identified : (question) => question)
     round = { inputResponses, state: result.requestState }
   }

@@ -27,6 +27,9 @@ export const resultOf = async (
   return parsed.success ? { value: parsed.data } : { issues: parsed.error.issues }
 }
 
+/** True for a schema, where options may be in its place. */
+export const isSchema = (u: unknown): u is StandardSchemaV1 => typeof u === "object" && u !== null && "~standard" in u
+
 /** Returns the value that a schema makes of another. Throws the error of the issues' texts. */
 export const checked = async <S extends StandardSchemaV1>(
   schema: S,

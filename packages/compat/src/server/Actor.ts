@@ -26,7 +26,7 @@ import { answer } from "../request/answer.ts"
 import { type Choose, knownClient } from "../request/Choose.ts"
 import type { Announcer, Definition, List } from "../request/Definition.ts"
 import { plain } from "../model/plain.ts"
-import { errorOf } from "../model/report.ts"
+import { errorOf, messageOf } from "../model/report.ts"
 
 type Declared = Pick<ServerOptions, "experimental" | "extensions">
 
@@ -82,7 +82,7 @@ export class Actor implements Announcer {
     this.#choose = (request) =>
       Effect.tryPromise({
         try: async () => choose(request),
-        catch: (thrown) => Wire.internalError(thrown instanceof Error ? thrown.message : String(thrown))
+        catch: (thrown) => Wire.internalError(messageOf(thrown))
       })
     const { experimental, extensions } = first.capabilities()
     const options: ServerOptions = {

@@ -8,6 +8,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec"
 import * as Effect from "effect/Effect"
 import { ProtocolError, ProtocolErrorCode, SdkError, SdkErrorCode } from "../model/errors.ts"
 import { plain } from "../model/plain.ts"
+import { errorOf, notify, report } from "../model/report.ts"
 import type {
   ClientCapabilities,
   CreateMessageRequestParams,
@@ -24,14 +25,14 @@ import type {
   ServerCapabilities
 } from "../model/types.ts"
 import type { NotificationMethod, NotificationOf, RequestMethod, RequestOf, ResultOf } from "../model/requests.ts"
-import { ask, isSchema } from "../request/Context.ts"
+import { ask } from "../request/Context.ts"
 import type { KnownClient } from "../request/KnownClient.ts"
 import { currentClient, currentContext, heldContext } from "../request/current.ts"
 import type { QuestionOptions, ServerContext } from "../request/ServerContext.ts"
 import type { Announcer, CacheHint, Definition, Handler, List } from "../request/Definition.ts"
 import { checkedAnswer } from "../request/elicitation.ts"
 import { toSdk } from "../request/errors.ts"
-import { checked } from "../schema/resultOf.ts"
+import { checked, isSchema } from "../schema/resultOf.ts"
 import { connectTo, type Connected } from "./connect.ts"
 import type { CustomMethod, ServerOptions } from "./Options.ts"
 import { merged } from "./capabilities.ts"
@@ -97,7 +98,7 @@ export class Server implements Definition {
   }
 
   failed(error: Error): void {
-    this.onerror?.(error)
+    report(this.onerror, error)
   }
 
   /** The error of a question or request, as the program knows it. */
@@ -108,12 +109,8 @@ export class Server implements Definition {
     return error
   }
 
-  #caught(error: unknown): void {
-    this.failed(error instanceof Error ? error : new Error(String(error)))
-  }
-
   #call(callback: () => unknown): void {
-    void (async () => callback())().catch((error) => this.#caught(error))
+    notify(callback, (error) => this.failed(errorOf(error)))
   }
 
   notified(method: string, params: JsonObject): void {
@@ -234,11 +231,7 @@ export class Server implements Definition {
     this.#first = undefined
     this.#connected = connectTo(this, transport, () => {
       this.#connected = undefined
-      try {
-        this.onclose?.()
-      } catch (error) {
-        this.#caught(error)
-      }
+      this.#call(() => this.onclose?.())
     })
     try {
       await this.#connected.ready
@@ -344,7 +337,12 @@ export class Server implements Definition {
       throw this.errorOf(new SdkError(SdkErrorCode.NotConnected, message))
     }
     try {
-      return await Effect.runPromise(Effect.map(ask(input, asked, options), (answer) => ({ ...Object(answer) })))
+      return await Effect.runPromise(
+        Effect.map(
+          ask(input, asked, options, (error) => this.failed(error)),
+          (answer) => ({ ...Object(answer) })
+        )
+      )
     } catch (error) {
       throw this.errorOf(error)
     }

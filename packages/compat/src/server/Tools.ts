@@ -3,6 +3,7 @@ import type { Part } from "@effect-mcp/promise/internal/Standard"
 import { InvalidValue } from "@effect-mcp/core/Tool"
 import { ProtocolError, ProtocolErrorCode } from "../model/errors.ts"
 import { isInputRequiredResult } from "../model/inputRequired.ts"
+import { messageOf } from "../model/report.ts"
 import type { CallToolResult, JsonObject } from "../model/types.ts"
 import { wantsObject } from "../request/Context.ts"
 import type { ServerContext } from "../request/ServerContext.ts"
@@ -173,7 +174,7 @@ export class Tools {
     } catch (error) {
       const isQuestion = error instanceof ProtocolError && error.code === ProtocolErrorCode.UrlElicitationRequired
       if (isQuestion) throw error
-      return failed(error instanceof Error ? error.message : String(error))
+      return failed(messageOf(error))
     }
   }
 }

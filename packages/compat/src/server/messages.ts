@@ -6,12 +6,12 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { type OnError, report } from "../model/report.ts"
+import { messageOf, notify, type OnError, report } from "../model/report.ts"
 import { envelopeOf } from "../request/MessageExtra.ts"
 import type { Transport } from "./Transport.ts"
 
 const errorOf = (cause: unknown, reason: "Read" | "Write"): Core.TransportError =>
-  new Core.TransportError({ reason, message: cause instanceof Error ? cause.message : String(cause), cause })
+  new Core.TransportError({ reason, message: messageOf(cause), cause })
 
 /** What was decoded, with what the transport said of it. */
 const enclosed = (decoded: Core.Decoded, envelope: Core.Envelope): Core.Decoded => {
@@ -81,15 +81,14 @@ export const opened = (transport: Transport, side: "client" | "server"): Effect.
         }
       }
       transport.onclose = () => {
-        try {
-          onclose?.()
-        } catch (error) {
-          report(onerror, error)
-        }
+        notify(
+          () => onclose?.(),
+          (error) => report(onerror, error)
+        )
         begun(Effect.void)
         resume(Effect.void)
       }
-      transport.onerror = (error) => onerror?.(error)
+      transport.onerror = (error) => report(onerror, error)
       /* oxlint-enable unicorn/prefer-add-event-listener */
       const start = async () => transport.start()
       start().then(

@@ -1,6 +1,6 @@
 /** Serving over stdin and stdout (spec: basic/transports, stdio). */
 import { serve as serveProcess } from "@effect-mcp/server/internal/Stdio"
-import { report } from "../model/report.ts"
+import { notify, report } from "../model/report.ts"
 import type { Actor } from "./Actor.ts"
 import { servedAs, serveOver } from "./connect.ts"
 import type { Factory } from "./Factory.ts"
@@ -23,11 +23,10 @@ export class StdioServerTransport implements Transport {
       serve: (actor, ended) => {
         this.#close = ended
         void actor.run(serveProcess()).then(() => {
-          try {
-            this.onclose?.()
-          } catch (error) {
-            report(this.onerror, error)
-          }
+          notify(
+            () => this.onclose?.(),
+            (error) => report(this.onerror, error)
+          )
           ended()
         })
       }
