@@ -1,4 +1,4 @@
-/** Code of a program that fails in every way: the process lives, the connection goes on, and `onerror` is told. */
+/** Code of a program that fails in every way: the process lives, the connection stays open, and `onerror` receives the error. */
 /* oxlint-disable unicorn/prefer-add-event-listener -- servers and transports of the SDK are no event targets */
 import { Client, InMemoryTransport } from "@effect-mcp/compat/client"
 import { McpServer, requireBearerAuth } from "@effect-mcp/compat/server"

@@ -3,7 +3,7 @@ import type { CallOptions } from "@effect-mcp/client/McpClient"
 import { notify, type OnError, report } from "../model/report.ts"
 import type { RequestOptions } from "./Options.ts"
 
-/** `onerror` is told of an `onprogress` that throws. */
+/** `onerror` receives the error of an `onprogress` that throws. */
 export const callOptions = (
   { cacheMode, maxTotalTimeout, onprogress, resetTimeoutOnProgress, timeout }: RequestOptions = {},
   onerror: OnError

@@ -13,20 +13,21 @@ interface Current {
 
 const current = new AsyncLocalStorage<Current>()
 
-/** Gives the context of the handler that runs now for as long as it runs. Undefined in a handler of another owner. */
+/** Returns a value while its handler runs, and `undefined` for a handler of another owner. */
+const running = (owner: object, held: Current | undefined): Current | undefined =>
+  held?.owner === owner && held.runs ? held : undefined
+
+/** Returns the context of the handler that runs now for as long as it runs. */
 export const heldContext = (owner: object): (() => ServerContext | undefined) => {
   const held = current.getStore()
-  return () => (held?.owner === owner && held.runs ? held.context : undefined)
+  return () => running(owner, held)?.context
 }
 
 /** The context of the request whose handler runs, if one of this owner does. */
 export const currentContext = (owner: object): ServerContext | undefined => heldContext(owner)()
 
 /** The client of the request whose handler runs, if a handler of this owner does. */
-export const currentClient = (owner: object): KnownClient | undefined => {
-  const held = current.getStore()
-  return held?.owner === owner && held.runs ? held.client() : undefined
-}
+export const currentClient = (owner: object): KnownClient | undefined => running(owner, current.getStore())?.client()
 
 /** Runs a handler of an owner in its context. */
 export const withContext = async <A>(
