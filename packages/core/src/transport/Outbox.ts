@@ -44,6 +44,9 @@ export interface Outbox {
 /** The usual limit of one write: large texts are copied more than once, and their copies are collected late. */
 const writeSize = 64 * 1024
 
+/** Milliseconds after which an answer no longer waits for its notifications to be read. */
+const apart = 1
+
 /** Writes the text that leaves. */
 export interface Writer {
   /**
@@ -51,6 +54,11 @@ export interface Writer {
    * the last line: adding it here would copy the text.
    */
   readonly write: (text: string, taken: () => void) => void
+  /**
+   * Waits between notifications that were just written and the answer after them, so that the reader gets them apart. Default: notifications
+   * and answers share writes.
+   */
+  readonly pause?: ((resume: () => void) => void) | undefined
   /** Called when `write` will not be called again. */
   readonly end: () => void
   /** Runs for as long as the transport lives, and ends after `end`. */
@@ -113,6 +121,8 @@ class SendQueue {
   private data = 0
   private control = 0
   private scheduled = false
+  /** When notifications were written last, in milliseconds, if nothing was written since. */
+  private notified: number | undefined = undefined
   /** Characters that were queued in all. */
   sent = 0
 
@@ -161,10 +171,16 @@ class SendQueue {
     const { queue } = this
     this.scheduled = false
     const [first] = queue
-    if (first === undefined) return
-    let { text } = first
+    if (first === undefined || this.state === "failed" || this.paused(first.lane)) return
+    let { lane, text } = first
     let count = 1
-    while (count < queue.length && text.length < writeSize) text += `\n${queue[count++]?.text}`
+    for (let next = queue[1]; next !== undefined && text.length < writeSize; next = queue[count]) {
+      if (lane !== next.lane && lane === "data" && this.writer.pause !== undefined) break
+      text += `\n${next.text}`
+      lane = next.lane
+      count++
+    }
+    if (lane === "data") this.notified = performance.now()
     this.writing = count === queue.length ? queue : queue.slice(0, count)
     this.queue = count === queue.length ? [] : queue.slice(count)
     try {
@@ -172,6 +188,17 @@ class SendQueue {
     } catch (cause) {
       this.fail(new TransportError({ reason: "Write", message: "Writing has failed", cause }))
     }
+  }
+
+  /** Whether an answer waits because its notifications have just left. */
+  private paused(lane: Lane): boolean {
+    if (this.notified === undefined) return false
+    const age = performance.now() - this.notified
+    this.notified = undefined
+    if (lane === "data" || age > apart || this.writer.pause === undefined) return false
+    this.scheduled = true
+    this.writer.pause(this.flush)
+    return true
   }
 
   private readonly taken = (): void => {

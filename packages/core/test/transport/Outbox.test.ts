@@ -73,6 +73,36 @@ describe("The outbox", () => {
     })
   )
 
+  it.effect("The outbox writes an answer apart from its notifications, once a writer that pauses resumes", () =>
+    Effect.gen(function* () {
+      const writes: Array<number> = []
+      const resumes: Array<() => void> = []
+      const ended = yield* Deferred.make<void>()
+      const { sink } = yield* Outbox.make({
+        write: (text, taken) => {
+          writes.push(text.split("\n").length)
+          taken()
+        },
+        pause: (resume) => resumes.push(resume),
+        end: () => Deferred.doneUnsafe(ended, Effect.void),
+        run: Deferred.await(ended)
+      })
+      sink.send(note(1), "data")
+      sink.send(note(2), "data")
+      sink.send(answer(1), "control")
+      yield* quiesce
+      sink.send(answer(2), "control")
+      yield* quiesce
+      assert.deepStrictEqual([writes, resumes.length], [[2], 1])
+      resumes[0]?.()
+      yield* quiesce
+      sink.send(answer(3), "control")
+      sink.send(note(3), "data")
+      yield* quiesce
+      assert.deepStrictEqual([writes, resumes.length], [[2, 2, 2], 1])
+    })
+  )
+
   it.effect("The outbox writes many messages in several writes, and has room again after each", () =>
     Effect.gen(function* () {
       const { sink, size, writes, let1 } = yield* gated()

@@ -138,6 +138,8 @@ const writerOf = (stdout: Writable): Outbox.Writer => {
       if (writeLines(stdout, text, written)) taken()
       else waiting = taken
     },
+    // The official clients drop progress that they read together with its answer.
+    pause: (resume) => setTimeout(resume, 1),
     // The stream may still hold the last lines, and fail to write them.
     end: () => {
       ended = true

@@ -117,7 +117,7 @@ describe("The streams of a process", () => {
           { cuts, messages }: typeof Conversation.Type,
           change?: (transport: Transport.Transport) => Transport.Transport
         ) {
-          const { closed, stdin, writes } = yield* serve(bytes, undefined, undefined, change)
+          const { closed, scope, stdin, writes } = yield* serve(bytes, undefined, undefined, change)
           const text = messages.map((message, id) =>
             typeof message === "string" ? `${message}\n` : line(call(id, message))
           )
@@ -132,6 +132,8 @@ describe("The streams of a process", () => {
           stdin.end()
           yield* ticks
           yield* Fiber.join(closed)
+          // An answer waits a moment after its notifications.
+          yield* Scope.close(scope, Exit.void)
           return writes.join("").split("\n")
         }, Effect.scoped)
         yield* Arbitrary.checkEffect(
