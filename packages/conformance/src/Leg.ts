@@ -13,6 +13,8 @@ export interface Leg {
   readonly over?: "http" | "node"
   /** How many nodes of the reference server share a Postgres, behind a round robin. Default: one, without a database. Run by name only. */
   readonly nodes?: number
+  /** Scenarios that are run one by one, since no suite has them. Default: those that `args` choose. */
+  readonly named?: ReadonlyArray<string>
   /** What the suite is told. */
   readonly args: ReadonlyArray<string>
   /** How many scenarios it has: a run of fewer has gone wrong. */
@@ -100,5 +102,13 @@ export const legs: ReadonlyArray<Leg> = [
   },
   { name: "client-2025-11-25", suite: newest, side: "client", args: requirements("2025-11-25"), scenarios: 25 },
   { name: "client-2026-07-28", suite: newest, side: "client", args: requirements("2026-07-28"), scenarios: 39 },
+  {
+    name: "server-extensions",
+    suite: newest,
+    side: "server",
+    args: [],
+    named: ["sep-2640-skills-directory", "sep-2640-skills-enumeration", "sep-2640-skills-manifest"],
+    scenarios: 3
+  },
   ...severalNodes
 ]

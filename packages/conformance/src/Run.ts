@@ -89,7 +89,12 @@ export const run = Effect.fnUntraced(function* (leg: Leg, output: string, runtim
     suite(leg, [...where, ...args], `${directory}/${name}`, `${output}/cache`)
   const [duration, scenarios] = yield* Effect.timed(
     Effect.gen(function* () {
-      const scenarios = new Map(yield* go(leg.args, "all"))
+      const scenarios = new Map<string, Score.Scenario>()
+      for (const args of leg.named?.map((name) => ["--scenario", name]) ?? [leg.args]) {
+        for (const [name, scenario] of yield* go(args, leg.named === undefined ? "all" : (args[1] ?? ""))) {
+          scenarios.set(name, scenario)
+        }
+      }
       if (leg.side === "server") return scenarios
       // All clients run at once there, which is a test of the machine: what fails, if it is little, is run once more by itself.
       const failing = [...scenarios.values()].filter(
