@@ -77,3 +77,78 @@ describe("transports of a program", () => {
     assert.strictEqual(Object(error).message, "no start")
   })
 })
+
+describe("output schemas", () => {
+  const outputSchema = { type: "object" as const, properties: { sum: { type: "number" } }, required: ["sum"] }
+
+  it.each(kinds.flatMap((kind) => (["v1", "v2"] as const).map((version) => ({ kind, version }))))(
+    "A $version $kind client rejects results that do not fit a listed tool",
+    async ({ kind, version }) => {
+      const { InMemoryTransport, Server } = await serverV2("official")
+      const server = new Server(info, { capabilities: { tools: {} } })
+      let result: { content: []; structuredContent?: { [name: string]: unknown }; isError?: boolean } = { content: [] }
+      const tools = [{ name: "add", inputSchema: { type: "object" as const }, outputSchema }]
+      server.setRequestHandler("tools/list", () => ({ tools }))
+      server.setRequestHandler("tools/call", () => result)
+      const { Client } = version === "v1" ? await clientV1(kind) : await clientV2(kind)
+      const client = new Client(info)
+      const [near, far] = InMemoryTransport.createLinkedPair()
+      await server.connect(far)
+      await client.connect(near)
+      onTestFinished(() => client.close())
+      await client.listTools()
+      const codeOf = async (given: typeof result) => {
+        result = given
+        const answer: unknown = await client.callTool({ name: "add" }).catch((error: unknown) => error)
+        return Object(answer).code
+      }
+      assert.deepStrictEqual(
+        [
+          await codeOf({ content: [] }),
+          await codeOf({ content: [], structuredContent: { sum: "3" } }),
+          await codeOf({ content: [], isError: true }),
+          await codeOf({ content: [], structuredContent: { sum: 3 } })
+        ],
+        [-32_600, -32_602, undefined, undefined]
+      )
+    }
+  )
+})
+
+describe("members of the SDK", () => {
+  it.each(kinds)("A %s client takes its negotiation before it connects only", async (kind) => {
+    const { Client } = await clientV2(kind)
+    const { InMemoryTransport, McpServer } = await serverV2(kind)
+    const client = new Client(info)
+    client.setVersionNegotiation({ mode: "auto" })
+    const server = new McpServer(info)
+    server.registerTool("none", {}, () => ({ content: [] }))
+    const [near, far] = InMemoryTransport.createLinkedPair()
+    await server.connect(far)
+    await client.connect(near)
+    onTestFinished(() => client.close())
+    await client.listTools()
+    assert.strictEqual(server.server.getNegotiatedProtocolVersion(), client.getNegotiatedProtocolVersion())
+    assert.throws(() => client.setVersionNegotiation(undefined))
+  })
+
+  it.each(kinds)("ProtocolError.fromError of the %s SDK makes the class of a code", async (kind) => {
+    const { ProtocolError, ResourceNotFoundError, UrlElicitationRequiredError } = await serverV2(kind)
+    const elicitations = [{ mode: "url", message: "Log in", elicitationId: "1", url: "https://acme.example/" }]
+    assert.instanceOf(ProtocolError.fromError(-32_042, "Log in", { elicitations }), UrlElicitationRequiredError)
+    assert.instanceOf(ProtocolError.fromError(-32_602, "None", { uri: "a://1" }), ResourceNotFoundError)
+    assert.deepInclude(ProtocolError.fromError(-32_000, "Other"), { code: -32_000, message: "Other" })
+  })
+
+  it.each(kinds)("getDisplayName of the %s SDK skips empty titles", async (kind) => {
+    const { getDisplayName } = await serverV2(kind)
+    assert.deepStrictEqual(
+      [
+        getDisplayName({ name: "a", title: "" }),
+        getDisplayName({ name: "a", title: "", annotations: { title: "B" } }),
+        getDisplayName({ name: "a", title: "C", annotations: { title: "B" } })
+      ],
+      ["a", "B", "C"]
+    )
+  })
+})

@@ -45,11 +45,12 @@ import { opened } from "../server/messages.ts"
 import type { Transport } from "../server/Transport.ts"
 import { answering } from "./answering.ts"
 import { type AnyHandler, type ClientContext, Handlers, type NotificationHandler } from "./Handlers.ts"
+import { Outputs } from "./Outputs.ts"
 import { callOptions } from "./callOptions.ts"
 import type { ClientOptions, ConnectOptions, ListParams, RequestOptions } from "./Options.ts"
 import { answeringProbe, checkedPrior, discoverResultOf } from "./prior.ts"
 import { marked } from "./resumption.ts"
-import { runWith } from "./runWith.ts"
+import { type Running, runWith } from "./runWith.ts"
 import { settingsOf } from "./settings.ts"
 import type { McpSubscription, SubscriptionFilter } from "./Subscription.ts"
 import { listen, watchLists } from "./subscriptions.ts"
@@ -58,13 +59,6 @@ import { readOn } from "./pages.ts"
 
 type Async<A> = A | PromiseLike<A>
 type Method = keyof ClientRequests
-
-/** A running client and what ends it. */
-interface Running {
-  readonly client: Effective.Client
-  readonly close: () => Promise<void>
-  readonly transport: Transport
-}
 
 /**
  * A client of one server. Set the handlers of what it declares, then connect it to a transport.
@@ -90,7 +84,8 @@ export class Client {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
   readonly #info: Implementation
-  readonly #options: ClientOptions
+  #options: ClientOptions
+  #outputs = new Outputs()
   readonly #handlers = new Handlers((error) => report(this.onerror, error))
   #running: Running | undefined = undefined
   /** The subscription that `listChanged` opened, where the revision has them. */
@@ -133,6 +128,12 @@ export class Client {
     }
   }
 
+  /** Sets which revisions the client speaks. Throws once the client is connected. */
+  setVersionNegotiation(versionNegotiation: ClientOptions["versionNegotiation"]): void {
+    if (this.#running !== undefined) throw new Error("The client is connected already; set the negotiation before")
+    this.#options = { ...this.#options, versionNegotiation }
+  }
+
   /** Connects, and resolves once the server is known. A client has one connection at a time. */
   async connect(transport: Transport, options: ConnectOptions = {}): Promise<void> {
     if (this.#running !== undefined) {
@@ -142,6 +143,7 @@ export class Client {
       )
     }
     const { capabilities = {} } = this.#options
+    this.#outputs = new Outputs()
     checkedPrior(options.prior)
     const settings = settingsOf(this.#info, this.#options, options, this.#handlers)
     const opening = openingOf(transport)
@@ -268,7 +270,13 @@ export class Client {
     const options: RequestOptions = second ?? (first === undefined || isSchema(first) ? {} : first)
     const client = this.#client
     const meta = _meta && { meta: _meta }
-    return plain(await this.#asked(options, (call) => client.callToolByName(name, args, { ...call, ...meta })))
+    const called = (call: CallOptions) => client.callToolByName(name, args, { ...call, ...meta })
+    const result = plain<CallToolResult>(await this.#asked(options, called))
+    try {
+      return this.#outputs.checked(name, result)
+    } catch (error) {
+      throw this.failure(error)
+    }
   }
 
   /** Whether a list without a cursor is read to its end. */
@@ -289,8 +297,10 @@ export class Client {
     return page
   }
 
-  listTools(params?: ListParams, options?: RequestOptions): Promise<ListToolsResult> {
-    return this.#listed<ListToolsResult>("tools/list", ({ tools }) => tools, params, options)
+  async listTools(params?: ListParams, options?: RequestOptions): Promise<ListToolsResult> {
+    const listed = await this.#listed<ListToolsResult>("tools/list", ({ tools }) => tools, params, options)
+    this.#outputs.learn(listed.tools)
+    return listed
   }
 
   listPrompts(params?: ListParams, options?: RequestOptions): Promise<ListPromptsResult> {

@@ -4,7 +4,16 @@ import { messageOf, toPublic } from "@effect-mcp/promise/internal/ErrorTranslati
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type { Client } from "@effect-mcp/client/Client"
+import type { Transport } from "../server/Transport.ts"
 import { loginFailureOf } from "./login/LoginFailure.ts"
+
+/** A running client and what ends it. */
+export interface Running {
+  readonly client: Client
+  readonly close: () => Promise<void>
+  readonly transport: Transport
+}
 
 /** Runs an effect until it ends or its signal aborts. `failure` returns the error that the program receives. */
 export const runWith = async <A>(

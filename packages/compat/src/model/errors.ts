@@ -55,7 +55,27 @@ class CodedError<Code> extends Error {
 /** An error of JSON-RPC, from and to the wire: a handler that throws it has its request answered with it. */
 export class ProtocolError extends CodedError<number> {
   override readonly name: string = "ProtocolError"
+
+  /** Returns the error of a code, of the class that the SDK has for it. */
+  static fromError(code: number, message: string, data?: unknown): ProtocolError {
+    if (!isObject(data)) return new ProtocolError(code, message, data)
+    const { elicitations, requiredCapabilities, uri } = data
+    if (code === ProtocolErrorCode.UrlElicitationRequired && Array.isArray(elicitations)) {
+      return new UrlElicitationRequiredError(elicitations, message)
+    }
+    if (code === ProtocolErrorCode.MissingRequiredClientCapability && isObject(requiredCapabilities)) {
+      return new MissingRequiredClientCapabilityError({ requiredCapabilities }, message)
+    }
+    const isUri = typeof uri === "string" && Object.keys(data).length === 1
+    if (isUri && (code === ProtocolErrorCode.InvalidParams || code === ProtocolErrorCode.ResourceNotFound)) {
+      return new ResourceNotFoundError(uri, message)
+    }
+    return new ProtocolError(code, message, data)
+  }
 }
+
+const isObject = (u: unknown): u is { readonly [key: string]: unknown } =>
+  typeof u === "object" && u !== null && !Array.isArray(u)
 
 /** The error of v1: its message begins with its code, also on the wire. */
 export class McpError extends ProtocolError {
@@ -63,6 +83,10 @@ export class McpError extends ProtocolError {
 
   constructor(code: number, message: string, data?: unknown) {
     super(code, `MCP error ${code}: ${message}`, data)
+  }
+
+  static override fromError(code: number, message: string, data?: unknown): McpError {
+    return new McpError(code, message, data)
   }
 }
 

@@ -25,7 +25,7 @@ export const getDisplayName = ({
   name: string
   title?: string | undefined
   annotations?: { title?: string | undefined } | undefined
-}): string => title ?? annotations?.title ?? name
+}): string => [title, annotations?.title].find((text) => text !== undefined && text !== "") ?? name
 
 /** Whether the value of a `Content-Type` header says JSON. */
 export const isJsonContentType = (value: string | null | undefined): boolean =>

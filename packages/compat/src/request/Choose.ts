@@ -5,12 +5,15 @@ import type { Definition } from "./Definition.ts"
 import type { KnownClient } from "./KnownClient.ts"
 
 /** What the client has said of itself; a notification does not repeat it. */
-export type ClientFields = Pick<RequestInfo, "clientCapabilities" | "clientInfo">
+export type ClientFields = Pick<RequestInfo, "clientCapabilities" | "clientInfo"> & {
+  readonly revision?: Pick<RequestInfo["revision"], "version"> | undefined
+}
 
 /** The same as a program may read it. Here and not beside the type, which the public declarations name: those have no Effect. */
-export const knownClient = ({ clientCapabilities, clientInfo }: ClientFields): KnownClient => ({
+export const knownClient = ({ clientCapabilities, clientInfo, revision }: ClientFields): KnownClient => ({
   info: plain(clientInfo ?? null) ?? undefined,
-  capabilities: plain(clientCapabilities)
+  capabilities: plain(clientCapabilities),
+  version: revision?.version
 })
 
 /** The definition of a message; `initialize` and notifications have no other info. */

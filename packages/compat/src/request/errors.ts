@@ -1,18 +1,7 @@
 /** The errors of the layers below as those of the SDK, and back. */
 import * as Wire from "@effect-mcp/protocol/McpError"
 import * as Promised from "@effect-mcp/promise"
-import {
-  MissingRequiredClientCapabilityError,
-  ProtocolError,
-  ProtocolErrorCode,
-  ResourceNotFoundError,
-  SdkError,
-  SdkErrorCode,
-  UnauthorizedError,
-  UrlElicitationRequiredError
-} from "../model/errors.ts"
-import { plain } from "../model/plain.ts"
-import type { ElicitRequestURLParams } from "../model/types.ts"
+import { ProtocolError, SdkError, SdkErrorCode, UnauthorizedError } from "../model/errors.ts"
 
 const codes: { readonly [reason in Promised.Reason]: SdkErrorCode } = {
   CapabilityMissing: SdkErrorCode.CapabilityNotSupported,
@@ -29,28 +18,9 @@ const codes: { readonly [reason in Promised.Reason]: SdkErrorCode } = {
   UnsupportedRevision: SdkErrorCode.EraNegotiationFailed
 }
 
-const isObject = (u: unknown): u is { readonly [key: string]: unknown } => typeof u === "object" && u !== null
-
-/** The error of a code: the classes that the SDK has for some. */
-export const protocolError = (code: number, message: string, data: unknown): ProtocolError => {
-  if (!isObject(data)) return new ProtocolError(code, message, data)
-  const { elicitations, requiredCapabilities, uri } = data
-  if (code === ProtocolErrorCode.UrlElicitationRequired && Array.isArray(elicitations)) {
-    return new UrlElicitationRequiredError(plain<Array<ElicitRequestURLParams>>(elicitations), message)
-  }
-  if (code === ProtocolErrorCode.MissingRequiredClientCapability && isObject(requiredCapabilities)) {
-    return new MissingRequiredClientCapabilityError({ requiredCapabilities }, message)
-  }
-  const isUri = typeof uri === "string" && Object.keys(data).length === 1
-  if (isUri && (code === ProtocolErrorCode.InvalidParams || code === ProtocolErrorCode.ResourceNotFound)) {
-    return new ResourceNotFoundError(uri, message)
-  }
-  return new ProtocolError(code, message, data)
-}
-
 /** The error of the SDK for one of the promise package; other values stay as they are. */
 export const toSdk = (error: unknown): unknown => {
-  if (error instanceof Promised.McpError) return protocolError(error.code, error.message, error.data)
+  if (error instanceof Promised.McpError) return ProtocolError.fromError(error.code, error.message, error.data)
   if (!(error instanceof Promised.RequestError)) return error
   if (error.reason === "Unauthorized") return new UnauthorizedError(error.message)
   if (error.reason === "Declined") return new ProtocolError(Wire.UserRejected, error.message)

@@ -311,6 +311,11 @@ export class Server implements Definition {
     return this.#client?.capabilities
   }
 
+  /** The revision of the running request, else of the connection; `undefined` before the client's first request. */
+  getNegotiatedProtocolVersion(): string | undefined {
+    return this.#client?.version
+  }
+
   getClientVersion(): Implementation | undefined {
     return this.#client?.info
   }
