@@ -50,6 +50,32 @@ describe("The fuzzer of clients", () => {
     })
   )
 
+  it.live("A client that probes for the newest revision is asked nothing on the answer", () =>
+    Effect.gen(function* () {
+      const probe = { jsonrpc: "2.0", id: 1, method: "server/discover" }
+      const target = yield* FuzzClient.client("probes", ({ fetch, url }) =>
+        Effect.promise(async () => {
+          const response = await fetch(url, {
+            method: "POST",
+            headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+            body: JSON.stringify(probe)
+          })
+          await response.text()
+        })
+      )
+      for (const on of ["*", "server/discover"]) {
+        const faults = [{ on, act: { _tag: "Ask", method: "ping" } }] as const
+        const script = { ...FuzzClient.right("2025-11-25"), streams: true, faults }
+        const { found, lines } = yield* FuzzClient.play(target, script, { rules: FuzzClient.rules })
+        assert.notInclude(Fuzz.Report.conversation(lines), "ping")
+        assert.notInclude(
+          found.map(({ rule }) => rule.name),
+          "client-ping-answered"
+        )
+      }
+    })
+  )
+
   it.live("The fuzzer of clients plays a finding again", () =>
     Effect.gen(function* () {
       const target = yield* minimal({ sameId: true })

@@ -16,6 +16,9 @@ const mostPages = 120
 /** Between the pieces of a message, in milliseconds. */
 const pause = 2
 
+/** The request by which a client finds out whether there are sessions. */
+const probe = "server/discover"
+
 const keyOf = (id: unknown): string => JSON.stringify(id) ?? ""
 const encoder = new TextEncoder()
 
@@ -136,7 +139,7 @@ export class ServerDouble {
     return Promise.race([slept, this.ended]).finally(() => clearTimeout(timer))
   }
 
-  /** What is wrong with the next request of this method. */
+  /** Returns the faults of the next request of this method. Nothing is asked on a probe: its revision has no requests of servers. */
   actsOn(method: string): ReadonlyArray<Act> {
     const count = this.counts.get(method) ?? 0
     this.counts.set(method, count + 1)
@@ -144,6 +147,7 @@ export class ServerDouble {
     return this.script.faults
       .filter(({ nth, on }) => (on === method || (on === "*" && method !== "initialize")) && (nth ?? count) === count)
       .map(({ act }) => act)
+      .filter(({ _tag }) => method !== probe || _tag !== "Ask")
   }
 
   /** The message that answers a request, which the client may know from now on. */
