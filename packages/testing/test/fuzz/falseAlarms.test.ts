@@ -92,4 +92,31 @@ describe("A right server over HTTP", () => {
       }
     })
   )
+
+  it.live("A parser that refuses a body that is no JSON before the session is looked at is right", () =>
+    Effect.gen(function* () {
+      // As `express.json()` does.
+      const server = yield* target(
+        () =>
+          ({ message, request }) =>
+            request.method === "POST" && message === undefined
+              ? Promise.resolve(
+                  new Response("<pre>SyntaxError</pre>", { status: 400, headers: { "content-type": "text/html" } })
+                )
+              : undefined
+      )
+      for (const survey of yield* Fuzz.survey(server)) {
+        const commands: ReadonlyArray<Fuzz.Command> = [
+          { _tag: "Open" },
+          { _tag: "Raw", text: "{" },
+          { _tag: "Delete" },
+          { _tag: "Raw", text: "{" },
+          { _tag: "Wait" }
+        ]
+        const script = { revision: survey.revision, commands }
+        const { found } = yield* Fuzz.play(server, survey, script, { rules: Fuzz.rules })
+        assert.deepStrictEqual(found, [])
+      }
+    })
+  )
 })

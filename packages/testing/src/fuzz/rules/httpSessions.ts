@@ -64,8 +64,8 @@ const sessions: ReadonlyArray<Rule> = [
     section: "basic/transports#session-management",
     text: "A request with the id of a terminated session is answered with 404.",
     on: responded((call) =>
-      // A request with wrong headers may be refused before its session is looked at.
-      call.session !== "ended" || !call.right
+      // A request with wrong headers, or a body that is no message, may be refused before its session is looked at.
+      call.session !== "ended" || !call.right || call.carries === "other" || call.carries === "batch"
         ? undefined
         : call.status === 404
           ? "pass"
