@@ -29,11 +29,11 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/testing/test/fuzz/ofTool.test.ts"
   },
   {
-    name: "fuzz: findings are made shorter for as long as it takes after the time of a search",
+    name: "fuzz: a search goes on for as long as it takes after its time",
     file: "packages/testing/src/fuzz/Search.ts",
-    from: "Math.min(this.now() + shrinkTime, this.end + overtime)",
-    to: "this.now() + shrinkTime",
-    test: "packages/testing/test/fuzz/Fuzz.test.ts"
+    from: "Effect.timeoutOption(work, this.end + overtime - this.now())",
+    to: "work",
+    test: "packages/testing/test/fuzz/time.test.ts"
   },
   {
     name: "fuzz: a server that ends between two conversations is not accused",

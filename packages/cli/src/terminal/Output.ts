@@ -22,6 +22,8 @@ export class Output extends Context.Service<
     readonly note: (text: string) => Effect.Effect<void>
     /** Replaces the live line; nothing on a stderr that is no terminal. */
     readonly live: (text: string | undefined) => Effect.Effect<void>
+    /** Whether there is a live line: stderr is a terminal. */
+    readonly isLive: boolean
     /** Has the screen for itself: for questions. Everything else waits; `say` does not, and writes a line to stderr. */
     readonly exclusive: <A, E, R>(
       dialogue: (say: (text: string) => Effect.Effect<void>) => Effect.Effect<A, E, R>
@@ -124,6 +126,7 @@ export const make = Effect.fnUntraced(function* ({
         errTerminal,
         Effect.suspend(() => dialogue((text) => err(note(text))))
       ),
+    isLive: errTerminal,
     style,
     noteStyle,
     noteWidth: columnsOf(stderr),

@@ -6,6 +6,7 @@ import * as Cassette from "@effect-mcp/testing/Cassette"
 import * as Diff from "@effect-mcp/testing/Diff"
 import * as Fuzz from "@effect-mcp/testing/Fuzz"
 import * as FuzzClient from "@effect-mcp/testing/FuzzClient"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -14,6 +15,7 @@ import * as Path from "effect/Path"
 import type { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import * as Schema from "effect/Schema"
 import * as Endings from "../terminal/Exit.ts"
+import { concluding, progressOf, replayOf } from "./Concluding.ts"
 import { Output } from "../terminal/Output.ts"
 import { json, jsonLine } from "../render/Text.ts"
 import type { Settings } from "../target/Settings.ts"
@@ -39,11 +41,11 @@ interface Flags extends SearchFlags {
   readonly skipTool: ReadonlyArray<string>
 }
 
-type StrangerHeaders = NonNullable<Parameters<typeof Fuzz.http>[0]["strangerHeaders"]> | undefined
+export type StrangerHeaders = NonNullable<Parameters<typeof Fuzz.http>[0]["strangerHeaders"]> | undefined
 
 const { Report } = Fuzz
 
-const open = Effect.fnUntraced(function* (
+export const open = Effect.fnUntraced(function* (
   { name, words = [] }: CommandTarget,
   settings: Settings,
   strangerHeaders?: StrangerHeaders
@@ -96,10 +98,10 @@ const knownIn = (text: string): ReadonlySet<string> =>
       .filter((line) => line !== "")
   )
 
-const unreachable = ({ message }: Fuzz.TargetError) =>
+export const unreachable = ({ message }: Fuzz.TargetError) =>
   new Endings.CommandFailure({ code: Endings.code.connection, message })
 
-const revisionsOf = ({ revision }: Settings): ReadonlyArray<Revision.Revision> =>
+export const revisionsOf = ({ revision }: Settings): ReadonlyArray<Revision.Revision> =>
   Revision.all.filter(({ version }) => revision === undefined || revision === version)
 
 export const patienceOf = ({ timeout }: Settings): number | undefined => timeout && Duration.toMillis(timeout)
@@ -108,31 +110,39 @@ export const patienceOf = ({ timeout }: Settings): number | undefined => timeout
 export const knownOf = (file: string | undefined) =>
   file === undefined ? Effect.succeed<ReadonlySet<string>>(new Set()) : Effect.map(readFile(file), knownIn)
 
-/** What the flags say to a search, with its progress on the screen. */
+/** What the flags say to a search, with its progress and its findings on the screen. */
 const limitsOf = Effect.fnUntraced(function* (flags: SearchFlags) {
   const output = yield* Output
   const known = yield* knownOf(flags.known)
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const show = yield* progressOf
+  const { jobs, only, runs, seed, time } = flags
+  const clock = yield* Clock.Clock
+  const end = clock.currentTimeMillisUnsafe() + time
   const onProgress = ({ conversations, findings, shrinking }: Fuzz.Progress): void => {
     const now = shrinking === undefined ? "" : `, making ${safeLine(shrinking)} shorter`
-    runFork(output.live(`${conversations} conversations, ${findings.length} findings${now}`))
+    const left = Math.max(0, Math.ceil((end - clock.currentTimeMillisUnsafe()) / 1000))
+    show(`${conversations} conversations, ${findings.length} findings${now}, ${left} s left`)
   }
-  const { jobs, only, runs, seed, time } = flags
-  return { jobs, only, runs, seed, time, known, onProgress }
+  const onFinding: NonNullable<Fuzz.Options["onFinding"]> = (finding) =>
+    void runFork(output.note(safeLine(`${Report.headline(finding)}: ${finding.detail}`)))
+  return { jobs, only, runs, seed, time, known, onProgress, onFinding }
 })
 
-/** Shows a report, writes its files and the findings; fails where there is a finding of the level. */
-const conclude = Effect.fnUntraced(function* (
+/** Shows a report, writes its files and the findings, and returns the exit code. */
+const shown = Effect.fnUntraced(function* (
   report: Fuzz.Report.Searched,
   recordings: ReadonlyArray<{ readonly key: string }>,
   settings: Settings,
-  flags: SearchFlags
+  flags: SearchFlags,
+  replay?: Fuzz.Report.TextOptions["replay"]
 ) {
   const output = yield* Output
-  yield* settings.json ? output.line(json(Report.json(report))) : output.line(Report.text(report))
+  yield* output.live(undefined)
+  yield* settings.json ? output.line(json(Report.json(report))) : output.line(Report.text(report, { replay }))
   for (const file of flags.report) yield* writeReport(file, report)
   if (flags.save !== undefined) yield* save(flags.save, recordings)
-  return yield* Report.fails(report, flags.level) ? Endings.silent(Endings.code.server) : Effect.void
+  return Report.fails(report, flags.level) ? Endings.code.server : Endings.code.ok
 })
 
 /** `effect-mcp fuzz`. */
@@ -145,16 +155,28 @@ export const fuzz = Effect.fnUntraced(function* (
   const target = yield* open(server, settings, flags.strangerHeaders)
   const limits = yield* limitsOf(flags)
   yield* output.live(`Asking ${safeLine(server.name)} what it offers`)
-  const report = yield* Fuzz.run(target, {
-    ...limits,
-    revisions: revisionsOf(settings),
-    patience: patienceOf(settings),
-    allowDestructive: flags.allowDestructive,
-    args: Object.fromEntries(flags.skipTool.map((name) => [name, "never" as const]))
-  }).pipe(Effect.mapError(unreachable), Effect.ensuring(output.live(undefined)))
-  const shared = { ...report, target: Cassette.redactName(report.target) }
-  const recordings = report.findings.flatMap((finding) => Report.recording(shared, finding) ?? [])
-  return yield* conclude(report, recordings, settings, flags)
+  return yield* concluding<Fuzz.FuzzReport, never, FileSystem.FileSystem | Path.Path | Output>(
+    (onStart) => Effect.mapError(Fuzz.run(target, { ...limits, ...toolsOf(settings, flags), onStart }), unreachable),
+    (report) => {
+      const redacted = { ...report, target: Cassette.redactName(report.target) }
+      const recordings = report.findings.flatMap((finding) => Report.recording(redacted, finding) ?? [])
+      return shown(
+        report,
+        recordings,
+        settings,
+        flags,
+        replayOf("fuzz", server, flags, () => recordings)
+      )
+    }
+  )
+})
+
+/** What the flags say about revisions, patience and tools. */
+export const toolsOf = (settings: Settings, flags: Pick<Flags, "allowDestructive" | "skipTool">) => ({
+  revisions: revisionsOf(settings),
+  patience: patienceOf(settings),
+  allowDestructive: flags.allowDestructive,
+  args: Object.fromEntries(flags.skipTool.map((name) => [name, "never" as const]))
 })
 
 export const writeReport = (file: string, report: Fuzz.Report.Searched) =>
@@ -236,15 +258,14 @@ export const diff = Effect.fnUntraced(function* (
   const [first, second] = [yield* open(one, settings), yield* open(two, settings)]
   const limits = yield* limitsOf(flags)
   yield* output.live("Asking both what they offer")
-  const report = yield* Diff.run(first, second, {
-    ...limits,
-    revisions: revisionsOf(settings),
-    patience: patienceOf(settings),
-    allowDestructive: flags.allowDestructive,
-    args: Object.fromEntries(flags.skipTool.map((name) => [name, "never" as const])),
-    ignore: flags.ignore
-  }).pipe(Effect.mapError(unreachable), Effect.ensuring(output.live(undefined)))
-  return yield* conclude(report, [], settings, flags)
+  return yield* concluding<Diff.Compared, never, FileSystem.FileSystem | Path.Path | Output>(
+    (onStart) =>
+      Effect.mapError(
+        Diff.run(first, second, { ...limits, ...toolsOf(settings, flags), ignore: flags.ignore, onStart }),
+        unreachable
+      ),
+    (report) => shown(report, [], settings, flags)
+  )
 })
 
 /** `effect-mcp fuzz-client`. */
@@ -257,17 +278,29 @@ export const fuzzClient = Effect.fnUntraced(function* (
   const limits = yield* limitsOf(flags)
   yield* output.live(`Seeing what ${safeLine(client.name)} does with a right server`)
   const options = { ...limits, revisions: revisionsOf(settings), patience: patienceOf(settings) }
-  const report = yield* withClient(client, settings, flags, (target) => FuzzClient.run(target, options)).pipe(
-    Effect.ensuring(output.live(undefined))
+  return yield* concluding<
+    FuzzClient.ClientReport,
+    ChildProcessSpawner | FileSystem.FileSystem,
+    FileSystem.FileSystem | Path.Path | Output
+  >(
+    (onStart) => withClient(client, settings, flags, (target) => FuzzClient.run(target, { ...options, onStart })),
+    (report) => {
+      const recordings = report.findings.map(({ detail, key, script }) => ({
+        key,
+        detail,
+        scenario: flags.scenario,
+        ...(flags.stdio ? { transport: "stdio" } : undefined),
+        server: script
+      }))
+      return shown(
+        report,
+        recordings,
+        settings,
+        flags,
+        replayOf("fuzz-client", client, flags, () => recordings)
+      )
+    }
   )
-  const recordings = report.findings.map(({ detail, key, script }) => ({
-    key,
-    detail,
-    scenario: flags.scenario,
-    ...(flags.stdio ? { transport: "stdio" } : undefined),
-    server: script
-  }))
-  return yield* conclude(report, recordings, settings, flags)
 })
 
 /** What became of a recording that was played again. */

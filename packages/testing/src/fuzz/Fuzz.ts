@@ -55,9 +55,15 @@ export class RulesBroken extends Data.TaggedError("RulesBroken")<{
   readonly report: ServerSearch.Report
 }> {}
 
-/** Surveys a server and searches it for faults. */
-export const run = (target: Target, options: Options = {}): Effect.Effect<ServerSearch.Report, TargetError> =>
-  Effect.flatMap(survey(target, options), (surveys) => ServerSearch.search(target, surveys, options))
+/** Surveys a server and searches it for faults. The survey is part of the `time`. */
+export const run = Effect.fnUntraced(function* (
+  target: Target,
+  options: Options = {}
+): Effect.fn.Return<ServerSearch.Report, TargetError> {
+  const left = yield* Search.timed(options.time)
+  const surveys = yield* survey(target, options)
+  return yield* ServerSearch.search(target, surveys, { ...options, time: left() })
+})
 
 /** `run` against a server of this process, as a test: fails with the report if the server breaks a rule. */
 export const check = <E, R>(

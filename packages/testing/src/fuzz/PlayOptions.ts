@@ -12,6 +12,8 @@ export interface Options {
   readonly hopeful?: ((exchange: Exchange) => boolean) | undefined
   /** Whether to see if the server exits when its input ends, which can take the patience. Default true. */
   readonly closing?: boolean | undefined
+  /** Whether a server that broke a rule may have another conversation. Default false. */
+  readonly keepsBroken?: boolean | undefined
 }
 
 /** How long code of the server's own may take: a call is then cancelled, and counts as no violation. */

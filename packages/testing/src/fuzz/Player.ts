@@ -330,7 +330,8 @@ class Player {
   /** Whether nothing of the conversation can come any more, and nothing was wrong. */
   private get isInOrder(): boolean {
     const { exchanges, unreadable } = this.model
-    return this.judge.found.length === 0 && unreadable === 0 && exchanges.every(isSettled)
+    const isRight = this.judge.found.length === 0 || this.options.keepsBroken === true
+    return isRight && unreadable === 0 && exchanges.every(isSettled)
   }
 
   private end(): Effect.Effect<void> {

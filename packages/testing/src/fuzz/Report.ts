@@ -1,13 +1,18 @@
 /**
- * What a search found, for people and for machines: text, JSON, JUnit, and Markdown for the summary of a job.
+ * Reports of a search, for people and for machines: text, JSON, JUnit, and Markdown for the summary of a job.
  */
 import * as Schema from "effect/Schema"
 import { Script } from "./model/Script.ts"
 import { Survey } from "./model/Survey.ts"
 import type { Statement } from "./model/Rule.ts"
+import type { RuleCount } from "./model/Tally.ts"
 import type { Line } from "./Played.ts"
 import { confirmations, type Finding, type SearchOutcome } from "./Search.ts"
+import { cell, columns, cut, safe, xml } from "./report/Escaping.ts"
+import { applies, standingOf } from "./report/Standing.ts"
 import type { Report } from "./ServerSearch.ts"
+
+export { quoted } from "./report/Escaping.ts"
 
 /** A finding as a file: all that is needed to play it again. */
 export const Recording = Schema.Struct({
@@ -42,19 +47,21 @@ export const fileNames = (recordings: ReadonlyArray<Pick<Recording, "key">>): Re
   })
 }
 
+const levels: ReadonlyArray<string> = ["MUST", "SHOULD", "robustness"]
+
 /** Whether a search found what a run of CI should fail for: by default every confirmed violation. */
-export const fails = (report: Searched, level: "MUST" | "SHOULD" | "robustness" = "robustness"): boolean => {
-  const order = ["MUST", "SHOULD", "robustness"]
-  return (
-    report.lost !== undefined || report.findings.some((finding) => order.indexOf(finding.level) <= order.indexOf(level))
+export const fails = (report: Searched, level: "MUST" | "SHOULD" | "robustness" = "robustness"): boolean =>
+  report.lost !== undefined || report.findings.some((finding) => levels.indexOf(finding.level) <= levels.indexOf(level))
+
+/** Findings with the strongest level first, then the newest revision. */
+export const ordered = <F extends AnyFinding>(findings: ReadonlyArray<F>): ReadonlyArray<F> =>
+  findings.toSorted(
+    (one, two) =>
+      levels.indexOf(one.level) - levels.indexOf(two.level) ||
+      (one.script.revision === two.script.revision ? 0 : one.script.revision < two.script.revision ? 1 : -1)
   )
-}
 
-type AnyFinding = Finding<{ readonly revision: string }>
-
-const shown = 240
-const cut = (text: string): string =>
-  text.length > shown ? `${text.slice(0, shown)}… (${text.length} characters)` : text
+export type AnyFinding = Finding<{ readonly revision: string }>
 
 /** A conversation, one line of the wire per line. Control characters are escaped. */
 export const conversation = (lines: ReadonlyArray<Line>): string =>
@@ -62,11 +69,8 @@ export const conversation = (lines: ReadonlyArray<Line>): string =>
     .map(({ beside, from, text }) => `${(from === "client" ? ">" : "<").repeat(beside ? 2 : 1)} ${safe(cut(text))}`)
     .join("\n")
 
-// What a server writes must not change the terminal.
-const safe = (text: string): string =>
-  text.replace(/[\p{Cc}\u2028\u2029]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)
-
-const url = (section: string, version: string): string => {
+/** The address of a section in a revision. */
+export const url = (section: string, version: string): string => {
   const [page = "", anchor] = section.split("#")
   return `https://modelcontextprotocol.io/specification/${version}/${page}${anchor === undefined ? "" : `#${anchor}`}`
 }
@@ -93,9 +97,15 @@ const of = (count: number, noun: string): string => `${count} ${noun}${count ===
 const indent = (text: string, by: string): string => text.replace(/^/gm, by)
 
 /** A line about a finding, for a screen. */
-export const headline = ({ key, level, script }: AnyFinding): string => `${level}  ${key}  (${script.revision})`
+export const headline = ({ key, level, script }: AnyFinding): string => `${level}  ${safe(key)}  (${script.revision})`
 
-const finding = (found: AnyFinding): string => {
+/** What a report shows beside the findings. */
+export interface TextOptions {
+  /** The command that plays a finding again. Default: none is shown. */
+  readonly replay?: ((finding: AnyFinding) => string | undefined) | undefined
+}
+
+const finding = (found: AnyFinding, replay: TextOptions["replay"]): string => {
   const { detail, lines, rule, script } = found
   const cited = reference(rule, script.revision)
   return [
@@ -106,7 +116,8 @@ const finding = (found: AnyFinding): string => {
       ),
       "  "
     ),
-    indent(conversation(lines), "    ")
+    indent(conversation(lines), "    "),
+    ...[replay?.(found)].flatMap((command) => (command === undefined ? [] : [`  Play it again: ${safe(command)}`]))
   ].join("\n")
 }
 
@@ -115,7 +126,7 @@ export type Searched = SearchOutcome<{ readonly revision: string }> & {
   readonly surveys?: ReadonlyArray<Survey>
   readonly messages?: number
   /** Of two servers that are compared. */
-  readonly command?: "diff"
+  readonly command?: "diff" | "check"
   readonly unstable?: ReadonlyArray<string>
 }
 
@@ -136,63 +147,94 @@ const summary = (report: Searched): string => {
   return `${per}: ${count("MUST")} MUST, ${count("SHOULD")} SHOULD, ${count("robustness")} robustness; ${exercised.length} of ${report.rules.length} rules exercised`
 }
 
+/** The rules that were broken, by revision: how often, of how many times that they were looked at. */
+const table = ({ findings, revisions, rules }: Searched): ReadonlyArray<string> => {
+  const names = new Set(findings.map(({ rule }) => rule.name))
+  const broken = rules.filter(({ rule }) => names.has(rule.name))
+  if (broken.length === 0 || revisions === undefined || revisions.length === 0) return []
+  const newest = revisions.toSorted().toReversed()
+  const shown = (count: RuleCount["revisions"][string] | undefined): string =>
+    count === undefined ? "-" : count.broken === 0 ? "kept" : `${count.broken} of ${count.broken + count.kept}`
+  const rows = broken.map((each) => [
+    each.rule.level,
+    each.rule.name,
+    ...newest.map((version) => shown(each.revisions[version]))
+  ])
+  return [columns([["", "broken", ...newest], ...rows]).join("\n")]
+}
+
 /** For people. */
-export const text = (report: Searched): string => {
-  const idle = report.rules.filter(({ broken, kept }) => broken + kept === 0).map(({ rule }) => rule.name)
+export const text = (report: Searched, { replay }: TextOptions = {}): string => {
+  const idle = report.rules.filter(({ broken, kept, rule }) => broken + kept === 0 && applies(rule, report))
+  const unstable = report.unstable ?? []
   return [
     safe(report.about),
-    ...report.findings.map(finding),
+    ...ordered(report.findings).map((found) => finding(found, replay)),
+    ...(report.command === "diff" ? [] : table(report)),
     summary(report),
     ...(report.lost === undefined ? [] : [`The search ended early: ${safe(report.lost)}`]),
-    ...((report.unstable ?? []).length === 0
+    ...(report.unconfirmed.length === 0
       ? []
-      : [`Not compared, as it differs between two runs of one server: ${safe(report.unstable?.join(", ") ?? "")}`]),
-    ...(idle.length === 0 || report.messages !== undefined ? [] : [`Not exercised: ${idle.join(", ")}`])
+      : [`Seen once and not confirmed: ${report.unconfirmed.map(({ key }) => safe(key)).join(", ")}`]),
+    ...(unstable.length === 0
+      ? []
+      : [`Not compared, as it differs between two runs of one server: ${safe(unstable.join(", "))}`]),
+    ...(idle.length === 0 || report.messages !== undefined
+      ? []
+      : [`Not exercised: ${idle.map(({ rule }) => rule.name).join(", ")}`])
   ].join("\n\n")
 }
 
 /** For machines. */
-export const json = (report: Searched): unknown => ({
-  target: report.target,
-  ...(report.messages === undefined ? { seed: report.seed } : { messages: report.messages }),
-  conversations: report.conversations,
-  milliseconds: report.milliseconds,
-  servers: report.surveys?.map(({ capabilities, revision, server }) => ({ revision, server, capabilities })),
-  ...(report.unstable === undefined ? undefined : { unstable: report.unstable }),
-  findings: report.findings.map((found) => ({
-    key: found.key,
-    level: found.level,
-    requirement: found.rule.requirement,
-    revision: found.script.revision,
-    text: found.rule.text,
-    detail: found.detail,
-    ...(found.times === undefined
-      ? {
-          again: found.again,
-          confirmations,
-          conversation: found.conversation,
-          isCut: found.isCut,
-          script: found.script
-        }
-      : { times: found.times }),
-    lines: found.lines
-  })),
-  rules: report.rules.map(({ broken, kept, rule: { level, name, requirement } }) => ({
-    name,
-    level,
-    requirement,
-    kept,
-    broken
-  }))
-})
-
-const xml = (text: string): string =>
-  safe(text).replace(/[<>&"]/g, (c) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;" })[c] ?? "&quot;")
+export const json = (report: Searched): unknown => {
+  const names = new Set(report.findings.map(({ rule }) => rule.name))
+  return {
+    target: report.target,
+    ...(report.messages === undefined ? { seed: report.seed } : { messages: report.messages }),
+    conversations: report.conversations,
+    milliseconds: report.milliseconds,
+    servers: report.surveys?.map(({ capabilities, revision, server }) => ({ revision, server, capabilities })),
+    ...(report.unstable === undefined ? undefined : { unstable: report.unstable }),
+    findings: ordered(report.findings).map((found) => ({
+      key: found.key,
+      level: found.level,
+      requirement: found.rule.requirement,
+      revision: found.script.revision,
+      text: found.rule.text,
+      detail: found.detail,
+      ...(found.times === undefined
+        ? {
+            again: found.again,
+            confirmations,
+            conversation: found.conversation,
+            isCut: found.isCut,
+            script: found.script
+          }
+        : { times: found.times }),
+      lines: found.lines
+    })),
+    rules: report.rules.map((each) => {
+      const { broken, kept, revisions, rule } = each
+      const standing = standingOf(each, report, names)
+      return {
+        name: rule.name,
+        level: rule.level,
+        requirement: rule.requirement,
+        kept,
+        broken,
+        revisions,
+        ...(typeof standing === "object" ? { notExercised: standing.reason } : undefined)
+      }
+    })
+  }
+}
 
 /** A test case per rule: kept, broken with its findings, or skipped where it was not exercised. */
 export const junit = (report: Searched): string => {
   const found = report.findings
-  const cases = report.rules.map(({ broken, kept, rule }) => {
+  const names = new Set(found.map(({ rule }) => rule.name))
+  const cases = report.rules.map((each) => {
+    const { rule } = each
     const open = `    <testcase classname="${xml(rule.level)}" name="${xml(`${rule.name}: ${rule.text}`)}"`
     const failures = found.filter((finding) => finding.rule.name === rule.name)
     if (failures.length > 0) {
@@ -202,21 +244,21 @@ export const junit = (report: Searched): string => {
       )
       return `${open}>${told.join("")}</testcase>`
     }
-    return broken + kept > 0 ? `${open}/>` : `${open}><skipped/></testcase>`
+    const standing = standingOf(each, report, names)
+    return typeof standing === "object"
+      ? `${open}><skipped message="${xml(standing.reason)}"/></testcase>`
+      : `${open}/>`
   })
-  const failed = new Set(found.map(({ rule }) => rule.name)).size
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     "<testsuites>",
-    `  <testsuite name="${xml(`effect-mcp ${commandOf(report)} ${report.target}`)}" tests="${report.rules.length}" failures="${failed}" time="${report.milliseconds / 1000}">`,
+    `  <testsuite name="${xml(`effect-mcp ${commandOf(report)} ${report.target}`)}" tests="${report.rules.length}" failures="${names.size}" time="${report.milliseconds / 1000}">`,
     ...cases,
     "  </testsuite>",
     "</testsuites>",
     ""
   ].join("\n")
 }
-
-const cell = (text: string): string => safe(text).replace(/[|<>&\\`*_[\]]/g, (c) => `&#${c.charCodeAt(0)};`)
 
 /** Markdown for the summary of a job of GitHub. */
 export const markdown = (report: Searched): string =>
@@ -230,7 +272,7 @@ export const markdown = (report: Searched): string =>
       : [
           "| level | finding | revision | what | happened |",
           "| --- | --- | --- | --- | --- |",
-          ...report.findings.map(
+          ...ordered(report.findings).map(
             (found) =>
               `| ${found.level} | ${cell(found.key)} | ${found.script.revision} | ${cell(cut(found.detail))} | ${often(found)} |`
           ),

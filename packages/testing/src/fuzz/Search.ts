@@ -7,7 +7,8 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
-import { type Count, count, type Found, keyOf, type Level, levelIn, type Statement } from "./model/Rule.ts"
+import { type Count, type Found, keyOf, type Level, levelIn, type Statement } from "./model/Rule.ts"
+import { type RuleCount, Tally } from "./model/Tally.ts"
 import type { Line } from "./Played.ts"
 import { shrinkBy } from "./Shrinker.ts"
 import type { Script } from "./model/Script.ts"
@@ -46,7 +47,7 @@ export interface SearchLimits {
   readonly seed?: number | string | undefined
   /** Conversations at most. Default: as many as the time allows. */
   readonly runs?: number | undefined
-  /** Default 1 minute. After it a search makes its findings shorter for 5 seconds at most, and confirms them. */
+  /** Default 1 minute. Findings that are open when the time is over are confirmed, and the search ends within 5 more seconds. */
   readonly time?: Duration.Input | undefined
   /** Stops after this many findings. Default: never. */
   readonly findings?: number | undefined
@@ -57,6 +58,8 @@ export interface SearchLimits {
   /** Only rules whose name, requirement or level begins with one of these. Default: all. */
   readonly only?: ReadonlyArray<string> | undefined
   readonly onProgress?: ((progress: SearchProgress) => void) | undefined
+  /** Called with each finding once it is confirmed. */
+  readonly onFinding?: ((finding: Finding<{ readonly revision: Version }>) => void) | undefined
 }
 
 /** What any search gives. */
@@ -64,6 +67,9 @@ export interface SearchOutcome<S> {
   readonly target: string
   /** The name and the revisions of what was searched, for people. */
   readonly about: string
+  /** How it was reached, and in which revisions. */
+  readonly transport?: "stdio" | "http" | "memory" | "sse" | undefined
+  readonly revisions?: ReadonlyArray<Version> | undefined
   readonly seed: number | string
   readonly conversations: number
   readonly milliseconds: number
@@ -73,7 +79,7 @@ export interface SearchOutcome<S> {
   /** Why the search ended early: the server could not be reached any more. */
   readonly lost?: string | undefined
   /** Every rule that was looked at. */
-  readonly rules: ReadonlyArray<{ readonly rule: Statement } & Readonly<Count>>
+  readonly rules: ReadonlyArray<RuleCount>
 }
 
 /** What was seen in one conversation. */
@@ -91,6 +97,8 @@ export interface ConversationResult<S = never> {
 export interface Playing {
   /** Whether time is short: what is only slow is told apart later. */
   readonly hasty: boolean
+  /** Time left for this conversation, in milliseconds. */
+  readonly left: number
   /** The key of the finding that is looked for; undefined while all are. */
   readonly wanted: string | undefined
   readonly isKnown: (key: string, rule: string) => boolean
@@ -101,6 +109,8 @@ export interface SearchSubject<S> {
   readonly name: string
   /** Its name and revisions, for people. */
   readonly about: string
+  readonly transport: "stdio" | "http" | "memory" | "sse"
+  readonly revisions: ReadonlyArray<Version>
   readonly rules: ReadonlyArray<Statement>
   /** The generator for the conversation of this number. */
   readonly scripts: (number: number) => Arbitrary.Arbitrary<S> | undefined
@@ -110,10 +120,14 @@ export interface SearchSubject<S> {
 
 /** How often a finding is played again. */
 export const confirmations = 3
-/** The time that making one finding shorter may take. */
-const shrinkTime = 30_000
-/** How long after the end of a search findings are made shorter. */
-const overtime = 5000
+/** The share of a search's time that making findings shorter may take. */
+const shrinkShare = 1 / 3
+/** The share of the rest of that time which one finding may take. */
+const findingShare = 1 / 4
+/** After the time is over: how long findings are still made shorter, and then confirmed, in milliseconds. */
+const [shrinkOvertime, overtime] = [1000, 4000]
+/** Milliseconds that a conversation may always take. */
+const leastLeft = 250
 
 /** The rules that a search is about. */
 export const chosen = <R extends Statement>(rules: ReadonlyArray<R>, only: ReadonlyArray<string> = []) =>
@@ -123,12 +137,26 @@ export const chosen = <R extends Statement>(rules: ReadonlyArray<R>, only: Reado
       only.some((word) => [rule.name, rule.requirement ?? "", rule.level].some((text) => text.startsWith(word)))
   )
 
+/** A finding that is examined. */
+interface Met<S> {
+  readonly key: string
+  readonly found: Found
+  /** The shortest conversation so far. */
+  script: S
+  isCut: boolean
+  /** The conversations that showed it again. */
+  readonly confirmed: Array<ConversationResult<S>>
+}
+
+const findIn = (played: ConversationResult<unknown>, key: string): Found | undefined =>
+  played.found.find((again) => keyOf(again) === key)
+
 class Search<S extends { readonly revision: Version }> {
   readonly findings: Array<Finding<S>> = []
   readonly unconfirmed: Array<Finding<S>> = []
   /** Why the search ended early. */
   lost: string | undefined
-  readonly counts = new Map<string, Count>()
+  readonly tally = new Tally()
   private readonly seen = new Set<string>()
   private played = 0
   private next = 0
@@ -137,18 +165,19 @@ class Search<S extends { readonly revision: Version }> {
   private readonly subject: SearchSubject<S>
   private readonly options: SearchLimits
   private readonly now: () => number
+  private readonly start: number
+  /** The time at which no further conversation begins. */
   private readonly end: number
+  /** Milliseconds left for making findings shorter. */
+  private shrinkLeft: number
 
-  /** `end`: the time at which no further conversation begins. */
-  constructor(subject: SearchSubject<S>, options: SearchLimits, now: () => number, end: number) {
+  constructor(subject: SearchSubject<S>, options: SearchLimits, now: () => number, time: number) {
     this.subject = subject
     this.options = options
     this.now = now
-    this.end = end
-  }
-
-  get conversations(): number {
-    return this.played
+    this.start = now()
+    this.end = this.start + time
+    this.shrinkLeft = time * shrinkShare
   }
 
   private readonly isKnown = (key: string, rule: string): boolean => {
@@ -156,8 +185,14 @@ class Search<S extends { readonly revision: Version }> {
     return this.seen.has(key) || known?.has(key) === true || known?.has(rule) === true
   }
 
-  private play(script: S, hasty: boolean, wanted?: string): Effect.Effect<ConversationResult<S>, TargetError> {
-    return this.subject.play(script, { hasty, wanted, isKnown: this.isKnown })
+  private play(
+    script: S,
+    hasty: boolean,
+    wanted?: string,
+    parts = 1
+  ): Effect.Effect<ConversationResult<S>, TargetError> {
+    const left = Math.max(leastLeft, (this.end + overtime - this.now()) / parts)
+    return this.subject.play(script, { hasty, left, wanted, isKnown: this.isKnown })
   }
 
   private tell(): void {
@@ -182,7 +217,7 @@ class Search<S extends { readonly revision: Version }> {
       const played = yield* Effect.catch(this.play(script, true), (error) => this.gone(error))
       if (played === undefined) return
       this.played++
-      this.count(played)
+      this.tally.add(script.revision, played.counts)
       this.tell()
       for (const found of played.found) yield* this.meet(script, played, found, number)
       const unseen = { found: [], counts: new Map(), lines: [] }
@@ -190,12 +225,32 @@ class Search<S extends { readonly revision: Version }> {
     }
   })
 
-  /** Examines what was found for the first time. */
-  private meet(script: S, first: ConversationResult<S>, found: Found, number: number): Effect.Effect<void> {
+  /** Examines what was found for the first time. An interrupt leaves what is known by then. */
+  private meet(shown: S, first: ConversationResult<S>, found: Found, conversation: number): Effect.Effect<void> {
     const key = keyOf(found)
     if (this.isKnown(key, found.rule.name)) return Effect.void
     this.seen.add(key)
-    return this.alone.withPermit(this.examine(script, first, found, key, number))
+    const met: Met<S> = { key, found, script: shown, isCut: true, confirmed: [] }
+    const conclude = Effect.sync(() => {
+      const { confirmed, isCut, script } = met
+      const [best] = confirmed
+      const finding = {
+        key,
+        rule: found.rule,
+        level: levelIn(found.rule, script.revision),
+        detail: (best && findIn(best, key)?.detail) ?? found.detail,
+        script,
+        lines: best?.lines ?? first.lines,
+        again: confirmed.length,
+        conversation,
+        ...(isCut ? { isCut } : undefined)
+      }
+      ;(best === undefined ? this.unconfirmed : this.findings).push(finding)
+      if (best !== undefined) this.options.onFinding?.(finding)
+      this.shrinking = undefined
+      this.tell()
+    })
+    return Effect.ensuring(this.alone.withPermit(this.examine(met, first)), conclude)
   }
 
   /** A server that was there before has a fault; one that never was cannot be searched. */
@@ -205,87 +260,90 @@ class Search<S extends { readonly revision: Version }> {
     return Effect.undefined
   }
 
-  private count({ counts }: ConversationResult<S>): void {
-    for (const [name, { broken, kept }] of counts) {
-      const counted = count(this.counts, name)
-      counted.kept += kept
-      counted.broken += broken
-    }
+  /** The time until which a finding that is met now is made shorter. */
+  private shrinkEnd(): number {
+    return Math.min(this.now() + this.shrinkLeft * findingShare, this.end + shrinkOvertime)
   }
 
-  private readonly examine = Effect.fnUntraced(function* (
-    this: Search<S>,
-    shown: S,
-    first: ConversationResult<S>,
-    found: Found,
-    key: string,
-    conversation: number
-  ) {
-    this.shrinking = key
+  /** Makes a finding shorter and confirms it. */
+  private readonly examine = Effect.fnUntraced(function* (this: Search<S>, met: Met<S>, first: ConversationResult<S>) {
+    this.shrinking = met.key
     this.tell()
-    const until = Math.min(this.now() + shrinkTime, this.end + overtime)
-    let isCut = false
-    const findIn = (played: ConversationResult<S> | undefined) => played?.found.find((again) => keyOf(again) === key)
-    const tried = (script: S, hasty: boolean) => Effect.catch(this.play(script, hasty, key), () => Effect.undefined)
+    const begun = this.now()
+    yield* this.shorten(met, first)
+    this.shrinkLeft -= this.now() - begun
+    for (let left = confirmations; left > 0; left--) {
+      // With more patience, so that a slow answer is no fault.
+      const played = yield* Effect.catch(this.play(met.script, false, met.key, left), () => Effect.undefined)
+      if (played !== undefined && findIn(played, met.key) !== undefined) met.confirmed.push(played)
+    }
+  })
+
+  /** Looks for the shortest conversation that shows a finding. */
+  private readonly shorten = Effect.fnUntraced(function* (this: Search<S>, met: Met<S>, first: ConversationResult<S>) {
+    const { found, key, script: shown } = met
+    const until = this.shrinkEnd()
+    const shows = (script: S) =>
+      Effect.map(
+        Effect.catch(this.play(script, true, key), () => Effect.undefined),
+        (played) => played !== undefined && findIn(played, key) !== undefined
+      )
     // What does not show in a server of its own may need what the server was told before.
     const { whole } = first
-    const alone = whole === undefined || findIn(yield* tried(shown, true)) !== undefined
-    const isShown = first.found.includes(found) || findIn(yield* tried(shown, true)) !== undefined
-    const script = yield* shrinkBy(
-      this.subject.candidates,
-      alone ? shown : whole.script,
-      (candidate) => Effect.map(tried(candidate, true), (played) => findIn(played) !== undefined),
-      {
-        cause: found.command + (alone ? 0 : whole.earlier),
-        goesOn: () => {
-          isCut = isShown && this.now() >= until
-          return isShown && !isCut
-        }
+    const alone = whole === undefined || (yield* shows(shown))
+    const isShown = first.found.includes(found) || (yield* shows(shown))
+    let isCut = false
+    const script = yield* shrinkBy(this.subject.candidates, alone ? shown : whole.script, shows, {
+      cause: found.command + (alone ? 0 : whole.earlier),
+      goesOn: () => {
+        isCut = isShown && this.now() >= until
+        return isShown && !isCut
       }
-    )
-    // With more patience, so that a slow answer is no fault.
-    const again = yield* Effect.forEach(Array.from({ length: confirmations }), () => tried(script, false))
-    const confirmed = again.flatMap((played) => (played !== undefined && findIn(played) !== undefined ? [played] : []))
-    const best = confirmed[0]
-    const findings = best === undefined ? this.unconfirmed : this.findings
-    findings.push({
-      key,
-      rule: found.rule,
-      level: levelIn(found.rule, script.revision),
-      detail: (best && findIn(best)?.detail) ?? found.detail,
-      script,
-      lines: best?.lines ?? first.lines,
-      again: confirmed.length,
-      conversation,
-      ...(isCut ? { isCut } : undefined)
     })
-    this.shrinking = undefined
-    this.tell()
+    Object.assign(met, { script, isCut })
+  })
+
+  /** Searches until the time is over. What still runs 4 seconds later is interrupted. */
+  get all(): Effect.Effect<void, TargetError> {
+    const jobs = Math.max(1, this.options.jobs ?? 1)
+    const work = Effect.forEach(Array.from({ length: jobs }), () => this.work, { concurrency: jobs, discard: true })
+    return Effect.asVoid(Effect.timeoutOption(work, this.end + overtime - this.now()))
+  }
+
+  /** The outcome so far. */
+  readonly outcome = (): SearchOutcome<S> => ({
+    target: this.subject.name,
+    about: this.subject.about,
+    transport: this.subject.transport,
+    revisions: this.subject.revisions,
+    seed: this.options.seed ?? 1,
+    conversations: this.played,
+    milliseconds: this.now() - this.start,
+    findings: this.findings,
+    unconfirmed: this.unconfirmed,
+    lost: this.lost,
+    rules: this.tally.of(this.subject.rules)
   })
 }
 
-/** Searches a server or a client for faults. */
+/** Returns a function that says how much of the time is left, in milliseconds. */
+export const timed = (time: Duration.Input = "1 minute"): Effect.Effect<() => number> =>
+  Effect.map(Clock.Clock, (clock) => {
+    const end = clock.currentTimeMillisUnsafe() + Duration.toMillis(Duration.fromInputUnsafe(time))
+    return () => Math.max(0, end - clock.currentTimeMillisUnsafe())
+  })
+
+/** Searches a server or a client for faults. `begun` is called at the start with a function that returns the outcome so far. */
 export const searchSubject = <S extends { readonly revision: Version }>(
   subject: SearchSubject<S>,
-  options: SearchLimits = {}
+  options: SearchLimits = {},
+  begun: (outcome: () => SearchOutcome<S>) => void = () => {}
 ): Effect.Effect<SearchOutcome<S>, TargetError> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
-    const now = () => clock.currentTimeMillisUnsafe()
-    const start = now()
-    const end = start + Duration.toMillis(Duration.fromInputUnsafe(options.time ?? "1 minute"))
-    const running = new Search(subject, options, now, end)
-    const jobs = Math.max(1, options.jobs ?? 1)
-    yield* Effect.forEach(Array.from({ length: jobs }), () => running.work, { concurrency: jobs, discard: true })
-    return {
-      target: subject.name,
-      about: subject.about,
-      seed: options.seed ?? 1,
-      conversations: running.conversations,
-      milliseconds: now() - start,
-      findings: running.findings,
-      unconfirmed: running.unconfirmed,
-      lost: running.lost,
-      rules: subject.rules.map((rule) => ({ rule, ...(running.counts.get(rule.name) ?? { kept: 0, broken: 0 }) }))
-    }
+    const time = Duration.toMillis(Duration.fromInputUnsafe(options.time ?? "1 minute"))
+    const search = new Search(subject, options, () => clock.currentTimeMillisUnsafe(), time)
+    begun(search.outcome)
+    yield* search.all
+    return search.outcome()
   })

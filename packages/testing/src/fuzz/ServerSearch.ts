@@ -30,12 +30,19 @@ export interface Options extends Generator.Options, SearchLimits {
   readonly rules?: ReadonlyArray<Rule> | undefined
   /** How long a request may take before it counts as never answered, in milliseconds. Default 5000. */
   readonly patience?: number | undefined
+  /** Called at the start with a function that returns the report so far, for a search that may be interrupted. */
+  readonly onStart?: ((report: () => Report) => void) | undefined
 }
 
 /** What a search of a server gives. */
 export interface Report extends SearchOutcome<Script> {
+  /** The server in each revision, the newest first. */
   readonly surveys: ReadonlyArray<Survey>
 }
+
+/** What authors can act on comes first. Versions are dates, so they compare as texts. */
+export const newestFirst = (surveys: ReadonlyArray<Survey>): ReadonlyArray<Survey> =>
+  surveys.toSorted((one, two) => (one.revision < two.revision ? 1 : -1))
 
 /** Long enough for most servers, in milliseconds: what is only slow is told apart when it is confirmed. */
 const impatience = 1500
@@ -46,7 +53,8 @@ const isHopeful = ({ method, wellFormed }: Exchange, { isKnown, wanted }: Playin
   return key === wanted || !isKnown(key, rule)
 }
 
-const aboutOf = (target: Target, surveys: ReadonlyArray<Survey>): string => {
+export const aboutOf = (target: Target, all: ReadonlyArray<Survey>): string => {
+  const surveys = newestFirst(all)
   const server = surveys[0]?.server
   const versions = surveys.map(({ revision }) => revision).join(", ")
   return `${server === undefined ? target.name : `${server.name} ${server.version}`} in ${versions}`
@@ -105,7 +113,7 @@ const serverOf = (
   ended: Array<EndedBetween>
 ): SearchSubject<Script> => {
   const rules = chosen([...all, ...(options.rules ?? [])], options.only)
-  const generators = surveys.map((survey) =>
+  const generators = newestFirst(surveys).map((survey) =>
     Generator.conversations(survey, { ...options, overHttp: target.transport === "http" })
   )
   const surveyOf = new Map(surveys.map((survey) => [survey.revision, survey]))
@@ -113,11 +121,13 @@ const serverOf = (
   return {
     name: target.name,
     about: aboutOf(target, surveys),
+    transport: target.transport,
+    revisions: newestFirst(surveys).map(({ revision }) => revision),
     rules,
     scripts: (number) => generators[number % generators.length],
     candidates,
     play: (script, playing) => {
-      const { hasty, isKnown, wanted } = playing
+      const { hasty, isKnown, left, wanted } = playing
       const closing =
         wanted === undefined
           ? !isKnown("exits", "exits") && !isKnown("exits-with-input", "exits-with-input")
@@ -125,7 +135,8 @@ const serverOf = (
       const survey = surveyOf.get(script.revision) ?? unknown(script.revision)
       const played = play(wanted === undefined ? shared : target, survey, script, {
         rules,
-        patience: hasty ? Math.min(impatience, options.patience ?? impatience) : 2 * patience,
+        patience: Math.min(left, hasty ? Math.min(impatience, patience) : 2 * patience),
+        exitPatience: Math.min(left, 5000),
         closing,
         hopeful: (exchange) => isHopeful(exchange, playing)
       })
@@ -145,13 +156,16 @@ export const search = (
   options: Options = {}
 ): Effect.Effect<Report, TargetError> =>
   Effect.scoped(
-    Effect.suspend(() => {
+    Effect.gen(function* () {
       const ended: Array<EndedBetween> = []
-      return Effect.flatMap(reusing(target, options.jobs, ended), (shared) =>
-        Effect.map(searchSubject(serverOf(target, shared, surveys, options, ended), options), (outcome) => ({
-          ...outcome,
-          surveys
-        }))
+      const shared = yield* reusing(target, options.jobs, ended)
+      const reported = (outcome: SearchOutcome<Script>): Report => ({
+        ...outcome,
+        surveys: newestFirst(surveys)
+      })
+      const outcome = yield* searchSubject(serverOf(target, shared, surveys, options, ended), options, (outcome) =>
+        options.onStart?.(() => reported(outcome()))
       )
+      return reported(outcome)
     })
   )

@@ -3,7 +3,6 @@ import { scaled } from "@effect-mcp/spec/Scale"
 import { Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { TestClock } from "effect/testing"
 import { assertFinds } from "./finds.ts"
 import { mutants, tapped } from "./mutants.ts"
 import { server } from "./server.ts"
@@ -86,36 +85,6 @@ describe("The fuzzer in memory", () => {
       const first = yield* scripts("a")
       assert.deepStrictEqual(yield* scripts("a"), first)
       assert.notDeepEqual(yield* scripts("b"), first)
-    })
-  )
-
-  it.effect("A search whose time is over makes findings shorter for 5 seconds more, and says that it stopped", () =>
-    Effect.gen(function* () {
-      const target = yield* Fuzz.memory(server)
-      const surveys = yield* Fuzz.survey(target, { revisions: [Revision.latestStateful] })
-      let opened = 0
-      /** Each conversation takes 3 seconds. */
-      const slow: Fuzz.LineTarget = {
-        ...target,
-        open: (receive) => {
-          opened++
-          return Effect.andThen(TestClock.adjust("3 seconds"), target.open(receive))
-        }
-      }
-      const rule: Fuzz.Rule = {
-        name: "never-alive",
-        level: "robustness",
-        text: "No server keeps this rule",
-        on: { Alive: () => ({ detail: "It answered" }) }
-      }
-      const report = yield* Fuzz.search(slow, surveys, { time: "3 seconds", only: [rule.name], rules: [rule] })
-      // One of the search, two until 9 seconds have passed, and those that confirm.
-      assert.strictEqual(opened, 1 + 2 + Fuzz.confirmations)
-      assert.deepStrictEqual(
-        report.findings.map(({ isCut }) => isCut),
-        [true]
-      )
-      assert.include(Fuzz.Report.text(report), "the time was over")
     })
   )
 })

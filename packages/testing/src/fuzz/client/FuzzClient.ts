@@ -20,7 +20,8 @@ import {
   type SearchLimits,
   type SearchOutcome,
   searchSubject,
-  type SearchSubject
+  type SearchSubject,
+  timed
 } from "../Search.ts"
 import { TargetError } from "../target/Target.ts"
 
@@ -39,6 +40,8 @@ export interface Options extends SearchLimits {
   readonly rules?: ReadonlyArray<ClientRule> | undefined
   /** How long the client may take from its start to its end, in milliseconds. Default 10000. */
   readonly patience?: number | undefined
+  /** Called at the start with a function that returns the report so far, for a search that may be interrupted. */
+  readonly onStart?: ((report: () => ClientReport) => void) | undefined
 }
 
 export type ClientReport = SearchOutcome<ServerScript>
@@ -96,26 +99,30 @@ const nothingDone = (
 export const run = (target: ClientTarget, options: Options = {}): Effect.Effect<ClientReport, TargetError> =>
   Effect.gen(function* () {
     const { patience = 10_000, revisions = Revision.all } = options
+    const left = yield* timed(options.time)
     const possible = target.transport === "stdio" ? revisions : revisions.filter(isStreamable)
     const all = yield* Effect.forEach(possible, ({ version }) => survey(target, version, patience))
     const spoken = all.filter(({ played }) => played.ending.kind === "done" && played.methods.size > 0)
     if (spoken.length === 0) return yield* nothingDone(target, all)
     const rules = chosen([...clientRules, ...(options.rules ?? [])], options.only)
-    const generators = spoken.map(({ played, revision }) => servers(revision, played.methods, target.transport))
+    const newest = spoken.toReversed()
+    const generators = newest.map(({ played, revision }) => servers(revision, played.methods, target.transport))
     const usual = Math.max(...spoken.map(({ played }) => played.milliseconds))
     const subject: SearchSubject<ServerScript> = {
       name: target.name,
-      about: `${target.name} in ${spoken.map(({ revision }) => revision).join(", ")}`,
+      about: `${target.name} in ${newest.map(({ revision }) => revision).join(", ")}`,
+      transport: target.transport,
+      revisions: newest.map(({ revision }) => revision),
       rules,
       scripts: (number) => generators[number % generators.length],
       candidates: simplerServers,
-      play: (script, { hasty }) => {
+      play: (script, { hasty, left }) => {
         // A client that may wait as long as it likes is not waited for.
         const enough = script.faults.some(isEndless) ? Math.min(patience, 3 * usual + 1000) : patience
-        return playServer(target, script, { rules, patience: hasty ? enough : 2 * enough })
+        return playServer(target, script, { rules, patience: Math.min(left, hasty ? enough : 2 * enough) })
       }
     }
-    return yield* searchSubject(subject, options)
+    return yield* searchSubject(subject, { ...options, time: left() }, options.onStart)
   })
 
 /**

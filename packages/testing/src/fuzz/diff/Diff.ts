@@ -16,8 +16,10 @@ import {
   type Playing,
   searchSubject,
   type ConversationResult,
-  type SearchSubject
+  type SearchSubject,
+  timed
 } from "../Search.ts"
+import { newestFirst } from "../ServerSearch.ts"
 import { candidates } from "../Shrinker.ts"
 import { survey } from "../Surveyor.ts"
 import { type Target, TargetError } from "../target/Target.ts"
@@ -34,6 +36,8 @@ export interface Options extends Generator.Options, SearchLimits {
   readonly patience?: number | undefined
   /** Paths that do not count, such as `result.structuredContent.now` or `tools/call time`. */
   readonly ignore?: ReadonlyArray<string> | undefined
+  /** Called at the start with a function that returns the report so far, for a comparison that may be interrupted. */
+  readonly onStart?: ((report: () => Compared) => void) | undefined
 }
 
 /** Whether a difference is at a path that does not count, or below it. */
@@ -67,13 +71,13 @@ class Both {
     this.options = options
   }
 
-  private talk(target: Target, script: Script, { hasty }: Playing): Effect.Effect<Played, TargetError> {
+  private talk(target: Target, script: Script, { hasty, left }: Playing): Effect.Effect<Played, TargetError> {
     const { patience = 5000 } = this.options
     const known = this.surveys.get(script.revision) ?? unknown(script.revision)
     return play(target, known, paced(script), {
       rules: [],
       closing: false,
-      patience: hasty ? Math.min(1500, patience) : patience
+      patience: Math.min(left, hasty ? 1500 : patience, patience)
     })
   }
 
@@ -128,9 +132,10 @@ export const run = Effect.fnUntraced(function* (
   second: Target,
   options: Options = {}
 ): Effect.fn.Return<Compared, TargetError> {
-  const surveys = yield* survey(first, options)
-  const theirs = new Set((yield* survey(second, options)).map(({ revision }) => revision))
-  const common = surveys.filter(({ revision }) => theirs.has(revision))
+  const left = yield* timed(options.time)
+  const [surveys, others] = yield* Effect.all([survey(first, options), survey(second, options)], { concurrency: 2 })
+  const theirs = new Set(others.map(({ revision }) => revision))
+  const common = newestFirst(surveys.filter(({ revision }) => theirs.has(revision)))
   if (common.length === 0) {
     const versions = (all: Iterable<string>) => [...all].join(", ")
     const spoken = `${versions(surveys.map(({ revision }) => revision))} and ${versions(theirs)}`
@@ -142,11 +147,21 @@ export const run = Effect.fnUntraced(function* (
   const subject: SearchSubject<Script> = {
     name,
     about: `${name} in ${common.map(({ revision }) => revision).join(", ")}`,
+    transport: first.transport,
+    revisions: common.map(({ revision }) => revision),
     rules: [same],
     scripts: (number) => generators[number % generators.length],
     candidates,
     play: both.play
   }
-  const outcome = yield* searchSubject(subject, options)
-  return { ...outcome, surveys: common, command: "diff", unstable: [...both.unstable].toSorted() }
+  const compared = (outcome: SearchOutcome<Script>): Compared => ({
+    ...outcome,
+    surveys: common,
+    command: "diff",
+    unstable: [...both.unstable].toSorted()
+  })
+  const outcome = yield* searchSubject(subject, { ...options, time: left() }, (outcome) =>
+    options.onStart?.(() => compared(outcome()))
+  )
+  return compared(outcome)
 })

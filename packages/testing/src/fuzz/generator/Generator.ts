@@ -14,7 +14,6 @@ import { type Callable, tasks } from "./tasks.ts"
 import { almost, choose, oneOf, valid, type Values } from "./Values.ts"
 
 export type { Move } from "./Move.ts"
-
 export interface Options {
   /** Calls tools that say that they destroy. Default false. */
   readonly allowDestructive?: boolean | undefined
@@ -52,12 +51,12 @@ const withToken = (params: Values): Values =>
   )
 
 const unknownNames = oneOf("fuzz-no-such-name", "", "constructor", "__proto__", "toString")
-const paginated = Object.entries(MethodInfo.clientRequests).flatMap(
+export const paginated = Object.entries(MethodInfo.clientRequests).flatMap(
   ([method, info]: readonly [string, MethodInfo.ClientRequestInfo]) =>
     info.paginated === true ? [{ method, capability: info.capability ?? "" }] : []
 )
 
-const junk = [
+export const junk = [
   "{",
   "nonsense",
   "[]",
@@ -82,7 +81,8 @@ const cancels = commands(
   { _tag: "Cancel", which: "answered" }
 )
 
-const declared = ({ capabilities }: Survey, capability: string): boolean => capabilities[capability] !== undefined
+export const declared = ({ capabilities }: Survey, capability: string): boolean =>
+  capabilities[capability] !== undefined
 
 /** What any server must cope with. */
 const general = (survey: Survey): ReadonlyArray<Move> => {
@@ -143,7 +143,7 @@ const callOf = (tool: SurveyedTool, values: Values): Arbitrary.Arbitrary<Command
   )
 
 /** The tools that may be called, with right arguments. */
-const callable = (survey: Survey, { allowDestructive = false, args = {} }: Options) =>
+export const callable = (survey: Survey, { allowDestructive = false, args = {} }: Options) =>
   survey.tools.flatMap((tool): ReadonlyArray<Callable> => {
     const own = args[tool.name]
     if (own === "never") return []
@@ -178,8 +178,7 @@ const tools = (survey: Survey, options: Options): ReadonlyArray<Move> =>
       ]
     : []
 
-/** A URI of a template whose variables are all `1`. */
-const expand = (template: string): string => template.replace(/\{[^}]*\}/g, "1")
+export const expand = (template: string): string => template.replace(/\{[^}]*\}/g, "1")
 
 const resources = (survey: Survey): ReadonlyArray<Move> => {
   if (!declared(survey, "resources")) return []

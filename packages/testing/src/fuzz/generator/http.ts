@@ -52,8 +52,12 @@ const names = (name: string): ReadonlyArray<Deviation> => [
 const request = (method: string, params?: RequestCommand["params"]): RequestCommand =>
   params === undefined ? { _tag: "Request", method } : { _tag: "Request", method, params }
 
+/** Wrong or odd headers of a message. */
+export const deviationsOf = ({ revision }: Survey): ReadonlyArray<Deviation> =>
+  revision >= "2026" ? mirrored : ofSessions
+
 /** A request that every server answers with a result. */
-const plain = (survey: Survey): RequestCommand => request(survey.revision >= "2026" ? "server/discover" : "ping")
+export const plain = (survey: Survey): RequestCommand => request(survey.revision >= "2026" ? "server/discover" : "ping")
 
 const listsOf = ({ capabilities }: Survey): ReadonlyArray<RequestCommand> =>
   Object.entries(MethodInfo.clientRequests).flatMap(([method, info]: readonly [string, MethodInfo.ClientRequestInfo]) =>
@@ -61,7 +65,7 @@ const listsOf = ({ capabilities }: Survey): ReadonlyArray<RequestCommand> =>
   )
 
 /** Requests that name what the server has, with headers that say so or not. */
-const named = (survey: Survey): ReadonlyArray<Command> => {
+export const named = (survey: Survey): ReadonlyArray<Command> => {
   const [uri] = survey.resources
   const tool = survey.tools.find(({ annotations }) => annotations?.destructiveHint !== true)
   const requests = [
@@ -73,7 +77,7 @@ const named = (survey: Survey): ReadonlyArray<Command> => {
 }
 
 /** Calls whose headers do not say what their arguments say. */
-const mirrors = ({ tools }: Survey): ReadonlyArray<Command> =>
+export const mirrors = ({ tools }: Survey): ReadonlyArray<Command> =>
   tools.flatMap(({ annotations, inputSchema, name }) => {
     const param = headerParams(inputSchema).params.find(({ path, type }) => path.length === 1 && type === "string")
     const [key] = param?.path ?? []
@@ -85,7 +89,7 @@ const mirrors = ({ tools }: Survey): ReadonlyArray<Command> =>
     }))
   })
 
-const beside = (survey: Survey): ReadonlyArray<Command> => {
+export const beside = (survey: Survey): ReadonlyArray<Command> => {
   return [plain(survey), ...listsOf(survey)].map((request): Command => ({
     _tag: "Beside",
     // The ids of both clients are the same: each counts its own.
@@ -97,7 +101,7 @@ const beside = (survey: Survey): ReadonlyArray<Command> => {
 export const http = (survey: Survey): ReadonlyArray<Move> => {
   const isStateless = survey.revision >= "2026"
   const requests = [plain(survey), ...listsOf(survey)]
-  const deviations = isStateless ? mirrored : ofSessions
+  const deviations = deviationsOf(survey)
   const deviating = Arbitrary.map(
     Arbitrary.all([oneOf(...requests), oneOf(...deviations)]),
     ([request, http]): Command => ({ ...request, http })

@@ -87,7 +87,7 @@ const extended = (survey: Survey, tools: ReadonlyArray<Callable>): ReadonlyArray
 type Step = Extract<Command, { readonly _tag: "Beside" }>["commands"][number]
 
 /** Over HTTP: another client, of another principal or of the same one, asks about the tasks of the first. */
-const beside = (survey: Survey): ReadonlyArray<Move> => {
+export const besideCommands = (survey: Survey): ReadonlyArray<Command> => {
   const isCore = survey.revision < "2026"
   const verbs: ReadonlyArray<Verb> = ["tasks/get", isCore ? "tasks/result" : "tasks/update", "tasks/cancel"]
   const steps: ReadonlyArray<Step> = [
@@ -96,7 +96,8 @@ const beside = (survey: Survey): ReadonlyArray<Move> => {
   ]
   const commands: ReadonlyArray<Step> = [{ _tag: "Open" }, ...steps, { _tag: "Wait" }]
   return [
-    [3, oneOf<Command>({ _tag: "Beside", stranger: true, commands }, { _tag: "Beside", stranger: false, commands })]
+    { _tag: "Beside", stranger: true, commands },
+    { _tag: "Beside", stranger: false, commands }
   ]
 }
 
@@ -108,5 +109,5 @@ export const tasks = (
 ): ReadonlyArray<Move> => {
   const { revision } = survey
   const moves = revision >= "2026" ? extended(survey, tools) : revision === "2025-11-25" ? core(survey, tools) : []
-  return overHttp === true && moves.length > 0 ? [...moves, ...beside(survey)] : moves
+  return overHttp === true && moves.length > 0 ? [...moves, [3, oneOf(...besideCommands(survey))]] : moves
 }

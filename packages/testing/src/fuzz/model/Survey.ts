@@ -11,7 +11,12 @@ export const SurveyedTool = Schema.Struct({
   name: Schema.String,
   inputSchema: Schema.Record(Schema.String, Schema.Json),
   outputSchema: Schema.optionalKey(Schema.Json),
-  annotations: Schema.optionalKey(Schema.Struct({ destructiveHint: Schema.optionalKey(Schema.Boolean) })),
+  annotations: Schema.optionalKey(
+    Schema.Struct({
+      destructiveHint: Schema.optionalKey(Schema.Boolean),
+      readOnlyHint: Schema.optionalKey(Schema.Boolean)
+    })
+  ),
   execution: Schema.optionalKey(Schema.Struct({ taskSupport: Schema.optionalKey(Schema.String) }))
 })
 export type SurveyedTool = typeof SurveyedTool.Type

@@ -179,7 +179,10 @@ export const lifecycle: ReadonlyArray<Rule> = [
       if (!declares(capabilities, "logging" satisfies ServerCapability) || isLevel(level)) return undefined
       return answer._tag === "Error" && answer.code === -32602
         ? "pass"
-        : violated(`The level ${show(level)} is answered with ${showAnswer(answer)}`, typeof level)
+        : violated(
+            `The level ${show(level)} is answered with ${showAnswer(answer)}`,
+            level === undefined ? "missing" : typeof level
+          )
     })
   },
   {

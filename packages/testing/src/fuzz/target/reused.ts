@@ -47,10 +47,12 @@ class ReusedServer {
   private receive: ((event: WireEvent) => void) | undefined
 
   private readonly ended: (one: EndedBetween) => void
+  private readonly most: number
 
-  constructor(scope: Scope.Closeable, ended: (one: EndedBetween) => void) {
+  constructor(scope: Scope.Closeable, ended: (one: EndedBetween) => void, most: number) {
     this.scope = scope
     this.ended = ended
+    this.most = most
   }
 
   readonly hear = (event: WireEvent): void => {
@@ -77,7 +79,7 @@ class ReusedServer {
   readonly keep = (script: Script, model: Model): boolean => {
     this.before.push(script)
     this.model = model
-    if (this.before.length < mostConversations && this.kind?.isLeft(model) === true) this.leaves = this.kind.leaves
+    if (this.before.length < this.most && this.kind?.isLeft(model) === true) this.leaves = this.kind.leaves
     if (this.leaves !== undefined) this.receive = undefined
     return this.leaves !== undefined
   }
@@ -103,12 +105,13 @@ type Pair = readonly [ReusedServer, Wire]
 /**
  * A target whose servers are kept where a conversation allows it. They end with the scope. `jobs`: the conversations at once. As many
  * servers wait for conversations of one kind, and at least two: odd ones start more than the others need. `ended` is called with a server
- * that ends while it waits.
+ * that ends while it waits. `most`: the conversations of one server at most.
  */
 export const reused = (
   target: LineTarget,
   jobs = 1,
-  ended: (one: EndedBetween) => void = () => {}
+  ended: (one: EndedBetween) => void = () => {},
+  most = mostConversations
 ): Effect.Effect<LineTarget, never, Scope.Scope> =>
   Effect.map(Effect.scope, (scope) => {
     /** The one that has waited longest is first. */
@@ -117,7 +120,7 @@ export const reused = (
     let spare: Fiber.Fiber<Pair, TargetError> | undefined
     const end = ([server]: Pair) => Scope.close(server.scope, Exit.void)
     const start = Effect.gen(function* () {
-      const server = new ReusedServer(yield* Scope.fork(scope), ended)
+      const server = new ReusedServer(yield* Scope.fork(scope), ended, most)
       const wire = yield* Effect.onError(Scope.provide(target.open(server.hear), server.scope), () =>
         Scope.close(server.scope, Exit.void)
       )

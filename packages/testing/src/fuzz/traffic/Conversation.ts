@@ -23,7 +23,7 @@ export interface Options {
   readonly now: () => number
   readonly onFound: (found: Found, version: Revision.Version, lines: ReadonlyArray<Line>) => void
   /** Called with the counts of all rules, once the conversation is over. */
-  readonly onEnd: (judge: Judge) => void
+  readonly onEnd: (judge: Judge, version: Revision.Version) => void
 }
 
 /** Called with the model that has taken a message in, and the requests of the message. */
@@ -211,6 +211,7 @@ export class Conversation {
   /** Requests that were sent long ago are never answered. */
   end(): void {
     for (const exchange of this.model?.exchanges ?? []) this.late(exchange)
-    if (this.judge !== undefined) this.options.onEnd(this.judge)
+    if (this.judge !== undefined && this.model !== undefined)
+      this.options.onEnd(this.judge, this.model.revision.version)
   }
 }

@@ -7,7 +7,8 @@
 import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { type Count, count, type Found, type Judge, keyOf, levelIn, type Rule } from "../model/Rule.ts"
+import { type Found, type Judge, keyOf, levelIn, type Rule } from "../model/Rule.ts"
+import { Tally } from "../model/Tally.ts"
 import type { Line } from "../Played.ts"
 import type { Searched } from "../Report.ts"
 import { all } from "../rules/all.ts"
@@ -55,7 +56,7 @@ export interface TrafficRules {
 
 class Collected {
   readonly findings = new Map<string, SeenFinding & { times: number }>()
-  readonly counts = new Map<string, Count>()
+  readonly tally = new Tally()
   messages = 0
   conversations = 0
   private readonly options: Options
@@ -78,13 +79,7 @@ class Collected {
     onFinding?.(seen)
   }
 
-  readonly include = ({ counts }: Judge): void => {
-    for (const [name, { broken, kept }] of counts) {
-      const counted = count(this.counts, name)
-      counted.broken += broken
-      counted.kept += kept
-    }
-  }
+  readonly include = ({ counts }: Judge, revision: Version): void => this.tally.add(revision, counts)
 }
 
 /**
@@ -145,7 +140,7 @@ export const make = (options: Options): Effect.Effect<TrafficRules> =>
         milliseconds: now(),
         findings: [...collected.findings.values()],
         unconfirmed: [],
-        rules: rules.map((rule) => ({ rule, ...(collected.counts.get(rule.name) ?? { kept: 0, broken: 0 }) }))
+        rules: collected.tally.of(rules)
       })
     }
   })
