@@ -15,7 +15,7 @@ import { audit } from "./commands/Audit.ts"
 import { call } from "./commands/Call.ts"
 import { dev } from "./commands/Dev.ts"
 import { login, logout, whoami } from "./commands/Login.ts"
-import { diff, fuzz, fuzzClient, replay } from "./commands/Fuzz.ts"
+import { check, diff, fuzz, fuzzClient, replay } from "./commands/Fuzz.ts"
 import { judge, record } from "./commands/Judge.ts"
 import { install, list } from "./commands/Install.ts"
 import { inspect } from "./commands/Inspect.ts"
@@ -59,6 +59,7 @@ const command = root.pipe(
     ping,
     proxy,
     dev,
+    check,
     fuzz,
     fuzzClient,
     replay,

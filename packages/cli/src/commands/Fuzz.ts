@@ -1,4 +1,4 @@
-/** `effect-mcp fuzz` and `fuzz-client`: whether a server or a client keeps the specification; `replay`: a finding of them, again. */
+/** `effect-mcp check`, `fuzz` and `fuzz-client` hold a server or a client against the specification; `replay` plays a finding again. */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
@@ -49,8 +49,7 @@ const flags = {
   save: text("save", "FOLDER", "Write each finding to a file there, for effect-mcp replay").pipe(Flag.optional)
 }
 
-const serverFlags = {
-  ...flags,
+const toolFlags = {
   allowDestructive: Flag.Boolean("allow-destructive").pipe(
     Flag.withDescription("Call tools that say that they destroy"),
     Flag.withDefault(false),
@@ -58,6 +57,8 @@ const serverFlags = {
   ),
   skipTool: text("skip-tool", "NAME", "A tool that is never called; repeatable").pipe(Flag.atLeast(0))
 }
+
+const serverFlags = { ...flags, ...toolFlags }
 
 const stranger = "stranger-header"
 
@@ -119,6 +120,38 @@ const settingsAndTarget = Effect.gen(function* () {
   return { target: yield* chosen(settings), settings }
 })
 
+export const check = Command.make(
+  "check",
+  {
+    ...reportFlags,
+    ...strangerFlag,
+    ...toolFlags,
+    time: text("time", "DURATION", "How long the check may take. Default 1m").pipe(Flag.withDefault("1m")),
+    jobs: count("jobs", "Conversations at once. Default 3").pipe(Flag.withDefault(3)),
+    badge: text("badge", "FILE", "Write a badge: an image (.svg), else an endpoint of shields.io (JSON)").pipe(
+      Flag.optional
+    )
+  },
+  Effect.fnUntraced(function* (given) {
+    const { settings, target } = yield* settingsAndTarget
+    const limits = yield* checked({ ...given, runs: Option.none(), save: Option.none() })
+    const strangerHeaders = yield* strangerOf(given)
+    const Checking = yield* Effect.promise(() => import("../testing/Checking.ts"))
+    const badge = Option.getOrUndefined(given.badge)
+    return yield* Checking.check(target, settings, { ...given, ...limits, badge, strangerHeaders })
+  })
+).pipe(
+  Command.withDescription("Check a server against each rule of the specification"),
+  Command.withExamples([
+    { command: "effect-mcp check -- node server.js", description: "A tick or a cross for each rule" },
+    { command: "effect-mcp check -- http://localhost:3000/mcp", description: "The same over Streamable HTTP" },
+    {
+      command: "effect-mcp check --level MUST --report junit.xml --badge badge.svg -- python server.py",
+      description: "In CI: exit code 1 if a MUST is broken"
+    }
+  ])
+)
+
 export const fuzz = Command.make(
   "fuzz",
   { ...serverFlags, ...strangerFlag },
@@ -130,7 +163,7 @@ export const fuzz = Command.make(
     return yield* Fuzzing.fuzz(target, settings, { ...given, ...limits, strangerHeaders })
   })
 ).pipe(
-  Command.withDescription("See whether the server keeps the specification"),
+  Command.withDescription("Search a server for what breaks the specification"),
   Command.withExamples([
     { command: "effect-mcp fuzz -- node server.js", description: "One minute, every revision that it speaks" },
     { command: "effect-mcp fuzz -- http://localhost:3000/mcp", description: "The same over Streamable HTTP" },

@@ -13,6 +13,42 @@ const folder = Effect.acquireRelease(
 )
 const quick = ["--revision", "2025-11-25", "--timeout", "20s", "--time", "10m"]
 
+describe("effect-mcp check", () => {
+  it.live("The check command shows each rule, and writes its reports and a badge", () =>
+    Effect.gen(function* () {
+      const dir = yield* folder
+      const files = ["report.xml", "report.json", "badge.svg"].map((name) => join(dir, name))
+      const [xml = "", reportJson = "", svg = ""] = files
+      const wanted = ["--revision", "2025-11-25", "--report", xml, "--report", reportJson, "--badge", svg]
+      const { code, stdout } = yield* run(["check", ...wanted, ...faulty])
+      assert.strictEqual(code, 1, stdout)
+      assert.match(stdout, /✓ Every message is a valid JSON-RPC 2.0 message\./)
+      assert.match(stdout, /✗ SHOULD An invalid cursor is answered with error -32602\. Broken in 2025-11-25\./)
+      assert.match(stdout, /- A session id has .* \(not applicable: only over Streamable HTTP\)/)
+      assert.match(stdout, /Check it again: effect-mcp check --only cursor-invalid --revision 2025-11-25 -- /)
+      assert.match(stdout, /kept in +MUST +SHOULD +robustness/)
+      assert.include(readFileSync(xml, "utf8"), `<skipped message="only over Streamable HTTP"/>`)
+      assert.include(readFileSync(svg, "utf8"), "2025-11-25, 2 MUST broken")
+      const { rules } = JSON.parse(readFileSync(reportJson, "utf8"))
+      assert.isTrue(
+        rules.every(({ broken, kept, notExercised }: any) => broken + kept > 0 || notExercised !== undefined)
+      )
+      const again = yield* run([
+        "check",
+        "--only",
+        "cursor-invalid",
+        "--revision",
+        "2025-11-25",
+        "--level",
+        "MUST",
+        ...faulty
+      ])
+      assert.strictEqual(again.code, 0, again.stdout)
+      assert.include(again.stdout, "cursor-invalid tools/list")
+    })
+  )
+})
+
 describe("effect-mcp fuzz", () => {
   it.live("The fuzz command finds a fault, writes its reports and the finding, which replay plays again", () =>
     Effect.gen(function* () {
