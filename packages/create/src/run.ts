@@ -19,6 +19,18 @@ export interface Terminal {
   readonly cwd: () => string
   readonly stdout: { readonly write: (text: string) => unknown }
   readonly stderr: { readonly write: (text: string) => unknown }
+  /** Default: the variables of this process. */
+  readonly env?: { readonly [name: string]: string | undefined }
+  /** Called with the folder of a project that was written. */
+  readonly made?: (folder: string) => void
+}
+
+/** Returns a note if the user's Node is too old for the project. npm says which Node that is: it may not be the Node of this process. */
+const noteOf = (env: NonNullable<Terminal["env"]>): string => {
+  const [, version = process.versions.node] = /\bnode\/v(\S+)/.exec(env["npm_config_user_agent"] ?? "") ?? []
+  const [major = 0, minor = 0] = version.split(".").map(Number)
+  if (major > 22 || (major === 22 && minor >= 19)) return ""
+  return `\nThis is Node ${version}, and the project needs 22.19 or newer. Install one, or give the project its own: npm install --save-dev node@24\n`
 }
 
 /** Names that npm takes, with or without a scope. */
@@ -68,7 +80,10 @@ const parse = (argv: ReadonlyArray<string>, cwd: string): Parsed => {
 }
 
 /** Writes the project, and gives the exit code: 0, or 2 where the command line is wrong or the folder is not empty. */
-export const run = (argv: ReadonlyArray<string>, { cwd, stderr, stdout }: Terminal): number => {
+export const run = (
+  argv: ReadonlyArray<string>,
+  { cwd, env = process.env, made, stderr, stdout }: Terminal
+): number => {
   const parsed = parse(argv, cwd())
   if (parsed._tag === "Help") {
     stdout.write(help)
@@ -85,7 +100,9 @@ export const run = (argv: ReadonlyArray<string>, { cwd, stderr, stdout }: Termin
     // The folder was empty: another program that writes there meanwhile loses no file.
     writeFileSync(file, text, { flag: "wx" })
   }
+  made?.(folder)
   const shown = relative(cwd(), folder) || "."
   stdout.write(`${project.name} is in the folder ${shown}\n\n  cd ${shown}\n  npm install\n  npm test\n  npm run dev\n`)
+  stderr.write(noteOf(env))
   return 0
 }

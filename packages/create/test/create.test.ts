@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { existsSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { create, manifestOf, temporary } from "./support/create.ts"
+import { create, createBy, manifestOf, temporary } from "./support/create.ts"
 
 const workspace = resolve(import.meta.dirname, "../../..")
 
@@ -28,6 +28,17 @@ describe("npm create @effect-mcp", () => {
       assert.deepStrictEqual([code, stderr], [0, ""])
       assert.include(stdout, "@me/greeter is in the folder .\n")
       assert.strictEqual(manifestOf(folder).name, "@me/greeter")
+    })
+  )
+
+  it.effect("The npm initializer says if the user's Node is too old for the project", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporary
+      const on = (version: string) =>
+        createBy({ npm_config_user_agent: `npm/10.8.2 node/v${version} linux x64` }, folder, version)
+      assert.match(on("20.20.2").stderr, /^\nThis is Node 20\.20\.2, and the project needs 22\.19 or newer\./)
+      assert.include(on("22.18.0").stderr, "npm install --save-dev node@24")
+      for (const version of ["22.19.0", "24.0.0"]) assert.strictEqual(on(version).stderr, "")
     })
   )
 

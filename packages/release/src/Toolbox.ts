@@ -7,7 +7,7 @@ import * as path from "node:path"
 import { run, Skipped } from "./Command.ts"
 import { manifestOf, root } from "./Workspace.ts"
 
-const [, pnpm = "latest"] = manifestOf(root).packageManager?.split("@") ?? []
+const [, pnpm = "latest"] = manifestOf(root).packageManager?.split(/[@+]/) ?? []
 const platform = `${process.platform}-${process.arch}`
 
 /** What is installed for a tool. Where a package only fetches a binary when it is installed, it is the package with the binary. */
@@ -17,11 +17,15 @@ const tools = {
   changesets: ["@changesets/cli@3.0.3"],
   deno: ["deno@2.9.6"],
   esbuild: ["esbuild@0.28.2"],
+  jest: ["jest@30.5.2"],
   miniflare: ["miniflare@4.20260730.0"],
+  node20: [`node-${platform}@20.20.2`],
   node22: [`node-${platform}@22.23.3`],
   pnpm: [`pnpm@${pnpm}`],
   publint: ["publint@0.3.25"],
   rolldown: ["rolldown@1.3.2"],
+  tsNode: ["ts-node@10.9.2", "typescript@5.9.3"],
+  tsx: ["tsx@4.23.15"],
   typescript5: ["typescript@5.9.3"],
   typescript7: ["typescript@7.0.2"],
   vite: ["vite@8.3.8"],
@@ -66,11 +70,12 @@ const installed = async (tool: Tool): Promise<string> => {
 export const binOf = async (tool: Tool): Promise<string> => path.join(await install(tool), "node_modules/.bin")
 
 /** The binary of a runtime. Bun's own package has one only after its install script. */
-export const binary = async (runtime: "bun" | "deno" | "node22"): Promise<string> => {
+export const binary = async (runtime: "bun" | "deno" | "node20" | "node22"): Promise<string> => {
   const modules = path.join(await install(runtime), "node_modules")
   const places = {
     bun: [`@oven/bun-${platform}/bin/bun`],
     deno: [`@deno/${platform}-glibc/deno`, `@deno/${platform}/deno`],
+    node20: [`node-${platform}/bin/node`],
     node22: [`node-${platform}/bin/node`]
   }[runtime]
   const found = places.map((place) => path.join(modules, place)).find(existsSync)

@@ -1,17 +1,21 @@
 /**
  * `npm run release`: packs what is published and tries it as new users would. With `--dry-run` it ends there; without, the tarballs
- * that were tried are published. `--quick` tries npm on this Node only; `--next` makes the next version of the changes noted so far.
+ * that were tried are published. `--quick` tries npm on this Node only; `--next` makes the next version of the changes noted so far;
+ * `--create FOLDER` makes a project with the packages in it.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { parseArgs } from "node:util"
 import * as Bundles from "./checks/Bundles.ts"
+import * as Cli from "./checks/Cli.ts"
 import * as Created from "./checks/Created.ts"
 import * as Installs from "./checks/Installs.ts"
 import * as Lint from "./checks/Lint.ts"
+import * as Loaders from "./checks/Loaders.ts"
 import * as Types from "./checks/Types.ts"
 import * as Workers from "./checks/Workers.ts"
+import * as FromClone from "./FromClone.ts"
 import { run, Skipped } from "./Command.ts"
 import * as Registry from "./Registry.ts"
 import { pack, type Tarball } from "./Tarballs.ts"
@@ -92,7 +96,14 @@ const checksOf = (tarballs: ReadonlyArray<Tarball>, registry: Registry.Registry,
     { name: "publint", quick: true, run: () => Lint.publint(tarballs) },
     { name: "arethetypeswrong", quick: true, run: () => Lint.attw(tarballs) },
     { name: Installs.nameOf(npm), quick: true, run: async () => Installs.tryOut(await installation) },
+    { name: "effect-mcp", quick: true, run: async () => Cli.check(await installation, place) },
     { name: "npm create", quick: true, run: async () => Created.check(await installation, place) },
+    { name: "npm run create", quick: true, run: async () => Created.checkOfClone(await installation, place) },
+    ...Loaders.combinations.map((node) => ({
+      name: Loaders.nameOf(node),
+      quick: node === "node24",
+      run: async () => Loaders.check(node, await installation)
+    })),
     ...Types.combinations.map((combination) => ({
       name: Types.nameOf(combination),
       run: async () => Types.compile((await installation).project.directory, tarballs, combination)
@@ -117,7 +128,23 @@ const checksOf = (tarballs: ReadonlyArray<Tarball>, registry: Registry.Registry,
   ]
 }
 
+/** Packs without a check, and makes a project with the packages in the folder that the user was in. */
+const create = async (argv: ReadonlyArray<string>): Promise<void> => {
+  const to = mkdtempSync(path.join(os.tmpdir(), "effect-mcp-create-"))
+  try {
+    const isHelp = argv.length === 0 || argv.includes("--help")
+    if (!isHelp) console.error("Packing the packages of this clone, which takes some seconds ...")
+    const tarballs = isHelp ? [] : await pack(published(), to)
+    const cwd = (): string => process.env["INIT_CWD"] ?? process.cwd()
+    process.exitCode = FromClone.create(argv, tarballs, { cwd, stdout: process.stdout, stderr: process.stderr })
+  } finally {
+    rmSync(to, { recursive: true, force: true })
+  }
+}
+
 const main = async (): Promise<void> => {
+  const [first, ...others] = process.argv.slice(2)
+  if (first === "--create") return create(others)
   const { values } = parseArgs({
     options: {
       "dry-run": { type: "boolean", default: false },

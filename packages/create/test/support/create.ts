@@ -13,9 +13,12 @@ export const temporary = Effect.acquireRelease(
 )
 
 /** One run of the command in a folder. */
-export const create = (cwd: string, ...argv: ReadonlyArray<string>) => {
+export const create = (cwd: string, ...argv: ReadonlyArray<string>) => createBy({}, cwd, ...argv)
+
+/** The same with variables of a user. */
+export const createBy = (env: { readonly [name: string]: string }, cwd: string, ...argv: ReadonlyArray<string>) => {
   const said = { stdout: "", stderr: "" }
   const to = (name: "stderr" | "stdout") => ({ write: (text: string) => (said[name] += text) })
-  const code = run(argv, { cwd: () => cwd, stdout: to("stdout"), stderr: to("stderr") })
+  const code = run(argv, { cwd: () => cwd, env, stdout: to("stdout"), stderr: to("stderr") })
   return { code, ...said }
 }

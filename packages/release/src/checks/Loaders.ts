@@ -1,0 +1,83 @@
+/** Runs a program of a CommonJS package and of one with ES modules, by the tools that users start TypeScript with. */
+import { mkdirSync, writeFileSync } from "node:fs"
+import * as path from "node:path"
+import { run, Skipped } from "../Command.ts"
+import { must } from "../Project.ts"
+import { binary, install, versionOf } from "../Toolbox.ts"
+import type { Installation } from "./Installs.ts"
+
+const imports = `import { McpClient, McpServer } from "@effect-mcp/promise"
+import { z } from "zod"
+`
+
+/** A tool that asks: the question, the connection in memory and the client come from parts that load late. */
+const main = `
+async function main() {
+  const server = new McpServer({ name: "calculator", version: "1.0.0" })
+  const input = z.object({ a: z.number(), b: z.number() })
+  server.tool("add", { description: "Adds", input }, async ({ a, b }, { ask }) => {
+    const { again } = await ask("Again?", z.object({ again: z.number() }))
+    return String(a + b + again)
+  })
+  const form = async () => ({ action: "accept", content: { again: 3 } } as const)
+  const client = await McpClient.connect(server, { elicitation: { form } })
+  const { content } = await client.callTool("add", { a: 1, b: 2 })
+  await client.close()
+  await server.close()
+  return content.map((block) => block.text).join()
+}
+`
+
+const print = "\nmain().then(console.log)\n"
+
+const required = `const { McpClient, McpServer } = require("@effect-mcp/promise")
+const { z } = require("zod")
+`
+
+const files: Readonly<Record<string, string>> = {
+  // The types of blocks differ: this program is for tools that check no types.
+  "program.ts": `// @ts-nocheck\n${imports}${main}${print}`,
+  "program.cjs": `${required}${main.replaceAll(" as const", "")}${print}`,
+  "program.test.mjs": `${imports}${main.replaceAll(" as const", "")}\ntest("adds", async () => expect(await main()).toBe("6"))\n`,
+  "tsconfig.json": `{ "compilerOptions": { "module": "NodeNext", "target": "ES2022", "types": [] } }`
+}
+
+const cure = `add "type": "module" to your package.json`
+
+const nodes = { node20: "Node 20", node22: "Node 22", node24: "Node 24" } as const
+
+/** One Node and all loaders. The packages are those of the project, whose folder is above. */
+export const check = async (node: keyof typeof nodes, { project }: Installation): Promise<string> => {
+  if (process.platform === "win32") throw new Skipped("the check knows only the commands of Unix")
+  const command = node === "node24" ? process.execPath : await binary(node)
+  const folder = (type: string): string => {
+    const directory = path.join(project.directory, "loaders", node, type)
+    mkdirSync(directory, { recursive: true })
+    const all = { ...files, "package.json": JSON.stringify({ type }) }
+    for (const [name, text] of Object.entries(all)) writeFileSync(path.join(directory, name), text)
+    return directory
+  }
+  const [commonjs, module] = [folder("commonjs"), folder("module")]
+  const runs = (cwd: string, ...args: ReadonlyArray<string>) => run(command, args, { cwd, timeout: 120_000 })
+  const tool = async (name: "tsx" | "tsNode" | "jest", file: string): Promise<string> =>
+    path.join(await install(name), "node_modules", file)
+  const [tsx, tsNode, jest] = await Promise.all([
+    tool("tsx", "tsx/dist/cli.mjs"),
+    tool("tsNode", "ts-node/dist/bin.js"),
+    tool("jest", "jest/bin/jest.js")
+  ])
+  must("require", (await runs(commonjs, "program.cjs")).stdout, "6")
+  must("tsx", (await runs(module, tsx, "program.ts")).stdout, "6")
+  const refused = await runs(commonjs, tsx, "program.ts").then(
+    ({ stdout }) => `printed ${stdout}`,
+    (error: unknown) => String(error)
+  )
+  if (!refused.includes(cure)) throw new Error(`tsx in a CommonJS package does not say: ${cure}\n${refused}`)
+  must("ts-node", (await runs(commonjs, tsNode, "--transpile-only", "program.ts")).stdout, "6")
+  await runs(module, "--experimental-vm-modules", jest, "--rootDir=.", "--testMatch=**/*.test.mjs")
+  const tools = `tsx ${versionOf("tsx")}, ts-node ${versionOf("tsNode")}, Jest ${versionOf("jest")}`
+  return `require, ${tools}; tsx in a CommonJS package is refused with the cure`
+}
+
+export const combinations = Object.keys(nodes) as ReadonlyArray<keyof typeof nodes>
+export const nameOf = (node: keyof typeof nodes): string => `loaders, ${nodes[node]}`
