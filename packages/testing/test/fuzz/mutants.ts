@@ -429,6 +429,18 @@ const features: ReadonlyArray<Mutant> = [
     tap: results("initialize", (r) => ({ ...r, capabilities: { ...r.capabilities, resources: undefined } }))
   },
   {
+    name: "answers a list with null",
+    finds: "result-object tools/list",
+    tap: answers("tools/list", (response, { params }) =>
+      params === undefined ? { ...response, result: null } : response
+    )
+  },
+  {
+    name: "declares prompts and does not list them",
+    finds: "declared-there prompts",
+    tap: answers("prompts/list", ({ id }) => ({ jsonrpc: "2.0", id, error: { code: -32601, message: "No method" } }))
+  },
+  {
     name: "lists tools without a schema",
     finds: "result-fits-method tools/list",
     tap: results("tools/list", (r) => ({

@@ -75,6 +75,12 @@ export const structured = (value: unknown, tool: SurveyedTool, model: Model): Ve
       )
 }
 
+/** Whether the server says that it has no such method. */
+const isMissing = (answer: Answer): boolean => answer._tag === "Error" && answer.code === McpError.MethodNotFound
+
+/** Whether -32601 can only mean the method: other methods name what may be unknown. */
+const isListed = (method: string): boolean => infoOf(method)?.paginated === true
+
 const invalidCursor = (exchange: Exchange, answer: Answer, model: Model): Verdict => {
   const cursor = at(exchange.params, "cursor")
   const info = infoOf(exchange.method)
@@ -82,6 +88,8 @@ const invalidCursor = (exchange: Exchange, answer: Answer, model: Model): Verdic
     return undefined
   if (!model.knows("cursors")) return undefined
   if (!exchange.wellFormed || !exchange.open || !declared(model, info.capability ?? "")) return undefined
+  // The feature is not there at all: see `declared-there`.
+  if (isMissing(answer)) return undefined
   return refused(
     answer,
     McpError.InvalidParams,
@@ -150,10 +158,43 @@ export const features: ReadonlyArray<Rule> = [
       Answered: ({ answer, exchange }, model) => {
         if (!exchange.open || answer._tag === "Error" || infoOf(exchange.method) === undefined) return undefined
         if (taskOfCall(exchange, answer.result) !== undefined) return undefined
+        // A result that is no object breaks the message, whatever the revision: see `result-object`.
+        if (!isJsonObject(answer.result)) return undefined
         const wrong = wrongResult(exchange.method, answer.result, model)
         return wrong === undefined
           ? "pass"
           : violated(`${exchange.method} is answered with ${show(answer.result)}: ${wrong}`, exchange.method)
+      }
+    }
+  },
+  {
+    name: "result-object",
+    level: "robustness",
+    text: "A result is an object, as the schema of each revision has it.",
+    on: {
+      Answered: ({ answer, exchange }) => {
+        if (answer._tag === "Error" || !exchange.wellFormed) return undefined
+        return isJsonObject(answer.result)
+          ? "pass"
+          : violated(`${exchange.method} is answered with ${showAnswer(answer)}`, exchange.method)
+      }
+    }
+  },
+  {
+    name: "declared-there",
+    level: "robustness",
+    text: "A server has the methods of each feature that it declares.",
+    on: {
+      Answered: ({ answer, exchange }, model) => {
+        const capability = infoOf(exchange.method)?.capability
+        if (capability === undefined || !exchange.wellFormed || !exchange.open) return undefined
+        if (!isListed(exchange.method) || !declared(model, capability)) return undefined
+        return isMissing(answer)
+          ? violated(
+              `${capability} is declared, and ${exchange.method} is answered with ${showAnswer(answer)}`,
+              capability
+            )
+          : "pass"
       }
     }
   },
