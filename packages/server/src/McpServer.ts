@@ -134,7 +134,8 @@ export const layerSse = (options: Sse.Options): Layer.Layer<never, never, McpSer
   )
 
 /**
- * `HttpRouter.serve` that ends the open streams of MCP in order at shutdown, before the HTTP server waits for them. See `layerHttp`.
+ * `HttpRouter.serve` that ends the open streams of MCP in order at shutdown, before the HTTP server waits for them. See `layerHttp`. It logs
+ * requests that fail; with `disableLogger: false` every request, by path and status.
  *
  * @example
  * ```ts

@@ -1,7 +1,10 @@
-/** The end of an app's HTTP endpoints before that of their HTTP server, which waits for open streams. */
+/** Serves an app: ends its endpoints before the HTTP server, which waits for open streams, and logs requests that fail. */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerError from "effect/http/HttpServerError"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 
@@ -23,12 +26,35 @@ export const onShutdown = (end: Effect.Effect<void>): Effect.Effect<void, never,
     )
   )
 
-/** `HttpRouter.serve`, whose shutdown first ends the endpoints of the app in order: subscriptions at once, requests within `drain`. */
+/** Logs a cause that is answered by 500. A client that closes its connection is no failure. */
+const report = (cause: Cause.Cause<unknown>): Effect.Effect<void, never, HttpServerRequest> =>
+  Effect.flatMap(HttpServerError.causeResponse(cause), ([{ status }, failure]) => {
+    if (status < 500 || Cause.hasInterruptsOnly(failure)) return Effect.void
+    return Effect.flatMap(HttpServerRequest, ({ method, url }) =>
+      Effect.annotateLogs(Effect.logError("An HTTP request failed", failure), {
+        "http.method": method,
+        "http.url": url.replace(/[?#][^]*$/, "")
+      })
+    )
+  })
+
+const failures = HttpRouter.middleware((handled) => Effect.tapCause(handled, report), { global: true })
+
+/**
+ * `HttpRouter.serve`, whose shutdown first ends the endpoints of the app in order: subscriptions at once, requests within `drain`. Logs
+ * requests that fail. With `disableLogger: false` it logs every request: its path and status, which are the same for all calls of tools.
+ */
 export const serve: typeof HttpRouter.serve = (app, options) =>
   Layer.unwrap(
     Effect.sync(() => {
       const endpoints = new Set<Effect.Effect<void>>()
-      const served = HttpRouter.serve(Layer.provide(app, Layer.succeed(Endpoints, endpoints)), options)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `HttpRouter.serve` provides the router
+      const reporting = Layer.provideMerge(app, failures) as typeof app
+      const whole = options?.disableLogger === undefined ? reporting : app
+      const served = HttpRouter.serve(Layer.provide(whole, Layer.succeed(Endpoints, endpoints)), {
+        ...options,
+        disableLogger: options?.disableLogger ?? true
+      })
       // A layer on top of the server is finalized before it.
       const end = Effect.addFinalizer(() =>
         Effect.forEach(endpoints, (end) => end, { concurrency: "unbounded", discard: true })
