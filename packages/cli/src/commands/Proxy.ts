@@ -8,6 +8,7 @@ import { Output } from "../terminal/Output.ts"
 import type { Served } from "../proxy/Proxy.ts"
 import { chosen } from "../session/Session.ts"
 import * as Settings from "../target/Settings.ts"
+import { safeLine } from "../terminal/Style.ts"
 
 /** Where a server is served again. */
 export const endpointFlags = {
@@ -57,9 +58,15 @@ export const serve = Effect.fnUntraced(function* (gateway: Served, name: string,
   const { overStdio } = yield* Effect.promise(() => import("../proxy/Proxy.ts"))
   if (Option.isNone(port)) return yield* overStdio(gateway)
   const { overHttp } = yield* Effect.promise(() => import("../proxy/ProxyHttp.ts"))
+  const place = Option.getOrElse(host, () => "127.0.0.1")
+  if (!/^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(place)) {
+    yield* output.note(
+      `${output.noteStyle.red("warning:")} everyone who reaches ${safeLine(place)} can use the server, with your logins: there is no authorization. Put a proxy that asks for one in front, or leave out --host`
+    )
+  }
   return yield* overHttp(gateway, {
     port: port.value,
-    host: Option.getOrElse(host, () => "127.0.0.1"),
+    host: place,
     allowedHosts: allowHost,
     allowedOrigins: allowOrigin,
     announce: (url) => output.note(`Serving ${name} at ${url}`)

@@ -173,6 +173,16 @@ describe("effect-mcp proxy", () => {
     })
   )
 
+  it.live("The proxy command warns that others can use a server that is not on loopback", () =>
+    Effect.gen(function* () {
+      const { stderr } = yield* program(
+        ["proxy", "--http", "--port", "0", "--host", "0.0.0.0", ...everything],
+        [{ until: "/mcp\n", on: "stderr", signal: "SIGTERM" }]
+      )
+      assert.include(stderr, "warning: everyone who reaches 0.0.0.0 can use the server")
+    })
+  )
+
   it.live("The proxy command says where it serves over HTTP, and ends its processes at a signal", () =>
     Effect.gen(function* () {
       const ended = yield* program(
