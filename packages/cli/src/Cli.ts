@@ -37,7 +37,61 @@ import * as Target from "./target/Target.ts"
 const about = "Talk to any Model Context Protocol server from the command line"
 
 /** The commands that need no server after `--`. */
-const withoutServer = /^effect-mcp (?:audit|top)\b/
+const withoutServer = /^effect-mcp (?:audit|list|top)\b/
+
+/** The shared flags that apply to commands which talk to no server. Default all. */
+const meaningful: { readonly [command: string]: ReadonlyArray<string> } = {
+  audit: ["json", "verbose"],
+  install: ["json", "verbose", "env", "cwd", "header", "transport"],
+  list: ["json", "verbose"],
+  top: ["json", "verbose", "header"]
+}
+
+const withMeaning = (doc: HelpDoc): HelpDoc => {
+  const [, name = ""] = /^effect-mcp ([\w-]+)/.exec(doc.usage) ?? []
+  const kept = Object.hasOwn(meaningful, name) ? meaningful[name] : undefined
+  if (kept === undefined) return doc
+  const { inheritedFlags = [] } = doc
+  return { ...doc, inheritedFlags: inheritedFlags.filter((flag) => kept.includes(flag.name)) }
+}
+
+const commands = [
+  inspect,
+  tools,
+  call,
+  tasks,
+  resources,
+  read,
+  watch,
+  prompts,
+  prompt,
+  complete,
+  ping,
+  proxy,
+  dev,
+  check,
+  fuzz,
+  fuzzClient,
+  replay,
+  diff,
+  judge,
+  record,
+  install,
+  list,
+  audit,
+  top,
+  login,
+  logout,
+  whoami
+] as const
+
+/** Help of a command that does not exist is an error of the command line, which the parser alone would answer by the first page. */
+const withoutHelp = (argv: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const [name = "-"] = argv
+  return name.startsWith("-") || commands.some((command) => command.name === name)
+    ? argv
+    : argv.filter((word) => word !== "--help" && word !== "-h")
+}
 
 const command = root.pipe(
   Command.withDescription(about),
@@ -45,35 +99,7 @@ const command = root.pipe(
     { command: "effect-mcp inspect -- node server.js", description: "What a server offers" },
     { command: "effect-mcp call add a=1 b=2 -- https://example.com/mcp", description: "Call a tool" }
   ]),
-  Command.withSubcommands([
-    inspect,
-    tools,
-    call,
-    tasks,
-    resources,
-    read,
-    watch,
-    prompts,
-    prompt,
-    complete,
-    ping,
-    proxy,
-    dev,
-    check,
-    fuzz,
-    fuzzClient,
-    replay,
-    diff,
-    judge,
-    record,
-    install,
-    list,
-    audit,
-    top,
-    login,
-    logout,
-    whoami
-  ])
+  Command.withSubcommands(commands)
 )
 
 const epilogue = (bold: (text: string) => string): string =>
@@ -120,9 +146,10 @@ const presenter = (output: Output["Service"]): CliOutput.Presenter => {
   const formatter = CliOutput.defaultFormatter({ colors: output.style.colours })
   const help = (doc: HelpDoc): string => {
     if (doc.description === about) return overview(doc, bold)
-    if (withoutServer.test(doc.usage)) return formatter.formatHelpDoc(doc)
+    const meant = withMeaning(doc)
+    if (withoutServer.test(doc.usage)) return formatter.formatHelpDoc(meant)
     const usage = `${doc.usage} -- <server command or URL>`
-    return `${formatter.formatHelpDoc({ ...doc, usage })}\n\n${epilogue(bold)}`
+    return `${formatter.formatHelpDoc({ ...meant, usage })}\n\n${epilogue(bold)}`
   }
   return {
     present: (event) => {
@@ -175,7 +202,7 @@ export const run = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Endings.Code, never, Environment> {
   const { own, server } = Target.split(argv)
   const output = yield* Output
-  const ending = yield* Command.runWith(command, { version })(own).pipe(
+  const ending = yield* Command.runWith(command, { version })(withoutHelp(own)).pipe(
     Effect.provide([
       Layer.succeed(SelectedServer, { target: targetOf(server) }),
       CliConfig.layer({ builtIns }),

@@ -439,6 +439,41 @@ describe("The command line", () => {
     })
   )
 
+  it.live("The --help flag of a command that does not exist is wrong usage", () =>
+    Effect.gen(function* () {
+      for (const argv of [["nosuch", "--help"], ["nosuch", "-h"], ["nosuch"]]) {
+        const { code, stderr, stdout } = yield* run(argv)
+        assert.deepStrictEqual([code, stdout], [2, ""])
+        assert.include(stderr, 'Unknown subcommand "nosuch"')
+      }
+    })
+  )
+
+  it.live("The --help flag of a command without a server names only the flags that apply", () =>
+    Effect.gen(function* () {
+      for (const [argv, kept] of [
+        [["list"], ["--json"]],
+        [
+          ["audit", "verify"],
+          ["--json", "--closed"]
+        ],
+        [["top"], ["--json", "--header"]],
+        [["install"], ["--json", "--env", "--cwd", "--header", "--transport", "--project"]]
+      ] as const) {
+        const { stdout } = yield* run([...argv, "--help"])
+        for (const flag of kept) assert.match(stdout, new RegExp(`^  ${flag}\\b`, "m"))
+        for (const flag of ["--sample", "--log-level", "--revision", "--accept"]) assert.notInclude(stdout, `  ${flag}`)
+      }
+    })
+  )
+
+  it.live("The complete command says how to write an argument and its beginning", () =>
+    Effect.gen(function* () {
+      const { code, stderr } = yield* run(["complete", "ref", "city", "o", ...here])
+      assert.deepStrictEqual([code, stderr.includes("as one word: city=o")], [2, true], stderr)
+    })
+  )
+
   it.live("The --help flag of a command explains its usage, with examples and exit codes", () =>
     Effect.gen(function* () {
       for (const name of [

@@ -73,6 +73,10 @@ export const complete = Command.make(
     words: assignments("First the argument to complete; then those that are settled already")
   },
   Effect.fnUntraced(function* ({ reference, words }) {
+    const [first = "", second] = words
+    if (/^[\w.-]+$/.test(first) && second !== undefined && !second.includes("=")) {
+      return yield* usage(`Write an argument and its beginning as one word: ${first}=${second}`)
+    }
     const [argument, ...settled] = yield* orUsage(assembleText(words))
     if (argument === undefined) return yield* usage("Say which argument to complete: argument=beginning")
     const [name, value] = argument
