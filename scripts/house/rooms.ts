@@ -64,14 +64,14 @@ export const looseModules = (modules: ReadonlyArray<Module>): ReadonlyArray<Find
   return [{ rule: "loose", file: first, line: 1, text }]
 }
 
-/** A test that is named after a module lies in its room; tests of time and memory have a folder of their own. */
+/** A test that is named after a module lies in its room, also below `process/`. Tests of time and memory lie in `perf/`. */
 export const mirrored = (
   sources: ReadonlyArray<Module>,
   tests: ReadonlyArray<Pick<Module, "file">>
 ): ReadonlyArray<Finding> =>
   tests.flatMap(({ file }) => {
     const [, root = "", folder = "", name = ""] =
-      /^(packages\/[^/]+\/)test\/(.*?)([A-Z]\w*)\.[\w.]*test\.ts$/.exec(file) ?? []
+      /^(packages\/[^/]+\/)test\/(?:process\/)?(.*?)([A-Z]\w*)\.[\w.]*test\.ts$/.exec(file) ?? []
     const rooms = sources.map((source) => source.file).filter((source) => basename(source) === `${name}.ts`)
     if (rooms.length === 0 || folder === "perf/" || rooms.includes(`${root}src/${folder}${name}.ts`)) return []
     return [

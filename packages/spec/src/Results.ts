@@ -14,9 +14,13 @@ const file = join(root, ".tsbuildinfo/requirements.json")
 
 const perf = "packages/*/test/perf/**"
 
-/** All test files that `npm test` runs, as absolute paths: those that measure time and memory prove nothing. */
+/** All test files that `npm run test:all` runs, as absolute paths. Tests of time and memory prove nothing and are not among them. */
 export const testFiles = (): ReadonlyArray<string> =>
   globSync("packages/*/test/**/*.test.ts", { cwd: root, exclude: [perf] }).map((path) => join(root, path))
+
+/** The test files that start processes or need a database, from the root: `npm test` leaves them out. */
+export const processFiles = (): ReadonlyArray<string> =>
+  globSync("packages/*/test/process/**/*.test.ts", { cwd: root }).toSorted()
 
 /** The test files that only `npm run test:perf` runs, from the root. */
 export const perfFiles = (): ReadonlyArray<string> => globSync(`${perf}/*.test.ts`, { cwd: root }).toSorted()

@@ -1,11 +1,11 @@
 /**
- * The vitest reporter that says at the end of a run what it did not run: skipped tests with their reasons, and, after a
- * complete run, the counts that are larger at night and the tests of time and memory.
+ * The vitest reporter that says at the end of a run what it did not run: skipped tests with their reasons, what
+ * `npm run test:all` adds and, after that, the counts that are larger at night and the tests of time and memory.
  */
 import { globSync, readFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from "vitest/node"
-import { perfFiles, root, testFiles } from "./Results.ts"
+import { perfFiles, processFiles, root, testFiles } from "./Results.ts"
 import { isNightly } from "./Scale.ts"
 
 /** A skipped test. */
@@ -67,7 +67,14 @@ export default class SkipReporter implements Reporter {
     }
     say(`Skipped tests: ${skipped.length}`, linesOf(skipped))
     const ran = new Set(modules.map((module) => module.moduleId))
-    if (!testFiles().every((path) => ran.has(path))) return
+    const processes = new Set(processFiles().map((path) => join(root, path)))
+    if (!testFiles().every((path) => ran.has(path) || processes.has(path))) return
+    const left = [...processes].filter((path) => !ran.has(path)).map((path) => relative(root, path))
+    say(
+      `npm run test:all adds ${left.length} files that start processes or need a database:`,
+      [...Map.groupBy(left, (path) => path.split("/")[1])].map(([name, files]) => `  ${name}: ${files.length}`)
+    )
+    if (left.length > 0) return
     if (!isNightly) say("Smaller counts than those of npm run test:nightly:", scaledModules())
     const perf = perfFiles().filter((path) => !ran.has(join(root, path)))
     say(

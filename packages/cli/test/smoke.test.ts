@@ -1,0 +1,13 @@
+/** One call by the command as a process of its own, so that `npm test` sees the program. The whole suites are in `process/`. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { everything, program } from "./support/run.ts"
+
+describe("command", () => {
+  it.live("The command calls a tool of a server over stdio", () =>
+    Effect.gen(function* () {
+      const sum = yield* program(["call", "add", "a=1", "b=2", ...everything])
+      assert.deepStrictEqual(sum, { code: 0, stdout: `{\n  "sum": 3\n}\n`, stderr: "" })
+    })
+  )
+})
