@@ -25,7 +25,10 @@ export interface Options {
   /** Writes RESULTS.md. */
   readonly write: boolean
   readonly suites: ReadonlyArray<string>
-  /** Ids, or the part before their colon; none means all (with `quick`: the core). */
+  /**
+   * Ids, or the part before their colon. `ours!` is that one server and its base, without `ours:generators` and the like.
+   * Empty means all (with `quick`: the core).
+   */
   readonly servers: ReadonlyArray<string>
   /** The kinds of load; none means all. */
   readonly kinds: ReadonlyArray<string>
@@ -98,4 +101,7 @@ export const wants = (
 ): boolean =>
   servers.length === 0
     ? !quick || core === true || id.endsWith("@base")
-    : servers.some((asked) => id === asked || id.split(":")[0] === asked || id === `${asked}@base`)
+    : servers.some((asked) => {
+        const exact = asked.replace(/!$/, "")
+        return id === exact || id === `${exact}@base` || (exact === asked && id.split(":")[0] === asked)
+      })
