@@ -1,62 +1,44 @@
-/** Comments, titles of tests and documents: plain words, short sentences, short documents. */
+/** Language of comments, titles of tests and documents: sentences that read like a translation, and the length of documents. */
 import { basename } from "node:path"
-import { type Finding, lineOf, type Module } from "./Module.ts"
+import type { Finding, Module } from "./Module.ts"
 
-/** Words that stand for a program as if it were a person, and phrases that have to be decoded. */
-const riddles =
-  /\b(?:who|whoever|whom|nobody|somebody|someone|something|anybody|anyone|everybody|everyone)\b|\bTold of\b|\bof ours\b|\bnothing of it\b|\bas it came\b|\bin words\b|\bcomes to\b|\bgoes on\b/i
+/** Grammar that a native speaker would not write; each alternative is one habit. */
+const translated = new RegExp(
+  [
+    // "if" said as "where"
+    /\b(?:undefined|null|false|none|nothing) where\b/,
+    /, where (?:there|it|the|no|a)\b/,
+    // a clause with "what" in place of a noun
+    /\bwhat (?:it|the|a|he|they) [a-z]+s?\b/,
+    // pronoun puzzles
+    /\b(?:those|that) of\b/,
+    /\bof its own\b/,
+    // docstrings that begin without a verb or a noun
+    /^(?:\s|\*)*(?:Whether|What|Of|As|That|Those|None)\b/,
+    /\bin vain\b/,
+    /\banew\b/,
+    /\bgives (?:the|a|back)\b/
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "gi"
+)
 
-const plain =
-  (rule: "comments" | "titles") =>
-  (module: Module): ReadonlyArray<Finding> =>
-    module[rule].flatMap(({ start, value }) => {
-      const found = riddles.exec(value)
-      if (found === null) return []
-      const line = lineOf(module.text, start + (rule === "comments" ? found.index : 0))
-      const place = rule === "comments" ? "a comment" : "a title"
-      return [
-        {
-          rule,
-          file: module.file,
-          line,
-          text: `"${found[0]}" in ${place}; name the part of the code or of the specification`
-        }
-      ]
-    })
+/** Counts the phrases of a text that read like a translation. */
+export const translations = (text: string): number => text.match(translated)?.length ?? 0
 
-export const comments = plain("comments")
-/** How the title of a test begins: like a sentence, with a value, or with a name of code, a file or a command. */
-const beginning =
-  /^(?:$|[\sA-Z0-9"'`$%([{<]|(?:[a-z]+[A-Z]\w*|[\w-]+[./_][\w./-]*|--?\w[\w-]*|initialize|stdin|stdout|stderr|ping|npm|npx|node:)(?=[\s,:]|$))/
+/** The text of a document outside its code. */
+const prose = (text: string): string => text.replace(/^( *)(`{3,})[\s\S]*?^\1\2$/gm, "").replace(/`[^`\n]*`/g, "code")
 
-/** The title of a test is read alone where it fails: it names its subject, though the group around it does, too. */
-const alone = ({ file, text, titles }: Module): ReadonlyArray<Finding> =>
-  titles
-    .filter(({ isGroup, value }) => !isGroup && !beginning.test(value.replace(/^\\/, "")))
-    .map(({ start, value }) => ({
-      rule: "titles",
-      file,
-      line: lineOf(text, start),
-      text: `"${value.slice(0, 40)}" begins in the middle of a sentence; begin with its subject`
-    }))
+/** Counts them in the comments and titles of a module. */
+export const inModule = ({ comments, titles }: Module): number =>
+  [...comments, ...titles].reduce((sum, { value }) => sum + translations(value), 0)
 
-const plainTitles = plain("titles")
-
-export const titles = (module: Module): ReadonlyArray<Finding> => [...plainTitles(module), ...alone(module)]
-
-/** What a document says outside of code, with its lines. */
-const prose = (text: string): string =>
-  text
-    .replace(/^( *)(`{3,})[\s\S]*?^\1\2$/gm, (block) => block.replace(/[^\n]/g, " "))
-    .replace(/`[^`\n]*`/g, (code) => " ".repeat(code.length))
-
-export const documents = (file: string, text: string): ReadonlyArray<Finding> =>
-  [...prose(text).matchAll(new RegExp(riddles, "gi"))].map(({ 0: word, index }) => ({
-    rule: "documents",
-    file,
-    line: lineOf(text, index),
-    text: `"${word}" in a document; name the part of the code or of the specification`
-  }))
+/** Counts them in a document, outside its code. */
+export const inDocument = (text: string): number =>
+  prose(text)
+    .split("\n")
+    .reduce((sum, line) => sum + translations(line), 0)
 
 /** The least and most lines of documents by their name, and what they hold. */
 const lineLimits: Readonly<Record<string, readonly [least: number, most: number, content: string]>> = {
@@ -71,7 +53,6 @@ const lineLimits: Readonly<Record<string, readonly [least: number, most: number,
     "what a reader needs that changes the code first; the rest belongs in headers of modules"
   ]
 }
-
 export const lengths = (file: string, text: string): ReadonlyArray<Finding> => {
   const limits = lineLimits[basename(file)]
   if (limits === undefined) return []
@@ -80,23 +61,3 @@ export const lengths = (file: string, text: string): ReadonlyArray<Finding> => {
   if (count >= least && count <= most) return []
   return [{ rule: "lengths", file, line: 1, text: `${count} lines; ${least} to ${most} were expected: ${content}` }]
 }
-
-/** The most words of a sentence; a colon and a semicolon end one, and code is one word. */
-const mostWords = 25
-
-export const sentences = ({ comments, file, text, titles }: Module): ReadonlyArray<Finding> =>
-  [...comments, ...titles].flatMap(({ start, value }) =>
-    value
-      .replace(/^ *\* *```[\s\S]*?```/gm, "")
-      .replace(/^\s*\*+ ?/gm, "")
-      // Paragraphs, rows of lists and tables, drawings.
-      .split(/\n\s*(?=\n|[-|] )|\n.*[\u2500-\u257f\u25ba\u25c4].*/)
-      .flatMap((paragraph) => paragraph.replace(/`[^`]*`/g, "code").split(/[.:;!?]\s+|\s@\w+/))
-      .flatMap((sentence) => {
-        const words = sentence.split(/\s+/).filter((word) => /\w/.test(word))
-        if (words.length <= mostWords) return []
-        const begin = words.slice(0, 4).join(" ")
-        const long = `A sentence of ${words.length} words ("${begin} ..."); at most ${mostWords}: say it in two`
-        return [{ rule: "sentences" as const, file, line: lineOf(text, start), text: long }]
-      })
-  )

@@ -58,15 +58,14 @@ describe("rules of the house", () => {
     assert.deepStrictEqual(lines(found), ["homonyms packages/b/src/C.ts:2", "homonyms scripts/house/names.ts:1"])
   })
 
-  it("The rules of the house report a person or a riddle in a comment, on its line", () => {
-    const text = `/**\n * Called when a request ends.\n * For whoever asks.\n */\nexport const who = "nobody"\n`
-    assert.deepStrictEqual(lines(Language.comments(module("A.ts", text))), ["comments packages/a/src/A.ts:3"])
+  it("Language counts phrases that read like a translation in comments and titles", () => {
+    const text = `/** Whether it ends. */\n// undefined where it ended\nit("A thing of its own", () => {})\nconst x = "those of"\n`
+    assert.strictEqual(Language.inModule(module("A.ts", text)), 3)
+    assert.strictEqual(Language.inModule(module("A.ts", `/** True if it ended. */`)), 0)
   })
 
-  it("The rules of the house report a person in a document, outside of its code", () => {
-    const text = ["For a client.", "```ts", "// who", "```", "`who` is a name.", "For anyone who asks."].join("\n")
-    const found = [6, 6].map((line) => `documents README.md:${line}`)
-    assert.deepStrictEqual(lines(Language.documents("README.md", text)), found)
+  it("Language counts phrases of a document outside its code", () => {
+    assert.strictEqual(Language.inDocument("It gives the name.\n```ts\n// gives the\n```\n`those of` is code."), 1)
   })
 
   it.each([
@@ -76,21 +75,6 @@ describe("rules of the house", () => {
     const found = (count: number) => lines(Language.lengths(file, "line\n".repeat(count)))
     for (const count of [least - 1, most + 1]) assert.deepStrictEqual(found(count), [`lengths ${file}:1`], `${count}`)
     for (const count of [least, most]) assert.deepStrictEqual(found(count), [], `${count}`)
-  })
-
-  it("The rules report a sentence of more than 25 words in a comment, and count code, lists and drawings as they read", () => {
-    const words = (count: number) => Array.from({ length: count }, () => "word").join(" ")
-    const comment = (text: string) => lines(Language.sentences(module("A.ts", `/**\n * ${text}\n */`)))
-    assert.deepStrictEqual(comment(`${words(26)}.`), ["sentences packages/a/src/A.ts:1"])
-    for (const text of [
-      `${words(25)}. ${words(25)}: ${words(25)}; ${words(25)}`,
-      `${words(24)} \`${words(9)}\``,
-      `${words(20)}\n * - ${words(20)}\n * - ${words(20)}`,
-      `${words(20)}\n *\n * ${words(20)}`,
-      `\`\`\`ts\n * ${words(40)}\n * \`\`\``
-    ]) {
-      assert.deepStrictEqual(comment(text), [], text)
-    }
   })
 
   it("The rules of the house report more than five modules beside the index that lie in no room", () => {
@@ -151,30 +135,6 @@ describe("rules of the house", () => {
     const text = `this.a = () => 1\nconst b = () => 1\nthis.b = b\nc.d ??= function () {}\n`
     const found = [1, 4].map((line) => `assigned packages/a/src/A.ts:${line}`)
     assert.deepStrictEqual(lines(Patterns.assigned(module("A.ts", text))), found)
-  })
-
-  it("The rules of the house report a person in the title of every form of test", () => {
-    const person = "nobody"
-    const text = [
-      `it("Calls ${person}", () => {})`,
-      `it.effect("Calls ${person}", () => x)`,
-      "it.live.each(rows)(`Calls nobody ${n}`, () => x)",
-      `describe("a server", () => {})`,
-      `call("${person}")`
-    ].join("\n")
-    const found = ["1", "2", "3"].map((line) => `titles packages/a/src/A.ts:${line}`)
-    assert.deepStrictEqual(lines(Language.titles(module("A.ts", text))), found)
-  })
-
-  it("The rules of the house report the title of a test that begins in the middle of a sentence, and no group", () => {
-    const text = [
-      `it("is refused", () => {})`,
-      `it.effect.each(rows)("A request is refused ($version)", () => x)`,
-      "it(`tools/call is refused`, () => {})",
-      "it(`${method} is refused`, () => {})",
-      `describe("a server", () => {})`
-    ].join("\n")
-    assert.deepStrictEqual(lines(Language.titles(module("A.ts", text))), ["titles packages/a/src/A.ts:1"])
   })
 
   it("The rules of the house report a fixed number of scheduler turns", () => {
