@@ -5,23 +5,19 @@ import { type Finding, lineOf, type Module } from "./Module.ts"
 export interface Manifest {
   readonly private?: boolean
   readonly exports?: Readonly<Record<string, string | null>>
-  readonly publishConfig?: { readonly exports?: Readonly<Record<string, unknown>> }
+  readonly bin?: object
 }
 
-/** The exports of a published package: each listed, each there, and the same in the published manifest. */
+/** Exports of a published package that are patterns or name a file that does not exist. */
 export const exportsOf = (
   file: string,
   manifest: Manifest,
   exists: (path: string) => boolean
 ): ReadonlyArray<Finding> => {
   if (manifest.private === true) return []
-  const published = Object.keys(manifest.publishConfig?.exports ?? {})
-  // A program is published as its bundle: there is no module to import.
-  const isProgram = published.join() === "./package.json"
   const problem = (name: string, target: string | null): string | undefined => {
     if (name.includes("*")) return "a pattern makes modules public unseen; list each"
-    if (target !== null && !exists(join(dirname(file), target))) return `there is no ${target}`
-    return isProgram || published.includes(name) ? undefined : "publishConfig.exports does not list it"
+    return target !== null && !exists(join(dirname(file), target)) ? `there is no ${target}` : undefined
   }
   return Object.entries(manifest.exports ?? {}).flatMap(([name, target]) => {
     const text = problem(name, target)
@@ -32,10 +28,10 @@ export const exportsOf = (
 /** Public values without a docstring; a program has no users of its modules. */
 export const docstrings = (
   directory: string,
-  { exports, private: isPrivate, publishConfig }: Manifest,
+  { bin, exports, private: isPrivate }: Manifest,
   modules: ReadonlyArray<Module>
 ): ReadonlyArray<Finding> => {
-  if (isPrivate === true || Object.keys(publishConfig?.exports ?? {}).join() === "./package.json") return []
+  if (isPrivate === true || bin !== undefined) return []
   const isPublic = new Set(
     Object.entries(exports ?? {}).flatMap(([name, target]) =>
       target === null || name.startsWith("./internal/") ? [] : [join(directory, target)]

@@ -5,9 +5,11 @@
  * The directory is a snapshot: a second one with another name holds another build, to be measured side by side.
  */
 import { spawnSync } from "node:child_process"
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
 import { rolldown } from "rolldown"
+import { exportsOf } from "@effect-mcp/release/Exports"
+import { manifestOf } from "@effect-mcp/release/Workspace"
 import { output } from "./bundle.ts"
 import { link, linked } from "./Linked.ts"
 import { root } from "./Process.ts"
@@ -20,20 +22,15 @@ const compile = (unchecked: boolean): void => {
   if (status !== 0 && !unchecked) throw new Error(`The build failed:\n${stdout}`)
 }
 
-interface Manifest {
-  readonly publishConfig: { readonly exports: object }
-  readonly dependencies?: Readonly<Record<string, string>>
-}
-
 const install = (name: string, modules: string): void => {
   const from = path.join(packages, name)
   const to = path.join(modules, "@effect-mcp", name)
-  const manifest = JSON.parse(readFileSync(path.join(from, "package.json"), "utf8")) as Manifest
+  const manifest = manifestOf(from)
   cpSync(path.join(from, "dist"), path.join(to, "dist"), {
     recursive: true,
     filter: (file) => !/\.(map|d\.ts)$/.test(file)
   })
-  writeFileSync(path.join(to, "package.json"), JSON.stringify({ ...manifest, exports: manifest.publishConfig.exports }))
+  writeFileSync(path.join(to, "package.json"), JSON.stringify({ ...manifest, exports: exportsOf(from, manifest) }))
   for (const dependency of Object.keys(manifest.dependencies ?? {})) {
     const link = path.join(modules, dependency)
     if (dependency.startsWith("@effect-mcp/") || existsSync(link)) continue

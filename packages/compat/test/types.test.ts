@@ -19,11 +19,13 @@ const packagesOf = (file: string, seen = new Set<string>()): ReadonlyArray<strin
   )
 }
 
-const entries = Object.values(manifest.publishConfig.exports).filter((path) => path.endsWith(".js"))
+const entries = Object.values(manifest.exports)
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => path.replace("./src/", "./dist/").replace(/\.ts$/, ".d.ts"))
 
 describe("published declarations", () => {
   it.each(entries)("The declarations of %s name no type of Effect", (entry) => {
-    const packages = packagesOf(join(root, entry.replace(/\.js$/, ".d.ts")))
+    const packages = packagesOf(join(root, entry))
     assert.deepStrictEqual(
       packages.filter((name) => name === "effect" || name.startsWith("effect/") || name.startsWith("@effect/")),
       []

@@ -10,7 +10,7 @@ interface Manifest {
   readonly description: string
   readonly private?: boolean
   readonly exports: Readonly<Record<string, string>>
-  readonly publishConfig?: { readonly exports?: Readonly<Record<string, unknown>> }
+  readonly bin?: object
 }
 
 export interface Package {
@@ -32,11 +32,11 @@ const manifests = globSync("packages/*/package.json", { cwd: root })
 /** In the order of their folders' names. */
 export const published: ReadonlyArray<Package> = manifests
   .filter(([, manifest]) => manifest.private !== true)
-  .map(([folder, { description, exports, name, publishConfig }]) => ({
+  .map(([folder, { bin, description, exports, name }]) => ({
     folder,
     name,
     description,
-    exports: Object.entries(exports).filter(([subpath]) => publishConfig?.exports?.[subpath] !== undefined)
+    exports: bin === undefined ? Object.entries(exports) : []
   }))
 
 /** The page of a file or folder of the repository where it is hosted. */

@@ -1,10 +1,11 @@
 /**
- * Packs the packages as they are published. pnpm writes the manifest (versions in place of `workspace:`, `publishConfig` in its
- * place); files that no user can get to are left out; npm packs the rest. These files are what is tried, and what is published.
+ * Packs the packages as they are published. pnpm writes versions in place of `workspace:`, and the exports then name what was
+ * built; files that no user can get to are left out; npm packs the rest. These files are what is tried, and what is published.
  */
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
 import { run } from "./Command.ts"
+import { exportsOf } from "./Exports.ts"
 import { prune } from "./Reachable.ts"
 import { binOf } from "./Toolbox.ts"
 import { type Manifest, manifestOf, type Package, root } from "./Workspace.ts"
@@ -27,7 +28,7 @@ const only = (directory: string): string => {
   return path.join(directory, name)
 }
 
-const packed = async (found: Package, to: string): Promise<Tarball> => {
+const packOne = async (found: Package, to: string): Promise<Tarball> => {
   const name = path.basename(found.directory)
   const raw = path.join(to, "raw", name)
   const directory = path.join(to, "unpacked", name)
@@ -39,7 +40,9 @@ const packed = async (found: Package, to: string): Promise<Tarball> => {
   await run("tar", ["-xzf", only(raw), "--strip-components=1", "-C", directory], { cwd: to })
   const licence = path.join(directory, "LICENSE")
   if (!existsSync(licence)) copyFileSync(path.join(root, "LICENSE"), licence)
-  const manifest = manifestOf(directory)
+  const packed = manifestOf(directory)
+  const manifest = { ...packed, exports: exportsOf(found.directory, packed) }
+  writeFileSync(path.join(directory, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`)
   const pruned = prune(directory, manifest)
   await run("npm", ["pack", "--ignore-scripts", "--pack-destination", out], { cwd: directory })
   const file = only(out)
@@ -51,5 +54,5 @@ const packed = async (found: Package, to: string): Promise<Tarball> => {
 export const pack = async (packages: ReadonlyArray<Package>, to: string): Promise<ReadonlyArray<Tarball>> => {
   rmSync(to, { recursive: true, force: true })
   mkdirSync(to, { recursive: true })
-  return Promise.all(packages.map((found) => packed(found, to)))
+  return Promise.all(packages.map((found) => packOne(found, to)))
 }
