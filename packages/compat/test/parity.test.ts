@@ -152,3 +152,35 @@ describe("members of the SDK", () => {
     )
   })
 })
+
+describe("results and answers that are completed", () => {
+  it.each(kinds)("A handler of a %s server may leave out the content", async (kind) => {
+    const { InMemoryTransport, Server } = await serverV2(kind)
+    const server = new Server(info, { capabilities: { tools: {} } })
+    server.setRequestHandler("tools/call", () => ({ structuredContent: { sum: 3 } }) as never)
+    const { Client } = await clientV2("official")
+    const client = new Client(info)
+    const [near, far] = InMemoryTransport.createLinkedPair()
+    await server.connect(far)
+    await client.connect(near)
+    onTestFinished(() => client.close())
+    const { content, structuredContent } = await client.callTool({ name: "add" })
+    assert.deepStrictEqual([content, structuredContent], [[], { sum: 3 }])
+  })
+
+  it.each(kinds)("A %s client with applyDefaults fills in the defaults of a form", async (kind) => {
+    const { InMemoryTransport, McpServer } = await serverV2("official")
+    const { Client } = await clientV2(kind)
+    const server = new McpServer(info)
+    const client = new Client(info, { capabilities: { elicitation: { form: { applyDefaults: true } } } })
+    client.setRequestHandler("elicitation/create", () => ({ action: "accept", content: { size: "large" } }))
+    const [near, far] = InMemoryTransport.createLinkedPair()
+    await server.connect(far)
+    await client.connect(near)
+    onTestFinished(() => client.close())
+    const size = { type: "string" as const, default: "small" }
+    const requestedSchema = { type: "object" as const, properties: { size, count: { type: "integer", default: 2 } } }
+    const answer = await server.server.elicitInput({ mode: "form", message: "Which?", requestedSchema })
+    assert.deepInclude(answer, { content: { size: "large", count: 2 } })
+  })
+})

@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import type { ClientCapabilities } from "../model/types.ts"
 import { toAnswer } from "../request/errors.ts"
+import { withDefaults } from "./defaults.ts"
 import type { Handlers } from "./Handlers.ts"
 
 const failure = (thrown: unknown): Wire.McpError => {
@@ -53,17 +54,26 @@ export const answering = (
   capabilities: ClientCapabilities,
   { questions }: Handlers,
   around: ClientMiddleware.Middleware
-) =>
-  Layer.merge(
+) => {
+  const { form } = capabilities.elicitation ?? {}
+  const fills = form !== undefined && "applyDefaults" in form && form.applyDefaults === true
+  return Layer.merge(
     declared(capabilities),
     ClientMiddleware.layer(around, {
       question: ({ method, params }, next) => {
         const handler = questions.get(method)
         if (handler === undefined) return next
         return Effect.tryPromise({
-          try: async (signal) => handler({ method, params: { ...params } }, { signal, mcpReq: { signal, method } }),
+          try: async (signal) => {
+            const answer: unknown = await handler(
+              { method, params: { ...params } },
+              { signal, mcpReq: { signal, method } }
+            )
+            return method === "elicitation/create" && fills ? withDefaults(answer, { ...params }) : answer
+          },
           catch: failure
         })
       }
     })
   )
+}

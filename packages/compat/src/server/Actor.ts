@@ -25,6 +25,7 @@ import * as ManagedRuntime from "effect/ManagedRuntime"
 import { answer } from "../request/answer.ts"
 import { type Choose, knownClient } from "../request/Choose.ts"
 import type { Announcer, Definition, List } from "../request/Definition.ts"
+import { isInputRequiredResult } from "../model/inputRequired.ts"
 import { plain } from "../model/plain.ts"
 import { errorOf, messageOf } from "../model/report.ts"
 
@@ -182,8 +183,9 @@ export class Actor implements Announcer {
         return Effect.fail(Wire.internalError(`The handler of ${method} gave ${typeof result}; expected an object`))
       }
       if (MethodInfo.ofRequest(method) === undefined) return Effect.succeed(EncodedResult.core("complete", result))
+      const whole = method === "tools/call" ? withContent(result) : result
       // Handlers give members that are undefined, and values with `toJSON`. The codec of the method refuses what is none of its results.
-      return Effect.succeed(plain<Middleware.Result>({ ...definition.cacheHint(method), ...result }))
+      return Effect.succeed(plain<Middleware.Result>({ ...definition.cacheHint(method), ...whole }))
     })
   }
 
@@ -247,6 +249,10 @@ export class Actor implements Announcer {
     })())
   }
 }
+
+/** A result of a tool, whose content a handler may leave out. */
+const withContent = (result: JsonObject): JsonObject =>
+  result["content"] !== undefined || isInputRequiredResult(result) ? result : { ...result, content: [] }
 
 /** The part of a subscription that a definition declares: the actor could do everything. */
 const heardFrom = (definition: Definition, { notifications, ...params }: ListenParams): ListenParams => {
