@@ -222,6 +222,12 @@ export const relating = <E>(
       )
 }
 
+/** A client without `sampling.context` ignores which context the server asks for (spec: client/sampling). */
+const withoutContext = <A>(params: A, conversation: ClientInput.ClientDeclaration): A =>
+  isJsonObject(params) && "includeContext" in params && !ClientInput.samplingCapabilities(conversation).context
+    ? { ...params, includeContext: "none" }
+    : params
+
 /** Answers one request of the server. Pings are answered by the peer. */
 export const make = (
   offered: HostServices
@@ -247,7 +253,8 @@ export const make = (
       const { asked } = withoutToken(request.params)
       return params.decode(asked).pipe(
         Effect.mapError((message) => refuse(McpError.invalidParams(`Invalid params for ${method}: ${message}`))),
-        Effect.flatMap((decoded) => {
+        Effect.flatMap((given) => {
+          const decoded = withoutContext(given, conversation)
           const missing = missingCapability(method, decoded, conversation)
           return missing === undefined
             ? Effect.mapError(handler(decoded, conversation), toMcpError)

@@ -49,12 +49,7 @@ describe("Questions of 2026-07-28 that must not be asked", () => {
     ["roots without roots", places, Layer.empty],
     ["a page where only forms are shown", page(), forms],
     ["a form where only pages are shown", form("?"), pages],
-    ["tools for a model without tools", { ...thought, params: { ...thought.params, tools: [] } }, model],
-    [
-      "context for a model without context",
-      { ...thought, params: { ...thought.params, includeContext: "allServers" } },
-      model
-    ]
+    ["tools for a model without tools", { ...thought, params: { ...thought.params, tools: [] } }, model]
   ]
   it.effect.each(undeclared)(
     "A question that the client did not declare fails the request: %s",
