@@ -5,6 +5,7 @@
  * end of either side ends the conversation.
  */
 import * as Duplex from "@effect-mcp/core/Duplex"
+import * as Framing from "@effect-mcp/core/Framing"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -53,7 +54,7 @@ export const open = Effect.fnUntraced(function* (
       incoming: Stream.fromPull(Effect.succeed(pull)),
       write: (outgoing) => Effect.mapError(Stream.runForEach(outgoing, writer.write), transportError)
     },
-    options
+    { ...options, maxMessageBytes: options?.maxMessageBytes ?? Framing.defaultMaxAnswerBytes }
   )
 })
 

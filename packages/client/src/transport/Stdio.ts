@@ -5,6 +5,7 @@
  * inherits only a short list of environment variables. When it exits by itself, requests fail with its exit code and the end of stderr.
  */
 import * as Duplex from "@effect-mcp/core/Duplex"
+import * as Framing from "@effect-mcp/core/Framing"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import type * as Duration from "effect/Duration"
 import * as Deferred from "effect/Deferred"
@@ -273,7 +274,7 @@ export const open = Effect.fnUntraced(function* (
           )
         )
     },
-    options
+    { ...options, maxMessageBytes: options.maxMessageBytes ?? Framing.defaultMaxAnswerBytes }
   )
   return { ...transport, address: name, pid: handle.pid, stderr: stderr.hub.stream(256) }
 })

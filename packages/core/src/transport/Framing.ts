@@ -11,6 +11,8 @@ import type { Decoded, Envelope, InvalidMessage, Single } from "./Transport.ts"
 
 /** The largest message that is read, in bytes. */
 export const defaultMaxMessageBytes = 4 * 1024 * 1024
+/** The same for a client, which reads one connection: some servers answer with whole documents. */
+export const defaultMaxAnswerBytes = 16 * 1024 * 1024
 /** How deeply a message may be nested: objects and arrays within each other, the message itself included. */
 export const defaultMaxMessageDepth = 256
 /** The most members of a batch. Millions would fit into one message, and each invalid one costs an error. */

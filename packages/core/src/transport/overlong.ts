@@ -36,7 +36,7 @@ export const tooLong = (firstBytes: Uint8Array, lastBytes: Uint8Array, limit: nu
   const start = decoder.decode(firstBytes)
   return {
     _tag: "InvalidMessage",
-    error: McpError.invalidRequest(`The message is larger than ${limit} bytes`),
+    error: McpError.invalidRequest(`The message is larger than ${limit} bytes (maxMessageBytes)`),
     id: parseId((idInHead.exec(start) ?? idInTail.exec(decoder.decode(lastBytes)))?.[1]),
     response: answerInHead.test(start)
   }

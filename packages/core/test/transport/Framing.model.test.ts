@@ -34,7 +34,11 @@ const read = ({ bytes, id, response = false }: Line, limit: number): ReadonlyArr
     ({ _tag: "InvalidMessage", error: { _tag: "McpError", ...error }, id: undefined, response: false }) as never
   if (bytes.length > limit) {
     return [
-      { ...refused({ code: -32600, message: `The message is larger than ${limit} bytes` }), id, response } as Decoded
+      {
+        ...refused({ code: -32600, message: `The message is larger than ${limit} bytes (maxMessageBytes)` }),
+        id,
+        response
+      } as Decoded
     ]
   }
   let text: string

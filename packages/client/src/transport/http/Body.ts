@@ -28,7 +28,10 @@ export const isEventStream = (headers: HttpResponse["headers"]): boolean =>
   (headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() === "text/event-stream"
 
 const tooLarge = (limit: number) =>
-  new TransportError({ reason: "Overflow", message: `The answer is larger than ${limit} bytes` })
+  new TransportError({
+    reason: "Overflow",
+    message: `The answer is larger than ${limit} bytes: raise maxMessageBytes of the transport`
+  })
 
 const broken = (cause: HttpFailure) =>
   new TransportError({ reason: "Read", message: `The answer broke off: ${cause.message}`, cause })

@@ -45,7 +45,7 @@ export interface Options extends Outbox.Options {
   readonly acceptTimeout?: Duration.Input | undefined
   /** How long a message may take to be accepted at all. Default 10 minutes. */
   readonly postTimeout?: Duration.Input | undefined
-  /** The largest message that is read, in characters; a larger one breaks the wire. Default 4 Mi. */
+  /** The largest message that is read, in characters; a larger one breaks the wire. Default 16 Mi. */
   readonly maxMessageBytes?: number | undefined
   /** The deepest nesting of a message that is read; a request whose answer is deeper fails with -32600. Default 256. */
   readonly maxMessageDepth?: number | undefined
@@ -54,7 +54,10 @@ export interface Options extends Outbox.Options {
 type Events = ReadonlyArray<Sse.Event>
 
 const tooLarge = (limit: number) =>
-  new TransportError({ reason: "Overflow", message: `A message of the server is larger than ${limit} characters` })
+  new TransportError({
+    reason: "Overflow",
+    message: `A message of the server is larger than ${limit} characters: raise maxMessageBytes of the transport`
+  })
 
 /** The events of a body, in arrays of those that arrived in one piece. */
 const eventsOf = Effect.fnUntraced(function* (
@@ -215,7 +218,7 @@ export const open = Effect.fnUntraced(function* (
     SameOrigin.follow(send, { method: "GET", url, headers: { ...headers, accept: "text/event-stream" } }),
     (error) => Refusal.unreachable(error, "GET", url).error
   )
-  const limit = options.maxMessageBytes ?? Framing.defaultMaxMessageBytes
+  const limit = options.maxMessageBytes ?? Framing.defaultMaxAnswerBytes
   const { endpoint, events, rest } = yield* connect(answer, url, limit).pipe(
     Effect.timeoutOrElse({
       duration: options.endpointTimeout ?? "10 seconds",

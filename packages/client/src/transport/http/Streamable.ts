@@ -41,7 +41,7 @@ import { withRareParts } from "./withRareParts.ts"
 export interface Options extends SendBudget.Options {
   /** How streams are resumed whose connection ended. Default: the reference `Resume`, that is, the default of each option. */
   readonly resume?: Resume.Options | undefined
-  /** The largest message that is read, in bytes; on a stream of events in characters. Default 4 Mi. */
+  /** The largest message that is read, in bytes; on a stream of events in characters. Default 16 Mi. */
   readonly maxMessageBytes?: number | undefined
   /** The deepest nesting of a message that is read; a request whose answer is deeper fails with -32600. Default 256. */
   readonly maxMessageDepth?: number | undefined
@@ -335,7 +335,7 @@ export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Transport, never, Scope.Scope> {
   const { endpoint } = connection
-  const { maxMessageBytes: limit = Framing.defaultMaxMessageBytes, maxMessageDepth: maxDepth } = options
+  const { maxMessageBytes: limit = Framing.defaultMaxAnswerBytes, maxMessageDepth: maxDepth } = options
   const resume = options.resume ?? (yield* Resume.Resume)
   const incoming = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
   const wire = new StreamableWire({
