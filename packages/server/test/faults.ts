@@ -27,14 +27,14 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a completer of a template is called with a value that climbs",
-    file: "packages/core/src/features/Resources.ts",
+    file: "packages/core/src/features/Completions.ts",
     from: "admits(name, value) && Object",
     to: "Object",
     test: "packages/server/test/features/confinement.test.ts"
   },
   {
     name: "a completer of a template is called beside an argument that climbs",
-    file: "packages/core/src/features/Resources.ts",
+    file: "packages/core/src/features/Completions.ts",
     from: ".every(([other, set]) => admits(other, set))",
     to: ".every(() => true)",
     test: "packages/server/test/features/confinement.test.ts"

@@ -7,6 +7,7 @@ import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Record from "effect/Record"
 import { HandlerContext } from "./HandlerContext.ts"
 import type { QueryServices } from "../request/RequestContext.ts"
 
@@ -81,3 +82,17 @@ export const inQuery = <R>(
     )
   )
 }
+
+/** Completers without suggestions if a variable has a value that no URI of the template can have. */
+export const confined = <R>(
+  completers: { readonly [variable: string]: Completer<R> },
+  admits: (name: string, value: string) => boolean
+): { readonly [variable: string]: Completer<R> } =>
+  Record.map(
+    completers,
+    (complete, name): Completer<R> =>
+      (value, others) =>
+        admits(name, value) && Object.entries(others).every(([other, set]) => admits(other, set))
+          ? complete(value, others)
+          : Effect.succeed([])
+  )

@@ -84,6 +84,10 @@ const isResult = (output: PromptOutput): output is Model.GetPromptResult =>
   typeof output === "object" && !isMessages(output) && "messages" in output
 
 type Completers<R> = { readonly [argument: string]: Completer<R> }
+/** The type error of a completer whose argument the prompt does not have. */
+type Stray<C, A> = string extends keyof C
+  ? unknown
+  : { readonly [K in Exclude<keyof C, keyof A>]: { readonly "The prompt has no argument of this name": K } }
 type ServicesOf<C> = { readonly [K in keyof C]: C[K] extends Completer<infer R> ? R : never }[keyof C]
 
 /**
@@ -112,12 +116,12 @@ type ServicesOf<C> = { readonly [K in keyof C]: C[K] extends Completer<infer R> 
  * await Effect.runPromise(Effect.scoped(program))
  * ```
  */
-export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<unknown> } = {}>(
+export const layer = <A, R, C = {}>(
   prompt: Prompt<A>,
   handler: (args: A) => Effect.Effect<PromptOutput, AskError | McpError.McpError, R>,
   options: {
-    /** Completers by argument; their services stay in the layer's requirements. A name that is no argument of the prompt is a defect. */
-    readonly complete?: (C & Completers<unknown>) | undefined
+    /** Completers by argument; their services stay in the layer's requirements. A name that is no argument of the prompt does not compile. */
+    readonly complete?: (C & Completers<unknown> & Stray<C, NoInfer<A>>) | undefined
     /** Whether a caller sees the prompt; otherwise it does not exist. Default true. */
     readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
   } = {}

@@ -21,20 +21,22 @@ import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import type * as Path from "effect/Path"
 import type { PlatformError } from "effect/PlatformError"
-import * as Record from "effect/Record"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { AskError } from "../request/ClientInput.ts"
 import { askErrorToMcp } from "../request/askErrorToMcp.ts"
 import * as CacheHint from "./CacheHint.ts"
-import { type Completer, inQuery } from "./Completions.ts"
+import { type Completer, confined, inQuery } from "./Completions.ts"
 import { registrationLayer } from "./registration.ts"
 import type * as Folder from "../folder/Folder.ts"
 import { make as loadFolder } from "../folder/load.ts"
+import type { NamedCompleters, VariablesOf } from "./templateVariables.ts"
 import { HandlerContext } from "./HandlerContext.ts"
 import type { Principal } from "../transport/Principal.ts"
 import { type QueryServices, RequestContext, type RequestServices } from "../request/RequestContext.ts"
+
+export type { Variables, VariablesOf } from "./templateVariables.ts"
 
 /** There is no such resource, or the caller must not know of it. Answered by -32002, or -32602 from 2026-07-28 on. */
 export class ResourceNotFound extends Data.TaggedError("ResourceNotFound")<{ readonly uri: string }> {
@@ -145,9 +147,6 @@ export interface Options extends Described {
   /** Whether a caller may know of it. Default true. */
   readonly visible?: Visible | undefined
 }
-
-/** The values of a template's variables in a URI; several for `{list*}`. */
-export type Variables = { readonly [variable: string]: string | ReadonlyArray<string> }
 
 /** A family of resources. */
 export interface TemplateOptions<RL, RC> extends Described {
@@ -280,10 +279,18 @@ export const layer = <E extends ReadError, R, RW = never>(
  * )
  * ```
  */
-export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC = never>(
-  options: TemplateOptions<RL, RC>,
-  read: (variables: Variables, uri: string) => Effect.Effect<ResourceOutput, E, R>,
-  changes?: (variables: Variables, uri: string) => ResourceChanges<RW>
+export const layerTemplate = <
+  E extends ReadError,
+  R,
+  RW = never,
+  RL = never,
+  RC = never,
+  const T extends string = string,
+  C = {}
+>(
+  options: TemplateOptions<RL, RC> & NamedCompleters<T, C>,
+  read: (variables: VariablesOf<T>, uri: string) => Effect.Effect<ResourceOutput, E, R>,
+  changes?: (variables: VariablesOf<T>, uri: string) => ResourceChanges<RW>
 ): Layer.Layer<never, never, ResourceRegistry | Exclude<R, RequestServices> | Exclude<RL | RC, QueryServices> | RW> =>
   registrationLayer(
     ResourceRegistry,
@@ -293,7 +300,9 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
       const { mimeType, uriTemplate, unconfined = [], visible, list } = options
       const stray = unconfined.find((name) => !UriTemplate.variables(template.success).includes(name))
       if (stray !== undefined) return Effect.die(new Error(`The template ${uriTemplate} has no variable ${stray}`))
-      const variablesOf = (uri: string) => UriTemplate.match(template.success, uri, { unconfined })
+      const variablesOf = (uri: string) =>
+        // The variables of a template are those that its text names.
+        UriTemplate.match(template.success, uri, { unconfined }) as VariablesOf<T> | undefined
       const contents = new HandlerContext<R>(services).provided(read)
       const cache = CacheHint.ofRead(options)
       return registry.registerTemplate({
@@ -320,20 +329,6 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
         visible
       })
     }
-  )
-
-/** Completers without suggestions where a variable has a value that no URI of the template can have. */
-const confined = <R>(
-  completers: { readonly [variable: string]: Completer<R> },
-  admits: (name: string, value: string) => boolean
-): { readonly [variable: string]: Completer<R> } =>
-  Record.map(
-    completers,
-    (complete, name): Completer<R> =>
-      (value, others) =>
-        admits(name, value) && Object.entries(others).every(([other, set]) => admits(other, set))
-          ? complete(value, others)
-          : Effect.succeed([])
   )
 
 /** How a folder is offered. */

@@ -144,13 +144,12 @@ export interface NoEffect<A> {
   readonly "Return an Effect: a value in Effect.succeed, a promise in Effect.tryPromise with its error as a ToolFailure": A
 }
 
-/** A type whose name explains what is wrong with the return type of a handler. */
-export type Mistake<A, F, H> =
-  A extends Effect.Effect<infer _A, infer E, infer R>
-    ? [E] extends [HandlerError<F>]
-      ? Effect.Effect<H, HandlerError<F>, R>
-      : Undeclared<Exclude<E, HandlerError<F>>>
-    : NoEffect<A>
+/** A type whose name explains what is wrong with the return type of a handler. A union, as of a ternary, is one return type. */
+export type Mistake<A, F, H> = [A] extends [Effect.Effect<infer _A, infer E, infer R>]
+  ? [E] extends [HandlerError<F>]
+    ? Effect.Effect<H, HandlerError<F>, R>
+    : Effect.Effect<H, Undeclared<Exclude<E, HandlerError<F>>>, R>
+  : NoEffect<A>
 
 /** A handler's typed failures, as results or protocol errors. A failed question to the client is for the model to read. */
 const recover =
@@ -238,8 +237,12 @@ export function layer<I, O, F, H, R>(
   handler: (input: I) => Effect.Effect<H, HandlerError<NoInfer<F>>, R>,
   options?: Options
 ): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>>
-/** Accepts no handler. The compiler reports the last signature that does not fit: this one, which explains the error. */
-export function layer<I, O, F, H, A>(
+/**
+ * Accepts no handler. The compiler reports the last signature that does not fit: this one, which explains the error. `A` is `any` if the
+ * options do not fit, which the compiler reports then.
+ */
+// oxlint-disable-next-line typescript/no-explicit-any -- any other default would be reported as a mistake of the handler
+export function layer<I, O, F, H, A = any>(
   tool: Tool<I, O, F, H>,
   handler: (input: I) => A & Mistake<A, NoInfer<F>, NoInfer<H>>,
   options?: Options

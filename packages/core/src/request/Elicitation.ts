@@ -112,6 +112,16 @@ const requestedSchemaOf = (schema: Schema.Codec<any, any>): FormParams["requeste
   return made
 }
 
+/** The fields of a form that are objects or arrays of objects. Values of classes are not: JSON may have a text of them. */
+type Nested<E> = 0 extends 1 & E
+  ? never
+  : { [K in keyof E]-?: NonNullable<E[K]> extends ObjectLiteral | ReadonlyArray<ObjectLiteral> ? K : never }[keyof E]
+type ObjectLiteral = { readonly [field: string]: unknown }
+/** Adds a type error to the schema of a form with nested fields. */
+type Flat<E> = [Nested<E>] extends [never]
+  ? unknown
+  : { readonly "A form has fields of strings, numbers, booleans and choices, not": Nested<E> }
+
 /**
  * Shows a form and waits for the user. `schema` is a flat struct of strings, numbers, booleans and choices; any other field is a defect
  * that names it. Fails with `Declined` unless the user accepts, and with -32602 when the answer does not fit.
@@ -137,9 +147,9 @@ const requestedSchemaOf = (schema: Schema.Codec<any, any>): FormParams["requeste
  * await Effect.runPromise(Effect.scoped(Effect.provide(program, Elicitation.layerAccept({ size: "large" }))))
  * ```
  */
-export const form = <A>(
+export const form = <A, E>(
   message: string,
-  schema: Schema.Codec<A, unknown>,
+  schema: Schema.Codec<A, E> & Flat<E>,
   options?: AskOptions
 ): Effect.Effect<A, Declined | ElicitError, Elicitation> =>
   Effect.suspend(() =>

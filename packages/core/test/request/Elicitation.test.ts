@@ -42,6 +42,7 @@ describe("A question", () => {
   it.effect("A question that no form can show is a defect", () =>
     Effect.gen(function* () {
       const nested = Schema.Struct({ inner: Name })
+      // @ts-expect-error -- a form is flat
       const exit = yield* Effect.exit(Elicitation.form("?", nested))
       assert.strictEqual(exit._tag === "Failure" && exit.cause.reasons[0]?._tag, "Die")
     }).pipe(Effect.provide(Elicitation.layerAccept()))

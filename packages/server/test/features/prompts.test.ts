@@ -348,6 +348,7 @@ describe("completion/complete", () => {
   it.effect("A completer of an argument that the prompt lacks is a defect at once", () =>
     Effect.gen(function* () {
       const stray = Prompts.layer(Prompt.make("q", { arguments: { a: Schema.String } }), () => Effect.succeed(""), {
+        // @ts-expect-error -- the prompt has no such argument
         complete: { b: () => Effect.succeed([]) }
       })
       assert.isTrue(

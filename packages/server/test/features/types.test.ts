@@ -2,6 +2,7 @@
 /** What must not compile: each expectation below is checked by the type checker, which reads this file with all others. */
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
 import * as Extension from "@effect-mcp/core/Extension"
+import * as ElicitationOf from "@effect-mcp/core/Elicitation"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import { Log } from "@effect-mcp/core/Log"
 import { Principal } from "@effect-mcp/core/Principal"
@@ -108,11 +109,19 @@ it("Handlers are held to their contract", () => {
   Tools.layer(Cook, async ({ dish }) => dish)
   // What the compiler reports names what to do: ToolFailure, failure:, Effect.tryPromise.
   type Failing = Tools.Mistake<Effect.Effect<string, Full | Other | Tools.ToolFailure>, Full, string>
-  holds<Same<Failing, Tools.Undeclared<Other>>>(true)
+  holds<Same<Failing, Effect.Effect<string, Tools.Undeclared<Other>>>>(true)
+  // A ternary is one return type: its undeclared failure has the same explanation.
+  type Ternary = Tools.Mistake<Effect.Effect<string> | Effect.Effect<never, Other>, Full, string>
+  holds<Same<Ternary, Effect.Effect<string, Tools.Undeclared<Other>>>>(true)
   holds<Same<Tools.Mistake<Promise<string>, never, string>, Tools.NoEffect<Promise<string>>>>(true)
   type Advice = keyof Tools.Undeclared<Other> | keyof Tools.NoEffect<string>
   holds<Advice extends `${string}ToolFailure${string}` ? true : false>(true)
   holds<keyof Tools.Undeclared<Other> extends `${string}\`failure:\`${string}` ? true : false>(true)
+  Tools.layer(Cook, ({ dish }) => Effect.succeed(dish), {
+    limits: { bytes: 1 },
+    // @ts-expect-error a misspelt option is reported at its name, not as a mistake of the handler
+    visable: () => true
+  })
   // @ts-expect-error an output that does not fit
   Tools.layer(Sum, () => Effect.succeed({ sum: "1" }))
   // @ts-expect-error an input that is not there
@@ -128,6 +137,50 @@ it("Handlers are held to their contract", () => {
   // @ts-expect-error a resource is text, bytes or contents
   Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(42))
   assert.isDefined(asks)
+})
+
+it("Completers, variables and forms are held to what they belong to", () => {
+  const none = () => Effect.succeed([])
+  Prompts.layer(Menu, ({ day }) => Effect.succeed(day), { complete: { day: none } })
+  Prompts.layer(Menu, ({ day }) => Effect.succeed(day), {
+    // @ts-expect-error the prompt has no such argument
+    complete: { dya: none }
+  })
+  Resources.layerTemplate(
+    { uriTemplate: "x://{id}/{+path}/{list*}{?page}", name: "x", complete: { id: none, path: none } },
+    (variables, uri) => {
+      holds<Same<typeof variables.id, string>>(true)
+      holds<Same<typeof variables.path, string>>(true)
+      holds<Same<typeof variables.list, string | ReadonlyArray<string>>>(true)
+      holds<Same<typeof variables.page, string | undefined>>(true)
+      return Effect.succeed(uri)
+    }
+  )
+  // @ts-expect-error the template has no such variable
+  Resources.layerTemplate({ uriTemplate: "x://{id}", name: "x" }, ({ di }) => Effect.succeed(di))
+  Resources.layerTemplate(
+    // @ts-expect-error the template has no such variable to complete
+    { uriTemplate: "x://{id}", name: "x", complete: { di: none } },
+    () => Effect.succeed("")
+  )
+  const text: string = "x://{id}"
+  Resources.layerTemplate({ uriTemplate: text, name: "x", complete: { id: none } }, ({ id }) =>
+    Effect.succeed(String(id))
+  )
+  const Choice = Schema.Struct({
+    size: Schema.Literals(["s", "l"]),
+    n: Schema.optionalKey(Schema.Int),
+    tags: Schema.Array(Schema.Literals(["a", "b"])),
+    on: Schema.DateTimeUtcFromString
+  })
+  holds<Same<Effect.Success<ReturnType<typeof Choices>>, typeof Choice.Type>>(true)
+  const Choices = () => ElicitationOf.form("?", Choice)
+  // @ts-expect-error a field of a form is no object
+  const nested = ElicitationOf.form("?", Schema.Struct({ address: Schema.Struct({ city: Schema.String }) }))
+  const Addresses = Schema.Struct({ addresses: Schema.Array(Schema.Struct({ city: Schema.String })) })
+  // @ts-expect-error nor an array of objects
+  const array = ElicitationOf.form("?", Addresses)
+  assert.isDefined([Choices, nested, array])
 })
 
 it("Connecting needs a scope, and nothing else", () => {
