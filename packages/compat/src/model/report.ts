@@ -8,7 +8,8 @@ export type OnError = ((error: Error) => void) | undefined
 /** Returns the text of a thrown value. Never throws. */
 export const messageOf = (thrown: unknown): string => {
   try {
-    return thrown instanceof Error ? String(thrown.message) : String(thrown)
+    const message: unknown = thrown instanceof Error ? thrown.message : thrown
+    return String(message)
   } catch {
     return "The program threw a value whose message cannot be read"
   }
