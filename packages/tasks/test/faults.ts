@@ -387,7 +387,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A task that has ended counts as open",
     file,
-    from: "    this.count(ended.owner, -1)\n",
+    from: "    this.open.add(ended.caller, -1)\n",
     to: "",
     test
   },

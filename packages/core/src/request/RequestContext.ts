@@ -136,6 +136,8 @@ export interface RequestFacts extends Pick<
   readonly principal: Principal["Service"]
   /** Whether it has `http`. */
   readonly isHttp: boolean
+  /** The network address of the client, or `undefined` if it is not known. */
+  readonly address: string | undefined
   /** That of `outbound`. */
   readonly connection: RequestConnection | undefined
 }
@@ -143,9 +145,22 @@ export interface RequestFacts extends Pick<
 /** The facts of a request by its services, which middleware may have replaced. */
 export const factsOf = (context: Context.Context<RequestContext | Principal>): RequestFacts => {
   const request = Context.get(context, RequestContext)
-  const { clientCapabilities, clientInfo, http, id, meta, method, outbound, revision, sessionId } = request
+  const { clientCapabilities, clientInfo, envelope, http, id, meta, method, outbound, revision, sessionId } = request
   const principal = Context.get(context, Principal)
   const { connection } = outbound
   const isHttp = http !== undefined
-  return { clientCapabilities, clientInfo, id, isHttp, meta, method, revision, sessionId, principal, connection }
+  const { address } = envelope
+  return {
+    address,
+    clientCapabilities,
+    clientInfo,
+    id,
+    isHttp,
+    meta,
+    method,
+    revision,
+    sessionId,
+    principal,
+    connection
+  }
 }

@@ -6,6 +6,7 @@ import { type Entry, Lost } from "@effect-mcp/tasks/Journal"
 export interface TaskRow {
   readonly id: string
   readonly owner: string
+  readonly caller: string | null
   readonly tool: string
   readonly input: string
   readonly client: string
@@ -50,8 +51,17 @@ export const taskOf = (row: TaskRow, questions: ReadonlyArray<EntryRow>): Task =
   outcome: outcomeOf(row)
 })
 
-export const inputOf = ({ client, input, owner, poll_interval: pollInterval, tool, ttl }: TaskRow): NewTask => ({
+export const inputOf = ({
+  caller,
+  client,
+  input,
   owner,
+  poll_interval: pollInterval,
+  tool,
+  ttl
+}: TaskRow): NewTask => ({
+  owner,
+  ...(caller === null ? undefined : { caller }),
   tool,
   input: JSON.parse(input),
   client: JSON.parse(client),

@@ -27,7 +27,12 @@ const migrations: ReadonlyArray<ReadonlyArray<string>> = [
       epoch integer NOT NULL, bytes integer NOT NULL, at double precision NOT NULL, PRIMARY KEY (task, key))`
   ],
   // The deployment whose nodes alone may claim the task.
-  ["ALTER TABLE mcp_task ADD COLUMN pin text"]
+  ["ALTER TABLE mcp_task ADD COLUMN pin text"],
+  // The caller that the task counts for; null: its owner.
+  [
+    "ALTER TABLE mcp_task ADD COLUMN caller text",
+    "CREATE INDEX mcp_task_caller ON mcp_task (coalesce(caller, owner)) WHERE outcome IS NULL"
+  ]
 ]
 
 /** Brings the tables to the newest version. */

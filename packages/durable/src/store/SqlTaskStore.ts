@@ -1,6 +1,6 @@
 /** `TaskStore` over the tables. */
 import type { Lease } from "@effect-mcp/tasks/Journal"
-import { bytesOf, newId } from "@effect-mcp/tasks/internal/Row"
+import { bytesOf, callerOf, newId } from "@effect-mcp/tasks/internal/Row"
 import type { NewTask, Task } from "@effect-mcp/tasks/Task"
 import { type Answers, LimitReached, type TaskPage, type TaskStore, UnknownCursor } from "@effect-mcp/tasks/TaskStore"
 import * as Effect from "effect/Effect"
@@ -20,12 +20,14 @@ const create = (tables: Tables, task: NewTask, node: string) => {
   }
   const id = newId()
   const texts = [id, owner, tool, jsonOf(input), jsonOf(client)]
-  const params = [...texts, ttl, pollInterval, ttl, message, node, lease, tables.pin, owner, perOwner, total]
+  const caller = callerOf(task)
+  const run = [ttl, pollInterval, ttl, message, node, lease, tables.pin]
+  const params = [...texts, ...run, task.caller ?? null, caller, perOwner, total]
   const made = Effect.gen(function* () {
     yield* tables.query(statements.create, params)
     const row = yield* tables.first<TaskRow>(statements.row, [id])
     if (row !== undefined) return { task: (yield* tables.tasks([row]))[0], lease: { task: id, epoch: 1 } }
-    const open = yield* tables.first<{ readonly count: number }>(statements.openOf, [owner])
+    const open = yield* tables.first<{ readonly count: number }>(statements.openOf, [caller])
     const reached =
       Number(open?.count) >= perOwner
         ? `More than ${perOwner} tasks of this caller have not ended`

@@ -90,17 +90,17 @@ const writing = ({ among, lock, now, text }: Dialect) => {
   const end = `UPDATE mcp_task SET outcome = ${string}, message = coalesce(${string}, message), ended = ${now}, updated = ${now},
     open = 0, node = NULL, due = NULL, version = version + 1, input = '{}', client = '{}'`
   return {
-    /** id, owner, tool, input, client, ttl, poll interval, ttl, message, node, lease, pin, owner, per owner, total */
+    /** id, owner, tool, input, client, ttl, poll interval, ttl, message, node, lease, pin, caller, caller, per caller, total */
     create: text(
       `INSERT INTO mcp_task (id, owner, tool, input, client, created, updated, ttl, poll_interval, expires, message, open, version,
-        epoch, base, node, due, pin)
+        epoch, base, node, due, pin, caller)
        SELECT ${string}, ${string}, ${string}, ${string}, ${string}, ${now}, ${now}, ${number}, ${number}, ${now} + ${number}, ${string},
-        0, 0, 1, 0, ${string}, ${now} + ${number}, ${string}
-       WHERE (SELECT count(*) FROM mcp_task WHERE outcome IS NULL AND owner = ?) < ${integer}
+        0, 0, 1, 0, ${string}, ${now} + ${number}, ${string}, ${string}
+       WHERE (SELECT count(*) FROM mcp_task WHERE outcome IS NULL AND coalesce(caller, owner) = ?) < ${integer}
          AND (SELECT count(*) FROM mcp_task WHERE outcome IS NULL) < ${integer} ON CONFLICT DO NOTHING`
     ),
-    /** owner */
-    openOf: text("SELECT count(*) AS count FROM mcp_task WHERE outcome IS NULL AND owner = ?"),
+    /** caller */
+    openOf: text("SELECT count(*) AS count FROM mcp_task WHERE outcome IS NULL AND coalesce(caller, owner) = ?"),
     /** id, owner */
     lock: text(`SELECT id FROM mcp_task WHERE id = ? AND owner = ?${lock.update}`),
     /** id, epoch */

@@ -1,4 +1,5 @@
 /** What tasks on Postgres do between nodes. */
+import * as TaskLaws from "@effect-mcp/tasks/internal/TaskLaws"
 import { PgClient } from "@effect/sql-pg"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
@@ -98,6 +99,13 @@ describe("tasks on Postgres", needs(missing === undefined, missing ?? ""), () =>
       yield* TestClock.setTime(3_600_000)
       assert.deepStrictEqual(yield* b.journal.claim("b", ["tool"], 1), [])
       assert.deepStrictEqual(yield* a.journal.record(lease, stepOf("one")), stepOf("one"))
+    })
+  )
+
+  it.live("Tasks of one owner on Postgres count for their callers", () =>
+    Effect.gen(function* () {
+      const { journal, store } = yield* open(yield* schema, { perOwner: 1 })
+      yield* TaskLaws.callers(store, journal.node)
     })
   )
 

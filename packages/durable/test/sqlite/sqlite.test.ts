@@ -1,4 +1,5 @@
 /** What tasks on SQLite do over time, between processes, and at their bounds. */
+import * as TaskLaws from "@effect-mcp/tasks/internal/TaskLaws"
 import { Expired } from "@effect-mcp/tasks/Task"
 import { quiesce } from "@effect-mcp/testing"
 import { machine } from "@effect-mcp/server/internal/processes"
@@ -195,6 +196,13 @@ describe("tasks on SQLite", () => {
         }
       )
       db.close()
+    })
+  )
+
+  it.effect("Tasks of one owner on SQLite count for their callers", () =>
+    Effect.gen(function* () {
+      const { store } = yield* open({ file: yield* file, perOwner: 1 })
+      yield* TaskLaws.callers(store, "a")
     })
   )
 

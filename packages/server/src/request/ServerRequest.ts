@@ -85,6 +85,10 @@ export class ServerRequest implements HandlerRunner, RequestFacts, Source, Wired
     return RequestServices.metaOf(this.received.request)
   }
 
+  get address(): string | undefined {
+    return this.received.envelope.address
+  }
+
   get isHttp() {
     return isHttp(this.received.envelope)
   }

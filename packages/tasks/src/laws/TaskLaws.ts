@@ -331,6 +331,26 @@ const expiredNow = Effect.fnUntraced(function* (journal: Journal["Service"]) {
 })
 
 /**
+ * The bound of tasks of one caller, in a store that allows one of each (`perOwner`). Callers that share one owner count apart, and each of
+ * them finds the tasks of all. Dies with the law that is broken.
+ */
+export const callers = Effect.fnUntraced(function* (store: TaskStore["Service"], node: string) {
+  const anonymous = { owner: "anonymous", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
+  const create = (caller: string) => store.create({ ...anonymous, caller }, node)
+  const { task } = yield* Effect.orDie(create("one"))
+  const second = yield* Effect.exit(create("one"))
+  yield* check(Exit.isFailure(second), "A caller has no more tasks than it may", second)
+  const other = yield* Effect.exit(create("two"))
+  yield* check(Exit.isSuccess(other), "A caller has its own room beside another of the same owner", other)
+  yield* check(Option.isSome(yield* store.get(task.id, "anonymous")), "The owner finds the task by its id", task)
+  const { tasks } = yield* Effect.orDie(store.list("anonymous", undefined, 10))
+  yield* check(tasks.length === 2, "The tasks of an owner are those of all its callers", tasks)
+  yield* store.cancel(task.id, "anonymous")
+  const next = yield* Effect.exit(create("one"))
+  yield* check(Exit.isSuccess(next), "A task that has ended makes room for its caller", next)
+})
+
+/**
  * Tasks that expire: those that are parked are given once, by one of the processes. So is one whose node died, where the store outlives a node.
  * One whose node learns of it by its lease is not given. `pass` lets more than a minute pass, in which the leases of the nodes "dead" and "slow"
  * run out. Dies with the law that is broken.

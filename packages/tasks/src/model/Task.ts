@@ -53,6 +53,8 @@ export interface Task {
 export interface NewTask {
   /** The caller: its principal, or its connection. Only an equal owner sees the task. */
   readonly owner: string
+  /** The caller that the task counts for: an address for anonymous callers that share one owner. Default: the owner. */
+  readonly caller?: string | undefined
   /** The name of the tool. */
   readonly tool: string
   /** The params of the call, in canonical form. */

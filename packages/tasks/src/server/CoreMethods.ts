@@ -5,7 +5,7 @@ import * as Eager from "@effect-mcp/core/internal/eager"
 import { handlerOfFacts } from "@effect-mcp/core/internal/HandlerContext"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
-import { RequestContext, type RequestFacts, type RequestServices } from "@effect-mcp/core/RequestContext"
+import { factsOf, RequestContext, type RequestFacts, type RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { TaskCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Context from "effect/Context"
@@ -17,7 +17,7 @@ import { CoreTasks } from "../extension/CoreTasks.ts"
 import type { Task } from "../model/Task.ts"
 import * as Wire2025 from "../model/Wire2025.ts"
 import * as Outlet from "./Outlet.ts"
-import { anonymous, owner, ownerOf } from "./Owner.ts"
+import { anonymous, callerOf, owner, ownerOf } from "./Owner.ts"
 import { found, inRevision, type Service, unknownTask, using } from "./Service.ts"
 
 /** Tasks of one page of a list. */
@@ -92,9 +92,8 @@ const endOf = ({ routes, store, waits }: Service, task: Task, owner: string) =>
       found(Effect.map(store.get(id, owner), Option.filter(isEnded)))
     )
     const request = Context.get(context, RequestContext)
-    const waiter = owner === anonymous ? `${anonymous} ${request.sessionId}` : owner
     const outlet = Outlet.ofRequest(request, Context.get(context, ClientInput))
-    return waits.hold(waiter, routes.during(task, owner, outlet, ended))
+    return waits.hold(callerOf(owner, factsOf(context)), routes.during(task, owner, outlet, ended))
   })
 
 const list = ({ store }: Service, { cursor }: { readonly cursor?: string }) =>

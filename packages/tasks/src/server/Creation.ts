@@ -37,7 +37,7 @@ import type { LimitReached } from "../store/TaskStore.ts"
 import * as Attempts from "./Attempts.ts"
 import { onBegin } from "./Begin.ts"
 import * as Outlet from "./Outlet.ts"
-import { ownerOf } from "./Owner.ts"
+import { callerOf, ownerOf } from "./Owner.ts"
 import type { Service } from "./Service.ts"
 import { endedWithin } from "./Shortcut.ts"
 
@@ -144,7 +144,8 @@ export const askedBy = (
   const trace = traced?.["traceparent"]
   const client = { facts, before, trace: typeof trace === "string" ? trace : undefined }
   const wire = ClientFacts.write(client)
-  const row: NewTask = { owner, tool: name, input: { name, arguments: input }, client: wire, ttl, pollInterval }
+  const caller = callerOf(owner, request)
+  const row: NewTask = { owner, caller, tool: name, input: { name, arguments: input }, client: wire, ttl, pollInterval }
   return { client, owner, row }
 }
 

@@ -3,7 +3,7 @@
  *
  * A principal is known by issuer and subject. An anonymous caller over stdio, a socket or in memory is its connection, unless tasks outlive
  * it. Over HTTP, and in a store that outlives connections, an anonymous caller has no name: there the id of a task, which no other caller
- * can guess, is the right to use it.
+ * can guess, is the right to use it. Its tasks count by its address.
  */
 import { callerKey, type Principal } from "@effect-mcp/core/Principal"
 import { factsOf, type RequestContext, type RequestFacts } from "@effect-mcp/core/RequestContext"
@@ -37,6 +37,10 @@ export const ownerOf = (
   const { connection } = request
   return connection === undefined ? anonymous : connectionKey(connection)
 }
+
+/** The caller that a task counts for: an anonymous one by its address, since all anonymous callers over HTTP are one owner. */
+export const callerOf = (owner: string, { address, principal }: Pick<RequestFacts, "address" | "principal">): string =>
+  owner === anonymous ? `${anonymous} ${callerKey(principal, address) ?? ""}`.trim() : owner
 
 /** `ownerOf` of the running request. */
 export const owner = (store: Store): Effect.Effect<string, never, RequestContext | Principal> =>

@@ -10,7 +10,7 @@
 import type { TaskOutcome, Task } from "../model/Task.ts"
 import type { InOrder, InList } from "./InOrder.ts"
 import * as JsonCopy from "./JsonCopy.ts"
-import { bytesOfText, none, type Row } from "./Row.ts"
+import { bytesOfText, callerOf, none, type Row } from "./Row.ts"
 
 /** Longer outcomes are kept as values: to read one anew would cost more than to keep its parts, and lists read 50 in a turn. */
 const longest = 4096
@@ -37,6 +37,8 @@ export class EndedRow implements InList<EndedRow> {
   after: EndedRow | undefined = undefined
   readonly id: string
   readonly owner: string
+  /** The caller that it counts for. */
+  readonly caller: string
   readonly order: number
   readonly endedAt: number
   /** Of its outcome as JSON. */
@@ -55,6 +57,7 @@ export class EndedRow implements InList<EndedRow> {
     const text = JSON.stringify(copy ?? outcome)
     this.id = task.id
     this.owner = input.owner
+    this.caller = callerOf(input)
     this.order = order
     this.endedAt = endedAt
     this.bytes = bytesOfText(text)

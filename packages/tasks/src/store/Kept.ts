@@ -10,10 +10,10 @@ import { InOrder } from "./InOrder.ts"
 /** The part of the room that one caller may fill. */
 const share = 1 / 2
 
-/** The tasks of one owner, in the order of their ends. */
+/** The tasks of one caller, in the order of their ends. */
 class Holding {
   readonly unread = new InOrder<EndedRow>()
-  /** Those whose end the owner has seen. */
+  /** Those whose end the caller has seen. */
   readonly read = new InOrder<EndedRow>()
   bytes = 0
 
@@ -55,9 +55,9 @@ export class Kept {
 
   /** Keeps a task that has ended. */
   add(row: EndedRow): void {
-    const { owner } = row
-    let holding = this.holdings.get(owner)
-    if (holding === undefined) this.holdings.set(owner, (holding = new Holding()))
+    const { caller } = row
+    let holding = this.holdings.get(caller)
+    if (holding === undefined) this.holdings.set(caller, (holding = new Holding()))
     holding.unread.add(row)
     this.byId.set(row.id, row)
     this.weigh(holding, row, 1)
@@ -74,20 +74,20 @@ export class Kept {
     this.all.count += sign
   }
 
-  /** Its owner has seen how the task ended. */
+  /** Its caller has seen how the task ended. */
   read(row: EndedRow): void {
-    const holding = this.holdings.get(row.owner)
+    const holding = this.holdings.get(row.caller)
     if (holding?.unread.delete(row) === true) holding.read.add(row)
   }
 
   /** Forgets a task. */
   delete(row: EndedRow): void {
-    const { owner } = row
-    const holding = this.holdings.get(owner)
+    const { caller } = row
+    const holding = this.holdings.get(caller)
     if (holding === undefined || !(holding.unread.delete(row) || holding.read.delete(row))) return
     this.byId.delete(row.id)
     this.weigh(holding, row, -1)
-    if (holding.count === 0) this.holdings.delete(owner)
+    if (holding.count === 0) this.holdings.delete(caller)
   }
 
   /** The part of the room that is filled. */
@@ -103,17 +103,17 @@ export class Kept {
     return largest
   }
 
-  /** Forgets tasks until there is room for one more of an owner; false where there is none. */
-  makeRoom(owner: string): boolean {
+  /** Forgets tasks until there is room for one more of a caller; false where there is none. */
+  makeRoom(caller: string): boolean {
     while (true) {
-      const row = this.toForget(owner)
+      const row = this.toForget(caller)
       if (typeof row === "string") return row === "nothing"
       this.delete(row)
     }
   }
 
-  private toForget(owner: string): "nothing" | "full" | EndedRow {
-    const own = this.holdings.get(owner)
+  private toForget(caller: string): "nothing" | "full" | EndedRow {
+    const own = this.holdings.get(caller)
     const ofOwn = (): "full" | EndedRow => own?.read.first ?? "full"
     if (own !== undefined && this.load(own) >= share) return ofOwn()
     if (this.load(this.all) < 1) return "nothing"

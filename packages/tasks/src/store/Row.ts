@@ -132,6 +132,9 @@ export const newRow = (
   changed: undefined
 })
 
+/** The caller that a task counts for. */
+export const callerOf = ({ caller, owner }: NewTask): string => caller ?? owner
+
 /** Leases the task of a row to a node. */
 export const leasedTo = (row: Row, node: string, until: number): Claimed => {
   row.node = node

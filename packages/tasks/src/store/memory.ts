@@ -5,6 +5,7 @@
  */
 import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
 import { direct } from "@effect-mcp/core/internal/eager"
+import { Shares } from "@effect-mcp/core/internal/Shares"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -19,6 +20,7 @@ import { fits } from "./JsonCopy.ts"
 import { Kept, type KeptOptions } from "./Kept.ts"
 import {
   bytesOf,
+  callerOf,
   changeOf,
   changesOf,
   countsOf,
@@ -53,9 +55,8 @@ class Memory {
   private created = 0
   /** Open since a task became due, until the next look. */
   private readonly woken = Latch.makeUnsafe(false)
-  /** Tasks that have not ended, by owner. */
-  private readonly open = new BusyMap<string, number>()
-  private openTotal = 0
+  /** Tasks that have not ended. */
+  private readonly open: Shares
   private readonly kept: Kept
   readonly expired = new ExpiredTasks()
 
@@ -64,6 +65,7 @@ class Memory {
     this.kept = new Kept({ kept, keptBytes })
     this.leaseTime = lease
     this.limits = { ...defaultLimits, ...limits }
+    this.open = new Shares({ total: this.limits.total, perCaller: this.limits.perOwner })
   }
 
   private get now(): number {
@@ -93,16 +95,9 @@ class Memory {
     if (changed !== undefined) Deferred.doneUnsafe(changed, Effect.void)
   }
 
-  private count(owner: string, by: 1 | -1): void {
-    const count = (this.open.get(owner) ?? 0) + by
-    if (count === 0) this.open.delete(owner)
-    else this.open.set(owner, count)
-    this.openTotal += by
-  }
-
   private end(row: Row, outcome: TaskOutcome, message: string | undefined): EndedRow {
     const ended = new EndedRow(row, this.now, outcome, message)
-    this.count(ended.owner, -1)
+    this.open.add(ended.caller, -1)
     this.rows.delete(ended.id)
     // Before the change: those that wait for it read the end at once.
     this.kept.add(ended)
@@ -124,17 +119,17 @@ class Memory {
   create(input: NewTask, node: string): Effect.Effect<{ readonly task: Task; readonly lease: Lease }, LimitReached> {
     return direct(() => {
       const { inputBytes, perOwner, total } = this.limits
+      const caller = callerOf(input)
       const full = (limit: string) => Effect.fail(new LimitReached({ message: limit }))
-      if (this.openTotal >= total) return full(`More than ${total} tasks run on this server`)
-      if ((this.open.get(input.owner) ?? 0) >= perOwner) {
-        return full(`More than ${perOwner} tasks of this caller have not ended`)
-      }
+      const exceeded = this.open.exceededBy(caller, 1)
+      if (exceeded === "total") return full(`More than ${total} tasks run on this server`)
+      if (exceeded === "perCaller") return full(`More than ${perOwner} tasks of this caller have not ended`)
       if (!fits(input.input, inputBytes)) return full(`The arguments are longer than ${inputBytes} bytes`)
-      if (!this.kept.makeRoom(input.owner)) return full(noRoom)
+      if (!this.kept.makeRoom(caller)) return full(noRoom)
       const { now } = this
       const task = newTask(newId(), input, now)
       const { id } = task
-      this.count(input.owner, 1)
+      this.open.add(caller, 1)
       this.rows.set(id, newRow(task, input, this.created++, { node, until: now + this.leaseTime }))
       return Effect.succeed({ task, lease: { task: id, epoch: 1 } })
     })

@@ -290,12 +290,19 @@ export const coreFaults: ReadonlyArray<Fault> = [
     methods,
     "tasks.limits.expired-removed"
   ),
-  row("one more task is let in", memory, ">= perOwner)", "> perOwner)", methods, "tasks.limits.concurrent"),
+  row(
+    "one more task is let in",
+    memory,
+    "exceededBy(caller, 1)",
+    "exceededBy(caller, 0)",
+    methods,
+    "tasks.limits.concurrent"
+  ),
   row(
     "any number of requests may wait for results",
     source("server/ResultWaits"),
-    ">= this.max)",
-    "> this.max * 2)",
+    "exceededBy(caller, 1) !== undefined",
+    "exceededBy(undefined, 1) !== undefined",
     methods
   ),
   // ---- what a task sends

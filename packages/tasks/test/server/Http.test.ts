@@ -2,7 +2,8 @@
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
 import * as Tasks from "../../src/Tasks.ts"
 import { declared, undeclared } from "../support/client.ts"
 import { tool } from "../support/tools.ts"
@@ -13,14 +14,21 @@ const features = Layer.merge(
   Tasks.layer()
 )
 
+/** The address that a header names. */
+const addressed = HttpRouter.middleware((handler) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, (http) => {
+    const remoteAddress = Option.fromUndefinedOr(http.headers["x-address"])
+    return Effect.provideService(handler, HttpServerRequest.HttpServerRequest, http.modify({ remoteAddress }))
+  })
+).layer
+
 /** Sends one request to a fetch handler; gives its status and answer. */
-const client = Effect.gen(function* () {
-  const { dispose, handler } = McpServer.toWebHandler(
-    Layer.fresh(McpServer.layer({ name: "test", version: "1.0.0", features })),
-    { path: "/mcp" }
-  )
+const clientOf = Effect.fnUntraced(function* (served: typeof features) {
+  const server = Layer.fresh(McpServer.layer({ name: "test", version: "1.0.0", features: served }))
+  const app = Layer.provide(McpServer.layerHttp({ path: "/mcp" }), [server, addressed])
+  const { dispose, handler } = HttpRouter.toWebHandler(app, { disableLogger: true })
   yield* Effect.addFinalizer(() => Effect.promise(dispose))
-  return (method: string, params: object, name: string, capabilities: object = declared) =>
+  return (method: string, params: object, name: string, capabilities: object = declared, address = "127.0.0.1") =>
     Effect.promise(async () => {
       const _meta = {
         [Meta.protocolVersion]: version,
@@ -35,7 +43,8 @@ const client = Effect.gen(function* () {
             accept: "application/json, text/event-stream",
             "mcp-protocol-version": version,
             "mcp-method": method,
-            "mcp-name": name
+            "mcp-name": name,
+            "x-address": address
           },
           body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta } })
         })
@@ -45,6 +54,29 @@ const client = Effect.gen(function* () {
       return { status: response.status, code: error?.code, result }
     })
 })
+
+const client = clientOf(features)
+
+it.live("Tasks of an anonymous caller count for its address, and hanging ones leave room for other addresses", () =>
+  Effect.gen(function* () {
+    const send = yield* clientOf(
+      Layer.merge(
+        tool("hang", "optional", () => Effect.never),
+        Tasks.layer({ perOwner: 2 })
+      )
+    )
+    const hang = (address: string) => send("tools/call", { name: "hang", arguments: {} }, "hang", declared, address)
+    const first = yield* hang("2001:db8::1")
+    yield* hang("2001:db8::2")
+    assert.strictEqual((yield* hang("2001:db8::3")).code, -31_429)
+    assert.isDefined((yield* hang("192.0.2.1")).result.taskId)
+    // The id is the right to the task, from any address.
+    const { taskId } = first.result
+    const cancelled = yield* send("tasks/cancel", { taskId }, taskId, declared, "192.0.2.1")
+    assert.strictEqual(cancelled.code, undefined)
+    assert.isDefined((yield* hang("2001:db8::3")).result.taskId)
+  })
+)
 
 it.live("A task over HTTP is read by all clients that know its id, and the header Mcp-Name must name it", () =>
   Effect.gen(function* () {

@@ -211,6 +211,26 @@ describe("tasks in memory", () => {
     }).pipe(Effect.provide(Memory.layer({ perOwner: 1, total: 2, inputBytes: 50, entryBytes: 80 })))
   )
 
+  it.effect("Tasks of one owner count for their callers, and are found by the owner", () =>
+    Effect.gen(function* () {
+      yield* TaskLaws.callers(yield* TaskStore, "a")
+    }).pipe(Effect.provide(Memory.layer({ perOwner: 1 })))
+  )
+
+  it.effect("Ended tasks of one owner are forgotten for the caller that keeps the most", () =>
+    Effect.gen(function* () {
+      const store = yield* TaskStore
+      const make = (caller: string) =>
+        Effect.tap(store.create({ ...task, owner: "anonymous", caller }, "a"), ({ task: { id } }) =>
+          store.cancel(id, "anonymous")
+        )
+      for (let count = 0; count < 2; count++) yield* make("eve")
+      assert.strictEqual((yield* Effect.flip(make("eve")))._tag, "LimitReached")
+      const { task: own } = yield* make("ada")
+      assert.isTrue(Option.isSome(yield* store.get(own.id, "anonymous")))
+    }).pipe(Effect.provide(Memory.layer({ kept: 4 })))
+  )
+
   /** Makes a task that ends at once, and may be read then. */
   const ended = Effect.fnUntraced(function* (owner: string, { bytes = 0, read = false } = {}) {
     const store = yield* TaskStore

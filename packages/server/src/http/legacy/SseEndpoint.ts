@@ -319,7 +319,9 @@ class SseSessions {
     })
     this.reading.leave(reading)
     const { headers, method, originalUrl } = http
-    const inbound = Body.decode(body, { headers, method, originalUrl, principal }, this.shared.admission)
+    const address = Option.getOrUndefined(http.remoteAddress)
+    const envelope = { headers, method, originalUrl, principal, address }
+    const inbound = Body.decode(body, envelope, this.shared.admission)
     if (HttpServerResponse.isHttpServerResponse(inbound)) return inbound
     if (this.sessions.get(id) !== connected) return noSession()
     const failure = refuseModern(inbound)
