@@ -53,7 +53,7 @@ const examples = [...docstrings, ...modules]
 const tsconfig = {
   extends: "../../../tsconfig.base.json",
   include: ["**/*.ts"],
-  references: packages.map((name) => ({ path: `../../../${name}` })),
+  references: packages.map((name) => ({ path: `../../../${name}/src` })),
   compilerOptions: {
     composite: false,
     incremental: false,
