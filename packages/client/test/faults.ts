@@ -218,13 +218,6 @@ export const faults: ReadonlyArray<Fault> = [
     test: model
   },
   {
-    name: "what was known of streams of the session before is kept for the next",
-    file: streamable,
-    from: "this.resumeStream = undefined",
-    to: "void this",
-    test: "packages/client/test/transport/http/Resume.test.ts"
-  },
-  {
     name: "the first connection of a session's stream reports a gap",
     file: "packages/client/src/transport/http/ResumeStream.ts",
     from: "if (wasOpen && lastEventId === undefined) missed()",

@@ -35,8 +35,8 @@ export type StreamEnd = "Read" | "Refused" | "Failed" | "Gone" | "Denied"
 const none: Tries = { failures: 0, brief: 0 }
 
 export class ResumeStream {
-  /** Whether this server gives streams; undefined until a GET was answered. */
-  private gives: boolean | undefined = undefined
+  /** Whether this server has opened a stream. */
+  private gives = false
   private readonly endpoint: RemoteEndpoint
   private readonly limit: number
   private readonly maxDepth: number | undefined
@@ -86,7 +86,7 @@ export class ResumeStream {
             (): StreamEnd => "Refused"
           )
         }
-        const gave = this.endpoint.session !== undefined && this.gives === true
+        const gave = this.endpoint.session !== undefined && this.gives
         if (gave && SessionExpired.isCandidate(status)) {
           return Effect.map(SessionExpired.read(response), (body) =>
             SessionExpired.matches(body) ? "Gone" : "Refused"
@@ -96,7 +96,6 @@ export class ResumeStream {
         // 409: the server has not noticed yet that the connection before is lost.
         const passes = status >= 500 || status === 409 || statuses.isBusy(status)
         const ended: StreamEnd = gone ? "Gone" : passes ? "Failed" : "Refused"
-        if (ended === "Refused") this.gives ??= false
         return Effect.as(Body.skip(response), ended)
       }
     })
@@ -143,9 +142,8 @@ export class ResumeStream {
           })
         })
       )
-    return Effect.flatMap(Elapsed.now, (now) =>
-      this.gives === false ? Effect.succeed<StreamEnd>("Refused") : next(none, now)
-    )
+    // Also after a refused standalone stream: a server may resume streams of requests alone.
+    return Effect.flatMap(Elapsed.now, (now) => next(none, now))
   }
 
   /**

@@ -84,20 +84,37 @@ describe.each(sessions)("The stream of a request in %s", (version) => {
   )
 
   test(
-    "The stream of a request without event ids, or after a refused GET, fails the request at once",
+    "The stream of a request without event ids fails the request at once",
     Effect.gen(function* () {
       const { get, peer, server } = yield* scene(version)
       yield* get.status(405)
-      for (const id of [undefined, "1"]) {
-        const asked = yield* call(peer)
-        const post = yield* server.next
-        yield* post.stream()
-        yield* post.event({ ...(id === undefined ? {} : { id }), data: note("notifications/message") })
-        yield* Queue.take(peer.heard)
-        yield* post.end
-        assert.deepInclude(yield* closed(asked), { unsent: false })
-      }
+      const asked = yield* call(peer)
+      const post = yield* server.next
+      yield* post.stream()
+      yield* post.event({ data: note("notifications/message") })
+      yield* Queue.take(peer.heard)
+      yield* post.end
+      assert.deepInclude(yield* closed(asked), { unsent: false })
       assert.strictEqual(yield* server.waiting, 0)
+    })
+  )
+
+  test(
+    "The stream of a request is resumed although the server has no standalone stream",
+    Effect.gen(function* () {
+      const { get, peer, server, wake } = yield* scene(version)
+      yield* get.status(405)
+      const asked = yield* call(peer)
+      const post = yield* server.next
+      yield* post.stream()
+      yield* post.event({ id: "a/0", retry: 5, data: "" })
+      yield* post.end
+      yield* wake(after(5))
+      const resumed = yield* server.next
+      assert.strictEqual(resumed.headers["last-event-id"], "a/0")
+      yield* resumed.stream()
+      yield* resumed.event({ data: { jsonrpc: "2.0", id: post.message.id, result: { ok: true } } })
+      assert.deepStrictEqual(yield* Fiber.join(asked), { ok: true })
     })
   )
 
