@@ -32,6 +32,7 @@ const failing = (store: DirectoryStore, cutOff: Effect.Effect<boolean>): Directo
     leave: step(store.leave),
     alive: step(store.alive),
     inherit: step(store.inherit),
+    release: step(store.release),
     open: step(store.open),
     claim: step(store.claim),
     save: step(store.save),

@@ -150,7 +150,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A node that has no room for a session takes it over",
     file: remote,
-    from: "const takes = this.reopening.refusal(http) === undefined",
+    from: "const takes = this.reopening.refusal(remote.http) === undefined",
     to: "const takes = this.reopening.refusal(http) !== this",
     test: endpoints
   },

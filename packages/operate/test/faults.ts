@@ -159,7 +159,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a server that drains opens sessions over HTTP",
     file: "packages/server/src/http/request/InFlightRequests.ts",
-    from: "return !this.draining && !this.drain.isDraining",
+    from: "return (!this.draining || this.serves) && !this.drain.isDraining",
     to: "return !this.draining",
     test: "packages/operate/test/admin/Steer.test.ts"
   },

@@ -3,9 +3,12 @@
  *
  * Owns no behaviour. The endpoints are loaded when they are first used, so a program over stdio does not load HTTP.
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
+import * as Runtime from "effect/Runtime"
 import type * as Router from "./http/RouterEndpoint.ts"
 import type * as Node from "./http/NodeListener.ts"
 import type * as Socket from "./socket/Socket.ts"
@@ -198,7 +201,7 @@ export const toWebHandler = <E>(
  * The Streamable HTTP endpoint as a listener of `node:http`, or a route of Express: a call costs a quarter less than through a router.
  *
  * The server is built at once; requests wait for it. If it cannot be built, the reason is logged and requests are answered by 500.
- * `dispose` ends open streams and sessions, in order, or the building, and never fails: close the HTTP server after it.
+ * `close` stops the HTTP server, and ends open streams and sessions in order; `dispose` leaves the HTTP server alone. Neither fails.
  *
  * @example
  * ```ts
@@ -207,9 +210,9 @@ export const toWebHandler = <E>(
  * import { createServer } from "node:http"
  *
  * export const listen = (server: Layer.Layer<McpServer.McpServer>) => {
- *   const { dispose, listener } = McpServer.toNodeListener(server, { path: "/mcp" })
+ *   const { close, listener } = McpServer.toNodeListener(server, { path: "/mcp" })
  *   const http = createServer(listener).listen(3000)
- *   process.once("SIGTERM", () => dispose().then(() => http.close()))
+ *   process.once("SIGTERM", () => close(http))
  * }
  * ```
  */
@@ -227,9 +230,31 @@ export const toNodeListener = <E>(server: Layer.Layer<McpServer, E>, options?: N
   )
   return {
     listener: (request, response) => listener(request, response),
-    dispose: () => building.then(({ dispose }) => dispose())
+    dispose: () => building.then(({ dispose }) => dispose()),
+    close: (http) => building.then(({ close }) => close(http))
   }
 }
+
+/**
+ * Ends a program with exit code 0 if a signal stopped it. Effect's own way is 130, which supervisors take for a failure.
+ *
+ * @example
+ * ```ts
+ * import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Layer } from "effect"
+ * import { createServer } from "node:http"
+ *
+ * export const run = (server: Layer.Layer<McpServer.McpServer>) =>
+ *   McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" })).pipe(
+ *     Layer.provide([server, NodeHttpServer.layer(createServer, { port: 3000 })]),
+ *     Layer.launch,
+ *     NodeRuntime.runMain({ teardown: McpServer.teardown })
+ *   )
+ * ```
+ */
+export const teardown: Runtime.Teardown = (exit, onExit) =>
+  Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? onExit(0) : Runtime.defaultTeardown(exit, onExit)
 
 /**
  * What answers requests of a stateless revision, without a session: for endpoints of one's own. Each call answers one request; requests

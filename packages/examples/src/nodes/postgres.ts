@@ -15,7 +15,7 @@ const server = McpServer.layer({ name: "hello", version: "1.0.0", features }).pi
 
 /** The same program on each node. */
 export const listen = (port: number) => {
-  const { dispose, listener } = McpServer.toNodeListener(server, { path: "/mcp" })
+  const { close, listener } = McpServer.toNodeListener(server, { path: "/mcp" })
   const http = createServer(listener).listen(port)
-  process.once("SIGTERM", () => dispose().then(() => http.close()))
+  process.once("SIGTERM", () => close(http))
 }

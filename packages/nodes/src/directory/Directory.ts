@@ -94,6 +94,7 @@ const told = (store: DirectoryStore): DirectoryStore => {
     leave: noted(store.leave),
     alive: noted(store.alive),
     inherit: noted(store.inherit),
+    release: noted(store.release),
     open: noted(store.open),
     claim: noted(store.claim),
     save: noted(store.save),
@@ -114,6 +115,8 @@ export class Directory implements SessionDirectory {
   private readonly holders = new Set<Holder>()
   /** The sessions that ended here and may still be in the store. */
   private readonly ended = new Set<string>()
+  /** The node that is named for the sessions which this one has given up. */
+  private readonly former: { readonly node: NodeId; isKnown: boolean }
   private readonly watched = new Map<NodeId, Watched>()
   /** Open while a request waits for the end of a node. */
   private readonly isWaiting = Latch.makeUnsafe(false)
@@ -131,6 +134,7 @@ export class Directory implements SessionDirectory {
     this.process = endsWithProcess ? processOf(process.pid) : undefined
     this.renewed = momentOf(clock)
     this.node = this.named()
+    this.former = { node: nameOf(address, undefined), isKnown: false }
     relay.named(this.node)
   }
 
@@ -292,6 +296,22 @@ export class Directory implements SessionDirectory {
     return Effect.suspend(() => {
       this.ended.add(id)
       return Effect.ignore(this.remove([id]))
+    })
+  }
+
+  release(ids: ReadonlyArray<string>): Effect.Effect<void, NodesUnavailable> {
+    return Effect.suspend(() => {
+      const given = this.store.release(this.node, this.former.node, ids)
+      if (this.former.isKnown) return given
+      // A node whose lease has ended: `kept` counts from now on for what it has.
+      const { node } = this.former
+      return Effect.andThen(
+        Effect.andThen(this.store.join(node), this.store.leave(node)),
+        Effect.andThen(
+          Effect.sync(() => void (this.former.isKnown = true)),
+          given
+        )
+      )
     })
   }
 

@@ -27,6 +27,8 @@ export interface DirectoryStore {
   readonly alive: (nodes: ReadonlyArray<NodeId>) => Stored<ReadonlyArray<NodeId>>
   /** Moves those of the sessions that are still those of the one node to the other; gives their ids. */
   readonly inherit: (from: NodeId, to: NodeId, ids: ReadonlyArray<string>) => Stored<ReadonlyArray<string>>
+  /** Moves the sessions that are the one node's to the other; leaves all others. */
+  readonly release: (from: NodeId, to: NodeId, ids: ReadonlyArray<string>) => Stored<void>
   readonly open: (node: NodeId, id: string, record: string) => Stored<void>
   /** The entry of a session. It is that of this node from now on where the lease of its node has ended and its record may be taken. */
   readonly claim: (

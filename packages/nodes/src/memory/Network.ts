@@ -64,6 +64,10 @@ export class Network {
           }
           return ids
         }),
+      release: (from, to, ids) =>
+        Effect.forEach(ids, (id) => own(from, id, (entry) => sessions.set(id, { ...entry, node: to })), {
+          discard: true
+        }),
       open: (node, id, record) => Effect.sync(() => void sessions.set(id, { node, epoch: 1, record })),
       claim: (node, id, mayTake) =>
         at((now) => {

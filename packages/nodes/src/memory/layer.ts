@@ -26,6 +26,7 @@ const whileAlive = (store: DirectoryStore, { dead }: Member): DirectoryStore => 
     leave: (node) => Effect.suspend(() => (Deferred.isDoneUnsafe(dead) ? Effect.void : store.leave(node))),
     alive: step(store.alive),
     inherit: step(store.inherit),
+    release: step(store.release),
     open: step(store.open),
     claim: step(store.claim),
     save: step(store.save),

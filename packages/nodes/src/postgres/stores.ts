@@ -32,6 +32,9 @@ export const query =
 const now = "clock_timestamp()"
 const milliseconds = (ms: number): string => `interval '${Math.round(ms)} milliseconds'`
 
+const moved = `UPDATE mcp_session SET node = $2 WHERE node = $1
+  AND id IN (SELECT jsonb_array_elements_text(CAST(CAST($3 AS text) AS jsonb)))`
+
 /** `ofLease` runs what the lease of this node, and the sight of others, depend on. */
 export const directoryOf = (
   run: RunStatement,
@@ -64,6 +67,7 @@ export const directoryOf = (
         run<{ readonly id: string }>("UPDATE mcp_session SET node = $2 WHERE node = $1 RETURNING id", [from, to]),
         (rows) => rows.map(({ id }) => id)
       ),
+    release: (from, to, ids) => Effect.asVoid(run(moved, [from, to, JSON.stringify(ids.map(storable))])),
     open: (node, id, record) =>
       Effect.asVoid(
         run("INSERT INTO mcp_session (id, node, epoch, record) VALUES ($1, $2, 1, $3)", [id, node, record])

@@ -66,6 +66,11 @@ export const directoryOf = (redis: RedisClient, prefix: string, { grace, kept, l
         Effect.forEach(ids, (id) => run(Scripts.pass, [sessionOf(id)], from, to, life), { concurrency: 64 }),
         (passed) => ids.filter((_, at) => passed[at] === 1)
       ),
+    release: (from, to, ids) =>
+      Effect.forEach(ids, (id) => run(Scripts.pass, [sessionOf(id)], from, to, life), {
+        concurrency: 64,
+        discard: true
+      }),
     open: (node, id, record) =>
       Effect.asVoid(
         step(() => redis.multi().hSet(sessionOf(id), { node, epoch: "1", record }).pExpire(sessionOf(id), life).exec())

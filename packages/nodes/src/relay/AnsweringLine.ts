@@ -35,9 +35,14 @@ export class AnsweringLine {
   private readonly options: Options
   private readonly writer: FrameWriter
   private readonly answering = new Map<number, Answering>()
+  private readonly socket: Socket
+  /** The last request that was read. */
+  private last = 0
+  private hasLeft = false
 
   constructor(socket: Socket, options: Options) {
     this.options = options
+    this.socket = socket
     this.writer = new FrameWriter(socket)
     const reader = new FrameReader((kind, id, text, bytes) => this.received(kind, id, text, bytes))
     socket.on("data", (chunk: Buffer) => void (reader.push(chunk) || socket.destroy()))
@@ -46,8 +51,24 @@ export class AnsweringLine {
     })
   }
 
+  /** Reads no further request, and completes when all answers were written. */
+  get leave(): Effect.Effect<void> {
+    return Effect.callback((resume) => {
+      const { socket } = this
+      const done = (): void => resume(Effect.void)
+      if (socket.destroyed) return done()
+      this.hasLeft = true
+      this.writer.write(kinds.leaving, 0, `${this.last}`)
+      socket.once("finish", done).once("close", done)
+      this.writer.end()
+    })
+  }
+
   private received(kind: number, id: number, text: string, bytes: Uint8Array): void {
-    if (kind === kinds.request) return this.asked(id, text, bytes)
+    if (kind === kinds.request && !this.hasLeft) {
+      this.last = id
+      return this.asked(id, text, bytes)
+    }
     if (kind === kinds.probe) return this.writer.write(kinds.probe, id)
     const answering = this.answering.get(id)
     if (kind === kinds.left) answering?.fiber?.interruptUnsafe()

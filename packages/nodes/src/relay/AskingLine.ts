@@ -158,7 +158,18 @@ export class AskingLine {
     for (const asked of all) settle(asked, error)
   }
 
+  /** The other node answers no request that it has not read: such a request may go to another node. */
+  private left(last: number): void {
+    this.options.closed()
+    for (const [id, asked] of this.asked) {
+      if (id <= last) continue
+      this.asked.delete(id)
+      settle(asked, notHere)
+    }
+  }
+
   private received(kind: number, id: number, text: string, bytes: Buffer): void {
+    if (kind === kinds.leaving) return this.left(Number(text))
     const asked = this.asked.get(id)
     if (asked === undefined) return
     if (kind === kinds.part) return asked.inbox?.push(bytes)

@@ -24,7 +24,9 @@ export const kinds = {
   /** The node does not hold the session: no server has seen the request. */
   notHere: 8,
   /** The node that asked has heard nothing for a while: the other one says the same. */
-  probe: 9
+  probe: 9,
+  /** The node that answers leaves: it has read the request of the number in the text, and none that was sent later. */
+  leaving: 10
 } as const
 
 /** Length of what follows, kind, number of the request, length of the text: then the text, then bytes. */
@@ -118,6 +120,12 @@ export class FrameWriter {
     if (this.waiting.push(head) === 1) setImmediate(this.flush)
     if (isApart) this.waiting.push(body)
     this.size += length
+  }
+
+  /** Writes what waits, and ends the connection. */
+  end(): void {
+    this.flush()
+    this.socket.end()
   }
 
   private readonly flush = (): void => {

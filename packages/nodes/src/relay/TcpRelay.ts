@@ -42,6 +42,9 @@ const listen = ({ host, port = 0 }: Options, server: Server): Effect.Effect<numb
     })
   })
 
+/** How long answers may take to be written when the node leaves. */
+const flushed = "500 millis"
+
 /** The connections to other nodes, by their addresses. */
 class Lines {
   private readonly secret: string
@@ -95,6 +98,7 @@ export const make = Effect.fnUntraced(function* (
   const endpoints = new Set<RelayEndpoint>()
   const fibers = new Fibers()
   const sockets = new Set<Socket>()
+  const answers = new Map<Socket, AnsweringLine>()
   const lines = new Lines(secret)
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   let self: NodeId = ""
@@ -108,16 +112,29 @@ export const make = Effect.fnUntraced(function* (
   const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: probed }, (socket) => {
     sockets.add(socket)
     // An error is followed by the end of the connection.
-    socket.on("error", () => {}).once("close", () => sockets.delete(socket))
+    socket
+      .on("error", () => {})
+      .once("close", () => {
+        sockets.delete(socket)
+        answers.delete(socket)
+      })
     const welcomed = Effect.match(welcome(socket, secret), {
       onFailure: () => void socket.destroy(),
-      onSuccess: () => void new AnsweringLine(socket, answering)
+      onSuccess: () => void (socket.destroyed || answers.set(socket, new AnsweringLine(socket, answering)))
     })
     fibers.add(runFork(welcomed))
   })
   yield* Effect.addFinalizer(() =>
     Effect.andThen(
-      fibers.end,
+      Effect.andThen(
+        fibers.end,
+        Effect.suspend(() =>
+          Effect.timeoutOption(
+            Effect.forEach(answers.values(), ({ leave }) => leave, { concurrency: "unbounded", discard: true }),
+            flushed
+          )
+        )
+      ),
       Effect.callback<void>((resume) => {
         server.close(() => resume(Effect.void))
         for (const socket of sockets) socket.destroy()

@@ -38,6 +38,7 @@ const storeOf = (network = new Network()) => {
         )
       )
     ),
+    release: step(inner.release),
     open: step(inner.open),
     claim: step(inner.claim),
     save: step(inner.save),

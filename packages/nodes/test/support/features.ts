@@ -30,7 +30,7 @@ const Moved = Tool.make("moved", { description: "Waits until the roots change.",
 const Touch = Tool.make("touch", { description: "Changes the resource." })
 
 /** The features of one node. */
-export const featuresOf = (node: number) =>
+export const featuresOf = (node: number, ran: (n: number) => Effect.Effect<void> = () => Effect.void) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const scope = yield* Scope.Scope
@@ -43,7 +43,7 @@ export const featuresOf = (node: number) =>
         Prompts.layer(Prompt.make("first", { description: "Is there." }), () => Effect.succeed("hello")),
         Tools.layer(Which, () => Effect.succeed({ node })),
         Tools.layer(Ask, () => Effect.as(Elicitation.confirm("Sure?"), { node })),
-        Tools.layer(Slow, ({ ms, n }) => Effect.as(Effect.sleep(ms), { n, node })),
+        Tools.layer(Slow, ({ ms, n }) => Effect.andThen(ran(n), Effect.as(Effect.sleep(ms), { n, node }))),
         Tools.layer(Note, () => Effect.as(Log.warning("noted"), { node })),
         Tools.layer(Tell, () =>
           Effect.map(RequestContext.RequestContext, ({ outbound }) => {
@@ -71,5 +71,6 @@ export const featuresOf = (node: number) =>
     })
   )
 
-export const serverOf = (node: number) =>
-  McpServer.layer({ name: "nodes", version: "1.0.0", features: featuresOf(node) })
+/** `ran` is called with the number of each call of `slow`, when it begins. */
+export const serverOf = (node: number, ran?: (n: number) => Effect.Effect<void>) =>
+  McpServer.layer({ name: "nodes", version: "1.0.0", features: featuresOf(node, ran) })

@@ -74,7 +74,7 @@ const pass = async (
 }
 
 /** Listens until the scope closes. */
-export const robin = (nodes: ReadonlyArray<NodeProcess>): Effect.Effect<Robin, never, Scope.Scope> =>
+export const robin = (nodes: ReadonlyArray<Pick<NodeProcess, "port">>): Effect.Effect<Robin, never, Scope.Scope> =>
   Effect.gen(function* () {
     let turn = 0
     const server = createServer((request, response) => {

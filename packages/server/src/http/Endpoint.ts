@@ -30,7 +30,8 @@ import { keepAliveTimer } from "./response/SseBody.ts"
 import { EventStore, makeMemory } from "../session/EventStore.ts"
 import type { HttpSession } from "./session/HttpSession.ts"
 import { sessionIdHeader } from "./session/HttpSessions.ts"
-import type * as Guests from "./session/Guests.ts"
+import type { HttpServers } from "./request/HttpServers.ts"
+import { guestsWith } from "./session/guestsWith.ts"
 import type { GuestSessions } from "./session/GuestSessions.ts"
 import { RemoteRequest } from "./session/RemoteRequest.ts"
 import { RemoteSessions } from "./session/RemoteSessions.ts"
@@ -59,7 +60,12 @@ import * as Stateless from "./stateless/StatelessEndpoint.ts"
 export interface Options extends Admission.Options, RequestLimits {
   /** How long a stream may be silent before a comment is sent; 0: no comments. Default 15 seconds. */
   readonly keepAlive?: Duration.Input | undefined
-  /** At shutdown: how long requests may still run. Default 10 seconds. Subscriptions end at once. */
+  /**
+   * At shutdown: how long everything is still served, before the server stops listening. `/readyz` answers 503 meanwhile, and responses
+   * close their connections, so that load balancers move on. Default 0: for those that need no time to notice.
+   */
+  readonly lameDuck?: Duration.Input | undefined
+  /** At shutdown, after `lameDuck`: how long requests may still run. Default 10 seconds. Subscriptions end at once. */
   readonly drain?: Duration.Input | undefined
   /**
    * Sessions of the revisions up to 2025-11-25. `false`: these revisions are served without sessions, each POST by itself, as on nodes
@@ -109,8 +115,11 @@ export interface Endpoint {
   readonly post: (http: HttpRequest, body: Body.Read, exchange: HttpExchange) => Answer
   /** Answers a request of any other method. */
   readonly other: (http: HttpRequest, exchange: HttpExchange) => Answer
-  /** Ends what is open, in order: for a shutdown. A second run does nothing. */
-  readonly end: Effect.Effect<void>
+  /**
+   * Ends what is open, in order. Servers that are given stop listening after `lameDuck`, if other nodes serve what this one does, and what
+   * still arrives on open connections is answered; otherwise new requests are refused. A second run does nothing.
+   */
+  readonly end: (listening?: HttpServers) => Effect.Effect<void>
 }
 
 const onlyPost = HttpServerResponse.empty({ status: 405, headers: { allow: "POST" } })
@@ -126,6 +135,7 @@ class Streamable implements Endpoint {
   private readonly server: McpServer["Service"]
   private readonly sessionless: boolean
   private readonly drain: Duration.Input
+  private readonly lameDuck: Duration.Input
   /** The sessions of other nodes; undefined where there are none. */
   private readonly remote: RemoteSessions | undefined
   /** Those whose requests may run here; undefined where none may. */
@@ -158,6 +168,7 @@ class Streamable implements Endpoint {
     this.guests = guests
     this.sessionless = options.sessions === false
     this.drain = options.drain ?? "10 seconds"
+    this.lameDuck = options.lameDuck ?? 0
   }
 
   /** Whether the client speaks the stateless era, or a version that is not known. */
@@ -273,14 +284,30 @@ class Streamable implements Endpoint {
 
   // ---- shutdown
 
-  readonly end: Effect.Effect<void> = Effect.suspend(() => {
-    const { exchanges, guests, stateful } = this
-    if (exchanges.draining) return Effect.void
+  readonly end = (listening?: HttpServers): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const { exchanges } = this
+      if (exchanges.leaving) return Effect.void
+      exchanges.leaving = true
+      if (listening === undefined) return this.ended(false)
+      // Answers to questions of a session that only this server has could not arrive any more.
+      const isElsewhere = this.remote !== undefined || this.sessionless || !this.stateful.isServed
+      const stopped = isElsewhere ? listening.stop : Effect.succeed(false)
+      const ducked = Duration.isZero(Duration.fromInputUnsafe(this.lameDuck))
+        ? Effect.void
+        : Effect.sleep(this.lameDuck)
+      return Effect.flatMap(Effect.andThen(ducked, stopped), (stopped) => this.ended(stopped))
+    })
+
+  /** `stopped`: whether nothing arrives any more, but on connections that are open. */
+  private ended(stopped: boolean): Effect.Effect<void> {
+    const { exchanges, guests, remote, stateful } = this
     const { sessions } = stateful
     const reason = "The server is shutting down"
-    exchanges.close()
-    sessions.endGetStreams()
-    const idle = Effect.andThen(exchanges.settled, Effect.andThen(sessions.idle, guests?.idle ?? Effect.void))
+    exchanges.close({ requests: stopped, sessions: stopped || remote !== undefined })
+    if (remote === undefined) sessions.endGetStreams()
+    const settled = Effect.andThen(exchanges.settled, Effect.andThen(sessions.idle, guests?.idle ?? Effect.void))
+    const idle = remote === undefined ? settled : Effect.andThen(remote.handOver, settled)
     // What is waited for is interruptible, not the wait: a finalizer of an interrupted fiber would end there.
     return Effect.timeoutOption(Effect.interruptible(idle), this.drain).pipe(
       Effect.andThen(Effect.sync(() => exchanges.stop())),
@@ -290,7 +317,7 @@ class Streamable implements Endpoint {
       // A client that does not read would hold up the HTTP server.
       Effect.andThen(Effect.sync(() => exchanges.cut()))
     )
-  })
+  }
 }
 
 /** Where events are kept; undefined where clients may not come back for them. */
@@ -298,13 +325,6 @@ const storeOf = (resume: ResumeOptions | undefined | false, shared: EventStore["
   resume === false
     ? Effect.succeed(undefined)
     : Effect.map(Effect.serviceOption(EventStore), (store) => Option.getOrElse(store, () => shared ?? makeMemory()))
-
-/** A server without guests starts without them. */
-const guestsWith = (options: Guests.Options) =>
-  Effect.map(
-    Effect.promise(() => import("./session/Guests.ts")),
-    (module) => new module.Guests(options)
-  )
 
 /** The endpoint lives as long as the scope. */
 export const make = Effect.fnUntraced(function* (
@@ -373,7 +393,7 @@ export const make = Effect.fnUntraced(function* (
     yield* remote.hold(relayed)
     yield* nodes.relay.serve(relayed)
   }
-  yield* server.drain.endBy(endpoint.end)
+  yield* server.drain.endBy(endpoint.end())
   const { observer } = server
   if (observer?.refused === undefined && observer?.carried === undefined) return endpoint
   return { admission, exchanges, end: endpoint.end, ...observedEndpoint(endpoint, observer) }

@@ -24,6 +24,7 @@ import * as Endpoint from "./Endpoint.ts"
 import * as Body from "./request/Body.ts"
 import type { HttpExchange } from "./request/HttpExchange.ts"
 import type { HttpRequest } from "./request/HttpRequest.ts"
+import { HttpServers, type NodeServer } from "./request/HttpServers.ts"
 import * as NodeResponseWriter from "./response/NodeResponseWriter.ts"
 import { refuse } from "./response/Responses.ts"
 import { SseHttpBody } from "./response/SseResponse.ts"
@@ -115,6 +116,7 @@ class NodeListener {
   receive(request: IncomingMessage, response: ServerResponse): void {
     // The client has gone while middleware before the listener ran: no event will say so.
     if (response.destroyed || request.socket.destroyed) return
+    if (this.endpoint.exchanges.leaving) response.shouldKeepAlive = false
     const { path, principal } = this.options
     if (path !== undefined && request.url?.split("?", 1)[0] !== path) return write(response, notFound)
     try {
@@ -243,32 +245,38 @@ const cutOf = (request: IncomingMessage, response: ServerResponse) => (): void =
  * const server = McpServer.layer({ name: "example", version: "1.0.0", features: Layer.empty })
  *
  * export const serve = (port: number) => {
- *   const { dispose, listener } = McpServer.toNodeListener(server, { path: "/mcp" })
+ *   const { close, listener } = McpServer.toNodeListener(server, { path: "/mcp" })
  *   const http = createServer(listener)
  *   http.listen(port, "127.0.0.1")
- *   return () => dispose().then(() => http.close())
+ *   return () => close(http)
  * }
  * ```
  */
 export const make = Effect.fnUntraced(function* (
-  options: Options = {}
+  options: Options = {},
+  listening?: HttpServers
 ): Effect.fn.Return<Listener, never, McpServer | Scope.Scope> {
   const fibers = new Fibers()
   yield* Effect.addFinalizer(() => fibers.end)
   const endpoint = yield* Endpoint.make(options)
-  yield* Effect.addFinalizer(() => endpoint.end)
+  yield* Effect.addFinalizer(() => endpoint.end(listening))
   const listener = new NodeListener(endpoint, options, fibers, yield* Effect.context<never>())
   return (request, response) => listener.receive(request, response)
 })
 
 export interface Built {
   readonly listener: Listener
-  /** Ends what is open: subscriptions at once, requests within `drain`. */
+  /** Ends what is open: subscriptions at once, requests within `drain`. New requests are refused; see `close`. */
   readonly dispose: () => Promise<void>
+  /**
+   * The same for a program that stops: the HTTP server stops listening first, so that load balancers go elsewhere, and what still arrives on
+   * open connections is answered.
+   */
+  readonly close: (http: NodeServer) => Promise<void>
 }
 
 /** A listener that is being built: `dispose` interrupts that. */
-export interface Building extends Pick<Built, "dispose"> {
+export interface Building extends Pick<Built, "close" | "dispose"> {
   readonly listener: Promise<Listener>
 }
 
@@ -283,8 +291,9 @@ export const build = <E>(
   { memoMap = Layer.makeMemoMapUnsafe(), ...options }: BuildOptions = {}
 ): Building => {
   const scope = Scope.makeUnsafe()
+  const listening = new HttpServers()
   const building = Effect.flatMap(Layer.buildWithMemoMap(server, memoMap, scope), (context) =>
-    Effect.provide(Scope.provide(make(options), scope), context)
+    Effect.provide(Scope.provide(make(options, listening), scope), context)
   ).pipe(
     Effect.tapCause((cause) =>
       Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("The MCP server could not be built", cause)
@@ -292,8 +301,17 @@ export const build = <E>(
     Effect.onError(() => Scope.close(scope, Exit.void)),
     Effect.runFork
   )
+  const ended = Effect.andThen(Fiber.interrupt(building), Scope.close(scope, Exit.void))
   return {
     listener: Effect.runPromise(Fiber.join(building)),
-    dispose: () => Effect.runPromise(Effect.andThen(Fiber.interrupt(building), Scope.close(scope, Exit.void)))
+    dispose: () => Effect.runPromise(ended),
+    close: (http) => {
+      listening.add(http)
+      const closed = Effect.sync(() => {
+        if (http.listening) http.close()
+        http.closeIdleConnections?.()
+      })
+      return Effect.runPromise(Effect.andThen(ended, closed))
+    }
   }
 }

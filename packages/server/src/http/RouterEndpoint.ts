@@ -21,6 +21,7 @@ import * as Body from "./request/Body.ts"
 import * as Cors from "./request/Cors.ts"
 import type { HttpExchange } from "./request/HttpExchange.ts"
 import type { HttpRequest } from "./request/HttpRequest.ts"
+import { CurrentHttpServers, serverOf } from "./request/HttpServers.ts"
 import { onShutdown } from "./request/Shutdown.ts"
 import * as NodeResponseWriter from "./response/NodeResponseWriter.ts"
 
@@ -115,7 +116,8 @@ type Handle = Effect.Effect<HttpServerResponse, never, HttpServerRequest | Scope
 
 const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Handle, never, McpServer | Scope.Scope> {
   const endpoint = yield* Endpoint.make(options)
-  yield* onShutdown(endpoint.end)
+  const listening = yield* CurrentHttpServers
+  yield* onShutdown(endpoint.end(listening))
   const { admission, exchanges } = endpoint
   const read = Body.reader(admission)
 
@@ -142,6 +144,8 @@ const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Ha
   const handle: Handle = Effect.withFiber<HttpServerResponse, never, HttpServerRequest | Scope.Scope>((fiber) => {
     const http = Context.getUnsafe(fiber.context, HttpServerRequest)
     const request = new RouterRequest(http, fiber.context)
+    listening?.add(serverOf(http.source))
+    if (exchanges.leaving) NodeResponseWriter.closeConnection(http)
     const refused = endpoint.refusal(request)
     if (refused !== undefined) return Effect.succeed(refused)
     const cut = () => fiber.interruptUnsafe()

@@ -80,6 +80,8 @@ export interface SessionDirectory {
   readonly save: (id: string, record: SessionRecord) => Effect.Effect<void, NodesUnavailable>
   /** Removes a session: no node finds it afterwards. Nothing happens where another node holds it. Tried again later where it fails. */
   readonly close: (id: string) => Effect.Effect<void>
+  /** Gives sessions up that this node held: from now on any node that is asked for one takes it over. */
+  readonly release: (ids: ReadonlyArray<string>) => Effect.Effect<void, NodesUnavailable>
   /** Adds the sessions of an endpoint, until the scope closes. */
   readonly hold: (holder: Holder) => Effect.Effect<void, never, Scope.Scope>
 }

@@ -67,6 +67,12 @@ export class InFlightRequests implements Entries {
   readonly silent: Effect.Effect<void> = Deferred.await(this.noExchanges)
   /** Whether `close` was called; never false again. */
   draining = false
+  /** Whether the endpoint is about to end: each response closes its connection, so that clients connect elsewhere. */
+  leaving = false
+  /** Whether requests that still arrive are answered, though it is closed. */
+  private serves = false
+  /** The same for requests of sessions that are held here. */
+  private servesSessions = false
   private readonly drain: { readonly isDraining: boolean }
 
   /** `fork` runs an effect in the scope of the endpoint. `drain` is that of the server. */
@@ -89,7 +95,12 @@ export class InFlightRequests implements Entries {
 
   /** Whether new sessions, and requests without one, are let in. */
   get admits(): boolean {
-    return !this.draining && !this.drain.isDraining
+    return (!this.draining || this.serves) && !this.drain.isDraining
+  }
+
+  /** Whether requests of sessions are let in. */
+  get admitsInSessions(): boolean {
+    return !this.draining || this.servesSessions
   }
 
   // ---- exchanges
@@ -170,11 +181,19 @@ export class InFlightRequests implements Entries {
 
   // ---- shutdown
 
-  /** Begins the shutdown: subscriptions end at once. */
-  close(): void {
+  /** Begins the shutdown: subscriptions end at once. The options say what is still answered until `stop`. */
+  close({ requests, sessions }: { readonly requests: boolean; readonly sessions: boolean }): void {
     this.draining = true
+    this.leaving = true
+    this.serves = requests
+    this.servesSessions = sessions
     Deferred.doneUnsafe(this.closed, Effect.void)
     this.complete()
+  }
+
+  /** Whether no POST is open. */
+  get isSettled(): boolean {
+    return this.posts.size === 0
   }
 
   private complete(): void {
@@ -185,6 +204,8 @@ export class InFlightRequests implements Entries {
 
   /** Interrupts the requests of all POSTs. */
   stop(): void {
+    this.serves = false
+    this.servesSessions = false
     for (const { stop } of this.posts.values()) stop()
   }
 

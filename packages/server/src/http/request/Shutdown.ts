@@ -7,6 +7,7 @@ import * as HttpServerError from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import { CurrentHttpServers, HttpServers } from "./HttpServers.ts"
 
 /** The effects that end the endpoints of one `serve`. */
 const Endpoints = Context.Reference<Set<Effect.Effect<void>>>("@effect-mcp/server/Shutdown/Endpoints", {
@@ -48,10 +49,11 @@ export const serve: typeof HttpRouter.serve = (app, options) =>
   Layer.unwrap(
     Effect.sync(() => {
       const endpoints = new Set<Effect.Effect<void>>()
+      const own = Layer.merge(Layer.succeed(Endpoints, endpoints), Layer.succeed(CurrentHttpServers, new HttpServers()))
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `HttpRouter.serve` provides the router
       const reporting = Layer.provideMerge(app, failures) as typeof app
       const whole = options?.disableLogger === undefined ? reporting : app
-      const served = HttpRouter.serve(Layer.provide(whole, Layer.succeed(Endpoints, endpoints)), {
+      const served = HttpRouter.serve(Layer.provide(whole, own), {
         ...options,
         disableLogger: options?.disableLogger ?? true
       })

@@ -67,6 +67,11 @@ const responseOf = (http: HttpServerRequest): ServerResponse | undefined =>
     ? http.response
     : undefined
 
+/** Ends the connection with this response. */
+export const closeConnection = (http: HttpServerRequest): void => {
+  if ("response" in http && isServerResponse(http.response)) http.response.shouldKeepAlive = false
+}
+
 /** Writes the response and waits for its end; the server then finds it written. */
 const written = (answer: HttpServerResponse, response: ServerResponse): Effect.Effect<HttpServerResponse> =>
   Effect.callback((resume) => {

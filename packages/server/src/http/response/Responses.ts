@@ -47,9 +47,9 @@ export const tooMany = (what: string, limit: number, id?: JsonRpc.Id): ErrorResp
 export const full = (what: string, limit: number, id?: JsonRpc.Id): ErrorResponse =>
   refuse(503, McpError.limitExceeded(`More than ${limit} ${what}`), id, soon)
 
-/** 503: the endpoint is ending. */
+/** 503: the endpoint is ending, and has not begun the request. */
 export const shuttingDown = (id?: JsonRpc.Id): ErrorResponse =>
-  refuse(503, McpError.interrupted("The server is shutting down"), id)
+  refuse(503, McpError.interrupted("The server is shutting down: the request was not begun, send it again"), id, soon)
 
 /** 404: no session of that id is open for this caller. The client has to initialize anew. */
 export const noSession = (id?: JsonRpc.Id): ErrorResponse =>

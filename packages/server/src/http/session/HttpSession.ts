@@ -42,6 +42,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner,
   readonly epoch: number
   /** The fiber that is the session: it only waits, and its end closes the scope. Undefined before `start`. */
   private fiber: Fiber.Fiber<void> | undefined = undefined
+  isOpening = false // The other nodes may not know it yet.
   /** Connects the session; undefined once that has ended. */
   private opening: Fiber.Fiber<Session> | undefined = undefined
   /** The other nodes that run requests of it; undefined before the first. */

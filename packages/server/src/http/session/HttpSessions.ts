@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import type { McpServer } from "../../dispatch/Server.ts"
 import type { Session } from "../../session/Session.ts"
 import { callerOf, type HttpRequest, ownerOf, principalOf } from "../request/HttpRequest.ts"
-import { type ErrorResponse, full, noSession, refuse, tooMany } from "../response/Responses.ts"
+import { type ErrorResponse, full, noSession, refuse, shuttingDown, tooMany } from "../response/Responses.ts"
 import { type Config, HttpSession } from "./HttpSession.ts"
 import type { SessionTable } from "./SessionTable.ts"
 
@@ -42,6 +42,7 @@ export interface Options {
   /** The response to a version that is not served. */
   readonly unserved: (version: string, id: JsonRpc.Id | undefined) => ErrorResponse
   readonly served: ReadonlyArray<string>
+  readonly exchanges: { readonly draining: boolean }
 }
 
 /** The error response where a table has no room for a session of that caller: 503 for all callers, 429 for its own limit. */
@@ -55,7 +56,7 @@ export const refusalOf = (
   return reached && tooMany(reached.what, reached.limit, id)
 }
 
-export const make = ({ config, served, server, table, unserved }: Options): HttpSessions => ({
+export const make = ({ config, exchanges, served, server, table, unserved }: Options): HttpSessions => ({
   refusal: (http, id) => refusalOf(table, http, id),
 
   create: (http, id) =>
@@ -73,7 +74,10 @@ export const make = ({ config, served, server, table, unserved }: Options): Http
       return refuse(400, McpError.invalidRequest("Mcp-Session-Id is missing: send initialize first"), request)
     }
     const found = table.get(id)
-    if (found === undefined || !isConnected(found) || found.owner !== ownerOf(http)) return noSession(request)
+    if (found === undefined || !isConnected(found) || found.owner !== ownerOf(http)) {
+      // The shutdown has ended the sessions: after it the client may find this one again.
+      return exchanges.draining ? shuttingDown(request) : noSession(request)
+    }
     const version = http.headers[Headers.version]
     if (version !== undefined && !served.includes(version)) return unserved(version, request)
     found.touch()

@@ -29,6 +29,8 @@ export class NodeSessions {
   private readonly members = new Set<Member>()
   /** The sessions that are being opened here again; each ends with the response to those that wait where that failed. */
   readonly opening = new Map<string, Deferred.Deferred<ErrorResponse | undefined>>()
+  /** The sessions that are being given up; each completes when any node may take it over. */
+  readonly leaving = new Map<string, Deferred.Deferred<void>>()
 
   /** Those of the node with that directory. */
   static of(directory: SessionDirectory): NodeSessions {

@@ -8,6 +8,7 @@ import type { Fork } from "@effect-mcp/core/internal/Deadlines"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -31,6 +32,7 @@ import type { Config, HttpSession } from "./HttpSession.ts"
 import { bytesOf } from "../../internal/bytesOf.ts"
 import { sessionIdHeader } from "./HttpSessions.ts"
 import type { GuestSessions } from "./GuestSessions.ts"
+import { handOver } from "./handOver.ts"
 import { Locations } from "./Locations.ts"
 import { NodeSessions } from "./NodeSessions.ts"
 import { RelayedStream } from "./RelayedStream.ts"
@@ -95,7 +97,7 @@ export interface Options {
   readonly fork: Fork
   /** Runs until the endpoint has ended, where `fork` ends with the beginning of its end. */
   readonly passOn: Fork
-  readonly exchanges: { readonly admits: boolean; readonly draining: boolean }
+  readonly exchanges: { readonly admits: boolean; readonly draining: boolean; readonly isSettled: boolean }
   /** The sessions of other nodes whose requests may run here; undefined where none may. */
   readonly guests: GuestSessions | undefined
 }
@@ -151,6 +153,11 @@ export class RemoteSessions {
     table.remove(session, "Another node has taken this session over")
   }
 
+  /** Gives up the sessions that are held here, each when no request of it runs, until there is none. */
+  get handOver(): Effect.Effect<void> {
+    return handOver(this.options, this.node)
+  }
+
   /** Whether the session of a request is not held here, and may be elsewhere. */
   concerns(http: HttpRequest): boolean {
     const id = http.headers[sessionIdHeader]
@@ -170,6 +177,13 @@ export class RemoteSessions {
   private attempt(remote: RemoteRequest, here: () => Answer, search: Search): Answer {
     const id = remote.http.headers[sessionIdHeader] ?? ""
     if (this.holds(id)) return here()
+    const leaving = this.node.leaving.get(id)
+    if (leaving !== undefined) {
+      return Effect.andThen(
+        Deferred.await(leaving),
+        Effect.suspend(() => this.attempt(remote, here, search))
+      )
+    }
     const beside = this.node.holder(this.options.server.name, id)
     if (beside !== undefined)
       return this.passing(this.relay(remote, beside.answer), remote, () => this.again(remote, here, search))
@@ -183,7 +197,8 @@ export class RemoteSessions {
     if (this.unknown.isTired(caller)) {
       return Effect.succeed(tooMany("sessions of this caller were not found", this.unknown.limit, remote.ids[0]))
     }
-    const located = Effect.timeout(this.locate(id, remote.http), patience)
+    const takes = this.reopening.refusal(remote.http) === undefined
+    const located = Effect.timeout(this.locate(id, remote.http, takes), patience)
     return Effect.matchEffect(
       this.unknown.counted(caller, located, ({ _tag }) => _tag === "Unknown"),
       {
@@ -217,9 +232,8 @@ export class RemoteSessions {
     )
   }
 
-  private locate(id: string, http: HttpRequest): Effect.Effect<Located, NodesUnavailable> {
+  private locate(id: string, http: HttpRequest, takes: boolean): Effect.Effect<Located, NodesUnavailable> {
     const { nodes, server } = this.options
-    const takes = this.reopening.refusal(http) === undefined
     return nodes.directory.locate(id, { server: server.name, owner: ownerOf(http), takes })
   }
 
@@ -245,7 +259,11 @@ export class RemoteSessions {
   readonly find = (http: HttpRequest, id: string): Effect.Effect<boolean | Response> => {
     if (this.holds(id) || this.options.guests?.resumes(http) === true) return Effect.succeed(true)
     if (this.node.holder(this.options.server.name, id) !== undefined) return Effect.succeed(false)
-    return Effect.matchEffect(this.locate(id, http), {
+    // A node that leaves takes no session over for another one, which can have it itself.
+    const takes = !this.options.exchanges.draining && this.reopening.refusal(http) === undefined
+    const leaving = this.node.leaving.get(id)
+    const located = this.locate(id, http, takes)
+    return Effect.matchEffect(leaving === undefined ? located : Effect.andThen(Deferred.await(leaving), located), {
       onFailure: () => Effect.succeed(false),
       onSuccess: (located) =>
         located._tag === "Here"

@@ -25,7 +25,7 @@ export interface Options {
   readonly server: Pick<McpServer["Service"], "connect" | "restore">
   readonly table: SessionTable<HttpSession>
   readonly config: Config
-  readonly exchanges: { readonly admits: boolean; readonly draining: boolean }
+  readonly exchanges: { readonly admits: boolean }
   readonly node: NodeSessions
   /** Learns of each session that is opened here. */
   readonly guests: { held(id: string): void } | undefined
@@ -89,7 +89,7 @@ export class Reopening {
       )
       return Effect.uninterruptibleMask((interruptible) =>
         Effect.flatMap(Effect.exit(interruptible(connected)), (exit) => {
-          if (Exit.isSuccess(exit) && !exchanges.draining) {
+          if (Exit.isSuccess(exit) && exchanges.admits) {
             table.add(session)
             guests?.held(id)
             return Effect.succeed(undefined)
@@ -99,7 +99,7 @@ export class Reopening {
             : Effect.logWarning("A session of another node could not be opened here", exit.cause)
           return Effect.as(
             Effect.andThen(logged, session.close("The session could not be opened here")),
-            exchanges.draining ? shuttingDown() : notOpened
+            exchanges.admits ? notOpened : shuttingDown()
           )
         })
       )

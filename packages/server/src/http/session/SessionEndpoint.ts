@@ -83,7 +83,7 @@ export class SessionEndpoint {
     this.options = options
     this.served = server.revisions.flatMap(({ era, version }) => (era === "stateful" ? [version] : []))
     const unserved = (version: string, id: JsonRpc.Id | undefined) => this.unserved(version, id)
-    this.sessions = makeSessions({ config, server, table, served: this.served, unserved })
+    this.sessions = makeSessions({ config, server, table, served: this.served, unserved, exchanges: options.exchanges })
   }
 
   /** Whether a revision of this era is served. */
@@ -127,6 +127,7 @@ export class SessionEndpoint {
     const opened = yield* sessions.create(http, request.id)
     if (!isOpened(opened)) return opened
     const { shared } = this.options.config
+    opened.isOpening = true
     const answered = this.request(opened, initialize, request, exchange)
     // The client sends the id to any node, so they know it before the client does.
     const refusal = (error: McpError.McpError) => refuse(503, error, request.id, { "retry-after": "1" })
@@ -140,6 +141,7 @@ export class SessionEndpoint {
       // The client never learns the session's id.
       Effect.sync(() => sessions.close(opened, "The client has disconnected"))
     )
+    opened.isOpening = false
     if (opened.session.negotiated === undefined || response.status === 503) {
       sessions.close(opened, "The session could not be opened")
       return notOpened(response)
@@ -182,7 +184,7 @@ export class SessionEndpoint {
       opened.receive(message)
       return Effect.succeed(accepted)
     }
-    const { draining } = this.options.exchanges
+    const draining = !this.options.exchanges.admitsInSessions
     const refused = conflictOf(opened, [request], { draining, inFlight: this.options.inFlight })
     return refused === undefined ? this.request(opened, message, request, exchange) : Effect.succeed(refused)
   }
@@ -206,7 +208,7 @@ export class SessionEndpoint {
       return Effect.succeed(refuse(400, McpError.invalidRequest(invalid), rules?.unreadableId))
     }
     const requests = members.flatMap((member) => requestOf(member) ?? [])
-    const { draining } = this.options.exchanges
+    const draining = !this.options.exchanges.admitsInSessions
     const refused = conflictOf(opened, requests, { draining, inFlight: this.options.inFlight })
     return refused === undefined ? this.members(opened, members, requests, exchange) : Effect.succeed(refused)
   }
@@ -339,7 +341,7 @@ export class SessionEndpoint {
     const eventId = config.store === undefined ? undefined : http.headers[lastEventIdHeader]
     if (eventId !== undefined) return this.resume(opened, eventId, exchange)
     // During a shutdown requests that run may be resumed, no more.
-    if (exchanges.draining) return Effect.succeed(shuttingDown())
+    if (!exchanges.admitsInSessions) return Effect.succeed(shuttingDown())
     const stream = opened.standaloneStream()
     const body = stream.attach()
     if (!opened.polls) return Effect.succeed(this.opening(opened, stream, body, exchange))

@@ -119,7 +119,8 @@ export class SessionTable<S extends SessionEntry> implements Entries {
     if (this.take(session)) this.fork(Effect.uninterruptible(session.close(reason)))
   }
 
-  private take(session: S): boolean {
+  /** Removes a session from the table. Returns false if it is not there. */
+  take(session: S): boolean {
     if (this.sessions.get(session.id) !== session) return false
     this.sessions.delete(session.id)
     this.sharesOf(session.owner).add(session.caller, -1)

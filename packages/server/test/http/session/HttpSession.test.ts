@@ -87,7 +87,7 @@ describe.each(revisions)("A session of %s", (version) => {
     Effect.gen(function* () {
       const endpoint = yield* make(echo)
       const { arrive } = endpoint.begin({ body: initialize(version) })
-      yield* Effect.forkChild(endpoint.end, { startImmediately: true })
+      yield* Effect.forkChild(endpoint.end(), { startImmediately: true })
       const reply = yield* arrive
       yield* until(() => reply.status !== undefined, "a status")
       assert.deepStrictEqual([reply.status, endpoint.openSessions()], [503, 0])

@@ -53,7 +53,7 @@ describe.each(revisions)("A session of %s while it is connected", (version) => {
       Effect.gen(function* () {
         const endpoint = yield* serve({ drain: 0, ...options }, () => () => Effect.never)
         const reply = yield* endpoint.send(sent)
-        const ending = yield* Effect.forkChild(endpoint.end, { startImmediately: true })
+        const ending = yield* Effect.forkChild(endpoint.end(), { startImmediately: true })
         yield* TestClock.adjust("1 second")
         yield* until(() => reply.status !== undefined, "a status")
         yield* Fiber.join(ending)

@@ -84,7 +84,7 @@ export const make = Effect.fnUntraced(function* <E>(
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
       for (const exchange of exchanges) exchange.leave()
-      const ending = yield* Effect.forkDetach(endpoint.end, { startImmediately: true })
+      const ending = yield* Effect.forkDetach(endpoint.end(), { startImmediately: true })
       yield* Effect.repeat(TestClock.adjust("1 second"), { until: () => ending.pollUnsafe() !== undefined, times: 60 })
     })
   )

@@ -1,0 +1,35 @@
+/** One node at a given port, as a program that serves it: `rolling-node.ts KIND PLACE PORT listener | router`. It says that it listens on stdout. */
+import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
+import { Health } from "../../../operate/src/index.ts"
+import { McpServer } from "@effect-mcp/server"
+import { Effect, Layer } from "effect"
+import { createServer } from "node:http"
+import { serverOf } from "./features.ts"
+import { nodeAt } from "./networks.ts"
+
+const [kind = "", place = "", at = "", stack = ""] = process.argv.slice(2)
+const port = Number(at)
+const ran = (n: number) => Effect.sync(() => void process.stdout.write(`${n}\n`))
+const server = Layer.provide(serverOf(port, ran), nodeAt(kind, place))
+
+const listener = () => {
+  const { close, listener } = McpServer.toNodeListener(server, { path: "/mcp" })
+  const http = createServer(listener).listen(port, "127.0.0.1", () => process.stdout.write("listens\n"))
+  process.once("SIGTERM", () => void close(http))
+}
+
+const router = () => {
+  const routes = Layer.merge(McpServer.layerHttp({ path: "/mcp" }), Health.layerRoutes())
+  const ready = Layer.effectDiscard(Effect.sync(() => process.stdout.write("listens\n")))
+  McpServer.serveHttp(routes).pipe(
+    Layer.merge(ready),
+    // Listens once the server is built: before, a request would have no answer.
+    Layer.provide(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" })),
+    Layer.provide(Layer.provideMerge(server, Health.layer())),
+    Layer.launch,
+    NodeRuntime.runMain({ teardown: McpServer.teardown })
+  )
+}
+
+if (stack === "router") router()
+else listener()
