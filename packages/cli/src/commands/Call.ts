@@ -18,6 +18,7 @@ import {
 } from "../terminal/Arguments.ts"
 import * as Calling from "../session/Calling.ts"
 import { code, CommandFailure, usage } from "../terminal/Exit.ts"
+import * as Following from "../session/Following.ts"
 import * as Form from "../questions/Form.ts"
 import type { Output } from "../terminal/Output.ts"
 import * as Questions from "../questions/Questions.ts"
@@ -117,7 +118,7 @@ export const call = Command.make(
         const shown = { asEvents: settings.json && progress, file }
         const result = detach
           ? yield* begin(session, shown, name, input)
-          : yield* Calling.follow(session, shown, client.callToolByNameStream(name, input, patient))
+          : yield* Following.call(session, shown, client.callToolByNameStream(name, input, patient))
         if (result === undefined) return
         yield* promised(tool, result)
         yield* Calling.failing(session, result)

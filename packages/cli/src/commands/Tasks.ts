@@ -3,15 +3,13 @@
  *
  * A server tells its callers apart by their login, or by their connection: one that is started by each command forgets.
  */
-import type { CallEvent, ClientError } from "@effect-mcp/client/McpClient"
-import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import { Tasks } from "@effect-mcp/tasks"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
 import * as Calling from "../session/Calling.ts"
 import { code, CommandFailure } from "../terminal/Exit.ts"
+import * as Following from "../session/Following.ts"
 import * as Render from "../render/Tasks.ts"
 import { json } from "../render/Text.ts"
 import * as Session from "../session/Session.ts"
@@ -57,24 +55,6 @@ const get = Command.make("get", { id }, ({ id }) =>
   Command.withExamples([{ command: "effect-mcp tasks get ID -- https://example.com/mcp" }])
 )
 
-/** The messages of a task, then its result. */
-const events = (
-  { client, patient }: Session.CommandSession,
-  id: string
-): Stream.Stream<CallEvent<CallToolResult>, ClientError> =>
-  Stream.unwrap(
-    Effect.map(client.taskById(id, patient), ({ result, states }) =>
-      Stream.concat(
-        Stream.map(states, ({ message, status }) => ({
-          _tag: "Progress" as const,
-          progress: 0,
-          message: message ?? status
-        })),
-        Stream.map(Stream.fromEffect(result), (value) => ({ _tag: "Result" as const, value }))
-      )
-    )
-  )
-
 const result = Command.make(
   "result",
   { id, progress: progressEvents, output: outputFile },
@@ -82,7 +62,7 @@ const result = Command.make(
     Session.use(
       Effect.fnUntraced(function* (session) {
         const shown = { asEvents: session.settings.json && progress, file: output }
-        const result = yield* Calling.follow(session, shown, events(session, id))
+        const result = yield* Following.follow(session, shown, id)
         if (result !== undefined) yield* Calling.failing(session, result)
       })
     )

@@ -47,6 +47,9 @@ export const concluding = <A, R, R2>(
     return yield* code === Endings.code.ok ? Effect.void : Endings.silent(code)
   })
 
+/** A word as a shell takes it. */
+export const quoted = Report.quoted
+
 /** The words of a server after `--`, as a shell takes them, without secrets. */
 export const serverWords = ({ name, words = [] }: CommandTarget): string =>
   words.length === 0 ? name : words.map((word) => Report.quoted(Cassette.redactName(word))).join(" ")

@@ -1,13 +1,20 @@
 /** `effect-mcp tasks` and `call --detach` against the reference server over HTTP, in both generations: as processes of their own, and here. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { restarting } from "../support/restarting.ts"
 import { everything, type Ran, served, spawned, commandLine, run as runHere } from "../support/run.ts"
 
+const commandIn = (
+  revision: string,
+  words: ReadonlyArray<string>,
+  server: ReadonlyArray<string>
+): Effect.Effect<Ran> => {
+  const [node, main, , , ...args] = commandLine([...words, "--revision", revision, ...server])
+  return spawned(node, [main ?? "", ...args], "end")
+}
+
 describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference server in %s", (revision) => {
-  const command = (words: ReadonlyArray<string>, server: ReadonlyArray<string>): Effect.Effect<Ran> => {
-    const [node, main, , , ...args] = commandLine([...words, "--revision", revision, ...server])
-    return spawned(node, [main ?? "", ...args], "end")
-  }
+  const command = (words: ReadonlyArray<string>, server: ReadonlyArray<string>) => commandIn(revision, words, server)
   const overHttp = Effect.map(
     served,
     (url) =>
@@ -77,6 +84,16 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
     })
   )
 
+  it.live("The tasks result command follows its task on after a restart of the server", () =>
+    Effect.gen(function* () {
+      const url = yield* served
+      const id = (yield* command(["call", "slow_compute", "seconds=4", "--detach"], ["--", url])).stdout.trim()
+      const ended = yield* command(["tasks", "result", id], ["--", yield* restarting(url)])
+      assert.deepStrictEqual([ended.code, ended.stdout], [0, "Computed nothing in 4 seconds\n"], ended.stderr)
+      assert.include(ended.stderr, `was lost while it ran the task ${id}`)
+    }).pipe(Effect.scoped)
+  )
+
   it.live("The tasks list command has the tasks of this connection, where the revision has a list", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* command(["tasks", "list"], everything)
@@ -86,5 +103,19 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
         assert.include(stderr, "has no list of tasks")
       }
     })
+  )
+})
+
+describe.concurrent("Calls that became tasks", () => {
+  const call = (words: ReadonlyArray<string>, server: ReadonlyArray<string>) =>
+    commandIn("2026-07-28", ["call", ...words], server)
+
+  it.live("The call command follows its task on after a restart of the server", () =>
+    Effect.gen(function* () {
+      const url = yield* restarting(yield* served)
+      const { code, stderr, stdout } = yield* call(["slow_compute", "seconds=2"], ["--", url])
+      assert.deepStrictEqual([code, stdout], [0, "Computed nothing in 2 seconds\n"], stderr)
+      assert.match(stderr, /this gets the result: effect-mcp tasks result t[\w-]{43} -- http:\S+\n/)
+    }).pipe(Effect.scoped)
   )
 })
