@@ -16,7 +16,7 @@ import type { Connection } from "effect/sql/SqlConnection"
 import { classifySqliteError, SqlError } from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
-import { closeSync, openSync } from "node:fs"
+import { chmodSync, closeSync, existsSync, openSync, statSync } from "node:fs"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
 
 export interface Options {
@@ -60,8 +60,9 @@ class Database {
   private readonly prepared = new Map<string, StatementSync>()
 
   constructor({ clock, file, survives }: Options) {
-    // Readable by its owner alone: it has the arguments and results of all callers. SQLite gives its other files the same mode.
-    if (file !== inMemory) closeSync(openSync(file, "a", 0o600))
+    // Only its owner may read it: it has the arguments and results of all callers. SQLite creates its other files with the same mode. An
+    // existing file is not opened: closing it would release the locks that other connections of this process hold on it.
+    if (file !== inMemory && !existsSync(file)) closeSync(openSync(file, "a", 0o600))
     this.db = new DatabaseSync(file, { timeout: busyTimeout })
     try {
       this.db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${survives === "power" ? "FULL" : "NORMAL"}`)
@@ -102,6 +103,40 @@ const connectionOf = ({ rows, values }: Database): Connection => ({
   executeStream: (sql, params) => Stream.fromIterableEffect(rows(sql, params))
 })
 
+const octal = (mode: number): string => mode.toString(8)
+
+/** Denies other users access to a file that exists. Returns the mode it had, or `undefined` if it was private already. */
+const tighten = (file: string): number | undefined => {
+  const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
+  if ((mode & 0o007) === 0) return undefined
+  try {
+    chmodSync(file, mode & 0o770)
+  } catch (cause) {
+    // A file that other users can only read may belong to another user on purpose.
+    if ((mode & 0o002) === 0) return undefined
+    const message = `Every user of this machine can write the SQLite file ${file} (mode ${octal(mode)}), and its mode cannot be changed. `
+    throw new Error(`${message}Run chmod o= on it as its owner`, { cause })
+  }
+  return mode
+}
+
+/** Denies other users access to the files of the database, and logs each file that allowed it. */
+const closed = ({ file }: Options): Effect.Effect<void> =>
+  Effect.forEach(
+    file === inMemory ? [] : [file, `${file}-wal`, `${file}-shm`],
+    (path) =>
+      Effect.flatMap(
+        Effect.sync(() => tighten(path)),
+        (mode) =>
+          mode === undefined
+            ? Effect.void
+            : Effect.logWarning(
+                `Other users could access the SQLite file ${path} (mode ${octal(mode)}). Its mode is ${octal(mode & 0o770)} now`
+              )
+      ),
+    { discard: true }
+  )
+
 /**
  * Opens the file. Processes that start together all switch it to its journal, and SQLite does not wait for that: the others try again, for
  * five to ten seconds.
@@ -115,7 +150,9 @@ const open = (options: Options): Effect.Effect<Database> =>
 /** Opens the file; the scope closes it. A file that cannot be opened is a defect with its path. */
 export const make = (options: Options): Effect.Effect<SqliteClient, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const database = yield* Effect.acquireRelease(open(options), ({ db }) => Effect.sync(() => db.close()))
+    const database = yield* Effect.acquireRelease(Effect.andThen(closed(options), open(options)), ({ db }) =>
+      Effect.sync(() => db.close())
+    )
     const acquirers = SqlClient.makeSqliteAcquirers({
       connection: Effect.succeed(connectionOf(database)),
       semaphore: yield* Semaphore.make(1),

@@ -4,10 +4,10 @@ import { Expired } from "@effect-mcp/tasks/Task"
 import { quiesce } from "@effect-mcp/testing"
 import { machine } from "@effect-mcp/server/internal/processes"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Option, Stream } from "effect"
+import { Clock, Effect, Fiber, Logger, Option, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { spawnSync } from "node:child_process"
-import { existsSync, statSync } from "node:fs"
+import { chmodSync, existsSync, statSync, writeFileSync } from "node:fs"
 import { hostname } from "node:os"
 import { DatabaseSync } from "node:sqlite"
 import * as Client from "../../src/sqlite/Client.ts"
@@ -17,6 +17,12 @@ const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, p
 const question = { _tag: "Question" as const, key: "q", question: { method: "roots/list", params: {} } }
 const result = (n: number) => ({ _tag: "Result" as const, result: { n } })
 const stepOf = (value: unknown) => ({ _tag: "Step" as const, key: "s", value })
+
+/** A logger that keeps its messages. */
+const logs = () => {
+  const entries: Array<unknown> = []
+  return { entries, logger: Logger.make(({ message }) => void entries.push(message)) }
+}
 
 describe("tasks on SQLite", () => {
   it.effect("A task is there for another process after it was made, with all its records", () =>
@@ -60,6 +66,23 @@ describe("tasks on SQLite", () => {
       const { sql } = yield* Fiber.join(opening)
       other.close()
       assert.deepStrictEqual(yield* sql`PRAGMA journal_mode`, [{ journal_mode: "wal" }])
+    })
+  )
+
+  it.effect("Opening a file that every user can write denies them access and logs it", () =>
+    Effect.gen(function* () {
+      const path = yield* file
+      const paths = [path, `${path}-wal`, `${path}-shm`]
+      for (const path of paths) writeFileSync(path, "")
+      for (const path of paths) chmodSync(path, 0o666)
+      const { entries, logger } = logs()
+      yield* Effect.provide(
+        Client.make({ file: path, survives: "kill", clock: yield* Clock.Clock }),
+        Logger.layer([logger])
+      )
+      for (const path of paths) assert.strictEqual(statSync(path).mode & 0o777, 0o660, path)
+      assert.strictEqual(entries.length, 3)
+      assert.include(String(entries[0]), "mode 666")
     })
   )
 
