@@ -75,8 +75,8 @@ export const dialectOf = (sql: PgClient, node: string, tell: Dialect["tell"] = (
   sql,
   node,
   text,
-  // No text of Postgres has this character; ids and messages of strangers may.
-  kept: (value) => value.replaceAll("\u0000", "\ufffd"),
+  // Postgres stores neither NUL nor lone surrogates; ids, keys and messages of clients may have them.
+  kept: (value) => value.replaceAll("\u0000", "\ufffd").toWellFormed(),
   now,
   among: (column) => `${column} = ANY(ARRAY(SELECT jsonb_array_elements_text(CAST(CAST(? AS text) AS jsonb))))`,
   lock: { share: " FOR SHARE", update: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED" },

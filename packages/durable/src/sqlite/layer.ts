@@ -56,7 +56,8 @@ const dialectOf = (sql: SqlClient.SqlClient, node: string): Dialect => {
     sql,
     node,
     text: (statement) => statement,
-    kept: (text) => text,
+    // SQLite stores UTF-8, which has no lone surrogates.
+    kept: (text) => text.toWellFormed(),
     now,
     among: (column) => `${column} IN (SELECT value FROM json_each(?))`,
     // A transaction has the file to itself.
