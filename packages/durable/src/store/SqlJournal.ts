@@ -13,7 +13,6 @@ import {
   type Wake
 } from "@effect-mcp/tasks/Journal"
 import type { Answer, TaskOutcome } from "@effect-mcp/tasks/Task"
-import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { SqlError } from "effect/sql/SqlError"
@@ -96,9 +95,9 @@ class SqlJournal {
     if (rows.length === 0) return Effect.succeed([])
     const { changes, statements } = this.tables
     const read = this.tables.query<EntryRow>(statements.all, [jsonOf(rows.map(({ id }) => id))])
-    return Effect.map(read, (entries) => {
+    return Effect.flatMap(read, (entries) => {
       const byTask = Map.groupBy(entries, ({ task }) => task)
-      return rows.map((row) => {
+      return this.tables.decoded(rows, (row) => {
         const own = byTask.get(row.id) ?? []
         changes.changed(row.id)
         this.sizes.delete(row.id)
@@ -284,9 +283,11 @@ class SqlJournal {
   parked(max: number): Effect.Effect<ReadonlyArray<Parked>, SqlError> {
     const { statements } = this.tables
     return Effect.flatMap(this.tables.query<TaskRow>(statements.parked, [max]), (rows) =>
-      Effect.map(this.tables.tasks(rows), (tasks) =>
-        Arr.zipWith(rows, tasks, (row, task) => ({ task, input: inputOf(row), due: row.due ?? undefined }))
-      )
+      this.tables.asked(rows, (row, questions) => ({
+        task: taskOf(row, questions),
+        input: inputOf(row),
+        due: row.due ?? undefined
+      }))
     )
   }
 

@@ -37,7 +37,7 @@ const create = (tables: Tables, task: NewTask, node: string) => {
   return tables.patient<{ readonly task: Task | undefined; readonly lease: Lease }, LimitReached>(made)
 }
 
-const cursorOf = ({ createdAt, id }: Task): string => `${createdAt}.${id}`
+const cursorOf = ({ created, id }: TaskRow): string => `${created}.${id}`
 
 const list = (tables: Tables, owner: string, cursor: string | undefined, size: number) => {
   const after = cursor === undefined ? ["", "-1", ""] : /^(\d{1,16})\.([\w-]{1,64})$/.exec(cursor)
@@ -50,9 +50,10 @@ const list = (tables: Tables, owner: string, cursor: string | undefined, size: n
     const late = rows.filter((row) => row.late === 1)
     for (const row of late) yield* tables.expire(row)
     if (late.length > 0) rows = yield* read
-    const tasks = yield* tables.tasks(rows.slice(0, size))
-    const last = tasks.at(-1)
-    return { tasks, next: rows.length > size && last !== undefined ? cursorOf(last) : undefined }
+    const shown = rows.slice(0, size)
+    const last = shown.at(-1)
+    const next = rows.length > size && last !== undefined ? cursorOf(last) : undefined
+    return { tasks: yield* tables.tasks(shown), next }
   })
   return tables.patient<TaskPage, UnknownCursor>(page)
 }

@@ -8,7 +8,9 @@ import { ExpiredTasks } from "@effect-mcp/tasks/internal/Row"
 import type { Lease } from "@effect-mcp/tasks/Journal"
 import { expiredAfter, type TaskOutcome, type Task } from "@effect-mcp/tasks/Task"
 import { defaultLimits, type StoreLimits } from "@effect-mcp/tasks/TaskStore"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { type Changes, someTask } from "./Changes.ts"
@@ -51,6 +53,9 @@ const mayPass = (error: unknown): boolean => isSqlError(error) && (error.isRetry
 const again = (duration: number) =>
   Schedule.min([Schedule.exponential(pauses[0]), Schedule.spaced(pauses[1])]).pipe(Schedule.upTo({ duration }))
 
+/** How many broken rows are remembered, so that each is logged once. */
+const maxBroken = 1000
+
 export const jsonOf = (value: unknown): string => JSON.stringify(value)
 
 export class Tables {
@@ -58,6 +63,8 @@ export class Tables {
   readonly changes: Changes
   readonly statements: Statements.Statements
   readonly expired = new ExpiredTasks()
+  /** Tasks whose rows were logged as broken. */
+  private readonly broken = new Set<string>()
   readonly limits: StoreLimits
   readonly lease: number
   readonly kept: number
@@ -112,18 +119,48 @@ export class Tables {
       isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect)
     )
 
-  /** The rows as tasks, with their open questions. */
-  tasks(rows: ReadonlyArray<TaskRow>): Effect.Effect<ReadonlyArray<Task>, SqlError> {
+  /** Decodes rows. Leaves out rows that cannot be decoded, and logs each task of them once. */
+  decoded<A>(rows: ReadonlyArray<TaskRow>, decode: (row: TaskRow) => A): Effect.Effect<ReadonlyArray<A>> {
+    return Effect.map(
+      Effect.forEach(rows, (row) =>
+        Effect.catchDefect(
+          Effect.sync(() => Option.some(decode(row))),
+          (cause) => Effect.as(this.reported(row.id, cause), Option.none<A>())
+        )
+      ),
+      Arr.getSomes
+    )
+  }
+
+  private reported(id: string, cause: unknown): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.broken.has(id)) return Effect.void
+      if (this.broken.size >= maxBroken) this.broken.clear()
+      this.broken.add(id)
+      return Effect.ignoreCause(Effect.logError(`The row of the task ${id} is broken and is left out`, cause))
+    })
+  }
+
+  /** Decodes rows with their open questions. Leaves out broken rows. */
+  asked<A>(
+    rows: ReadonlyArray<TaskRow>,
+    decode: (row: TaskRow, questions: ReadonlyArray<EntryRow>) => A
+  ): Effect.Effect<ReadonlyArray<A>, SqlError> {
     const asking = rows.flatMap(({ id, open }) => (open > 0 ? [id] : []))
-    if (asking.length === 0) return Effect.succeed(rows.map((row) => taskOf(row, [])))
-    return Effect.map(this.query<EntryRow>(this.statements.questions, [jsonOf(asking)]), (questions) =>
-      rows.map((row) =>
-        taskOf(
+    if (asking.length === 0) return this.decoded(rows, (row) => decode(row, []))
+    return Effect.flatMap(this.query<EntryRow>(this.statements.questions, [jsonOf(asking)]), (questions) =>
+      this.decoded(rows, (row) =>
+        decode(
           row,
           questions.filter(({ task }) => task === row.id)
         )
       )
     )
+  }
+
+  /** Decodes rows as tasks with their open questions. Leaves out broken rows. */
+  tasks(rows: ReadonlyArray<TaskRow>): Effect.Effect<ReadonlyArray<Task>, SqlError> {
+    return this.asked(rows, taskOf)
   }
 
   /** Ends a task that has not ended; true where this did it. */
@@ -140,10 +177,12 @@ export class Tables {
   /** Ends a task that is past its ttl. `by`: the lease whose holder learns of the end from its caller. */
   expire(row: TaskRow, by?: Lease): Effect.Effect<void, SqlError> {
     const outcome = expiredAfter(row.ttl)
-    return Effect.map(this.end(row.id, outcome, outcome.message), (ended) => {
+    return Effect.flatMap(this.end(row.id, outcome, outcome.message), (ended) => {
       // The node that runs a task learns of its end by its lease. One whose lease has run out may have died.
       const isHeld = row.node !== null && (row.free === 0 || row.epoch === by?.epoch)
-      if (ended && !isHeld) this.expired.add({ task: taskOf(row, []), input: inputOf(row) })
+      if (!ended || isHeld) return Effect.void
+      const told = this.decoded([row], (row) => this.expired.add({ task: taskOf(row, []), input: inputOf(row) }))
+      return Effect.asVoid(told)
     })
   }
 

@@ -4,7 +4,7 @@ import { Journal } from "@effect-mcp/tasks/Journal"
 import { TaskStore } from "@effect-mcp/tasks/TaskStore"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Option } from "effect"
+import { Context, Effect, Logger, Option } from "effect"
 import { scaled } from "@effect-mcp/spec/Scale"
 import { databases } from "../support/stores.ts"
 
@@ -129,6 +129,73 @@ for (const { missing, name, place, runs } of databases) {
         const ids = [...first.tasks, ...rest.tasks].map(({ id }) => id)
         assert.deepStrictEqual(ids.toSorted(), made.map(({ task }) => task.id).toSorted())
         assert.isUndefined(rest.next)
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("Lone surrogates and NUL in ids and keys of clients name no task and no question", () =>
+      Effect.gen(function* () {
+        const { journal, store } = yield* (yield* place)(limits)
+        const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
+        const { lease, task: made } = yield* store.create(task, "a")
+        const question = { _tag: "Question" as const, key: "q", question: { method: "roots/list", params: {} } }
+        yield* journal.record(lease, question)
+        const answer = { _tag: "Result" as const, result: {} }
+        for (const end of ["\ud800", "\udc00x", "\u0000", "\u0000x"]) {
+          assert.deepStrictEqual(yield* store.get(made.id + end, "ada"), Option.none())
+          assert.deepStrictEqual(yield* store.cancel(made.id + end, "ada", end), Option.none())
+          assert.deepStrictEqual(yield* store.answer(made.id, "ada", { [`q${end}`]: answer }), Option.some([]))
+          yield* journal.message(lease, `m${end}`)
+          yield* journal.record(lease, { _tag: "Step", key: `s${end}`, value: end })
+        }
+        yield* journal.record(lease, { ...question, key: "q\ud800" })
+        const parts = { _tag: "Result" as const, result: { "\ud800": "\ud800" } }
+        assert.deepStrictEqual(yield* store.answer(made.id, "ada", { q: parts }), Option.some(["q"]))
+        yield* journal.park(lease, { at: undefined, answers: ["q\ud800"] })
+        assert.deepStrictEqual(yield* journal.claim("b", ["tool"], 1), [])
+        const cancelled = Option.getOrThrow(yield* store.cancel(made.id, "ada", "\ud800"))
+        assert.strictEqual(cancelled.message, "\ufffd")
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("A broken row is left out of lists and claims, and is logged once", () =>
+      Effect.gen(function* () {
+        const logged: Array<unknown> = []
+        const logger = Logger.make(({ message }) => void logged.push(message))
+        const { journal, sql, store } = yield* (yield* place)(limits)
+        const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
+        const make = Effect.map(store.create(task, "a"), ({ lease }) => lease)
+        const [ended, broken, whole] = [yield* make, yield* make, yield* make]
+        yield* journal.settle(ended, { _tag: "Result", result: {} })
+        yield* journal.park(broken)
+        yield* journal.park(whole)
+        yield* sql`UPDATE mcp_task SET outcome = '{' WHERE id = ${ended.task}`
+        yield* sql`UPDATE mcp_task SET input = '{' WHERE id = ${broken.task}`
+        yield* Effect.gen(function* () {
+          const pages: Array<string> = []
+          let cursor: string | undefined
+          do {
+            const page = yield* store.list("ada", cursor, 1)
+            pages.push(...page.tasks.map(({ id }) => id))
+            cursor = page.next
+          } while (cursor !== undefined)
+          assert.deepStrictEqual(pages.toSorted(), [broken.task, whole.task].toSorted())
+          assert.deepStrictEqual(yield* store.get(ended.task, "ada"), Option.none())
+          yield* store.list("ada", undefined, 10)
+          const parked = yield* journal.parked(10)
+          assert.deepStrictEqual(
+            parked.map(({ task }) => task.id),
+            [whole.task]
+          )
+          const claimed = yield* journal.claim("b", ["tool"], 10)
+          assert.deepStrictEqual(
+            claimed.map(({ task }) => task.id),
+            [whole.task]
+          )
+          yield* sql`UPDATE mcp_task SET expires = 0`
+          yield* sql`UPDATE mcp_task SET due = 0 WHERE due IS NOT NULL`
+          yield* journal.sweep
+        }).pipe(Effect.provide(Logger.layer([logger])))
+        assert.strictEqual(logged.length, 2)
       }).pipe(Effect.scoped)
     )
 
