@@ -142,7 +142,7 @@ export interface Bar {
 
 const lookOf = ({ kind, outcome }: Ended): Bar["look"] => {
   if (outcome === "failed" || outcome === "tool_failed" || outcome === "refused") return "failed"
-  if (outcome === "cancelled") return "cancelled"
+  if (outcome === "cancelled" || outcome === "interrupted") return "cancelled"
   return kind === "question" ? "question" : outcome === "asked" ? "asked" : "answered"
 }
 
@@ -169,7 +169,7 @@ export const barsOf = (
     title: one.target === undefined ? one.method : `${one.method} ${one.target}`,
     kind: one.kind,
     look: lookOf(one),
-    says: `${one.outcome ?? "received"}${one.code === undefined ? "" : ` ${one.code}`}, ${duration(one.to - one.from)}`,
+    says: `${one.outcome ?? "received"}${one.code === undefined ? "" : ` ${one.code}`}, ${duration(one.to - one.from)}${one.reason === undefined ? "" : `: ${one.reason}`}`,
     from: one.from,
     to: one.to,
     ticks: []

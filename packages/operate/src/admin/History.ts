@@ -23,6 +23,8 @@ export const Ended = Schema.Struct({
   /** As in an audit trail. */
   outcome: Schema.optional(Schema.String),
   code: Schema.optional(Schema.Finite),
+  /** Why the operator interrupted it. */
+  reason: Schema.optional(Schema.String),
   /** Milliseconds since the epoch. */
   from: Schema.Finite,
   to: Schema.Finite
@@ -54,7 +56,8 @@ const observer = (ring: Ring<Kept>, clock: Clock.Clock): Observer => {
     session: Session | undefined,
     { method, params = {} }: { readonly method: string; readonly params?: JsonObject | undefined },
     duration: number,
-    exit?: Exit.Exit<unknown, unknown>
+    exit?: Exit.Exit<unknown, unknown>,
+    interrupted?: string | undefined
   ): void => {
     const to = clock.currentTimeMillisUnsafe()
     const target = targetOf(params)
@@ -64,14 +67,16 @@ const observer = (ring: Ring<Kept>, clock: Clock.Clock): Observer => {
         kind,
         method: beginning(method),
         ...(target === undefined ? undefined : { target }),
-        ...(exit === undefined ? undefined : outcomeOf(exit)),
+        ...(exit === undefined ? undefined : outcomeOf(exit, interrupted)),
+        ...(interrupted === undefined ? undefined : { reason: interrupted }),
         from: to - duration,
         to
       }
     })
   }
   return {
-    request: ({ duration, request, session }, exit) => push("request", session, request, duration, exit),
+    request: ({ duration, interrupted, request, session }, exit) =>
+      push("request", session, request, duration, exit, interrupted),
     question: (end, exit) => push("question", end.session, { method: end.method }, end.duration, exit),
     notification: ({ method }, session) => push("notification", session, { method }, 0)
   }

@@ -13,10 +13,19 @@ export interface Actor {
 }
 
 /**
- * How an event ended. `asked`: a round that ended with questions to the client (2026-07-28). `refused`: the request was not let in: by its
+ * How an event ended. `asked`: a round that ended with questions to the client (2026-07-28). `cancelled`: its sender ended it, or is gone.
+ * `interrupted`: the operator of the server ended it, for the `reason` in its details. `refused`: the request was not let in: by its
  * status over HTTP, its code (-31401, -31403, -31429) elsewhere.
  */
-export type AuditOutcome = "answered" | "asked" | "tool_failed" | "failed" | "refused" | "cancelled" | "received"
+export type AuditOutcome =
+  | "answered"
+  | "asked"
+  | "tool_failed"
+  | "failed"
+  | "refused"
+  | "cancelled"
+  | "interrupted"
+  | "received"
 
 /** One event. Fields beside these are left out: a record has its own. */
 export interface AuditEntry {

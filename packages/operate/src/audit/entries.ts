@@ -63,9 +63,12 @@ export const redacted = (value: unknown, { redact }: AuditedArguments): JsonObje
 
 const refusals = new Set([McpError.Unauthorized, McpError.Forbidden, McpError.LimitExceeded].map(String))
 
+/** `interrupted`: the reason of the operator that ended it, if one did. */
 export const outcomeOf = (
-  exit: Exit.Exit<unknown, unknown>
+  exit: Exit.Exit<unknown, unknown>,
+  interrupted?: string | undefined
 ): { readonly outcome: AuditOutcome; readonly code?: number } => {
+  if (interrupted !== undefined && Exit.isFailure(exit)) return { outcome: "interrupted" }
   const error = errorTypeOf(exit)
   if (error === undefined) {
     return { outcome: Exit.isSuccess(exit) && ResultType.isInputRequired(exit.value) ? "asked" : "answered" }
@@ -79,20 +82,25 @@ export const outcomeOf = (
 export const rounded = (milliseconds: number): number => Math.round(milliseconds * 1000) / 1000
 
 const requestEntry = (
-  { duration, envelope, principal, request, session, transport }: RequestEnd,
+  { duration, envelope, interrupted, principal, request, session, transport }: RequestEnd,
   exit: Exit.Exit<unknown, unknown>,
   recorded: AuditedArguments | undefined
 ): AuditEntry => {
   const { id, method, params = {} } = request
+  const ended = outcomeOf(exit, interrupted)
+  const details = {
+    ...(ended.outcome === "interrupted" && interrupted !== undefined ? { reason: interrupted } : undefined),
+    ...(recorded && params["arguments"] !== undefined ? redacted(params["arguments"], recorded) : undefined)
+  }
   return {
     event: "request",
     actor: actorOf(principal, session, { address: envelope.address, transport, meta: params["_meta"] }),
     method: beginning(method),
     target: targetOf(params),
     id: beginning(String(id)),
-    ...outcomeOf(exit),
+    ...ended,
     ms: rounded(duration),
-    details: recorded && params["arguments"] !== undefined ? redacted(params["arguments"], recorded) : undefined
+    details: Object.keys(details).length === 0 ? undefined : details
   }
 }
 

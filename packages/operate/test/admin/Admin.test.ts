@@ -3,7 +3,7 @@ import { Admin, Audit } from "@effect-mcp/operate"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { McpServer } from "@effect-mcp/server"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Logger, Redacted, Schema } from "effect"
+import { Deferred, Effect, Fiber, Layer, Logger, Queue, Redacted, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { ask, type Asked, bearer, post, readOnly, token } from "../support/admin.ts"
 import { clientOf, initialize, listener, portOf } from "../support/served.ts"
@@ -16,9 +16,10 @@ const secretUri = "https://ada:swordfish@host/report?token=swordfish"
 const start = Effect.gen(function* () {
   const began = yield* Deferred.make<void>()
   const interrupted = yield* Deferred.make<void>()
-  const hangs = Effect.onInterrupt(Effect.andThen(Deferred.succeed(began, undefined), Effect.never), () =>
-    Deferred.succeed(interrupted, undefined)
-  )
+  const calls = yield* Queue.unbounded<void>()
+  const begins = Effect.andThen(Queue.offer(calls, undefined), Deferred.succeed(began, undefined))
+  const hangs = Effect.onInterrupt(Effect.andThen(begins, Effect.never), () => Deferred.succeed(interrupted, undefined))
+  const lines: Array<string> = []
   const features = Layer.merge(
     Tools.layer(Hang, () => hangs),
     Resources.layer({ uri: secretUri, name: "report" }, hangs)
@@ -28,19 +29,50 @@ const start = Effect.gen(function* () {
       disableLogger: true,
       disableListenLog: true
     }).pipe(
-      Layer.provideMerge(McpServer.layer({ name: "test", version: "1", features })),
+      Layer.provideMerge(
+        Layer.provide(
+          McpServer.layer({ name: "test", version: "1", features }),
+          Layer.provide(Audit.layer(), Audit.layerArray(lines))
+        )
+      ),
       Layer.provideMerge(listener),
       Layer.provide(Logger.layer([]))
     )
   )
   const port = portOf(context)
   const client = (revision: Revision.Version) => clientOf(context, revision, "stuck")
-  return { port, client, began, interrupted }
+  return { port, client, began, calls, interrupted, lines }
 })
 
 const interrupt = (port: number, body: unknown, more: Asked = {}) => post(port, "interrupt", body, more)
 
 describe.each(Revision.all)("the admin endpoint at a server of $version", ({ version }) => {
+  it.live("The audit trail of a server tells an operator's interrupt from a client's cancel", () =>
+    Effect.gen(function* () {
+      const lines = yield* Effect.gen(function* () {
+        const { calls, client, lines, port } = yield* start
+        const { callTool } = yield* client(version)
+        const call = yield* Effect.forkChild(Effect.flip(callTool(Hang, { secret: "swordfish" })))
+        yield* Queue.take(calls)
+        const { requests } = Schema.decodeUnknownSync(Admin.Snapshot)(JSON.parse((yield* ask(port)).text))
+        yield* interrupt(port, { key: requests.find(({ target }) => target === "hang")?.key, reason: "It hangs" })
+        yield* Fiber.join(call)
+        const cancelled = yield* Effect.forkChild(callTool(Hang, { secret: "again" }))
+        yield* Queue.take(calls)
+        yield* Fiber.interrupt(cancelled)
+        return lines
+      }).pipe(Effect.scoped)
+      const calls = lines.flatMap((line) => {
+        const { details, method, outcome } = JSON.parse(line)
+        return method === "tools/call" ? [[outcome, details]] : []
+      })
+      assert.deepStrictEqual(calls, [
+        ["interrupted", { reason: "It hangs" }],
+        ["cancelled", undefined]
+      ])
+    })
+  )
+
   it.live("The admin endpoint shows a call that hangs, without its arguments, and ends it with a reason", () =>
     Effect.gen(function* () {
       const { began, client, interrupted, port } = yield* start

@@ -72,7 +72,7 @@ it.effect.prop(
           const { end, method, name, revision, seconds, transport } = step
           const request = { jsonrpc: "2.0" as const, id: 1, method, params: { name } }
           const principal = { subject: undefined, scopes: [], claims: {} }
-          const times = { arrived: 0, waited: 0, duration: seconds * 1000 }
+          const times = { arrived: 0, interrupted: undefined, waited: 0, duration: seconds * 1000 }
           const received = { request, envelope: {}, principal, session: undefined, transport, revision, ...times }
           observer?.request?.(received, exits[end])
           const attributes = attributesOf(step, shown)

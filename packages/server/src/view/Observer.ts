@@ -28,6 +28,8 @@ export interface RequestEnd extends ReceivedEnd {
   readonly revision: string | undefined
   /** How long it took, in milliseconds, its wait included. */
   readonly duration: number
+  /** The operator's reason, or `undefined` if the operator did not interrupt it (`Requests`). */
+  readonly interrupted: string | undefined
 }
 
 /** A question to a client that has ended. */

@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import { metaOf } from "../request/RequestServices.ts"
 import type { ResourceSubscription, Session } from "../session/Session.ts"
 import type { TaskSources } from "../request/TaskSource.ts"
+import { noteInterruption } from "./interruptions.ts"
 import { clientOf, principalOf, progressOf, type RequestRow } from "./RequestRow.ts"
 import type { StatelessRequest } from "./StatelessRequest.ts"
 import * as TaskRow from "./TaskRow.ts"
@@ -44,6 +45,11 @@ const targetOf = ({ method, params }: JsonRpc.Request): string | undefined => {
 }
 
 const idOf = (id: JsonRpc.Id): JsonRpc.Id => (typeof id === "string" ? beginning(id) : id)
+
+/** A request that is ending already was ended by another: its client, or an earlier interrupt. */
+const noted = (request: OpenRequest, reason: string): void => {
+  if (request.state !== "ending") noteInterruption(request, reason)
+}
 
 /** Reads the rows of a server. Owns their keys. */
 export class RequestReader {
@@ -93,7 +99,10 @@ export class RequestReader {
       return {
         identity: request,
         row: (key) => ({ ...this.received(key, request, principal, asking), ...wireOf(session, request.request) }),
-        interrupt: (reason) => void peer.interrupt(reason, request.request.id)
+        interrupt: (reason) => {
+          noted(request, reason)
+          peer.interrupt(reason, request.request.id)
+        }
       }
     })
     const questions = sent.map((question): Item => {
@@ -124,7 +133,10 @@ export class RequestReader {
         session: undefined,
         transport: request.kind
       }),
-      interrupt: (reason) => request.interrupt(reason)
+      interrupt: (reason) => {
+        noted(request, reason)
+        request.interrupt(reason)
+      }
     }))
   }
 

@@ -6,6 +6,7 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type * as Exit from "effect/Exit"
 import { metaOf } from "../request/RequestServices.ts"
 import type { Session } from "../session/Session.ts"
+import { interruptionOf } from "./interruptions.ts"
 import type { Observer, RequestEnd } from "./Observer.ts"
 import type { StatelessRequest } from "./StatelessRequest.ts"
 
@@ -42,7 +43,8 @@ export class SessionObserver implements PeerObserver {
         session,
         transport: session.kind,
         revision: session.negotiated?.revision.version ?? declaredIn(request),
-        duration: this.now() - arrived
+        duration: this.now() - arrived,
+        interrupted: interruptionOf(end)
       },
       exit
     )
@@ -66,6 +68,7 @@ export const statelessEnd = (received: StatelessRequest, arrived: number, now: n
     session: undefined,
     transport: kind,
     revision: declaredIn(request),
-    duration: now - arrived
+    duration: now - arrived,
+    interrupted: interruptionOf(received)
   }
 }
