@@ -27,7 +27,7 @@ const signedIn = HttpRouter.middleware<{ provides: Principal.Principal }>()(
   )
 )
 
-/** A route of the application. `Auth.caller` and `Auth.requires` work as behind `Auth.protect`. */
+/** A route of the application. `Auth.caller` and `Auth.demand` work as behind `Auth.protect`. */
 export const endpoint = McpServer.layerHttp({ path: "/mcp" }).pipe(Layer.provide(signedIn.layer))
 
 export const auth = Auth.layerPrincipal()
