@@ -85,28 +85,21 @@ export const bundlers: ReadonlyArray<Bundler> = [
   }
 ]
 
-/** What is too much, in KiB: the bundlers without a row are only reported. */
+/** Size in KiB above which a bundle fails the check. Bundlers without a row are only reported. */
 export interface Limit {
   readonly tool: Tool
   readonly program: Program
-  /** A start that loads more fails the check. It may only shrink. */
-  readonly most: number
-  /** What it should be; until then the check says where the bytes are. */
-  readonly goal: number
-  /** The same for what is loaded once the first call of a tool is answered. */
-  readonly firstCall?: { readonly most: number; readonly goal: number }
+  /** For what is loaded at the start. */
+  readonly start: number
+  /** For what is loaded once the first call of a tool is answered. */
+  readonly firstCall?: number
 }
 
+/** A server of one tool may be a tenth larger than the same server on the official SDK v2: 104 KiB by rolldown, 113 by esbuild. */
 export const limits: ReadonlyArray<Limit> = [
-  { tool: "rolldown", program: "stdio-server", most: 87.9, goal: 87.9 },
-  { tool: "esbuild", program: "stdio-server", most: 115.5, goal: 130 },
-  {
-    tool: "rolldown",
-    program: "http-client",
-    most: 69.6,
-    goal: 69.6,
-    firstCall: { most: 77.5, goal: 78.1 }
-  }
+  { tool: "rolldown", program: "stdio-server", start: 114 },
+  { tool: "esbuild", program: "stdio-server", start: 124 },
+  { tool: "rolldown", program: "http-client", start: 110, firstCall: 110 }
 ]
 
 /** The files that are loaded when a bundle starts: its entry, and what it imports other than when needed. */
@@ -211,15 +204,13 @@ const weigh = (tool: Tool, program: Program, { entry, to }: Bundle, loaded?: Rea
   const call = loaded && compressed(to, loaded)
   const all = compressed(to, modules(to)).toFixed(1)
   const limit = limits.find((row) => row.tool === tool && row.program === program)
-  const shown = (size: number, { goal, most }: { readonly goal: number; readonly most: number }) =>
-    size > goal ? `limit ${most}, goal ${goal}` : `goal ${goal}`
   const withFirstCall = call === undefined ? "" : ` ${call.toFixed(1)} with its first call,`
   const text = `${program} ${start.toFixed(1)} KiB,${withFirstCall} ${all} with what is loaded when needed`
   if (limit === undefined) return text
-  if (start > limit.most) throw new Error(`${text}: more than ${limit.most} KiB at its start`)
-  if (call === undefined || limit.firstCall === undefined) return `${text} (${shown(start, limit)})`
-  if (call > limit.firstCall.most) throw new Error(`${text}: more than ${limit.firstCall.most} KiB with its first call`)
-  return `${text} (start: ${shown(start, limit)}; first call: ${shown(call, limit.firstCall)})`
+  if (start > limit.start) throw new Error(`${text}: more than ${limit.start} KiB at its start`)
+  if (call !== undefined && limit.firstCall !== undefined && call > limit.firstCall)
+    throw new Error(`${text}: more than ${limit.firstCall} KiB with its first call`)
+  return `${text} (limit ${limit.start} KiB)`
 }
 
 /** Bundles both programs, runs them against each other's kind, and gives their sizes. */
