@@ -22,10 +22,14 @@ export const all = async (): Promise<ReadonlyArray<Fault>> => {
 }
 
 /** The vitest project that runs the test of a fault. */
-export const projectOf = (fault: Fault): string => fault.project ?? projectOfPackage(fault.test.split("/")[1] ?? "")
+export const projectOf = (fault: Fault): string => fault.project ?? projectOfFile(fault.test)
 
 /** Tests of `everything` are the project `interop` (`vitest.workspace.ts`). */
-const projectOfPackage = (name: string): string => (name === "everything" ? "interop" : name)
+const projectOfFile = (file: string): string => {
+  const [, name = "", , folder] = file.split("/")
+  const project = name === "everything" ? "interop" : name
+  return folder === "process" ? `${project}:process` : project
+}
 
 /** The text of the source file with the fault in it; undefined where `from` does not occur exactly once. */
 export const put = (fault: Fault, text: string): string | undefined => {

@@ -19,7 +19,8 @@ const print = (line = ""): void => void process.stdout.write(`${line}\n`)
 const prove = (): Proofs => {
   if (!isFresh()) {
     const shell = process.platform === "win32"
-    const run = spawnSync("vitest", ["run", "--config", "vitest.workspace.ts"], {
+    const projects = ["--project=!perf", "--project=!docs:site"]
+    const run = spawnSync("vitest", ["run", "--config", "vitest.workspace.ts", ...projects], {
       cwd: root,
       stdio: ["ignore", 2, 2],
       shell
