@@ -6,6 +6,7 @@
  */
 import type { CallLimits as ToolLimits } from "@effect-mcp/core/Tools"
 import * as Principal from "@effect-mcp/core/Principal"
+import { Shares } from "@effect-mcp/core/internal/Shares"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import { bytesOf } from "./internal/bytesOf.ts"
@@ -38,7 +39,10 @@ export interface Options {
   readonly subscriptions?: number | undefined
   /** All that one session keeps, 512 bytes for each subscription included. Default 1 MiB. */
   readonly sessionBytes?: number | undefined
-  /** All that is kept for one named caller, over its sessions. Default 16 MiB. */
+  /**
+   * All that is kept for one caller, over its sessions: a principal, or else an address (of IPv6 the first 64 bits). Default 16 MiB.
+   * Callers without either, as over stdio, only count in `totalBytes`.
+   */
   readonly callerBytes?: number | undefined
   /** All that is kept for all clients. Default 256 MiB. */
   readonly totalBytes?: number | undefined
@@ -47,6 +51,8 @@ export interface Options {
 /** An account of kept bytes: a session, or a request without one. */
 export interface ByteAccount {
   readonly principal: Principal.Principal["Service"]
+  /** The network address of the client, or `undefined` if it is not known. */
+  readonly address?: string | undefined
   /** Bytes that are kept now. */
   kept: number
 }
@@ -71,34 +77,37 @@ export class Limits {
   /** How many URIs of one `subscriptions/listen` are granted. */
   readonly subscriptions: number
   private readonly sessionBytes: number
-  private readonly callerBytes: number
-  private readonly totalBytes: number
-  private readonly callers = new Map<string, number>()
-  private total = 0
+  /** Bytes that each caller makes the server keep. */
+  private readonly shares: Shares
 
   constructor(options: Options = {}) {
     this.clientBytes = options.clientBytes ?? 16 * 1024
     this.uriBytes = options.uriBytes ?? 8 * 1024
     this.subscriptions = options.subscriptions ?? 1024
     this.sessionBytes = options.sessionBytes ?? 1024 * 1024
-    this.callerBytes = options.callerBytes ?? 16 * 1024 * 1024
-    this.totalBytes = options.totalBytes ?? 256 * 1024 * 1024
+    this.shares = new Shares({
+      total: options.totalBytes ?? 256 * 1024 * 1024,
+      perCaller: options.callerBytes ?? 16 * 1024 * 1024
+    })
   }
 
   private take(holder: ByteAccount, bytes: number): McpError.McpError | undefined {
-    const { callerBytes, callers, sessionBytes, totalBytes } = this
+    const { sessionBytes, shares } = this
     const own = holder.kept + bytes
     if (own > sessionBytes) return refusal("Too many bytes to keep for one session", "sessionBytes", own, sessionBytes)
-    const caller = Principal.callerKey(holder.principal)
-    const ofCaller = caller === undefined ? 0 : (callers.get(caller) ?? 0) + bytes
-    if (ofCaller > callerBytes) {
-      return refusal("Too many bytes to keep for all sessions of one caller", "callerBytes", ofCaller, callerBytes)
+    const caller = Principal.callerKey(holder.principal, holder.address)
+    const exceeded = shares.exceededBy(caller, bytes)
+    if (exceeded === "perCaller") {
+      const given = shares.of(caller) + bytes
+      const allowed = shares.bounds.perCaller
+      return refusal("Too many bytes to keep for all sessions of one caller", "callerBytes", given, allowed)
     }
-    const total = this.total + bytes
-    if (total > totalBytes) return refusal("Too many bytes to keep for all clients", "totalBytes", total, totalBytes)
+    if (exceeded === "total") {
+      const given = shares.total + bytes
+      return refusal("Too many bytes to keep for all clients", "totalBytes", given, shares.bounds.total)
+    }
     holder.kept = own
-    if (caller !== undefined) callers.set(caller, ofCaller)
-    this.total = total
+    shares.add(caller, bytes)
     return undefined
   }
 
@@ -106,12 +115,7 @@ export class Limits {
   private give(holder: ByteAccount, size: number): void {
     const bytes = Math.min(size, holder.kept)
     holder.kept -= bytes
-    this.total -= bytes
-    const caller = Principal.callerKey(holder.principal)
-    if (caller === undefined) return
-    const left = (this.callers.get(caller) ?? 0) - bytes
-    if (left > 0) this.callers.set(caller, left)
-    else this.callers.delete(caller)
+    this.shares.add(Principal.callerKey(holder.principal, holder.address), -bytes)
   }
 
   /** Called when a session or a request is over. */

@@ -31,6 +31,8 @@ import * as StatefulEra from "./StatefulEra.ts"
 
 export interface ConnectOptions {
   readonly principal?: Principal.Principal["Service"] | undefined
+  /** The network address of the client: limits of an anonymous caller count by it. Default: not known. */
+  readonly address?: string | undefined
   /** The id of the session; one that the client is given must not be guessable. Default `session-1` and so on. */
   readonly id?: string | undefined
   /** How long requests in flight may still run when the client ends the callbacks. Default 0. */
@@ -139,6 +141,7 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
       id: this.options.id ?? this.shared.nextId(),
       peer,
       principal: this.options.principal ?? Principal.anonymous,
+      address: this.options.address,
       scope: this.scope,
       runFork: this.shared.runFork,
       hasTransport: this.options.passive === undefined,

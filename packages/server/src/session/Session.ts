@@ -45,6 +45,7 @@ export interface Options {
   readonly id: string
   readonly peer: Peer
   readonly principal: Principal["Service"]
+  readonly address: string | undefined
   readonly scope: Scope.Scope
   /** Runs an effect in a fiber, which the session then owns. */
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
@@ -75,6 +76,8 @@ export class Session implements Mailboxes, Subscriber {
   readonly id: string
   readonly peer: Peer
   readonly principal: Principal["Service"]
+  /** The network address of the client that opened it, or `undefined` if it is not known. */
+  readonly address: string | undefined
   readonly scope: Scope.Scope
   /** Whether the session ends with the answers of one POST: it sends no notifications beside them, and asks nothing. */
   readonly sessionless: boolean
@@ -122,6 +125,7 @@ export class Session implements Mailboxes, Subscriber {
     this.id = id
     this.peer = peer
     this.principal = principal
+    this.address = options.address
     this.scope = scope
     this.runFork = runFork
     this.duplex = hasTransport

@@ -141,23 +141,60 @@ describe("Subscriptions", () => {
     )
   }
 
-  it.effect(
-    "Subscriptions of all sessions of one caller count together; those of others and of anonymous sessions do not",
-    () =>
-      Effect.gen(function* () {
-        const open = yield* subscribing({ callerBytes: 3000 })
-        const large = (letter: string) => ({ uri: `x:${letter.repeat(1000)}` })
-        const first = yield* open(ann)
-        const second = yield* open(ann)
-        yield* first.request("resources/subscribe", large("a"))
-        const error = yield* second.refused("resources/subscribe", large("a"))
-        assert.strictEqual((error.data as { readonly limit: string }).limit, "callerBytes")
-        for (const client of [yield* open(ann2), yield* open(), yield* open()]) {
-          yield* client.request("resources/subscribe", large("a"))
-        }
-        yield* first.request("resources/unsubscribe", large("a"))
-        yield* second.request("resources/subscribe", large("a"))
-      })
+  it.effect("Subscriptions of all sessions of a principal count together", () =>
+    Effect.gen(function* () {
+      const open = yield* subscribing({ callerBytes: 3000 })
+      const large = (letter: string) => ({ uri: `x:${letter.repeat(1000)}` })
+      const first = yield* open(ann)
+      const second = yield* open(ann)
+      yield* first.request("resources/subscribe", large("a"))
+      const error = yield* second.refused("resources/subscribe", large("a"))
+      assert.strictEqual((error.data as { readonly limit: string }).limit, "callerBytes")
+      for (const client of [yield* open(ann2), yield* open(), yield* open()]) {
+        yield* client.request("resources/subscribe", large("a"))
+      }
+      yield* first.request("resources/unsubscribe", large("a"))
+      yield* second.request("resources/subscribe", large("a"))
+    })
+  )
+})
+
+describe("Anonymous callers", () => {
+  const large = { uri: `x:${"a".repeat(1000)}` }
+  const limits = { callerBytes: 3000 }
+  const limitOf = ({ data }: McpError.McpError) => (data as { readonly limit: string }).limit
+
+  it.effect("Subscriptions of anonymous sessions count together by address", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({ features: watched, limits })
+      const open = (address: string) => connect(server, { address })
+      const first = yield* open("2001:db8::1")
+      yield* first.request("resources/subscribe", large)
+      const neighbour = yield* open("2001:db8::2")
+      assert.strictEqual(limitOf(yield* neighbour.refused("resources/subscribe", large)), "callerBytes")
+      yield* (yield* open("2001:db8:1::1")).request("resources/subscribe", large)
+      yield* first.request("resources/unsubscribe", large)
+      yield* neighbour.request("resources/subscribe", large)
+    })
+  )
+
+  it.effect("A subscriptions/listen without a session counts for its address (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({ features: watched, limits })
+      const listen = (address: string) => {
+        const sent: Array<any> = []
+        const params = { notifications: { resourceSubscriptions: [large.uri] }, _meta: metaOf() }
+        const request = { jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params } as const
+        const sink: Sink = { send: (message) => void sent.push(message), writable: () => true, ready: Effect.void }
+        const answered = McpServer.dispatch(server)(request, {}, sink, { address })
+        return Effect.as(Effect.forkChild(answered, { startImmediately: true }), sent)
+      }
+      yield* listen("192.0.2.1")
+      const [refused] = yield* listen("192.0.2.1")
+      assert.strictEqual(refused.error.data.limit, "callerBytes")
+      const [acknowledged] = yield* listen("192.0.2.2")
+      assert.strictEqual(acknowledged.method, "notifications/subscriptions/acknowledged")
+    })
   )
 })
 

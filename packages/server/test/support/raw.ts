@@ -24,6 +24,8 @@ export interface ConnectOptions {
   /** Answers what the server asks. Default: nothing is answered, ever. */
   readonly answer?: Answer
   readonly principal?: Principal["Service"]
+  /** The network address of the client. Default: not known. */
+  readonly address?: string
   readonly limits?: Memory.Options
   readonly grace?: "1 second"
   /** `false` connects only, `"answered"` leaves `initialized` to the test. Default: the whole handshake. */
@@ -108,7 +110,11 @@ export const connect = Effect.fnUntraced(function* (
   options: ConnectOptions = {}
 ): Effect.fn.Return<Client, Peer.RequestError, Scope.Scope> {
   const [near, far] = yield* Memory.pair(options.limits)
-  const session = yield* server.connect(far, { principal: options.principal, grace: options.grace })
+  const session = yield* server.connect(far, {
+    principal: options.principal,
+    address: options.address,
+    grace: options.grace
+  })
   const received: Array<any> = []
   const asked: Array<{ readonly method: string; readonly params: any }> = []
   const asks = yield* Queue.unbounded<{ readonly method: string; readonly params: any }>()

@@ -77,11 +77,15 @@ export interface Options extends Admission.Options, Outbox.Options {
 type Response = HttpServerResponse.HttpServerResponse
 type Handle = (http: HttpServerRequest) => Effect.Effect<Response, never, Scope.Scope>
 
-/** One GET, and the session on it. */
-interface Connected {
+interface Client {
   readonly principal: Principal.Principal["Service"]
+  readonly address: string | undefined
   /** The principal, or else the address; empty where neither is known. */
   readonly caller: string
+}
+
+/** One GET, and the session on it. */
+interface Connected extends Pick<Client, "principal" | "caller"> {
   /** Completes when the conversation is open. */
   readonly session: Deferred.Deferred<Session>
   /** Runs the conversation; its end is that of the session. */
@@ -187,6 +191,7 @@ class SseSessions {
   ): Effect.fn.Return<Response, never, Scope.Scope> {
     const context = yield* Effect.context<never>()
     const principal = principalOf(context)
+    const address = Option.getOrUndefined(http.remoteAddress)
     const caller = callerOf(http, principal)
     const refused = this.refusal(http, caller)
     if (refused !== undefined) return refused
@@ -198,7 +203,7 @@ class SseSessions {
     // Of a stream that is full from its first byte on, `ready` waits until all was written.
     const stream = new EventStream(1)
     stream.event("endpoint", `${mount}${messages}?sessionId=${id}`)
-    const connected = this.connect(id, stream, principal, caller, Fiber.getCurrent())
+    const connected = this.connect(id, stream, { principal, caller, address }, Fiber.getCurrent())
     // The scope of an HTTP request ends with its response: written, or cut off by the client.
     yield* Effect.addFinalizer(() => Effect.sync(() => this.hungUp(id, stream, connected)))
     // Not before the session exists: the client posts as soon as it has the endpoint event.
@@ -224,16 +229,16 @@ class SseSessions {
   private connect(
     id: string,
     stream: EventStream,
-    principal: Connected["principal"],
-    caller: string,
+    client: Client,
     response: Fiber.Fiber<unknown, unknown> | undefined
   ): Connected & { readonly gone: Deferred.Deferred<never, TransportError> } {
     const session = Deferred.makeUnsafe<Session>()
     const gone = Deferred.makeUnsafe<never, TransportError>()
     const cut = () => response?.interruptUnsafe()
+    const { caller, principal } = client
     this.alive.add(caller, 1)
     const fiber = this.shared.fork(
-      this.converse(id, stream, principal, session, Deferred.await(gone)).pipe(
+      this.converse(id, stream, client, session, Deferred.await(gone)).pipe(
         // A client that made the wire break does not read a proper end.
         Effect.tapError(() => Effect.sync(cut)),
         Effect.ensuring(Effect.sync(() => this.sessions.delete(id))),
@@ -252,7 +257,7 @@ class SseSessions {
     this: SseSessions,
     id: string,
     stream: EventStream,
-    principal: Connected["principal"],
+    { address, principal }: Client,
     opened: Deferred.Deferred<Session>,
     gone: Effect.Effect<never, TransportError>
   ): Effect.fn.Return<void, TransportError, Scope.Scope> {
@@ -263,7 +268,7 @@ class SseSessions {
       controlCap: options.controlCap ?? defaultControlCap
     })
     const transport = { incoming: Stream.never, sink, broken: Effect.raceFirst(broken, gone) }
-    const session = yield* server.connect(transport, { id, principal, kind: "sse" })
+    const session = yield* server.connect(transport, { id, principal, address, kind: "sse" })
     Deferred.doneUnsafe(opened, Effect.succeed(session))
     yield* session.peer.awaitClosed
   })

@@ -35,6 +35,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner,
   /** The principal, or else the address that opened it; empty where neither is known. */
   readonly caller: string
   readonly principal: Principal.Principal["Service"]
+  readonly address: string | undefined
   /** Closed by the end of `fiber`: the peer, its requests and its subscriptions end with it. */
   readonly scope: Scope.Closeable = Scope.makeUnsafe()
   readonly config: Config
@@ -78,6 +79,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner,
     this.owner = Principal.callerKey(principal) ?? ""
     this.caller = Principal.callerKey(principal, address) ?? ""
     this.principal = principal
+    this.address = address
     this.config = config
     this.used = config.clock.currentTimeMillisUnsafe()
   }
@@ -122,7 +124,6 @@ export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner,
     })
   }
 
-  /** Ends the session in the table of its endpoint. */
   over(): void {
     this.config.ended(this)
   }

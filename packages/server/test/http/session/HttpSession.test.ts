@@ -112,6 +112,19 @@ describe.each(revisions)("A session of %s", (version) => {
       })
   )
 
+  it.effect("A session has the address of the client that opened it", () =>
+    Effect.gen(function* () {
+      const addresses: Array<string | undefined> = []
+      const endpoint = yield* make(echo, {}, Layer.empty, (server) => ({
+        ...server,
+        connect: (...options) =>
+          Effect.tap(server.connect(...options), ({ address }) => Effect.sync(() => addresses.push(address)))
+      }))
+      yield* endpoint.ask({ body: initialize(version), address: "10.0.0.1" })
+      assert.deepStrictEqual(addresses, ["10.0.0.1"])
+    })
+  )
+
   it.effect("A session that cannot be connected takes no place", () =>
     Effect.gen(function* () {
       let broken = true
