@@ -18,7 +18,8 @@ const server = McpServer.layer({ name: "hello", version: "1.0.0", features: hell
 const collector = Otlp.layerJson({ baseUrl: "http://localhost:4318", resource: { serviceName: "hello" } }).pipe(
   Layer.provide(FetchHttpClient.layer)
 )
-const routes = Layer.merge(McpServer.layerHttp({ path: "/mcp" }), PrometheusMetrics.layerHttp({ path: "/metrics" }))
+const metrics = PrometheusMetrics.layerHttp({ path: "/metrics", metricNameMapper: Telemetry.prometheusName })
+const routes = Layer.merge(McpServer.layerHttp({ path: "/mcp" }), metrics)
 
 McpServer.serveHttp(routes).pipe(
   Layer.provide(server),

@@ -69,6 +69,22 @@ export const all: ReadonlyArray<MetricInfo> = [
   ).values()
 ]
 
+const counters: ReadonlySet<string> = new Set(all.flatMap(({ name, type }) => (type === "counter" ? [name] : [])))
+
+/**
+ * Returns the name of a metric in Prometheus, before its dots become underscores: counters of this package end in `_total`. Names of other
+ * metrics stay. The `metricNameMapper` of `PrometheusMetrics`.
+ *
+ * @example
+ * ```ts
+ * import { Telemetry } from "@effect-mcp/operate"
+ * import { PrometheusMetrics } from "effect/observability"
+ *
+ * export const metrics = PrometheusMetrics.layerHttp({ metricNameMapper: Telemetry.prometheusName })
+ * ```
+ */
+export const prometheusName = (name: string): string => (counters.has(name) ? `${name}_total` : name)
+
 /** The bounds of all durations, in seconds: those of the semantic conventions. */
 export const boundaries: ReadonlyArray<number> = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 

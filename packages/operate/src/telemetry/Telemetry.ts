@@ -13,7 +13,7 @@ import * as ClientMetrics from "./ClientMetrics.ts"
 import type { Options } from "./ServerMetrics.ts"
 import * as ServerMetrics from "./ServerMetrics.ts"
 
-export { all as metrics, boundaries, type MetricInfo } from "./Names.ts"
+export { all as metrics, boundaries, type MetricInfo, prometheusName } from "./Names.ts"
 export type { Options } from "./ServerMetrics.ts"
 
 /**
@@ -33,9 +33,8 @@ export type { Options } from "./ServerMetrics.ts"
  * const server = McpServer.layer({ name: "hello", version: "1.0.0", features }).pipe(Layer.provide(Telemetry.layer()))
  *
  * // The server at /mcp, its metrics at /metrics.
- * export const app = Layer.merge(McpServer.layerHttp({ path: "/mcp" }), PrometheusMetrics.layerHttp()).pipe(
- *   Layer.provide(server)
- * )
+ * const metrics = PrometheusMetrics.layerHttp({ metricNameMapper: Telemetry.prometheusName })
+ * export const app = Layer.merge(McpServer.layerHttp({ path: "/mcp" }), metrics).pipe(Layer.provide(server))
  * ```
  */
 export const layer = (options: Options = {}): Layer.Layer<Observer.Observers> =>

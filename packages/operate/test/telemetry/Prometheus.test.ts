@@ -13,14 +13,14 @@ const features = Tools.layer(Hello, () => Effect.succeed("Hello"))
 const dashboard = JSON.parse(readFileSync(new URL("../../grafana/dashboard.json", import.meta.url), "utf8"))
 
 /** The names of Effect's exporter. */
-const inPrometheus = (name: string): string => name.replaceAll(".", "_")
+const inPrometheus = (name: string): string => Telemetry.prometheusName(name).replaceAll(".", "_")
 
 describe("metrics as text for Prometheus", () => {
   it.effect("A parser of the Prometheus format reads the metrics", () =>
     Effect.gen(function* () {
       const client = yield* McpTest.connect(features, "2025-11-25")
       yield* client.callTool(Hello, {})
-      const text = yield* PrometheusMetrics.format()
+      const text = yield* PrometheusMetrics.format({ metricNameMapper: Telemetry.prometheusName })
       const families = parsePrometheus(text)
       const family = (name: string) => families.find((family) => family.name === name) ?? assert.fail(name)
       const { help, type } = family("mcp_server_operation_duration")
@@ -44,6 +44,10 @@ describe("metrics as text for Prometheus", () => {
         [...Telemetry.boundaries, Infinity]
       )
       assert.strictEqual(family("mcp_server_active_sessions").metrics[0]?.value, "1")
+      assert.deepStrictEqual(
+        [family("mcp_server_io_total").type, Telemetry.prometheusName("own.io")],
+        ["COUNTER", "own.io"]
+      )
       const names = Telemetry.metrics.map(({ name }) => inPrometheus(name))
       assert.deepStrictEqual(
         families.map(({ name }) => name).filter((name) => !names.includes(name)),
