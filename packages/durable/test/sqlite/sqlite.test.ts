@@ -1,16 +1,19 @@
 /** What tasks on SQLite do over time, between processes, and at their bounds. */
 import * as TaskLaws from "@effect-mcp/tasks/internal/TaskLaws"
+import { Tasks } from "@effect-mcp/tasks"
 import { Expired } from "@effect-mcp/tasks/Task"
 import { quiesce } from "@effect-mcp/testing"
 import { machine } from "@effect-mcp/server/internal/processes"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Logger, Option, Stream } from "effect"
+import { Clock, Effect, Fiber, Layer, Logger, Option, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { spawnSync } from "node:child_process"
 import { chmodSync, existsSync, statSync, writeFileSync } from "node:fs"
 import { hostname } from "node:os"
 import { DatabaseSync } from "node:sqlite"
 import * as Client from "../../src/sqlite/Client.ts"
+import { connect, serve } from "../../../tasks/test/support/client.ts"
+import { tool } from "../../../tasks/test/support/tools.ts"
 import { file, open } from "../support/sqlite.ts"
 
 const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
@@ -317,6 +320,25 @@ describe("tasks on SQLite", () => {
       foreign.exec("COMMIT")
       foreign.close()
       assert.deepStrictEqual(yield* Fiber.join(writing), stepOf(1))
+    })
+  )
+
+  it.effect("A full disk refuses a new task at once with -31503", () =>
+    Effect.gen(function* () {
+      const { context, sql } = yield* open({ file: yield* file })
+      const long = tool("long", "optional", () => Effect.succeed("done"))
+      const tasks = Layer.provide(Tasks.layerStore(), Layer.succeedContext(context))
+      const client = yield* connect(yield* serve(Layer.merge(long, tasks)))
+      const [row] = yield* sql<{ pages: number }>`SELECT page_count AS pages FROM pragma_page_count()`
+      yield* sql.unsafe(`PRAGMA max_page_count = ${row?.pages}`)
+      const params = { name: "long", arguments: { text: "x".repeat(100_000) } }
+      const error = yield* Effect.flip(client.request("tools/call", params))
+      assert.deepInclude(error, {
+        code: -31503,
+        message: "The store of tasks has no room: its disk is full. Call again later"
+      })
+      yield* sql.unsafe("PRAGMA max_page_count = 10000")
+      assert.isString((yield* client.request("tools/call", params))["taskId"])
     })
   )
 
