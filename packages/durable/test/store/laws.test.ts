@@ -157,6 +157,22 @@ for (const { missing, name, place, runs } of databases) {
       }).pipe(Effect.scoped)
     )
 
+    it.effect("A task that ends keeps no progress message", () =>
+      Effect.gen(function* () {
+        const { journal, store } = yield* (yield* place)(limits)
+        const task = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
+        const messages = yield* Effect.forEach([undefined, "All done"], (last) =>
+          Effect.gen(function* () {
+            const { lease, task: made } = yield* store.create(task, "a")
+            yield* journal.message(lease, "half way")
+            yield* journal.settle(lease, { _tag: "Result", result: {} }, last)
+            return Option.getOrThrow(yield* store.get(made.id, "ada")).message
+          })
+        )
+        assert.deepStrictEqual(messages, [undefined, "All done"])
+      }).pipe(Effect.scoped)
+    )
+
     it.effect("A broken row is left out of lists and claims, and is logged once", () =>
       Effect.gen(function* () {
         const logged: Array<unknown> = []
