@@ -1,5 +1,5 @@
 /** Tools, resources, templates, prompts and completions of plain functions, in every revision. */
-import { McpError, RequestError, type ToolOutput } from "@effect-mcp/promise"
+import { type McpClient, McpError, RequestError, type ToolOutput } from "@effect-mcp/promise"
 import { assert, describe, it } from "@effect/vitest"
 import { z } from "zod"
 import { all, clientOf, gate, rejection, revisions, serverOf, textOf } from "./support/revisions.ts"
@@ -373,3 +373,22 @@ describe("server", () => {
     }
   })
 })
+
+it.each(revisions)(
+  "A client in memory calls as its principal and sees the tools shown to it (%s)",
+  async (revision) => {
+    const server = serverOf()
+    const visible = ({ scopes }: { readonly scopes: ReadonlyArray<string> }) => scopes.includes("admin")
+    server.tool("drop", { description: "Drops all", visible }, (_, { principal }) => `Dropped by ${principal.subject}`)
+    server.tool("count", { description: "Counts" }, (_, { principal }) => principal.subject ?? "anonymous")
+    const ada = await clientOf(server, revision, { principal: { subject: "ada", scopes: ["admin"] } })
+    const bob = await clientOf(server, revision, { principal: { subject: "bob" } })
+    const stranger = await clientOf(server, revision)
+    const names = async (client: McpClient) => (await all(client.listTools())).map(({ name }) => name)
+    assert.deepStrictEqual([await names(ada), await names(bob)], [["drop", "count"], ["count"]])
+    assert.strictEqual(textOf(await ada.callTool("drop")), "Dropped by ada")
+    assert.strictEqual(textOf(await bob.callTool("count")), "bob")
+    assert.strictEqual(textOf(await stranger.callTool("count")), "anonymous")
+    assert.instanceOf(await rejection(bob.callTool("drop")), McpError)
+  }
+)

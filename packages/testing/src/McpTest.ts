@@ -6,6 +6,7 @@
  */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Memory from "@effect-mcp/core/Memory"
+import type { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { Transport } from "@effect-mcp/core/Transport"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -28,6 +29,8 @@ export interface Options {
   readonly client?: McpClient.Options | undefined
   /** Default: a server with the name `test`. */
   readonly server?: Partial<Omit<McpServer.Options<never, never>, "features">> | undefined
+  /** The user that the server sees, unless `wire` names one. Default: an anonymous one. */
+  readonly principal?: Principal["Service"] | undefined
   /** The wire between them. Default: in memory. */
   readonly wire?: Effect.Effect<readonly [client: Transport, server: Transport], never, Scope.Scope> | undefined
 }
@@ -38,12 +41,12 @@ const versionOf = (revision: Revision.Revision | Revision.Version): Revision.Ver
 /** A client of the server in the context, in this revision. Any number of clients may join one server. */
 export const join = Effect.fnUntraced(function* (
   revision: Revision.Revision | Revision.Version,
-  options: Pick<Options, "client" | "wire"> = {}
+  options: Pick<Options, "client" | "principal" | "wire"> = {}
 ): Effect.fn.Return<McpClient.Client, TestConnectError, McpServer.McpServer | Scope.Scope> {
   // Neither a test clock nor `quiesce` waits for modules that a server or a client loads with their first use.
   yield* Effect.andThen(loadRareParts, rareParts.load)
   const server = yield* McpServer.McpServer
-  const [clientEnd, serverEnd] = yield* options.wire ?? Memory.pair()
+  const [clientEnd, serverEnd] = yield* options.wire ?? Memory.pair({ envelope: { principal: options.principal } })
   yield* server.connect(serverEnd)
   return yield* McpClient.connect(clientEnd, { revisions: [versionOf(revision)], ...options.client })
 })

@@ -1,10 +1,10 @@
 /** One feature layer, one test body: every revision over every wire. */
 import { quiesce } from "@effect-mcp/testing/Quiesce"
-import { Elicitation, Roots } from "@effect-mcp/core"
+import { Elicitation, Principal, Roots, Tool, Tools } from "@effect-mcp/core"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Harness from "../src/Harness.ts"
 import * as McpTest from "../src/McpTest.ts"
@@ -125,3 +125,20 @@ describe("McpTest", () => {
     }).pipe(Effect.provide(Bookings.layerTest))
   )
 })
+
+it.effect.each(Revision.all)("McpTest.connect opens a client of the given principal ($version)", (revision) =>
+  Effect.gen(function* () {
+    const Who = Tool.make("who", { description: "Names the caller" })
+    const isAdmin = ({ scopes }: Principal.Principal["Service"]) => scopes.includes("admin")
+    const who = Tools.layer(Who, () => Effect.map(Principal.Principal, ({ subject }) => subject ?? "anonymous"), {
+      visible: isAdmin
+    })
+    const admin = yield* McpTest.connect(who, revision, {
+      principal: { subject: "ada", scopes: ["admin"], claims: {} }
+    })
+    const { content } = yield* admin.callTool(Who, {})
+    assert.deepStrictEqual(content, [{ type: "text", text: "ada" }])
+    const other = yield* McpTest.connect(who, revision, { principal: { subject: "bob", scopes: [], claims: {} } })
+    assert.deepStrictEqual(yield* Stream.runCollect(other.listTools), [])
+  })
+)

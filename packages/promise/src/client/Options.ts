@@ -13,6 +13,7 @@ import type {
 } from "../model/Results.ts"
 import type { Meta } from "../model/Content.ts"
 import type { McpServer } from "../server/McpServer.ts"
+import type { PrincipalInput } from "../server/HttpOptions.ts"
 import type { Revision } from "../server/Options.ts"
 
 /** A server that is started as a child process, and stopped with the client. */
@@ -73,6 +74,11 @@ export interface ConnectOptions extends Answers {
   readonly maxTotal?: number
   /** Whether a lost connection is opened again, and what is safe to repeat is sent again. Default true. */
   readonly reconnect?: boolean
+  /**
+   * The user that an `McpServer` of this process sees, for tests of `visible`, hooks and `context.principal`. Default: an anonymous one.
+   * Other servers verify the `headers` of a client: `connect` rejects this option with them.
+   */
+  readonly principal?: PrincipalInput
 }
 
 /** Options of one request. */

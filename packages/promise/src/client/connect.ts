@@ -9,8 +9,10 @@ import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
 import { checkedOptions, type Known } from "../server/checked.ts"
+import { principalOf } from "../server/principal.ts"
 import { runtimeOf } from "../server/running.ts"
 import type { ServerRuntime } from "../server/runtime.ts"
+import type { Principal } from "../handler/Context.ts"
 import { answers } from "./answers.ts"
 import type { CommandTarget, ConnectOptions, Target, UrlTarget } from "./Options.ts"
 
@@ -23,7 +25,8 @@ const known: Known<ConnectOptions> = {
   revisions: "array",
   timeout: "number",
   maxTotal: "number",
-  reconnect: "boolean"
+  reconnect: "boolean",
+  principal: "object"
 }
 const knownQuestions: Known<NonNullable<ConnectOptions["elicitation"]>> = { form: "function", url: "function" }
 
@@ -50,7 +53,7 @@ const url = (target: UrlTarget, options: Client.Options): Opened =>
   )
 
 /** The session ends with the client or the server, whichever closes first. */
-const memory = (runtime: ServerRuntime, options: Client.Options): Opened =>
+const memory = (runtime: ServerRuntime, options: Client.Options, principal: Principal | undefined): Opened =>
   Effect.gen(function* () {
     runtime.assertOpen()
     const server = yield* runtime.server
@@ -60,10 +63,16 @@ const memory = (runtime: ServerRuntime, options: Client.Options): Opened =>
       Effect.sync(() => runtime.onClose(() => Effect.runPromise(close))),
       (forget) => Effect.sync(forget)
     )
-    const [near, far] = yield* Scope.provide(Memory.pair(), session)
+    const [near, far] = yield* Scope.provide(Memory.pair({ envelope: { principal } }), session)
     yield* Scope.provide(server.connect(far), session)
     return yield* EffectClient.connect(near, options)
   }).pipe(Effect.provideService(Logger.LogToStderr, true))
+
+const foreignPrincipal: Opened = Effect.sync(() => {
+  throw new TypeError(
+    "The option `principal` is for an McpServer of this process: other servers authenticate the client by its `headers`"
+  )
+})
 
 const unknownTarget = (target: unknown): Opened => {
   const given = typeof target === "string" ? JSON.stringify(target) : `a value of type ${typeof target}`
@@ -74,10 +83,11 @@ const unknownTarget = (target: unknown): Opened => {
   )
 }
 
-const opened = (target: Target, options: Client.Options): Opened => {
+const opened = (target: Target, options: Client.Options, principal: Principal | undefined): Opened => {
   // Plain JavaScript may give null.
   const runtime = typeof target === "object" && target !== null ? runtimeOf(target) : undefined
-  if (runtime !== undefined) return memory(runtime, options)
+  if (runtime !== undefined) return memory(runtime, options, principal)
+  if (principal !== undefined) return foreignPrincipal
   if (typeof target === "string" && /^https?:/i.test(target)) return url({ url: target }, options)
   if (typeof target !== "object") return unknownTarget(target)
   if (target instanceof URL) return url({ url: target }, options)
@@ -89,7 +99,8 @@ const opened = (target: Target, options: Client.Options): Opened => {
 /** A client for as long as the scope. */
 export const connect = (target: Target, options: ConnectOptions): Opened =>
   Effect.suspend(() => {
-    const { elicitation } = checkedOptions("McpClient.connect", options, known)
+    const { elicitation, principal } = checkedOptions("McpClient.connect", options, known)
     if (elicitation !== undefined) checkedOptions("McpClient.connect, elicitation", elicitation, knownQuestions)
-    return Effect.provide(opened(target, settings(options)), answers(options))
+    const user = principal === undefined ? undefined : principalOf("McpClient.connect was given", principal)
+    return Effect.provide(opened(target, settings(options), user), answers(options))
   })

@@ -6,7 +6,6 @@
 import { Principal as PrincipalService } from "@effect-mcp/core/Principal"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Context from "effect/Context"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Layer from "effect/Layer"
 import * as HttpRouter from "effect/http/HttpRouter"
 import type { IncomingMessage } from "node:http"
@@ -19,6 +18,7 @@ import {
   type HttpOptions,
   type Listener
 } from "./HttpOptions.ts"
+import { principalOf } from "./principal.ts"
 import type { ServerRuntime } from "./runtime.ts"
 
 const bearer = (headers: Headers): string | undefined =>
@@ -45,21 +45,6 @@ const challenge = (token: string | undefined, { resourceMetadata }: Auth): strin
   return params.length === 0 ? "Bearer" : `Bearer ${params.join(", ")}`
 }
 
-/** The principal of what `verify` returned. Throws for anything but a user: it must not be served as an anonymous caller. */
-const principalOf = (user: unknown): Principal => {
-  const given = isJsonObject(user) ? user : {}
-  const { claims = {}, scopes = [], subject } = given
-  if (typeof subject !== "string" || subject === "")
-    throw new TypeError(
-      `auth.verify returned ${isJsonObject(user) ? "a user without a subject" : `a value of type ${typeof user}`}: return { subject, scopes }, or undefined for a caller that is refused`
-    )
-  if (!isStrings(scopes)) throw new TypeError("auth.verify returned scopes that are not an array of strings")
-  if (!isJsonObject(claims)) throw new TypeError("auth.verify returned claims that are not an object")
-  return { subject, scopes, claims }
-}
-const isStrings = (u: unknown): u is ReadonlyArray<string> =>
-  Array.isArray(u) && u.every((one) => typeof one === "string")
-
 /** `request` may throw, as `verify` may. */
 const authenticate = async (
   auth: Auth,
@@ -74,7 +59,7 @@ const authenticate = async (
       const headers = { "www-authenticate": challenge(token, auth), "content-type": "application/json" }
       return { status: 401, headers, body: refusal(token) }
     }
-    return { principal: principalOf(user) }
+    return { principal: principalOf("auth.verify returned", user) }
   } catch (error) {
     failed(error)
     return { status: 500, headers: {} }
