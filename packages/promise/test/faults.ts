@@ -67,7 +67,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a value of verify that is no user is an anonymous caller",
-    file: "packages/promise/src/server/http.ts",
+    file: "packages/promise/src/server/principal.ts",
     from: 'if (typeof subject !== "string" || subject === "")',
     to: "if (subject === 0)",
     test: "packages/promise/test/http.test.ts"
