@@ -22,25 +22,28 @@ export interface Options {
 }
 
 export const stream = ({ conversation, dropped, hub, policy }: Options): Stream.Stream<void> =>
-  Stream.suspend(() => {
-    const { subscribeLists: subscribe, reconnect } = conversation
-    const backoff = policy === undefined ? undefined : new Backoff(policy)
-    const renewed = Stream.callback<void>(
-      (queue) => {
-        const tell = (again: boolean): void => void (again && Queue.offerUnsafe(queue, undefined))
-        const lasting = (again: boolean): Effect.Effect<never, ClientError> =>
-          Effect.catchTag(
-            Resubscribe.keep({ subscribe, onSubscribed: (renewed) => tell(again || renewed), backoff }),
-            "Closed",
-            (closed) => (reconnect.isOpen() ? Effect.fail(closed) : Effect.andThen(reconnect.reopened, lasting(true)))
-          )
-        return Effect.catch(lasting(false), (error) => {
-          if (error._tag !== "Closed") dropped(`No changes of the list are announced: ${error.message}`, "Warn")
-          return Queue.end(queue)
-        })
-      },
-      { bufferSize: 1, strategy: "sliding" }
-    )
-    const announced = Stream.map(hub.stream(1), () => backoff?.succeeded())
-    return Stream.merge(announced, renewed, { haltStrategy: "either" })
-  })
+  // Listens before anything else runs: what arrives right after the start is not missed.
+  Stream.unwrap(
+    Effect.map(hub.subscribe(1), (changes) => {
+      const { subscribeLists: subscribe, reconnect } = conversation
+      const backoff = policy === undefined ? undefined : new Backoff(policy)
+      const renewed = Stream.callback<void>(
+        (queue) => {
+          const tell = (again: boolean): void => void (again && Queue.offerUnsafe(queue, undefined))
+          const lasting = (again: boolean): Effect.Effect<never, ClientError> =>
+            Effect.catchTag(
+              Resubscribe.keep({ subscribe, onSubscribed: (renewed) => tell(again || renewed), backoff }),
+              "Closed",
+              (closed) => (reconnect.isOpen() ? Effect.fail(closed) : Effect.andThen(reconnect.reopened, lasting(true)))
+            )
+          return Effect.catch(lasting(false), (error) => {
+            if (error._tag !== "Closed") dropped(`No changes of the list are announced: ${error.message}`, "Warn")
+            return Queue.end(queue)
+          })
+        },
+        { bufferSize: 1, strategy: "sliding" }
+      )
+      const announced = Stream.map(Stream.fromQueue(changes), () => backoff?.succeeded())
+      return Stream.merge(announced, renewed, { haltStrategy: "either" })
+    })
+  )

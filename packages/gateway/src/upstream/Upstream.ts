@@ -199,14 +199,17 @@ export const open = Effect.fnUntraced(function* <E>(
   )
   const session = connection?.input === undefined ? undefined : connection
   const announcesCompletion = knowsCompletions(downstream)
+  /** Methods of the notifications that arrived, for those from before the relays run. */
+  const arrived = new Set<string>()
   // Called in the reader, so that a notification reaches the call before the answer that follows it.
   const onAnnouncement: McpClient.Options["onAnnouncement"] = ({ method, params }, relatedTo) => {
     if (method === "notifications/message") {
       const call = callOf(calls, relatedTo)
       if (call === undefined) session?.notify(method, { ...params })
       else call.log(params)
-    } else if (method === "notifications/elicitation/complete" && announcesCompletion)
-      session?.notify(method, { ...params })
+    } else if (method === "notifications/elicitation/complete") {
+      if (announcesCompletion) session?.notify(method, { ...params })
+    } else arrived.add(method)
   }
   const openIn = (revisions: ReadonlyArray<Version>) =>
     McpClient.open(options.connector, {
@@ -227,24 +230,32 @@ export const open = Effect.fnUntraced(function* <E>(
     // The services of the first request are left out: the conversation outlives it.
     Effect.updateContext((_request: Context.Context<never>) => Context.add(services, Scope.Scope, scope))
   )
-  if (session !== undefined) yield* relayListChanges(client, session)
+  if (session !== undefined) yield* relayListChanges(client, session, arrived)
   const updates = new ResourceUpdates(client, scope)
   return { client, tools: new ListedTools(client, scope), calls, taskQuestions, updates, logLevel: undefined }
 })
 
-/** Notifies a session of changed lists, even where the upstream server has not declared that it announces them. */
+/**
+ * Notifies a session of changed lists, even if the upstream server has not declared that it announces them. `arrived` has the methods of
+ * the notifications that came while the conversation was opened.
+ */
 const relayListChanges = Effect.fnUntraced(function* (
   client: McpClient.McpClient["Service"],
-  connection: RequestConnection
+  connection: RequestConnection,
+  arrived: ReadonlySet<string>
 ): Effect.fn.Return<void, never, Scope.Scope> {
-  const each = (changes: Stream.Stream<void>, method: string) =>
-    Effect.forkScoped(
+  const lists = [
+    [client.toolChanges, "notifications/tools/list_changed"],
+    [client.resourceChanges, "notifications/resources/list_changed"],
+    [client.promptChanges, "notifications/prompts/list_changed"]
+  ] as const
+  for (const [changes, method] of lists) {
+    yield* Effect.forkScoped(
       Stream.runForEach(changes, () => notify(connection, method)),
       { startImmediately: true }
     )
-  yield* each(client.toolChanges, "notifications/tools/list_changed")
-  yield* each(client.resourceChanges, "notifications/resources/list_changed")
-  yield* each(client.promptChanges, "notifications/prompts/list_changed")
+    if (arrived.has(method)) yield* Effect.forkScoped(notify(connection, method))
+  }
 })
 
 /** Whether the client is notified when a URL elicitation is complete. */
