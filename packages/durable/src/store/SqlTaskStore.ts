@@ -2,14 +2,21 @@
 import type { Lease } from "@effect-mcp/tasks/Journal"
 import { bytesOf, callerOf, newId } from "@effect-mcp/tasks/internal/Row"
 import type { NewTask, Task } from "@effect-mcp/tasks/Task"
-import { type Answers, LimitReached, type TaskPage, type TaskStore, UnknownCursor } from "@effect-mcp/tasks/TaskStore"
+import {
+  type Answers,
+  LimitReached,
+  StoreFull,
+  type TaskPage,
+  type TaskStore,
+  UnknownCursor
+} from "@effect-mcp/tasks/TaskStore"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { SqlError } from "effect/sql/SqlError"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import type { Look } from "./Changes.ts"
 import type { EntryRow, TaskRow } from "./Rows.ts"
-import { jsonOf, type Tables } from "./Tables.ts"
+import { isFull, jsonOf, type Tables } from "./Tables.ts"
 
 const create = (tables: Tables, task: NewTask, node: string) => {
   const { lease, limits, statements } = tables
@@ -34,7 +41,11 @@ const create = (tables: Tables, task: NewTask, node: string) => {
         : `More than ${total} tasks run on this server`
     return yield* new LimitReached({ message: reached })
   })
-  return tables.patient<{ readonly task: Task | undefined; readonly lease: Lease }, LimitReached>(made)
+  // Its caller waits, and may call again once there is room.
+  const full = new StoreFull({ message: "The store of tasks has no room: its disk is full. Call again later" })
+  return tables.patient<{ readonly task: Task | undefined; readonly lease: Lease }, LimitReached | StoreFull>(
+    Effect.mapError(made, (error) => (isSqlError(error) && isFull(error) ? full : error))
+  )
 }
 
 const cursorOf = ({ created, id }: TaskRow): string => `${created}.${id}`

@@ -87,7 +87,7 @@ const writing = ({ among, lock, now, text }: Dialect) => {
   /** node, lease */
   const leased = `SET epoch = epoch + 1, node = ?, due = ${now} + ${number}, version = version + 1`
   const underLease = `WHERE id = ? AND ${held(now)}`
-  const end = `UPDATE mcp_task SET outcome = ${string}, message = coalesce(${string}, message), ended = ${now}, updated = ${now},
+  const end = `UPDATE mcp_task SET outcome = ${string}, message = ${string}, ended = ${now}, updated = ${now},
     open = 0, node = NULL, due = NULL, version = version + 1, input = '{}', client = '{}'`
   return {
     /** id, owner, tool, input, client, ttl, poll interval, ttl, message, node, lease, pin, caller, caller, per caller, total */

@@ -39,13 +39,21 @@ const patience = 20_000
 /** The wait before it is tried again, in milliseconds; doubled each time up to the second. */
 const pauses = [10, 500] as const
 
+const codeOf = ({ reason: { cause } }: SqlError): number | string => {
+  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
+  return typeof code === "number" ? code & 0xff : String(code)
+}
+
+/** True if the disk of the database is full. */
+export const isFull = (error: SqlError): boolean => [13, "53100"].includes(codeOf(error))
+
 /**
  * What Effect has no reason of its own for: Postgres that shuts down, crashed or starts (57P), or lacks room, memory or connections (53); SQLite
  * whose disk is full (13) or fails (10).
  */
-const isPoor = ({ reason: { cause } }: SqlError): boolean => {
-  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
-  return typeof code === "number" ? [10, 13].includes(code & 0xff) : /^(?:57P|53)/.test(String(code))
+const isPoor = (error: SqlError): boolean => {
+  const code = codeOf(error)
+  return typeof code === "number" ? [10, 13].includes(code) : /^(?:57P|53)/.test(code)
 }
 
 const mayPass = (error: unknown): boolean => isSqlError(error) && (error.isRetryable || isPoor(error))

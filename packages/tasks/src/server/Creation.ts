@@ -33,7 +33,7 @@ import * as Wire2025 from "../model/Wire2025.ts"
 import * as Wire2026 from "../model/Wire2026.ts"
 import * as ClientFacts from "../run/ClientFacts.ts"
 import type { Waits } from "../run/Waits.ts"
-import type { LimitReached } from "../store/TaskStore.ts"
+import type { LimitReached, StoreFull } from "../store/TaskStore.ts"
 import * as Attempts from "./Attempts.ts"
 import { onBegin } from "./Begin.ts"
 import * as Outlet from "./Outlet.ts"
@@ -127,8 +127,9 @@ const begun = (
     })
   )
 
-/** The error for a caller that has as many tasks as it may. */
-export const refusalOf = ({ message }: LimitReached): McpError.McpError => McpError.limitExceeded(message)
+/** The error for a caller that has as many tasks as it may, or for a store without room. */
+export const refusalOf = ({ _tag, message }: LimitReached | StoreFull): McpError.McpError =>
+  _tag === "StoreFull" ? McpError.interrupted(message) : McpError.limitExceeded(message)
 
 /** What the row of a task has of its call. `traced`: the trace context of the span that the call runs in. */
 export const askedBy = (

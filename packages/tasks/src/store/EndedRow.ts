@@ -51,7 +51,7 @@ export class EndedRow implements InList<EndedRow> {
   /** Among all rows of the process. */
   private readonly number: number
 
-  /** `message` replaces that of the task. Throws for an outcome without a JSON form. */
+  /** `message` replaces the last progress message, even if it is `undefined`. Throws for an outcome without a JSON form. */
   constructor({ input, order, task }: Row, endedAt: number, outcome: TaskOutcome, message: string | undefined) {
     const copy = copyOf(outcome)
     const text = JSON.stringify(copy ?? outcome)
@@ -64,7 +64,7 @@ export class EndedRow implements InList<EndedRow> {
     this.createdAt = task.createdAt
     this.ttl = task.ttl
     this.pollInterval = task.pollInterval
-    this.message = message ?? task.message
+    this.message = message
     this.outcome = text.length <= longest ? text : (copy ?? parse(text))
     this.number = ended++
     if (copy !== undefined && text.length <= longest) this.remember(copy)

@@ -146,7 +146,7 @@ export class Journal extends Context.Service<
     readonly message: (lease: Lease, message: string) => Effect.Effect<void, Lost>
     /** Gives the lease up. Without `wake` the task is due at once; an answer to any of its questions makes it due. */
     readonly park: (lease: Lease, wake?: Wake) => Effect.Effect<void, Lost>
-    /** Ends the task. */
+    /** Ends the task. `message` replaces its last progress message, even if it is `undefined`. */
     readonly settle: (lease: Lease, outcome: TaskOutcome, message?: string) => Effect.Effect<void, Lost>
     /** At most `max` tasks that have not ended and are leased to no node, oldest first; for views. */
     readonly parked: (max: number) => Effect.Effect<ReadonlyArray<Parked>>

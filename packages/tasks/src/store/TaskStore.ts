@@ -15,6 +15,9 @@ import type { Lease } from "./Journal.ts"
 /** A bound of `Limits` is reached; nothing was stored. */
 export class LimitReached extends Data.TaggedError("LimitReached")<{ readonly message: string }> {}
 
+/** The store has no room for a task, for example because its disk is full; nothing was stored. */
+export class StoreFull extends Data.TaggedError("StoreFull")<{ readonly message: string }> {}
+
 /** The cursor is of no page of this list. */
 export class UnknownCursor extends Data.TaggedError("UnknownCursor")<{}> {}
 
@@ -69,7 +72,7 @@ export class TaskStore extends Context.Service<
     readonly create: (
       task: NewTask,
       node: string
-    ) => Effect.Effect<{ readonly task: Task; readonly lease: Lease }, LimitReached>
+    ) => Effect.Effect<{ readonly task: Task; readonly lease: Lease }, LimitReached | StoreFull>
     readonly get: (id: string, owner: string) => Effect.Effect<Option.Option<Task>>
     /** The tasks of an owner, at most `size` of them. */
     readonly list: (owner: string, cursor: string | undefined, size: number) => Effect.Effect<TaskPage, UnknownCursor>
