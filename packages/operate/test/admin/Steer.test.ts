@@ -1,4 +1,4 @@
-import { Log, Tool, Tools } from "@effect-mcp/core"
+import { Log, Progress, Tool, Tools } from "@effect-mcp/core"
 import { Admin, Audit, Health } from "@effect-mcp/operate"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { McpServer } from "@effect-mcp/server"
@@ -10,6 +10,7 @@ import { clientOf, initialize, listener, portOf, send } from "../support/served.
 
 const Hang = Tool.make("hang", { description: "Hangs", input: { secret: Schema.String } })
 const Reveal = Tool.make("reveal", { description: "Gives a secret", output: { password: Schema.String } })
+const Steps = Tool.make("steps", { description: "Reports its progress" })
 const Say = Tool.make("say", { description: "Logs a line", input: { password: Schema.String } })
 
 interface Options {
@@ -24,6 +25,16 @@ const start = Effect.fnUntraced(function* ({ admin = {}, more }: Options = {}) {
   const features = Layer.mergeAll(
     Tools.layer(Reveal, () => Effect.succeed({ password: "swordfish" })),
     Tools.layer(Hang, () => Effect.as(Effect.andThen(Deferred.succeed(began, undefined), Deferred.await(go)), "done")),
+    Tools.layer(
+      Steps,
+      Effect.fnUntraced(function* () {
+        yield* Progress.report(1, { total: 2 })
+        yield* Deferred.succeed(began, undefined)
+        yield* Deferred.await(go)
+        yield* Progress.report(2, { total: 2 })
+        return "done"
+      })
+    ),
     Tools.layer(Say, () => Effect.as(Log.debug("a line"), "said"))
   )
   const routes = Layer.mergeAll(
@@ -175,6 +186,27 @@ const messages = (port: number, session: string) =>
   Effect.map(ask(port, { path: `/admin/messages?session=${session}` }), ({ text }) => JSON.parse(text).messages)
 
 describe.each(Revision.all)("the messages of a session of $version", ({ version }) => {
+  it.live("The messages of a session have the progress of a call that began before an operator looked", () =>
+    Effect.gen(function* () {
+      const { began, client, go, port, snapshot } = yield* start()
+      const open = yield* client(version)
+      const call = yield* Effect.forkChild(open.callTool(Steps, {}))
+      yield* Deferred.await(began)
+      const [session] = (yield* snapshot).sessions
+      assert.deepStrictEqual(yield* messages(port, session?.id ?? ""), [])
+      yield* Deferred.succeed(go, undefined)
+      yield* Fiber.join(call)
+      const seen: ReadonlyArray<Admin.Message> = yield* messages(port, session?.id ?? "")
+      assert.deepStrictEqual(
+        seen.map(({ kind, method }) => [kind, method]),
+        [
+          ["notification", "notifications/progress"],
+          ["result", undefined]
+        ]
+      )
+    }).pipe(Effect.scoped)
+  )
+
   it.live("The messages of a session are shown from the first look on, without arguments and results", () =>
     Effect.gen(function* () {
       const { began, client, go, port, snapshot } = yield* start()

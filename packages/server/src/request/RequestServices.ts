@@ -81,7 +81,8 @@ export const contextOf = (source: Wired): RequestContext["Service"] => {
     http: httpOf(envelope),
     outbound: {
       notify: (method, params) => {
-        if (!source.over) Tracing.notify(sink, JsonRpc.notification(method, params), "data", request.id, sender)
+        if (!source.over)
+          Tracing.notify(source.received.sink, JsonRpc.notification(method, params), "data", request.id, sender)
       },
       ready: sink.ready,
       isRead: sink.isRead === undefined ? isAlwaysRead : isReadOf(sink),
@@ -118,8 +119,9 @@ export const progressOf = (source: Wired): Progress.Progress["Service"] => {
       const params = event.message === undefined || progressMessage ? event : silent(event)
       received.progress = event
       const notification = JsonRpc.notification("notifications/progress", params)
-      if (sender === undefined) sink.send(notification, "data", request.id)
-      else Tracing.notify(sink, notification, "data", request.id, sender)
+      // Read anew: another sink may have been put in its place, to watch the conversation.
+      if (sender === undefined) received.sink.send(notification, "data", request.id)
+      else Tracing.notify(received.sink, notification, "data", request.id, sender)
     }
   })
 }
