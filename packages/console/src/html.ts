@@ -79,7 +79,7 @@ export const html = (path: string): string => {
 <div class="bar end"><button id="drain-cancel" type="button">Cancel</button><button type="submit" class="danger">Drain</button></div>
 </form>
 </dialog>
-<p id="said" class="hidden" role="status"></p>
+<p id="said" role="status"></p>
 </body>
 </html>
 `

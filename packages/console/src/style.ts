@@ -37,6 +37,8 @@ button.danger { background: var(--bad); border-color: var(--bad); color: light-d
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
 .skip { position: absolute; left: -999px; }
 .skip:focus { left: 8px; top: 8px; background: var(--card); padding: 8px; z-index: 1; }
+#said { position: fixed; bottom: 16px; left: 50%; transform: translateX(-50%); margin: 0; max-width: 90vw; overflow-wrap: anywhere; }
+#said:not(:empty) { padding: 8px 16px; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 12px; }
 .notice { padding: 16px; }

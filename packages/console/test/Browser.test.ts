@@ -61,8 +61,15 @@ describe("The page in a browser", needs(missing === undefined, missing ?? ""), (
           await page.keyboard.press("i")
           await page.keyboard.type("It hangs")
           await page.keyboard.press("Enter")
-          await page.getByText("It was interrupted").waitFor({ state: "attached" })
+          await page.getByText("tools/call stuck was interrupted, and its client is told why").waitFor()
           await page.getByText("It has ended.").waitFor()
+          // The header and the tile count the same requests.
+          const [header, tile] = await page.evaluate(() => [
+            /(\d+) request/.exec(document.querySelector("#summary")?.textContent ?? "")?.[1],
+            document.querySelectorAll("#plots .figure")[1]?.textContent
+          ])
+          assert.isString(header)
+          assert.strictEqual(tile, header)
         })
         assert.include((yield* Fiber.join(stuck)).message, "It hangs")
       }).pipe(Effect.scoped)
@@ -103,7 +110,9 @@ describe("The page in a browser", needs(missing === undefined, missing ?? ""), (
         await connect(page)
         await row(page, "claude-desktop").first().click()
         await page.getByRole("button", { name: "Look into messages" }).click()
-        await page.getByText("No message in the last minute, or since you look.").waitFor()
+        await page
+          .getByText("No message of this session since you began to look. Messages are kept while you look.")
+          .waitFor()
         await Effect.runPromise(calls)
         await page.locator(".messages td", { hasText: "tools/call · fails" }).first().waitFor()
         assert.notInclude((await page.locator(".messages").textContent()) ?? "", "done")

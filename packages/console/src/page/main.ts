@@ -55,8 +55,13 @@ const select = (chosen: Selection): void => {
   if (matchMedia("(max-width: 860px)").matches) byId("details", HTMLElement).scrollIntoView({ block: "nearest" })
 }
 const tree = new TreePanel(byId("tree", HTMLElement), { select, interrupt: ask })
+/** How long a text is shown, in milliseconds. */
+const shown = 8000
+let hiding: number | undefined
 const say = (text: string): void => {
   said.textContent = text
+  clearTimeout(hiding)
+  hiding = window.setTimeout(() => said.replaceChildren(), shown)
 }
 const messages = new MessagesPanel(api, say)
 const details = new DetailsPanel(byId("details", HTMLElement), ask, messages)
@@ -87,6 +92,7 @@ const draw = (): void => {
     counted(of("task"), "task")
   ]
   setText(byId("summary", HTMLElement), counts.join(", "))
+  plots.now(snapshot)
   const empty = byId("empty", HTMLElement)
   empty.hidden = groups.length > 0 && left === 0
   const nothing = requests.length + sessions.length === 0 ? "Nothing runs." : "Nothing matches."
@@ -200,7 +206,8 @@ const send = async (): Promise<void> => {
   try {
     const interrupted = await api.interrupt(asked, reason.value.trim())
     dialog.close()
-    say(interrupted ? "It was interrupted" : "It had ended")
+    const what = byId("dialog-what", HTMLElement).textContent
+    say(interrupted ? `${what} was interrupted, and its client is told why` : `${what} had ended before`)
   } catch (error) {
     setText(byId("dialog-error", HTMLElement), error instanceof Error ? error.message : "It failed")
   }

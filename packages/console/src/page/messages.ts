@@ -75,7 +75,8 @@ export class MessagesPanel {
 
   private draw(session: string, messages: ReadonlyArray<Message>): string | undefined {
     if (session !== this.session || !this.isLooking) return undefined
-    if (messages.length === 0) return "No message in the last minute, or since you look."
+    if (messages.length === 0)
+      return "No message of this session since you began to look. Messages are kept while you look."
     const heads = ["At", "Way", "Kind", "What", "Size"].map((name) =>
       h("th", { scope: "col", class: name === "Size" && "number" }, name)
     )

@@ -192,11 +192,22 @@ export const barsOf = (
   return inLanes(shown, (now - from) / 200)
 }
 
-/** The calls between two readings, and how long 95 of 100 of them took at most, in seconds. Undefined where there is no such metric. */
+/** Between which bounds of the histogram a duration is, in seconds: its exact value is not known. `upTo` may be infinite. */
+export interface Within {
+  readonly above: number
+  readonly upTo: number
+}
+
+export const withinText = ({ above, upTo }: Within): string => {
+  if (above === 0) return `under ${duration(upTo * 1000)}`
+  return upTo === Infinity ? `over ${duration(above * 1000)}` : `${duration(above * 1000)} to ${duration(upTo * 1000)}`
+}
+
+/** The calls between two readings, and how long 95 of 100 of them took at most. Undefined where there is no such metric. */
 export const callsBetween = (
   before: Figures | undefined,
   after: Figures
-): { readonly perSecond: number; readonly p95: number | undefined } | undefined => {
+): { readonly perSecond: number; readonly p95: Within | undefined } | undefined => {
   const name = "mcp.server.operation.duration"
   const now = after.metrics[name]
   const then = before?.metrics[name]
@@ -206,6 +217,9 @@ export const callsBetween = (
   const count = now.count - earlier.count
   const seconds = (after.time - before.time) / 1000
   if (seconds <= 0 || count < 0) return undefined
-  const enough = now.buckets.find(([bound, below]) => below - (known.get(bound) ?? 0) >= count * 0.95)
-  return { perSecond: count / seconds, p95: count === 0 ? undefined : (enough?.[0] ?? Infinity) }
+  const bounds = now.buckets.map(([bound]) => bound)
+  const enough = now.buckets.findIndex(([bound, below]) => below - (known.get(bound) ?? 0) >= count * 0.95)
+  const at = enough === -1 ? bounds.length : enough
+  const p95 = { above: bounds[at - 1] ?? 0, upTo: bounds[at] ?? Infinity }
+  return { perSecond: count / seconds, p95: count === 0 ? undefined : p95 }
 }

@@ -1,7 +1,7 @@
 /** Small plots of the last five minutes. */
 import type { Figures, Snapshot } from "@effect-mcp/operate/Admin"
 import { h, s, setText } from "./dom.ts"
-import { callsBetween, duration } from "./model.ts"
+import { callsBetween, withinText } from "./model.ts"
 
 const kept = 150
 
@@ -24,12 +24,17 @@ class Plot {
     )
   }
 
+  /** Shows a value that has changed between two points. */
+  now(value: number): void {
+    setText(this.figure, this.show(value))
+  }
+
   /** Undefined where it is not known: the plot stays as it is. */
-  add(value: number | undefined, unknown = "–"): void {
-    if (value === undefined) return setText(this.figure, unknown)
+  add(value: number | undefined, figure = value === undefined ? "–" : this.show(value)): void {
+    setText(this.figure, figure)
+    if (value === undefined) return
     this.points.push(value)
     if (this.points.length > kept) this.points.shift()
-    setText(this.figure, this.show(value))
     const highest = Math.max(...this.points, 1e-9)
     const first = kept - this.points.length
     const at = (value: number, i: number) =>
@@ -48,9 +53,7 @@ export class Plots {
   private readonly pending = new Plot("Waiting", whole)
   private readonly questions = new Plot("Open questions", whole)
   private readonly calls = new Plot("Per second", (value) => value.toFixed(value < 10 ? 1 : 0))
-  private readonly p95 = new Plot("95 of 100 within", (value) =>
-    value === Infinity ? "over 5 min" : duration(value * 1000)
-  )
+  private readonly p95 = new Plot("95 of 100 take", whole)
   private before: Figures | undefined = undefined
 
   constructor(into: HTMLElement) {
@@ -58,17 +61,30 @@ export class Plots {
     into.replaceChildren(...[sessions, running, pending, questions, calls, p95].map(({ element }) => element))
   }
 
-  /** Called every two seconds. */
-  add({ requests, sessions }: Snapshot, figures: Figures | undefined): void {
+  private counts({ requests, sessions }: Snapshot): ReadonlyArray<readonly [Plot, number]> {
     const count = (state: (row: Snapshot["requests"][number]) => boolean) => requests.filter(state).length
-    this.sessions.add(sessions.length)
-    this.running.add(count(({ kind, state }) => kind === "request" && state !== "pending"))
-    this.pending.add(count(({ state }) => state === "pending"))
-    this.questions.add(count(({ kind }) => kind === "question"))
+    return [
+      [this.sessions, sessions.length],
+      [this.running, count(({ kind, state }) => kind === "request" && state !== "pending")],
+      [this.pending, count(({ state }) => state === "pending")],
+      [this.questions, count(({ kind }) => kind === "question")]
+    ]
+  }
+
+  /** Shows the counts of a snapshot, as the header does. */
+  now(snapshot: Snapshot): void {
+    for (const [plot, count] of this.counts(snapshot)) plot.now(count)
+  }
+
+  /** Adds a point to each plot. Called every two seconds. */
+  add(snapshot: Snapshot, figures: Figures | undefined): void {
+    for (const [plot, count] of this.counts(snapshot)) plot.add(count)
     if (figures === undefined) return
     const between = callsBetween(this.before, figures)
     this.before = figures
     this.calls.add(between?.perSecond)
-    this.p95.add(between?.p95)
+    if (between?.p95 === undefined) return this.p95.add(undefined)
+    const { above, upTo } = between.p95
+    this.p95.add(upTo === Infinity ? above : upTo, withinText(between.p95))
   }
 }

@@ -114,17 +114,30 @@ describe("Calls between two readings", () => {
     [0.1, 100]
   ])
 
-  it("The calls between two readings are a rate, and the bound that 95 of 100 of them do not pass", () => {
+  it("The calls between two readings are a rate, and the bounds that 95 of 100 of them lie between", () => {
     const after = figures(2000, 120, [
       [0.01, 110],
       [0.1, 119]
     ])
-    assert.deepStrictEqual(model.callsBetween(before, after), { perSecond: 10, p95: 0.1 })
+    assert.deepStrictEqual(model.callsBetween(before, after), { perSecond: 10, p95: { above: 0.01, upTo: 0.1 } })
     const slow = figures(2000, 120, [
       [0.01, 110],
       [0.1, 118]
     ])
-    assert.strictEqual(model.callsBetween(before, slow)?.p95, Infinity)
+    assert.deepStrictEqual(model.callsBetween(before, slow)?.p95, { above: 0.1, upTo: Infinity })
+  })
+
+  it("The plot of durations shows bounds instead of an exact figure", () => {
+    const all = [
+      { above: 0, upTo: 0.01 },
+      { above: 120, upTo: 300 },
+      { above: 300, upTo: Infinity }
+    ]
+    assert.deepStrictEqual(all.map(model.withinText), [
+      `under ${model.duration(10)}`,
+      `${model.duration(120_000)} to ${model.duration(300_000)}`,
+      `over ${model.duration(300_000)}`
+    ])
   })
 
   it("The rate of calls is unknown without a metric or after a restart, and its bound is unknown without calls", () => {
