@@ -42,6 +42,19 @@ export interface Options extends Endpoint.Options {
 /** Answers a request. A body that was read before must be in `request.body`, as Express's parsers leave it; otherwise it is 500. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
+/** The target of a request line in absolute form (RFC 9112 3.2.2), as clients send it to proxies. */
+const absoluteOf = (target: string | undefined): URL | undefined =>
+  target !== undefined && /^https?:\/\//i.test(target) && URL.canParse(target) ? new URL(target) : undefined
+
+const pathOf = (target: string | undefined): string | undefined =>
+  absoluteOf(target)?.pathname ?? target?.split("?", 1)[0]
+
+/** Headers with the host that the target names, which counts instead of `host` (RFC 9112 3.2.2). */
+const headersOf = ({ headers, url }: IncomingMessage): IncomingMessage["headers"] => {
+  const host = absoluteOf(url)?.host
+  return host === undefined ? headers : { ...headers, host }
+}
+
 /** A request of Node's. */
 class NodeRequest implements HttpRequest {
   readonly method: string
@@ -54,7 +67,7 @@ class NodeRequest implements HttpRequest {
   constructor(request: IncomingMessage, principal: Principal["Service"] | undefined) {
     this.method = request.method ?? ""
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Node joins all headers of a request but Set-Cookie, which is none of a request's
-    this.headers = request.headers as Headers
+    this.headers = headersOf(request) as Headers
     this.principal = principal
     this.originalUrl = request.url ?? ""
     this.#request = request
@@ -118,16 +131,22 @@ class NodeListener {
     if (response.destroyed || request.socket.destroyed) return
     if (this.endpoint.exchanges.leaving) response.shouldKeepAlive = false
     const { path, principal } = this.options
-    if (path !== undefined && request.url?.split("?", 1)[0] !== path) return write(response, notFound)
+    if (path !== undefined && pathOf(request.url) !== path) return this.refuse(request, response, notFound)
     try {
       const http = new NodeRequest(request, principal?.(request))
       const refused = this.endpoint.refusal(http)
-      if (refused !== undefined) return write(response, refused)
+      if (refused !== undefined) return this.refuse(request, response, refused)
       if (http.method === "POST") this.post(http, request, response)
       else this.other(http, request, response)
     } catch (defect) {
       this.fail(response, defect)
     }
+  }
+
+  /** Answers a request whose body is unread, of which Node would read all. */
+  private refuse(request: IncomingMessage, response: ServerResponse, refused: Answer): void {
+    if (!request.readableDidRead && !response.headersSent) Body.discard(request, cutOf(request, response))
+    write(response, refused)
   }
 
   private post(http: HttpRequest, request: IncomingMessage, response: ServerResponse): void {
@@ -142,8 +161,7 @@ class NodeListener {
     if (request.readableDidRead || request.destroyed) return write(response, bodyMissing)
     const exchange = exchanges.enter(cutOf(request, response), http)
     const done = (read: Body.Read): void => {
-      // The rest is discarded, so that the client can read the response.
-      if (read === "TooLarge") request.resume()
+      if (read === "TooLarge") Body.discard(request, cutOf(request, response))
       if (read === "Gone") exchanges.leave(exchange)
       else this.respond(() => this.endpoint.post(http, read, exchange), exchange, request, response)
     }
@@ -153,7 +171,7 @@ class NodeListener {
 
   private other(http: HttpRequest, request: IncomingMessage, response: ServerResponse): void {
     // Over HTTP/2 Node does not report a cancelled request while its body is unread.
-    request.resume()
+    Body.discard(request, cutOf(request, response))
     const exchange = this.endpoint.exchanges.open(cutOf(request, response))
     this.respond(() => this.endpoint.other(http, exchange), exchange, request, response)
   }

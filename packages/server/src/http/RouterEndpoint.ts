@@ -147,7 +147,10 @@ const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Ha
     listening?.add(serverOf(http.source))
     if (exchanges.leaving) NodeResponseWriter.closeConnection(http)
     const refused = endpoint.refusal(request)
-    if (refused !== undefined) return Effect.succeed(refused)
+    if (refused !== undefined) {
+      Body.discardUnread(http)
+      return Effect.succeed(refused)
+    }
     const cut = () => fiber.interruptUnsafe()
     if (request.method !== "POST") {
       const exchange = exchanges.open(cut)

@@ -291,7 +291,10 @@ class SseSessions {
     if (foreign !== undefined) return foreign
     if (http.method !== "POST") return notAllowed("POST")
     const refused = admission.post(http, false)
-    if (refused !== undefined) return refused
+    if (refused !== undefined) {
+      Body.discardUnread(http)
+      return refused
+    }
     const id = urlOf(http).searchParams.get("sessionId") ?? ""
     const connected = this.sessions.get(id)
     const principal = principalOf(yield* Effect.context<never>())

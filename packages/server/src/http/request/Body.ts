@@ -92,6 +92,21 @@ export const collect = (
   return stop
 }
 
+/** Bytes of a refused body that are read and dropped, so that a client that is still sending can read the response. */
+const discardedAtMost = 4 * 1024 * 1024
+
+/** Drops the rest of a refused body, and calls `cut` if the client keeps sending. Call it before the response is written. */
+export const discard = (source: IncomingMessage, cut: () => void): void => {
+  let size = 0
+  const data = (part: Uint8Array): void => {
+    size += part.length
+    if (size <= discardedAtMost) return
+    source.off("data", data)
+    cut()
+  }
+  source.on("data", data)
+}
+
 const nothing = new Uint8Array(0)
 const ignored = (): void => {}
 /** Parts of a body before they are joined: each costs some hundred bytes, however small it is. */
@@ -125,6 +140,12 @@ export const decode = (
     return notText
   }
   return Framing.decode(text, envelope, maxMessageDepth)
+}
+
+/** Drops the body of a request that was refused before it was read, as `discard` does. */
+export const discardUnread = (request: HttpServerRequest): void => {
+  const source = nodeSource(request)
+  if (source !== undefined) discard(source, () => source.destroy())
 }
 
 /** Reads a stream to its end, or to the part that makes it too large. */
@@ -164,8 +185,7 @@ export const reader =
         source,
         maxMessageBytes,
         (read) => {
-          // The rest is discarded, so that the client can read the response.
-          if (read === "TooLarge") source.resume()
+          if (read === "TooLarge") discard(source, () => source.destroy())
           resume(then(read))
         },
         received

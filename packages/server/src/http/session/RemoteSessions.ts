@@ -77,6 +77,12 @@ const passedOn = <A>(headers: { readonly [name: string]: A }): { readonly [name:
   return passed
 }
 
+/** The credentials of a client, whose principal is sent instead: other nodes do not need them. */
+const credentials = new Set(["authorization", "cookie", "proxy-authorization"])
+
+const withoutCredentials = (headers: HttpRequest["headers"]): HttpRequest["headers"] =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !credentials.has(name)))
+
 const soon = { "retry-after": "1" }
 const notFound = (ids: ReadonlyArray<JsonRpc.Id>): Response =>
   refuse(503, McpError.interrupted("No node that holds this session answers: send the request again"), ids[0], soon)
@@ -305,7 +311,7 @@ export class RemoteSessions {
       session: headers[sessionIdHeader] ?? "",
       method,
       url,
-      headers: passedOn(headers),
+      headers: withoutCredentials(passedOn(headers)),
       body: remote.body,
       principal,
       address
