@@ -29,7 +29,7 @@ export interface Options {
   readonly client?: McpClient.Options | undefined
   /** Default: a server with the name `test`. */
   readonly server?: Partial<Omit<McpServer.Options<never, never>, "features">> | undefined
-  /** The user that the server sees, unless `wire` names one. Default: an anonymous one. */
+  /** The user that the server sees. Default: an anonymous one. */
   readonly principal?: Principal["Service"] | undefined
   /** The wire between them. Default: in memory. */
   readonly wire?: Effect.Effect<readonly [client: Transport, server: Transport], never, Scope.Scope> | undefined
@@ -46,8 +46,8 @@ export const join = Effect.fnUntraced(function* (
   // Neither a test clock nor `quiesce` waits for modules that a server or a client loads with their first use.
   yield* Effect.andThen(loadRareParts, rareParts.load)
   const server = yield* McpServer.McpServer
-  const [clientEnd, serverEnd] = yield* options.wire ?? Memory.pair({ envelope: { principal: options.principal } })
-  yield* server.connect(serverEnd)
+  const [clientEnd, serverEnd] = yield* options.wire ?? Memory.pair()
+  yield* server.connect(serverEnd, { principal: options.principal })
   return yield* McpClient.connect(clientEnd, { revisions: [versionOf(revision)], ...options.client })
 })
 

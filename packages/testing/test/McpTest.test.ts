@@ -3,6 +3,7 @@ import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { Elicitation, Principal, Roots, Tool, Tools } from "@effect-mcp/core"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import { Tasks } from "@effect-mcp/tasks"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
 import * as McpClient from "@effect-mcp/client/McpClient"
@@ -140,5 +141,24 @@ it.effect.each(Revision.all)("McpTest.connect opens a client of the given princi
     assert.deepStrictEqual(content, [{ type: "text", text: "ada" }])
     const other = yield* McpTest.connect(who, revision, { principal: { subject: "bob", scopes: [], claims: {} } })
     assert.deepStrictEqual(yield* Stream.runCollect(other.listTools), [])
+  })
+)
+
+it.effect("Clients of one server see only the tasks of their own principal", () =>
+  Effect.gen(function* () {
+    const Report = Tool.make("report", { description: "Writes a report", task: "required" })
+    const features = Layer.mergeAll(
+      Tools.layer(Report, () => Effect.never),
+      Tasks.layer()
+    )
+    const server = McpServer.layer({ name: "test", version: "0.0.0", features })
+    yield* Effect.gen(function* () {
+      const as = (subject: string) => McpTest.join("2025-11-25", { principal: { subject, scopes: [], claims: {} } })
+      const tasksOf = (client: McpClient.Client) => Stream.runCollect(Stream.map(client.listTasks, ({ id }) => id))
+      const ada = yield* as("ada")
+      const { id } = yield* ada.start(Report, {})
+      assert.deepStrictEqual(yield* tasksOf(yield* as("ada")), [id])
+      assert.deepStrictEqual(yield* tasksOf(yield* as("bob")), [])
+    }).pipe(Effect.provide(server))
   })
 )

@@ -63,8 +63,8 @@ const memory = (runtime: ServerRuntime, options: Client.Options, principal: Prin
       Effect.sync(() => runtime.onClose(() => Effect.runPromise(close))),
       (forget) => Effect.sync(forget)
     )
-    const [near, far] = yield* Scope.provide(Memory.pair({ envelope: { principal } }), session)
-    yield* Scope.provide(server.connect(far), session)
+    const [near, far] = yield* Scope.provide(Memory.pair(), session)
+    yield* Scope.provide(server.connect(far, { principal }), session)
     return yield* EffectClient.connect(near, options)
   }).pipe(Effect.provideService(Logger.LogToStderr, true))
 
