@@ -27,15 +27,16 @@ describe.concurrent.each(["2025-11-25", "2026-07-28"])("Tasks of the reference s
     () =>
       Effect.gen(function* () {
         const run = yield* overHttp
-        const begun = yield* run("call", "slow_compute", "seconds=2", "label=it", "--detach")
+        const begun = yield* run("call", "slow_compute", "seconds=600", "label=it", "--detach")
         assert.strictEqual(begun.code, 0, begun.stderr)
         const id = begun.stdout.trim()
         assert.match(id, /^t[\w-]{43}$/)
         const got = JSON.parse((yield* run("tasks", "get", id, "--json")).stdout)
         assert.deepInclude(got, { taskId: id, statusMessage: "Computing it" })
         assert.include((yield* run("tasks", "get", id)).stdout, "Message  Computing it")
-        const ended = yield* run("tasks", "result", id)
-        assert.deepStrictEqual(ended, { code: 0, stdout: "Computed it in 2 seconds\n", stderr: "" })
+        const short = yield* run("call", "slow_compute", "seconds=1", "label=it", "--detach")
+        const ended = yield* run("tasks", "result", short.stdout.trim())
+        assert.deepStrictEqual(ended, { code: 0, stdout: "Computed it in 1 seconds\n", stderr: "" })
       }).pipe(Effect.scoped)
   )
 
