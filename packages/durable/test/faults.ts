@@ -50,7 +50,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A database in memory leaves a file",
     file: "packages/durable/src/sqlite/Client.ts",
-    from: "if (file !== inMemory) closeSync",
+    from: "if (file !== inMemory && !existsSync(file)) closeSync",
     to: "closeSync",
     test: sqlite
   },

@@ -188,9 +188,10 @@ export class Tables {
     return Effect.flatMap(this.end(row.id, outcome, outcome.message), (ended) => {
       // The node that runs a task learns of its end by its lease. One whose lease has run out may have died.
       const isHeld = row.node !== null && (row.free === 0 || row.epoch === by?.epoch)
-      if (!ended || isHeld) return Effect.void
-      const told = this.decoded([row], (row) => this.expired.add({ task: taskOf(row, []), input: inputOf(row) }))
-      return Effect.asVoid(told)
+      const tell = (row: TaskRow): void => {
+        if (ended && !isHeld) this.expired.add({ task: taskOf(row, []), input: inputOf(row) })
+      }
+      return Effect.asVoid(this.decoded([row], tell))
     })
   }
 
