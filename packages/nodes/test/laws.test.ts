@@ -89,6 +89,24 @@ for (const { missing, name, open } of networks) {
         })
     )
 
+    it.live("A released session is taken by the next node that is asked, and no other session moves", () =>
+      Effect.gen(function* () {
+        const [a, b, c] = yield* nodes(3)
+        yield* a!.directory.open("s", record("error"))
+        yield* a!.directory.open("kept", record())
+        yield* b!.directory.open("another", record())
+        yield* a!.directory.release(["s", "another", "unknown"])
+        assert.deepStrictEqual(yield* c!.directory.locate("s"), { _tag: "Here", epoch: 2, record: record("error") })
+        const tags = Effect.map(
+          Effect.forEach(["s", "kept", "another", "unknown"], (id) => a!.directory.locate(id)),
+          (found) => found.map(({ _tag }) => _tag)
+        )
+        assert.deepStrictEqual(yield* tags, ["There", "Here", "There", "Unknown"])
+        yield* c!.directory.release(["s"])
+        assert.strictEqual((yield* a!.directory.locate("s"))._tag, "Here")
+      })
+    )
+
     it.live(
       "A network keeps events for every node: after a place in order; none where the oldest are gone, or the session is closed",
       () =>
