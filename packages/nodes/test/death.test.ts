@@ -2,15 +2,20 @@
 import { Nodes } from "@effect-mcp/nodes"
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Ref } from "effect"
+import { Effect, Layer, Logger, Ref } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { failedStore } from "../../server/src/http/session/resumeElsewhere.ts"
 import { openSession, revisions } from "../../server/test/http/support/session.ts"
 import type { DirectoryStore } from "../src/directory/DirectoryStore.ts"
 import { cluster, type Cluster } from "./support/nodes.ts"
 
+/** Short, so that tests need not wait long for its end. */
+const lease = "1500 millis"
+
 /** A cluster of three, whose nodes can crash. */
 const three = Effect.gen(function* () {
   const network = new Nodes.Network()
-  const nodes: Cluster = yield* cluster(3, () => Nodes.layerMemory(network))
+  const nodes: Cluster = yield* cluster(3, () => Nodes.layerMemory(network, { lease }))
   const crash = (node: number) =>
     Effect.sync(() => {
       nodes.remove(node)
@@ -78,6 +83,31 @@ describe.each(revisions)("sessions of %s on three nodes, one of which dies", (ve
 })
 
 describe("nodes that are cut off from the store", () => {
+  it.live("Requests that need the store answer 503 and -31503 while it is away", () =>
+    Effect.gen(function* () {
+      const network = new Nodes.Network()
+      const cutOff = yield* Ref.make(false)
+      const store = network.store.bind(network)
+      network.store = (times) => failing(store(times), Ref.get(cutOff))
+      const nodes = yield* cluster(1, () => Nodes.layerMemory(network, { lease: "20 seconds" }))
+      const session = yield* openSession(nodes.at(1))
+      yield* Ref.set(cutOff, true)
+      const params = {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: { name: "client", version: "1" }
+      }
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })
+      const opened = yield* nodes.at(1).fetch({ body })
+      assert.deepStrictEqual([opened.status, (yield* opened.json).error.code], [503, -31503])
+      const subscribed = yield* session.request("resources/subscribe", { uri: "test://count" }, 2)
+      assert.strictEqual((yield* subscribed.json).error.code, -31503)
+      const unread = yield* failedStore(new Error("away"))
+      const { error } = yield* Effect.promise(() => HttpServerResponse.toWeb(unread).json())
+      assert.deepStrictEqual([unread.status, error.code], [503, -31503])
+    }).pipe(Effect.provide(Logger.layer([])))
+  )
+
   it.live(
     "A node cut off from the store answers 503 for its sessions while another node has them, and later sends requests there",
     () =>
@@ -88,7 +118,7 @@ describe("nodes that are cut off from the store", () => {
         const layerOf = (node: number) =>
           Layer.suspend(() => {
             network.store = (times) => (node === 1 ? failing(store(times), Ref.get(cutOff)) : store(times))
-            return Nodes.layerMemory(network)
+            return Nodes.layerMemory(network, { lease })
           })
         const nodes = yield* cluster(2, layerOf)
         const session = yield* openSession(nodes.at(1))
@@ -125,7 +155,7 @@ describe("nodes that cannot renew their lease", () => {
               const { inherit, join, renew } = failing(store(times), Ref.get(cannotRenew))
               return { ...failing(store(times), Ref.get(cutOff)), inherit, join, renew }
             }
-            return Nodes.layerMemory(network)
+            return Nodes.layerMemory(network, { lease })
           })
         const nodes = yield* cluster(2, layerOf)
         const session = yield* openSession(nodes.at(1))
@@ -161,7 +191,7 @@ describe("sessions whose node died", () => {
           const inner = store(times)
           return { ...inner, claim: (...args) => Effect.suspend(() => (looks++, inner.claim(...args))) }
         }
-        const nodes = yield* cluster(2, () => Nodes.layerMemory(network))
+        const nodes = yield* cluster(2, () => Nodes.layerMemory(network, { lease }))
         const sessions = yield* Effect.replicateEffect(openSession(nodes.at(1)), 20)
         nodes.remove(1)
         network.crash(1)

@@ -36,7 +36,9 @@ export interface ReplyStore {
 /** How often a later use looks for the reply. */
 const pause = "50 millis"
 
-const unavailable = McpError.internalError("The answers to questions cannot be recorded: send them again later")
+const unavailable = McpError.interrupted(
+  "The answers to questions could not be recorded, and the handler was not run: send them again"
+)
 const expired = McpError.invalidParams("Invalid or expired requestState")
 const spent = McpError.interrupted("The first use of this state was interrupted")
 

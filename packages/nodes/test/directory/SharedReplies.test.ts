@@ -4,14 +4,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Directory } from "../../src/directory/Directory.ts"
-import { makeSharedReplies } from "../../src/directory/SharedReplies.ts"
+import { makeSharedReplies, type ReplyStore } from "../../src/directory/SharedReplies.ts"
 import { repliesOf } from "../../src/memory/layer.ts"
 import { Network } from "../../src/memory/Network.ts"
 
 const times = { lease: 1200, grace: 300, kept: 600_000 }
 
 /** A guard whose store fails so often to keep a reply. */
-const guardThatFails = Effect.fnUntraced(function* (failures: number) {
+const guardThatFails = Effect.fnUntraced(function* (failures: number, steps: Partial<ReplyStore> = {}) {
   const store = repliesOf(new Network())
   let left = failures
   const directory = yield* Directory.make({
@@ -23,7 +23,7 @@ const guardThatFails = Effect.fnUntraced(function* (failures: number) {
   })
   const away = Effect.fail(new NodesUnavailable({ message: "away for a moment" }))
   return makeSharedReplies(
-    { ...store, end: (jti, reply) => Effect.suspend(() => (left-- > 0 ? away : store.end(jti, reply))) },
+    { ...store, end: (jti, reply) => Effect.suspend(() => (left-- > 0 ? away : store.end(jti, reply))), ...steps },
     directory
   )
 })
@@ -31,6 +31,15 @@ const guardThatFails = Effect.fnUntraced(function* (failures: number) {
 const again = Effect.die("The handler runs twice")
 
 describe("replies to a state", () => {
+  it.effect("A state whose use cannot be recorded gets -31503, and its handler does not run", () =>
+    Effect.gen(function* () {
+      const away = Effect.fail(new NodesUnavailable({ message: "away" }))
+      const guard = yield* guardThatFails(0, { begin: () => away })
+      const ran = Effect.die("The handler runs")
+      assert.strictEqual((yield* Effect.flip(guard.once("j", 60_000, ran))).code, -31503)
+    })
+  )
+
   it.effect("The reply to a state is kept for later uses though the store failed to answer once", () =>
     Effect.gen(function* () {
       const guard = yield* guardThatFails(1)

@@ -17,7 +17,7 @@ export interface SharedSession {
   readonly guests: Pick<HeldGuests, "end" | "levelled"> | undefined
 }
 
-const unavailable = McpError.internalError("What changed could not be kept for the other nodes: send the request again")
+const unavailable = McpError.interrupted("The change could not be stored for the other nodes: send the request again")
 
 /** How long the directory may take to say where a session is that ends. */
 const askTimeout = "1 second"

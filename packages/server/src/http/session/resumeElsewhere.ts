@@ -21,7 +21,12 @@ interface Opened {
 /** How long the store may take. */
 const readTimeout = "10 seconds"
 
-const storeFailed = refuse(503, McpError.internalError("The events cannot be read"), undefined, { "retry-after": "1" })
+const storeFailed = refuse(
+  503,
+  McpError.interrupted("The events cannot be read now: resume the stream again"),
+  undefined,
+  { "retry-after": "1" }
+)
 
 /** The response where the store failed, which is logged. */
 export const failedStore = (defect: unknown) =>
