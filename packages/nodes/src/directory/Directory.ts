@@ -268,6 +268,10 @@ export class Directory implements SessionDirectory {
 
   // ---- sessions
 
+  get answers(): Effect.Effect<void, NodesUnavailable> {
+    return Effect.suspend(() => Effect.asVoid(this.store.alive([this.node])))
+  }
+
   open(id: string, record: SessionRecord): Effect.Effect<void, NodesUnavailable> {
     return Effect.suspend(() => this.store.open(this.node, id, JSON.stringify(record)))
   }

@@ -136,22 +136,29 @@ const make = Effect.fnUntraced(function* ({ cache = "1 second", timeout = "5 sec
       )
     )
   })
+  const register = (check: Check) =>
+    Effect.acquireRelease(
+      Effect.sync(() => void checks.add(check)),
+      () => Effect.sync(() => checks.delete(check))
+    )
   const health = Health.of({
     // The state of the servers is never cached.
     report: Effect.map(Effect.andThen(unserved, reports), (checks) => ({ status: statusOf(checks), checks })),
     drain: Effect.sync(() => void (draining = true)),
-    register: (check) =>
-      Effect.acquireRelease(
-        Effect.sync(() => void checks.add(check)),
-        () => Effect.sync(() => checks.delete(check))
-      )
+    register
   })
   const observe: Observer.Observer = {
     drains: () => void (draining = true),
-    serves: () =>
-      Effect.acquireRelease(
-        Effect.sync(() => void servers++),
-        () => Effect.sync(() => void servers--)
+    serves: ({ nodes }) =>
+      Effect.andThen(
+        nodes === undefined
+          ? Effect.void
+          : // Without its database a node can open no session.
+            register({ name: "nodes", critical: true, run: nodes.directory.answers }),
+        Effect.acquireRelease(
+          Effect.sync(() => void servers++),
+          () => Effect.sync(() => void servers--)
+        )
       )
   }
   return Context.merge(Context.make(Health, health), Observer.service(observe))

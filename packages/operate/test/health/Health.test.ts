@@ -1,8 +1,10 @@
 import { McpClient } from "@effect-mcp/client"
 import { Tool, Tools } from "@effect-mcp/core"
+import { Nodes } from "@effect-mcp/nodes"
 import { Health } from "@effect-mcp/operate"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { McpServer } from "@effect-mcp/server"
+import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { assert, describe, it } from "@effect/vitest"
 import { quiesce } from "@effect-mcp/testing/Quiesce"
@@ -15,9 +17,12 @@ const features = Tools.layer(Tool.make("hello", { description: "Greets" }), () =
 const server = McpServer.layer({ name: "test", version: "1", features })
 const silent = Logger.layer([])
 
-const serve = <E>(checks: Layer.Layer<never, E, Health.Health>, tools = features) => {
+const serve = <E>(
+  checks: Layer.Layer<never, E, Health.Health>,
+  tools = features,
+  server = McpServer.layer({ name: "test", version: "1", features: tools })
+) => {
   const routes = Layer.mergeAll(McpServer.layerHttp({ path: "/mcp" }), Health.layerRoutes(), checks)
-  const server = McpServer.layer({ name: "test", version: "1", features: tools })
   return McpServer.serveHttp(routes, { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provide(server),
     Layer.provideMerge(Health.layer({ cache: 0 })),
@@ -44,6 +49,30 @@ describe("Health over HTTP", () => {
         status: 200,
         body: { status: "ready", checks: [{ name: "store", status: "ok", critical: false }] }
       })
+    }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
+  )
+
+  it.live("Health over HTTP is 503 while the database of the nodes is down", () =>
+    Effect.gen(function* () {
+      let isDown = false
+      const network = new Nodes.Network()
+      const store = network.store.bind(network)
+      network.store = (times) => {
+        const steps = store(times)
+        const down = Effect.fail(new NodesUnavailable({ message: "down" }))
+        return { ...steps, alive: (nodes) => Effect.suspend(() => (isDown ? down : steps.alive(nodes))) }
+      }
+      const node = Layer.provide(
+        McpServer.layer({ name: "test", version: "1", features }),
+        Layer.orDie(Nodes.layerMemory(network, { lease: "20 seconds" }))
+      )
+      const context = yield* Layer.build(serve(Layer.empty, features, node))
+      const ready = yield* get(context, "/readyz")
+      isDown = true
+      const failing = yield* get(context, "/readyz")
+      const reported = (status: string) => [{ name: "nodes", status, critical: true }]
+      assert.deepStrictEqual(ready, { status: 200, body: { status: "ready", checks: reported("ok") } })
+      assert.deepStrictEqual(failing, { status: 503, body: { status: "failing", checks: reported("failed") } })
     }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
   )
 

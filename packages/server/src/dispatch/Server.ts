@@ -239,7 +239,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     drain: options.drain
   })
 
-  yield* observer?.serves?.({ sessions, stateless: waiting, tasks }) ?? Effect.void
+  yield* observer?.serves?.({ sessions, stateless: waiting, tasks, nodes }) ?? Effect.void
 
   return McpServer.of({
     connect,

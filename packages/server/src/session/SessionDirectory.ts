@@ -67,6 +67,8 @@ export interface SessionDirectory {
   readonly isCutOff: boolean
   /** Milliseconds for which this node's lease lasts at least without a renewal; 0 or less where `isCutOff`. */
   readonly left: number
+  /** Fails if the directory cannot be reached: for health checks. */
+  readonly answers: Effect.Effect<void, NodesUnavailable>
   /** Keeps a session that this node has opened: when it ends, every node finds it. */
   readonly open: (id: string, record: SessionRecord) => Effect.Effect<void, NodesUnavailable>
   /**

@@ -4,6 +4,7 @@
  * Owns the services that hand observers to a server. Refuses to answer: middleware does that.
  */
 import type { ReceivedEnd, RequestError, SentEnd } from "@effect-mcp/core/Peer"
+import type { Nodes } from "../session/Nodes.ts"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Envelope } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -79,6 +80,8 @@ export interface Observed {
   /** Requests without a session that wait. */
   readonly stateless: Iterable<StatelessRequest>
   readonly tasks: TaskSources
+  /** The other nodes of the server, or `undefined` if it has one node. */
+  readonly nodes: Nodes["Service"] | undefined
 }
 
 /**

@@ -46,7 +46,7 @@ describe("Several observers", () => {
     Effect.gen(function* () {
       const { all, noted } = make()
       const exit = yield* Effect.exit(
-        all?.serves?.({ sessions: new Set(), stateless: [], tasks: new TaskSources() }) ?? Effect.void
+        all?.serves?.({ sessions: new Set(), stateless: [], tasks: new TaskSources(), nodes: undefined }) ?? Effect.void
       )
       assert.isTrue(Exit.isFailure(exit))
       assert.deepStrictEqual(noted, ["serves", "serves"])
