@@ -18,8 +18,9 @@ import { makeSharedReplies, type ReplyStore } from "./directory/SharedReplies.ts
 
 export interface Options {
   /**
-   * How long a node that does not answer keeps its sessions. Default 1.5 seconds. A node whose event loop stands still for longer loses
-   * requests that other nodes relayed to it.
+   * How long a node that does not answer keeps its sessions. Default 6 seconds. A node whose event loop stands still for longer loses
+   * its lease, and the requests that other nodes relayed to it: set it to several times the longest pause of the event loop. After the
+   * crash of another machine, the sessions of its nodes wait for that long.
    */
   readonly lease?: Duration.Input | undefined
   /** How long the sessions of a node that is gone are kept for clients that come back. Default 30 minutes. */
@@ -38,7 +39,7 @@ export interface Options {
   readonly calls?: "holder" | "anywhere" | undefined
 }
 
-export const timesOf = ({ keep = "30 minutes", lease = "1500 millis" }: Options): Times => {
+export const timesOf = ({ keep = "30 minutes", lease = "6 seconds" }: Options): Times => {
   const whole = Duration.toMillis(Duration.fromInputUnsafe(lease))
   return { lease: whole * (5 / 6), grace: whole / 6, kept: Duration.toMillis(Duration.fromInputUnsafe(keep)) }
 }

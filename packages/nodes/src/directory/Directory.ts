@@ -118,6 +118,8 @@ export class Directory implements SessionDirectory {
   /** The node that is named for the sessions which this one has given up. */
   private readonly former: { readonly node: NodeId; isKnown: boolean }
   private readonly watched = new Map<NodeId, Watched>()
+  /** The nodes that the last look found gone, each of which is logged once. */
+  private over: ReadonlySet<NodeId> = new Set()
   /** Open while a request waits for the end of a node. */
   private readonly isWaiting = Latch.makeUnsafe(false)
   /** This process, in the names of this node. */
@@ -212,6 +214,7 @@ export class Directory implements SessionDirectory {
       const before = this.node
       const next = this.named()
       const sent = momentOf(this.clock)
+      const late = this.lease - this.left
       // Those that ended while the store did not answer are removed by the next node.
       const ids = [...this.ids, ...this.ended]
       return Effect.map(Effect.andThen(this.store.join(next), this.store.inherit(before, next, ids)), (inherited) => {
@@ -219,11 +222,20 @@ export class Directory implements SessionDirectory {
         this.relay.named(next)
         this.renewed = sent
         const kept = new Set(inherited)
+        let taken = 0
         for (const { ids, lost } of this.holders) {
           const away = Array.from(ids()).filter((id) => !kept.has(id))
+          taken += away.length
           for (const id of away) lost(id)
         }
-      })
+        return { late: Math.round(late), taken }
+      }).pipe(
+        Effect.flatMap(({ late, taken }) =>
+          Effect.logWarning(
+            `This node lost its lease: it was not renewed for ${late} ms. Other nodes took over ${taken} of its sessions. If the database was not down, the event loop stood still: give the node more CPU, or raise \`lease\``
+          )
+        )
+      )
     })
   }
 
@@ -239,12 +251,27 @@ export class Directory implements SessionDirectory {
       // Its lease ends in the store: no other node waits for it, and it cannot be had again.
       const left = Effect.forEach(dead, (node) => this.store.leave(node), { discard: true })
       return Effect.map(Effect.andThen(left, this.store.alive(asked)), (alive) => {
-        for (const node of asked.filter((node) => !alive.includes(node))) {
+        const over = asked.filter((node) => !alive.includes(node))
+        for (const node of over) {
           const gone = watched.get(node)?.gone
           if (gone !== undefined) Deferred.doneUnsafe(gone, Effect.void)
           this.relay.cut(node)
         }
-      })
+        const news = over.filter((node) => !this.over.has(node))
+        this.over = new Set(over)
+        return news
+      }).pipe(
+        Effect.flatMap((news) =>
+          Effect.forEach(
+            news,
+            (node) =>
+              Effect.logWarning(
+                `The node ${node} has left or lost its lease: requests that this node relayed to it end with an error, and other nodes take over its sessions`
+              ),
+            { discard: true }
+          )
+        )
+      )
     })
   }
 

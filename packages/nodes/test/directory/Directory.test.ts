@@ -223,6 +223,41 @@ describe("directory", () => {
     }).pipe(Effect.provide(Logger.layer([log])))
   })
 
+  it.effect("A lost lease is logged at the node that lost it and, once, at nodes that asked it", () => {
+    const lines: Array<string> = []
+    const log = Logger.make(({ message }) => {
+      lines.push(String([message].flat()[0]))
+    })
+    return Effect.gen(function* () {
+      const network = new Network()
+      const { state, store } = storeOf(network)
+      const a = yield* directoryAt("a", store)
+      const before = a.node
+      const b = yield* Directory.make({
+        store: network.store(times),
+        times,
+        address: "b",
+        relay: { ...relay, asked: () => [before] },
+        endsWithProcess: true
+      })
+      const [ids, lost] = [["s", "t"], new Array<string>()]
+      yield* a.hold({ ids: () => ids, lost: (id) => lost.push(id) })
+      for (const id of ids) yield* a.open(id, record)
+      state.hangs = "renew"
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual((yield* b.locate("s"))._tag, "Here")
+      state.hangs = ""
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(lost, ["s"])
+      const gone = lines.filter((line) => line.includes("has left or lost its lease"))
+      assert.strictEqual(gone.length, 1)
+      assert.include(gone[0], before)
+      const own = lines.filter((line) => line.includes("This node lost its lease"))
+      assert.strictEqual(own.length, 1)
+      assert.include(own[0], "took over 1 of its sessions")
+    }).pipe(Effect.provide(Logger.layer([log])))
+  })
+
   it.effect("A directory is cut off from a lease after its last renewal until the store answers again", () =>
     Effect.gen(function* () {
       const { state, store } = storeOf()

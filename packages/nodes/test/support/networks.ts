@@ -63,7 +63,8 @@ const calls = process.env["MCP_TEST_CALLS"] === "anywhere" ? "anywhere" : undefi
 
 /** A node of a kind of network, at a place. */
 export const nodeAt = (kind: string, place: string, options: Nodes.Options = {}): Layer.Layer<Nodes.Services> => {
-  const local = { calls, ...options, host: "127.0.0.1" } as const
+  // Short, so that tests that kill nodes need not wait long.
+  const local = { calls, lease: "1500 millis", ...options, host: "127.0.0.1" } as const
   return Layer.orDie(
     kind === "redis"
       ? Nodes.layerRedis({ ...local, url: redisUrl, prefix: place })
