@@ -6,6 +6,7 @@ import { Prompts } from "@effect-mcp/core/Prompts"
 import { Resources } from "@effect-mcp/core/Resources"
 import { Tools } from "@effect-mcp/core/Tools"
 import type { Transport } from "@effect-mcp/core/Transport"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -34,7 +35,8 @@ export { type Announcement, type Client, type ConnectError, McpClient, type Opti
 /**
  * A client over a transport that the caller owns: it is not closed with the client, nor opened again when it is lost.
  *
- * Fails with a `ConnectError`: a `TransportError`, `Timeout` or `Closed` of the transport, or `UnsupportedRevision`.
+ * Fails with a `ConnectError`: a `TransportError`, `Timeout` or `Closed` of the transport, or `UnsupportedRevision`. Throws a `TypeError`
+ * for a value that is not a transport.
  *
  * @example
  * ```ts
@@ -56,8 +58,20 @@ export { type Announcement, type Client, type ConnectError, McpClient, type Opti
  * await Effect.runPromise(Effect.scoped(Effect.provide(program, server)))
  * ```
  */
-export const connect = (transport: Transport, options?: Options): Effect.Effect<Client, ConnectError, Scope.Scope> =>
-  make((wanted) => Connection.make(transport, wanted), false, options)
+export const connect = (transport: Transport, options?: Options): Effect.Effect<Client, ConnectError, Scope.Scope> => {
+  checkTransport(transport)
+  return make((wanted) => Connection.make(transport, wanted), false, options)
+}
+
+/** Throws for a value that plain JavaScript may give instead of a transport, such as the URL of a server. */
+const checkTransport = (given: unknown): void => {
+  if (typeof given === "object" && given !== null && "incoming" in given && "sink" in given) return
+  const found = typeof given === "string" ? excerpt(JSON.stringify(given)) : given === null ? "null" : typeof given
+  throw new TypeError(
+    `McpClient.connect was given ${found}, but a Transport is expected. ` +
+      "For a URL use McpClient.layerHttp({ url }), for a command McpClient.layerStdio({ command })"
+  )
+}
 
 /**
  * A client that opens its transport, and another when that is lost (`Options.reconnect`). Fails where the first cannot be opened.

@@ -75,7 +75,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a request that is refused is not observed",
     file: "packages/core/src/peer/Inbound.ts",
-    from: "this.handlers.observer?.received(entry, Exit.fail(error), this.peer)",
+    from: "this.observed(entry, Exit.fail(error))",
     to: "",
     test: "packages/operate/test/telemetry/Telemetry.test.ts"
   },
@@ -285,7 +285,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a connection that replaces another is not counted",
     file: "packages/client/src/connection/observe.ts",
-    from: "if (before) callEach(all, (one) => one.reconnected?.())",
+    from: "if (before) return callEach(all, (one) => one.reconnected?.())",
     to: "",
     test: "packages/operate/test/telemetry/Telemetry.test.ts"
   },

@@ -20,6 +20,7 @@
  * )
  * ```
  */
+import { textOf } from "@effect-mcp/core/internal/callback"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { CreateMessageParams } from "@effect-mcp/protocol/model/Sampling"
 import type { ToolAnnotations } from "@effect-mcp/protocol/model/Tool"
@@ -48,9 +49,9 @@ type Kind =
   | { readonly _tag: "ListRoots"; readonly server: Implementation }
 
 export interface Policy {
-  /** `false` refuses: a call fails with `ConsentDenied`, a question of the server gets an error. */
+  /** Only `true` allows. A refused call fails with `ConsentDenied`; a refused question of the server gets an error. */
   readonly ask: (action: Action) => Effect.Effect<boolean>
-  /** Called with the outcome; that of a refusal is a failure with `ConsentDenied`. */
+  /** Called with the outcome, which is a failure with `ConsentDenied` after a refusal. An audit that fails is logged. */
   readonly audit: (action: Action, outcome: Exit.Exit<unknown, unknown>) => Effect.Effect<void>
 }
 
@@ -69,6 +70,15 @@ export const layerDeny: Layer.Layer<never> = Layer.succeed(Consent, { ...allow, 
 /** A policy; without `ask` everything is allowed, without `audit` no record is kept. */
 export const layer = (policy: Partial<Policy>): Layer.Layer<never> => Layer.succeed(Consent, { ...allow, ...policy })
 
+/** Runs the effect of a member of a policy; without one, the call of JavaScript dies by itself instead of its whole fiber. */
+const returned = <A>(member: string, call: () => Effect.Effect<A>): Effect.Effect<A> =>
+  Effect.suspend(() => {
+    const effect = call()
+    return Effect.isEffect(effect)
+      ? effect
+      : Effect.die(new TypeError(`\`${member}\` of Consent returned a value that is not an Effect. Return an Effect`))
+  })
+
 /** Runs `effect` if the policy allows the action, and audits the outcome. */
 export const guard = <A, E, R>(
   policy: Policy,
@@ -78,8 +88,18 @@ export const guard = <A, E, R>(
   policy === allow
     ? effect
     : Effect.onExit(
-        Effect.flatMap(policy.ask(action), (agreed): Effect.Effect<A, E | ConsentDenied, R> =>
-          agreed ? effect : Effect.fail(new ConsentDenied({ message: `Consent was refused: ${action._tag}` }))
+        // Only `true` allows: JavaScript may give any value.
+        Effect.flatMap(
+          returned("ask", () => policy.ask(action)),
+          (agreed: unknown): Effect.Effect<A, E | ConsentDenied, R> =>
+            agreed === true
+              ? effect
+              : Effect.fail(new ConsentDenied({ message: `Consent was refused: ${action._tag}` }))
         ),
-        (exit) => policy.audit(action, exit)
+        // It has been done: a record that fails cannot undo it.
+        (exit) =>
+          Effect.catchCause(
+            returned("audit", () => policy.audit(action, exit)),
+            (cause) => Effect.logError(`The audit of ${action._tag} failed: ${textOf(cause)}`)
+          )
       )

@@ -1,4 +1,5 @@
 /** What the parts of one client share, and those of them that are loaded with their first use. */
+import { callback } from "@effect-mcp/core/internal/callback"
 import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -75,14 +76,29 @@ const makeHost = Effect.fnUntraced(function* (
   }
 })
 
+/** The callbacks of the program, which the reader of a connection calls: whatever they do, it goes on. */
+const guarded = (
+  { dropped, onAnnouncement, onUnknownNotification }: Options,
+  fork: (log: Effect.Effect<void>) => unknown
+): Pick<Options, "dropped" | "onAnnouncement" | "onUnknownNotification"> => ({
+  dropped: dropped && ((reason, level) => callback("dropped", fork, () => dropped(reason, level))),
+  onAnnouncement:
+    onAnnouncement &&
+    ((announcement, relatedTo) => callback("onAnnouncement", fork, () => onAnnouncement(announcement, relatedTo))),
+  onUnknownNotification:
+    onUnknownNotification &&
+    ((notification) => callback("onUnknownNotification", fork, () => onUnknownNotification(notification)))
+})
+
 export const makeParts = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<ClientParts, NotLoaded, Scope.Scope> {
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const scope = yield* Scope.Scope
+  const safe: Options = { ...options, ...guarded(options, runFork) }
   return {
     ...(yield* makeHost(options)),
-    options,
+    options: safe,
     policy: options.reconnect === false ? undefined : (options.reconnect ?? {}),
     defaults: {
       // In milliseconds, since every request reads them.
@@ -92,7 +108,7 @@ export const makeParts = Effect.fnUntraced(function* (
     },
     consent: yield* Consent.Consent,
     hubs: { logs: new Hub(), updates: new Hub(), tools: new Hub(), resources: new Hub(), prompts: new Hub() },
-    dropped: options.dropped ?? ((reason, level) => void runFork(Effect.logWithLevel(level)(`MCP client: ${reason}`))),
+    dropped: safe.dropped ?? ((reason, level) => void runFork(Effect.logWithLevel(level)(`MCP client: ${reason}`))),
     scope,
     watching: yield* Scope.fork(scope),
     watches: undefined,

@@ -246,9 +246,9 @@ const increasing = (options: RequestOptions): RequestOptions => {
   return {
     ...options,
     onProgress: (event) => {
-      if (!(event.progress > last)) return
+      if (!(event.progress > last)) return undefined
       last = event.progress
-      onProgress(event)
+      return onProgress(event)
     }
   }
 }

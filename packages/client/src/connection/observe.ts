@@ -1,4 +1,5 @@
 /** Calls the observers of a client: with what its connections send and are asked, and when they open, end and are replaced. */
+import { callback } from "@effect-mcp/core/internal/callback"
 import { callEach } from "@effect-mcp/core/internal/callEach"
 import type { Observer as PeerObserver, Peer } from "@effect-mcp/core/Peer"
 import type { Transport } from "@effect-mcp/core/Transport"
@@ -65,14 +66,18 @@ const ofPeer = (
     now,
     sent: (end, exit) => {
       const duration = now() - end.began
-      callEach(all, (one) => one.request?.({ ...end, duration }, exit, connection))
+      return callEach(all, (one) => one.request?.({ ...end, duration }, exit, connection))
     },
     received: ({ arrived, envelope, request, waited }, exit) => {
       const end = { arrived, envelope, request, waited, duration: now() - arrived }
-      callEach(all, (one) => one.question?.(end, exit, connection))
+      return callEach(all, (one) => one.question?.(end, exit, connection))
     }
   }
 }
+
+/** Calls the observers, and logs what one throws: the connection is as good without it. */
+const logged = (tell: () => unknown): Effect.Effect<void> =>
+  Effect.contextWith((context) => Effect.sync(() => callback("A client observer", Effect.runForkWith(context), tell)))
 
 /** Says that the connection is open, and that it has ended once the scope closes. */
 const opened = (
@@ -82,12 +87,12 @@ const opened = (
   Effect.flatMap(Clock.Clock, (clock) => {
     const now = timeOf(clock)
     const began = now()
-    const closed = Effect.sync(() => callEach(all, (one) => one.closed?.(connection, now() - began)))
+    const closed = logged(() => callEach(all, (one) => one.closed?.(connection, now() - began)))
     // Before the calls: one that throws leaves no observer with a connection that never ends.
     return Effect.uninterruptible(
       Effect.andThen(
         Effect.addFinalizer(() => closed),
-        Effect.sync(() => callEach(all, (one) => one.opened?.(connection)))
+        logged(() => callEach(all, (one) => one.opened?.(connection)))
       )
     )
   })
@@ -100,9 +105,10 @@ export const repeated = <A, E, R>(
   if (all.length === 0) return open
   let before = false
   return Effect.tap(open, () =>
-    Effect.sync(() => {
-      if (before) callEach(all, (one) => one.reconnected?.())
+    logged(() => {
+      if (before) return callEach(all, (one) => one.reconnected?.())
       before = true
+      return undefined
     })
   )
 }

@@ -48,9 +48,9 @@ export const stream = <A, E>(
       run({
         ...options,
         onProgress: (event) => {
-          options.onProgress?.(event)
           const { progress, total, message } = event
           Queue.offerUnsafe(queue, { _tag: "Progress", progress, total, message })
+          return options.onProgress?.(event)
         }
       }).pipe(
         Effect.flatMap((value) => Queue.offer(queue, { _tag: "Result", value })),

@@ -4,12 +4,12 @@
  * The reader only puts them into bounded queues, undecoded: the fiber that uses a notification decodes it. Of full queues the oldest is
  * dropped, and a malformed notification is reported and skipped.
  */
+import { textOf } from "@effect-mcp/core/internal/callback"
 import type * as Extension from "@effect-mcp/core/Extension"
 import type { InvalidValue } from "@effect-mcp/core/Tool"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
@@ -65,8 +65,9 @@ const handler = Effect.fnUntraced(function* (
   const queue = yield* Queue.sliding<JsonRpc.Notification>(capacity)
   const handle = ({ method, params = {} }: JsonRpc.Notification) =>
     // A handler may be interrupted by itself. The interruption of this fiber is never caught.
-    Effect.catchCause(valid(method, notifications.get(method)?.(params) ?? Effect.void, dropped), (cause) =>
-      Effect.sync(() => dropped(`The handler of ${method} failed: ${Cause.pretty(cause)}`, "Warn"))
+    Effect.catchCause(
+      Effect.suspend(() => valid(method, notifications.get(method)?.(params) ?? Effect.void, dropped)),
+      (cause) => Effect.sync(() => dropped(`The handler of ${method} failed: ${textOf(cause)}`, "Warn"))
     )
   yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(queue), handle)))
   return queue

@@ -246,7 +246,7 @@ const deadlineOf = (
           ...options,
           onProgress: (event) => {
             last = Elapsed.unsafe(clock)
-            onProgress?.(event)
+            return onProgress?.(event)
           }
         }
       : options

@@ -78,7 +78,7 @@ export const attend = <A, E>(
     ...options,
     onProgress: (event: ProgressParams) => {
       last = event
-      onProgress(event)
+      return onProgress(event)
     }
   }
   return Effect.flatMap(CurrentAttendance, (attendance) => {

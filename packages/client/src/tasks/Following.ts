@@ -6,6 +6,7 @@
  * before its task cancels it, by `tasks/cancel`.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import { callback } from "@effect-mcp/core/internal/callback"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Cause from "effect/Cause"
@@ -45,7 +46,8 @@ const teller = ({ options: { onProgress } }: ResultExchange, { observed, progres
     if (message === undefined || message === told || message === last?.message) return
     told = message
     const { progress: reached = 0, total } = last ?? {}
-    onProgress?.({ progressToken: id, progress: reached, ...(total === undefined ? undefined : { total }), message })
+    const event = { progressToken: id, progress: reached, ...(total === undefined ? undefined : { total }), message }
+    callback("onProgress", Effect.runFork, () => onProgress?.(event))
   }
 }
 

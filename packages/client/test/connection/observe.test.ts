@@ -14,7 +14,7 @@ const observerThat = (called: (member: string) => undefined): ClientObserver.Cli
 const broken = new Error("broken")
 
 describe("Several observers of a client", () => {
-  it.effect.each(members)("%s of each is called, also after one that throws; the first error is thrown", (member) =>
+  it.effect.each(members)("%s of each is called, also after one that throws", (member) =>
     Effect.gen(function* () {
       const noted: Array<string> = []
       const failing = observerThat((name) => {
@@ -37,8 +37,10 @@ describe("Several observers of a client", () => {
         closed: Effect.scoped(opening?.opened ?? Effect.void),
         reconnected: Effect.andThen(reopened, reopened)
       }
+      // The peer logs what `request` and `question` throw.
       const exit = yield* Effect.exit(happens[member])
-      assert.isTrue(Exit.isFailure(exit) && Cause.squash(exit.cause) === broken)
+      const isThrown = member === "request" || member === "question"
+      assert.strictEqual(Exit.isFailure(exit) && Cause.squash(exit.cause) === broken, isThrown)
       assert.include(noted, member)
     })
   )
@@ -54,8 +56,7 @@ describe("Several observers of a client", () => {
       const [transport] = yield* Memory.pair()
       const all = [failing, observerThat((name) => void noted.push(name))]
       const opening = observed(all, transport, yield* Clock.Clock)
-      const exit = yield* Effect.exit(Effect.scoped(opening?.opened ?? Effect.void))
-      assert.isTrue(Exit.isFailure(exit) && Cause.squash(exit.cause) === broken)
+      yield* Effect.scoped(opening?.opened ?? Effect.void)
       assert.deepStrictEqual(noted, ["opened", "closed"])
     })
   )

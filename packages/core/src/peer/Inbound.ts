@@ -13,12 +13,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { BusyMap } from "../internal/BusyMap.ts"
+import { callback } from "../internal/callback.ts"
 import { attempt, exitOf } from "../internal/eager.ts"
 import type { Envelope, Sink } from "../transport/Transport.ts"
 import { answer, response } from "./answer.ts"
 import * as CancelReason from "./CancelReason.ts"
 import { InboundRequest, type InFlightRegistry } from "./InboundRequest.ts"
-import type { PeerHandlers, Options, Peer } from "./types.ts"
+import type { PeerHandlers, Options, Peer, ReceivedEnd } from "./types.ts"
 
 /** Stays empty. */
 const none = new BusyMap<JsonRpc.Id, InboundRequest>()
@@ -101,7 +102,7 @@ export class InboundRequests implements InFlightRegistry {
     const result = handlers.immediate?.(request)
     if (result !== undefined) {
       sink.send(JsonRpc.success(request.id, result), "control", request.id)
-      return observer?.received({ request, envelope, arrived, waited: 0 }, Exit.succeed(result), this.peer)
+      return this.observed({ request, envelope, arrived, waited: 0 }, Exit.succeed(result))
     }
     const isSubscription = options.isSubscription?.(request) === true
     const entry = new InboundRequest(request, envelope, sink, this.peer, this, isSubscription)
@@ -123,7 +124,7 @@ export class InboundRequests implements InFlightRegistry {
       if (entry.registered) return this.settle(entry, done)
       // It was answered within the call that brought it: no cancel can have named it.
       answer(entry.sink, response(entry.request.id, undefined, done))
-      return this.handlers.observer?.received(entry, done, this.peer)
+      return this.observed(entry, done)
     }
     this.register(entry)
     entry.since ??= this.now
@@ -149,7 +150,7 @@ export class InboundRequests implements InFlightRegistry {
     if (entry.isSubscription) this.subscriptions--
     if (ended === "cancelled") sink.noAnswer?.(request.id)
     else answer(sink, this.ending(entry, exit) ?? response(request.id, ended?.reason, exit))
-    this.handlers.observer?.received(entry, exit, this.peer)
+    this.observed(entry, exit)
     this.handlers.changed?.()
     this.startPending()
     if (this.waiters === undefined) return
@@ -182,10 +183,17 @@ export class InboundRequests implements InFlightRegistry {
     this.starting = false
   }
 
+  private observed(end: ReceivedEnd, exit: Exit.Exit<unknown, McpError.McpError>): void {
+    const { observer } = this.handlers
+    if (observer !== undefined) {
+      callback("An observer of requests", this.runFork, () => observer.received(end, exit, this.peer))
+    }
+  }
+
   private refuse(entry: InboundRequest, error: McpError.McpError): void {
     const { request, sink } = entry
     sink.send(JsonRpc.failure(request.id, error), "control", request.id)
-    this.handlers.observer?.received(entry, Exit.fail(error), this.peer)
+    this.observed(entry, Exit.fail(error))
   }
 
   // ---- cancellation and interruption
@@ -224,7 +232,7 @@ export class InboundRequests implements InFlightRegistry {
       if (ended !== "cancelled") this.refuse(entry, McpError.interrupted(ended.reason))
       else {
         sink.noAnswer?.(request.id)
-        this.handlers.observer?.received(entry, Exit.interrupt(), this.peer)
+        this.observed(entry, Exit.interrupt())
       }
       return this.handlers.changed?.()
     }

@@ -15,6 +15,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Tracer from "effect/Tracer"
 import { BusyMap } from "../internal/BusyMap.ts"
+import { callback } from "../internal/callback.ts"
 import { Deadlines, type Entries, type Fork } from "../internal/Deadlines.ts"
 import * as CancelReason from "./CancelReason.ts"
 import * as TraceContext from "./TraceContext.ts"
@@ -169,12 +170,13 @@ export class OutboundRequests implements Entries {
           : { ...params, _meta: { ...trace, ...TraceContext.metaOf(params), ...token } }
       // Registered before it is sent: the answer may come within this very call.
       waiting.set(id, entry)
-      entry.options.onSend?.(id)
       try {
+        entry.options.onSend?.(id)
         sink.send(JsonRpc.request(id, entry.method, complete), "data", relatedTo, headers)
-      } catch (notJson) {
+      } catch (defect) {
+        // The params are not JSON, or `onSend` throws: nothing was sent, and there is nothing to cancel.
         waiting.delete(id)
-        return resume(Effect.die(notJson))
+        return resume(Effect.die(defect))
       }
       // When the request was made: another look at the clock is saved.
       this.deadlines.add(dueAt(entry), entry.began)
@@ -339,12 +341,13 @@ export class OutboundRequests implements Entries {
     if (onProgress === undefined) return
     if (entry !== undefined && resetOnProgress !== false) entry.deadline = this.deadlines.now + entry.timeout
     const { progress, total, message } = params
-    onProgress({
+    const event = {
       progressToken: token,
       progress,
       ...(typeof total === "number" ? { total } : undefined),
       ...(typeof message === "string" ? { message } : undefined)
-    })
+    }
+    callback("onProgress", this.fork, () => onProgress(event))
   }
 
   close(cause: Option.Option<TransportError> | undefined): void {

@@ -13,6 +13,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
+import { callback } from "../internal/callback.ts"
 import * as Incoming from "../transport/Incoming.ts"
 import type { Envelope, Inbound, Single, Sink, Transport, TransportError } from "../transport/Transport.ts"
 import { collectBatch, refuseBatch } from "./batch.ts"
@@ -144,7 +145,11 @@ class Router implements PeerWithoutTransport {
     if (observer === undefined) return request
     return Effect.suspend(() => {
       const began = observer.now()
-      return Effect.onExit(request, (exit) => Effect.sync(() => observer.sent({ method, params, began }, exit, this)))
+      return Effect.onExit(request, (exit) =>
+        Effect.sync(() =>
+          callback("An observer of requests", this.runFork, () => observer.sent({ method, params, began }, exit, this))
+        )
+      )
     })
   }
 

@@ -30,7 +30,7 @@ const admission = (all: ReadonlyArray<Observer>): Observer["admit"] => {
 /** All of them as one; undefined where there is none. */
 export const combine = (all: ReadonlyArray<Observer>): Observer | undefined => {
   if (all.length < 2) return all[0]
-  const each = (call: (one: Observer) => void): void => callEach(all, call)
+  const each = (call: (one: Observer) => unknown): unknown => callEach(all, call)
   return {
     admit: admission(all),
     request: (end, exit) => each((one) => one.request?.(end, exit)),

@@ -4,6 +4,7 @@
  * Owns one GET, open for as long as the scope, which carries the server's messages; its end is the end of the conversation. Messages of
  * the client are POSTed to the URI that the server names first. Refuses a URI of another origin, which must not get the user's token.
  */
+import { textOf } from "@effect-mcp/core/internal/callback"
 import * as Framing from "@effect-mcp/core/Framing"
 import * as Outbox from "@effect-mcp/core/Outbox"
 import {
@@ -194,7 +195,7 @@ const report = (
 ): Effect.Effect<void> => {
   const { id } = subjectOf(line)
   const { error, unsent } = Option.getOrElse(Cause.findErrorOption(cause), () =>
-    ExchangeFailure.unanswered(Cause.pretty(cause))
+    ExchangeFailure.unanswered(textOf(cause))
   )
   if (id !== undefined) Queue.offerUnsafe(failures, { _tag: "RequestAborted", id, error, unsent })
   if (error.reason === "SessionLost") Queue.failCauseUnsafe(failures, Cause.fail(error))

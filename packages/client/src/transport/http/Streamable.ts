@@ -4,6 +4,7 @@
  *
  * Owns the order of the POSTs, and every exchange as a fiber.
  */
+import { textOf } from "@effect-mcp/core/internal/callback"
 import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
 import { Fibers } from "@effect-mcp/core/internal/Fibers"
 import * as Framing from "@effect-mcp/core/Framing"
@@ -234,7 +235,7 @@ class StreamableWire {
     const outcome = Effect.catchCause(accepted === Effect.void ? sending : Effect.andThen(accepted, sending), (cause) =>
       this.abort(
         id,
-        Option.getOrElse(Cause.findErrorOption(cause), () => ExchangeFailure.unanswered(Cause.pretty(cause)))
+        Option.getOrElse(Cause.findErrorOption(cause), () => ExchangeFailure.unanswered(textOf(cause)))
       )
     )
     const fiber = (exchange.fiber = this.run(outcome))

@@ -1,0 +1,164 @@
+/** Callbacks of the program that throw, reject or return nonsense fail at most their own request. */
+import * as ClientObserver from "@effect-mcp/client/ClientObserver"
+import * as Consent from "@effect-mcp/client/Consent"
+import * as McpClient from "@effect-mcp/client/McpClient"
+import { Elicitation } from "@effect-mcp/core/Elicitation"
+import { Roots } from "@effect-mcp/core/Roots"
+import { Sampling } from "@effect-mcp/core/Sampling"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Layer } from "effect"
+import { all, connected, quiesce, versions } from "../support/connected.ts"
+
+/** A thrown value whose members throw as well. */
+const hostile = (): never => {
+  throw new Proxy(new Error("hostile"), {
+    get: () => {
+      throw new Error("A member of the thrown value throws")
+    }
+  })
+}
+const rejects = (): any => Promise.reject(new Error("rejected"))
+const bad: ReadonlyArray<readonly [string, () => any]> = [
+  ["throws", hostile],
+  ["returns a promise that rejects", rejects]
+]
+
+const answers = { "tools/call": () => ({ content: [] }) }
+
+describe.each(all)("Callbacks of a client of %s", (version) => {
+  it.effect.each(bad)("onProgress that %s leaves the call and the connection alive", ([, onProgress]) =>
+    Effect.gen(function* () {
+      const { client } = yield* connected({
+        version,
+        answers: {
+          "tools/call": ({ _meta }: any, { peer, request }) => {
+            peer.notify("notifications/progress", { progressToken: _meta?.progressToken, progress: 1 }, request.id)
+            return { content: [] }
+          }
+        }
+      })
+      yield* client.callToolByName("a", {}, { onProgress })
+      yield* quiesce
+      yield* client.callToolByName("a")
+    })
+  )
+
+  it.effect.each(bad)("onAnnouncement, onUnknownNotification and dropped that %s change nothing", ([, call]) =>
+    Effect.gen(function* () {
+      const options = { onAnnouncement: call, onUnknownNotification: call, dropped: call }
+      const { client, server } = yield* connected({ version, answers }, options)
+      server.peer.notify("notifications/message", { level: "info", data: 1 })
+      server.peer.notify("notifications/message", { level: 7 })
+      server.peer.notify("notifications/unheard")
+      server.send({ jsonrpc: "2.0", id: 99, result: {} })
+      yield* quiesce
+      yield* client.callToolByName("a")
+    })
+  )
+
+  it.effect.each(bad)("An observer whose every member %s changes nothing", ([, call]) =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({ version, answers })
+      if (versions.includes(version)) yield* Effect.exit(server.peer.request("roots/list"))
+      yield* client.callToolByName("a")
+      yield* client.callToolByName("a")
+    }).pipe(
+      Effect.provide(
+        ClientObserver.layer(
+          Effect.succeed({ request: call, question: call, opened: call, closed: call, reconnected: call })
+        )
+      ),
+      Effect.scoped
+    )
+  )
+
+  it.effect.each([
+    ["throws", hostile],
+    ["returns nonsense", () => 5 as any]
+  ] as const)("Consent that %s sends nothing, and the client serves on", ([, ask]) =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({
+        version,
+        answers: { ...answers, "prompts/list": () => ({ prompts: [] }) }
+      })
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(client.callToolByName("a"))))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(client.callToolByName("a"))))
+      assert.strictEqual(server.requests("tools/call").length, 0)
+      yield* client.ping
+    }).pipe(Effect.provide(Consent.layer({ ask })))
+  )
+
+  it.effect("Consent that resolves to a value other than true refuses", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({ version, answers })
+      const error = yield* Effect.flip(client.callToolByName("a"))
+      assert.strictEqual(error._tag, "ConsentDenied")
+      assert.strictEqual(server.requests("tools/call").length, 0)
+    }).pipe(Effect.provide(Consent.layer({ ask: () => Effect.succeed("no" as unknown as boolean) })))
+  )
+
+  it.effect("An audit that throws does not fail the call", () =>
+    Effect.gen(function* () {
+      const { client } = yield* connected({ version, answers })
+      yield* client.callToolByName("a")
+    }).pipe(Effect.provide(Consent.layer({ audit: hostile })))
+  )
+
+  it.effect("A call whose onSend throws fails alone, and nothing is sent", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({ version, answers })
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(client.callToolByName("a", {}, { onSend: hostile }))))
+      yield* client.callToolByName("a")
+      const sent = server.heard.filter((message) => "method" in message && message.method === "notifications/cancelled")
+      assert.deepStrictEqual(sent, [])
+      assert.strictEqual(server.requests("tools/call").length, 1)
+    })
+  )
+})
+
+const nonsense: ReadonlyArray<readonly [string, () => any]> = [
+  ["throws", hostile],
+  ["returns no effect", () => undefined],
+  ["dies", () => Effect.sync(hostile)],
+  ["succeeds with nonsense", () => Effect.succeed(7)],
+  ["succeeds with undefined", () => Effect.succeed(undefined)]
+]
+
+describe.each(versions)("Answers of a client of %s", (version) => {
+  it.effect.each(nonsense)("A handler that %s answers that question with an error", ([, call]) =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({ version, answers })
+      const questions = {
+        "sampling/createMessage": { messages: [], maxTokens: 1 },
+        "elicitation/create": { message: "?", requestedSchema: { type: "object", properties: {} } },
+        "roots/list": {}
+      }
+      for (const [method, params] of Object.entries(questions)) {
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(server.peer.request(method, params))))
+      }
+      yield* client.callToolByName("a")
+    }).pipe(
+      Effect.provide(
+        Layer.mergeAll(
+          Layer.succeed(Sampling, { capabilities: { tools: true, context: true }, createMessage: call }),
+          Layer.succeed(Elicitation, { modes: { form: true, url: true }, elicit: call }),
+          Layer.succeed(Roots, { list: Effect.suspend<never, never, never>(call), changes: undefined })
+        )
+      )
+    )
+  )
+})
+
+describe("McpClient.connect", () => {
+  it.each([
+    ["https://example.com/mcp", '"https://example.com/mcp"'],
+    [undefined, "undefined"],
+    [{ url: "https://example.com/mcp" }, "object"]
+  ])("given %o says that a Transport is expected", (given: any, found) => {
+    assert.throws(
+      () => McpClient.connect(given),
+      TypeError,
+      `McpClient.connect was given ${found}, but a Transport is expected`
+    )
+  })
+})
