@@ -213,8 +213,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A node that is watched while others are looked at is told gone",
     file: directorySource,
-    from: "for (const node of asked.filter(",
-    to: "for (const node of [...this.watched.keys()].filter(",
+    from: "const over = asked.filter(",
+    to: "const over = [...this.watched.keys()].filter(",
     test: directory
   },
   {
