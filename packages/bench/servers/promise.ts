@@ -9,16 +9,22 @@ const server = new McpServer({ ...C.info, rateLimit: 1e9 })
 /** The same value at once, or as the promise of an async function. */
 const given = C.flag("async") ? async <A>(value: A) => value : <A>(value: A) => value
 
-server.tool(C.echo.name, { ...C.echo, input: z.object({ text: z.string() }) }, ({ text }) => given(text))
+server.tool(C.echo.name, { description: C.echo.description, input: z.object({ text: z.string() }) }, ({ text }) =>
+  given(text)
+)
 
 const numbers = z.object({ a: z.number(), b: z.number() })
 const output = z.object({ sum: z.number() })
-server.tool(C.add.name, { ...C.add, input: numbers, output }, ({ a, b }) => given({ sum: a + b }))
+server.tool(C.add.name, { description: C.add.description, input: numbers, output }, ({ a, b }) => given({ sum: a + b }))
 
-server.tool(C.flood.name, { ...C.flood, input: z.object({ n: z.number() }) }, async ({ n }, { progress }) => {
-  for (let i = 1; i <= n; i++) await progress(i, { total: n })
-  return "done"
-})
+server.tool(
+  C.flood.name,
+  { description: C.flood.description, input: z.object({ n: z.number() }) },
+  async ({ n }, { progress }) => {
+    for (let i = 1; i <= n; i++) await progress(i, { total: n })
+    return "done"
+  }
+)
 
 const query = z.object({
   query: z.string().describe(C.queryDescription),
