@@ -67,6 +67,38 @@ for (const { missing, name, open } of networks) {
     )
 
     it.live(
+      "A request reaches another node without the credentials of its client",
+      () =>
+        Effect.gen(function* () {
+          const layerOf = yield* open
+          const crossed: Array<string> = []
+          const seen = () =>
+            Layer.effectContext(
+              Effect.map(Layer.build(layerOf({ lease: "20 seconds" })), (context) => {
+                const nodes = Context.get(context, Node)
+                const { relay } = nodes
+                const recording = Object.assign(Object.create(relay), {
+                  send: (...args: Parameters<typeof relay.send>) => {
+                    crossed.push(...Object.keys(args[1].headers))
+                    return relay.send(...args)
+                  }
+                })
+                return Context.add(context, Node, { ...nodes, relay: recording })
+              })
+            )
+          const nodes = yield* cluster(2, seen)
+          const session = yield* openSession(nodes.at(2), version)
+          const secrets = { authorization: "Bearer s", cookie: "s=1", "proxy-authorization": "Basic s", "x-own": "1" }
+          const headers = { ...headersOf(session, version), ...secrets }
+          const reply = yield* nodes.at(1).fetch({ headers, body: callOf("which", 1) })
+          assert.strictEqual(nodeOf(yield* reply.json), 2)
+          assert.include(crossed, "x-own")
+          for (const name of ["authorization", "cookie", "proxy-authorization"]) assert.notInclude(crossed, name)
+        }),
+      needs(missing === undefined, missing ?? "")
+    )
+
+    it.live(
       "A question of a session is answered at another node than the node whose fiber asks",
       () =>
         Effect.gen(function* () {
