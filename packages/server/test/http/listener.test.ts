@@ -113,6 +113,54 @@ describe("A listener of node:http", () => {
     })
   )
 
+  it.live.each(["content-length: 104857600", "transfer-encoding: chunked"])(
+    "A client that goes on sending after a 413 is cut off with %s",
+    (length) =>
+      Effect.gen(function* () {
+        const port = yield* serve((listener) => listener, { maxMessageBytes: 1000 })
+        const part = Buffer.alloc(65_536, " ")
+        const whole = length.startsWith("t")
+          ? Buffer.concat([Buffer.from("10000\r\n"), part, Buffer.from("\r\n")])
+          : part
+        const [reply, sent] = yield* Effect.callback<readonly [string, number]>((resume) => {
+          let text = ""
+          let parts = 0
+          const socket = connect(port, "127.0.0.1")
+          const send = (): void => {
+            if (parts++ < 1600 && !socket.destroyed) socket.write(whole, send)
+          }
+          socket.write(
+            `POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n${length}\r\n\r\n`,
+            send
+          )
+          socket.on("data", (data) => (text += data.toString()))
+          socket.on("error", () => {})
+          socket.on("close", () => resume(Effect.succeed([text, parts])))
+        })
+        assert.match(reply, /^HTTP\/1\.1 413/)
+        assert.isBelow(sent, 800)
+        assert.strictEqual((yield* post(port, said)).status, 200)
+      })
+  )
+
+  it.live("A request line in absolute form is served, and its host counts", () =>
+    Effect.gen(function* () {
+      const port = yield* serve((listener) => listener, { path: "/mcp" })
+      const statusOf = (target: string) =>
+        Effect.callback<string>((resume) => {
+          const socket = connect(port, "127.0.0.1", () => socket.write(rawOf(said).replace("/mcp", target)))
+          socket.once("data", (data) => {
+            socket.destroy()
+            resume(Effect.succeed(data.toString().slice(9, 12)))
+          })
+        })
+      assert.strictEqual(yield* statusOf("http://localhost/mcp"), "200")
+      assert.strictEqual(yield* statusOf("http://localhost:3000/mcp?a=b"), "200")
+      assert.strictEqual(yield* statusOf("http://localhost/other"), "404")
+      assert.strictEqual(yield* statusOf("http://evil.example/mcp"), "403")
+    })
+  )
+
   it.live("A request whose body was read before gets 500 at once, and counts no longer", () =>
     Effect.gen(function* () {
       const port = yield* serve(
