@@ -14,14 +14,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/compat/src/request/answer.ts",
     from: "const known = isRecorded(name)",
     to: "const known = isRecorded(name) && count < 0",
-    test: "packages/compat/test/v2.test.ts"
+    test: "packages/compat/test/process/v2.test.ts"
   },
   {
     name: "an error that a tool throws is no failed result",
     file: "packages/compat/src/server/Tools.ts",
     from: '({ content: [{ type: "text", text }], isError: true })',
     to: '({ content: [{ type: "text", text }], isError: false })',
-    test: "packages/compat/test/v2.test.ts"
+    test: "packages/compat/test/process/v2.test.ts"
   },
   {
     name: "a URI that is no expansion of a template matches it",
@@ -35,14 +35,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/compat/src/server/Registry.ts",
     from: "(enabled ? [[key, value] as const] : [])",
     to: "(enabled || key ? [[key, value] as const] : [])",
-    test: "packages/compat/test/v2.test.ts"
+    test: "packages/compat/test/process/v2.test.ts"
   },
   {
     name: "a transport with sessions serves each request by itself",
     file: "packages/compat/src/http/transport.ts",
     from: "sessions: sessionIdGenerator !== undefined",
     to: "sessions: sessionIdGenerator === null",
-    test: "packages/compat/test/v1.test.ts"
+    test: "packages/compat/test/process/v1.test.ts"
   },
   {
     name: "a server asks the client of another server whose handler calls it",

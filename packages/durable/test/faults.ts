@@ -2,14 +2,14 @@
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const statements = "packages/durable/src/store/Statements.ts"
-const laws = "packages/durable/test/store/laws.test.ts"
-const postgres = "packages/durable/test/postgres/postgres.test.ts"
-const sqlite = "packages/durable/test/sqlite/sqlite.test.ts"
-const nodes = "packages/durable/test/postgres/nodes.test.ts"
+const laws = "packages/durable/test/process/store/laws.test.ts"
+const postgres = "packages/durable/test/process/postgres/postgres.test.ts"
+const sqlite = "packages/durable/test/process/sqlite/sqlite.test.ts"
+const nodes = "packages/durable/test/process/postgres/nodes.test.ts"
 const network = "packages/durable/test/process/network.test.ts"
 
 const engine = "packages/durable/test/workflow/engine.test.ts"
-const process = "packages/durable/test/workflow/process.test.ts"
+const process = "packages/durable/test/process/workflow/process.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
@@ -45,7 +45,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/durable/src/sqlite/Client.ts",
     from: "isRetryable }) => isRetryable",
     to: "isRetryable }) => !isRetryable",
-    test: "packages/durable/test/sqlite/sqlite.test.ts"
+    test: "packages/durable/test/process/sqlite/sqlite.test.ts"
   },
   {
     name: "A database in memory leaves a file",
@@ -94,7 +94,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/durable/src/postgres/layer.ts",
     from: 'value.replaceAll("\\u0000", "\\ufffd")',
     to: "value",
-    test: "packages/durable/test/store/laws.test.ts"
+    test: "packages/durable/test/process/store/laws.test.ts"
   },
   {
     name: "A node of another container with the name of this machine counts as gone",
@@ -150,21 +150,21 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/durable/src/store/SqlJournal.ts",
     from: "retried(together(whole))",
     to: "retried(whole)",
-    test: "packages/durable/test/store/transaction.test.ts"
+    test: "packages/durable/test/process/store/transaction.test.ts"
   },
   {
     name: "A step in a transaction runs again though it is recorded",
     file: "packages/durable/src/store/SqlJournal.ts",
     from: 'return known ?? (yield* this.record(lease, { _tag: "Step", key, value: yield* step }))',
     to: 'const value = yield* step\n      return known ?? (yield* this.record(lease, { _tag: "Step", key, value }))',
-    test: "packages/durable/test/store/transaction.test.ts"
+    test: "packages/durable/test/process/store/transaction.test.ts"
   },
   {
     name: "A journal takes the transaction of another client",
     file: "packages/durable/src/store/SqlJournal.ts",
     from: "transactionService === dialect.sql.transactionService",
     to: "transactionService !== undefined",
-    test: "packages/durable/test/store/transaction.test.ts"
+    test: "packages/durable/test/process/store/transaction.test.ts"
   },
   {
     name: "A transaction on Postgres keeps its locks while its node is frozen",

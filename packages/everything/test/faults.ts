@@ -7,14 +7,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/protocol/src/model/StructuredContent.ts",
     from: "result.structuredContent === undefined ? parsed(textOf(result)) : result.structuredContent",
     to: "result.structuredContent",
-    test: "packages/everything/test/values.test.ts"
+    test: "packages/everything/test/process/values.test.ts"
   },
   {
     name: "an endpoint for HTTP with SSE beside the other answers at no path",
     file: "packages/server/src/http/legacy/SseEndpoint.ts",
     from: 'Effect.andThen(router.add("*", options.path, open), router',
     to: 'Effect.andThen(router.add("*", `${options.path}/none`, open), router',
-    test: "packages/everything/test/http-and-sse.test.ts",
+    test: "packages/everything/test/process/http-and-sse.test.ts",
     ids: ["http.compatibility.server-hosts-both"]
   }
 ]

@@ -1,16 +1,16 @@
 /** Small faults of this package, each with the test that fails with it: `npm run requirements -- --prove`. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
-const directory = "packages/nodes/test/directory/Directory.test.ts"
+const directory = "packages/nodes/test/process/directory/Directory.test.ts"
 const directorySource = "packages/nodes/src/directory/Directory.ts"
 const guests = "packages/nodes/test/guests.test.ts"
 const held = "packages/server/test/http/session/HeldGuests.test.ts"
 const death = "packages/nodes/test/death.test.ts"
 const relay = "packages/nodes/test/relay/TcpRelay.test.ts"
 const endpoints = "packages/nodes/test/endpoints.test.ts"
-const laws = "packages/nodes/test/laws.test.ts"
-const rates = "packages/nodes/test/rates.test.ts"
-const sessions = "packages/nodes/test/sessions.test.ts"
+const laws = "packages/nodes/test/process/laws.test.ts"
+const rates = "packages/nodes/test/process/rates.test.ts"
+const sessions = "packages/nodes/test/process/sessions.test.ts"
 const remote = "packages/server/src/http/session/RemoteSessions.ts"
 
 export const faults: ReadonlyArray<Fault> = [
@@ -243,14 +243,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/nodes/src/postgres/layer.ts",
     from: "directoryOf(run, ofLease.run, times)",
     to: "directoryOf(run, run, times)",
-    test: "packages/nodes/test/postgres/postgres.test.ts"
+    test: "packages/nodes/test/process/postgres/postgres.test.ts"
   },
   {
     name: "A Redis keeps the names of streams that are forgotten",
     file: "packages/nodes/src/redis/stores.ts",
     from: ".sRem(namesOf(session), stream)",
     to: ".sRem(namesOf(session), session)",
-    test: "packages/nodes/test/redis/redis.test.ts"
+    test: "packages/nodes/test/process/redis/redis.test.ts"
   },
   {
     name: "A later use of a state whose reply was lost is told that the state is wrong",
@@ -299,7 +299,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/nodes/src/redis/layer.ts",
     from: "yield* checked(url)",
     to: "yield* Effect.ignore(checked(url))",
-    test: "packages/nodes/test/redis/redis.test.ts"
+    test: "packages/nodes/test/process/redis/redis.test.ts"
   },
   {
     name: "A relayed stream of a batch forgets an answer that came before the last event",

@@ -196,14 +196,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/operate/src/admin/Cluster.ts",
     from: "({ ...session, id: marked(session.id, node), node })",
     to: "({ ...session, node })",
-    test: "packages/operate/test/admin/Cluster.test.ts"
+    test: "packages/operate/test/process/admin/Cluster.test.ts"
   },
   {
     name: "an action is done at the node that is asked",
     file: "packages/operate/src/admin/Cluster.ts",
     from: "if (name === this.self) return this.here(action)",
     to: "if (name !== undefined) return this.here(action)",
-    test: "packages/operate/test/admin/Cluster.test.ts"
+    test: "packages/operate/test/process/admin/Cluster.test.ts"
   },
   {
     name: "a server that drains says that it is ready",
@@ -336,35 +336,35 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/cli/src/top/Place.ts",
     from: 'protocol === "https:" ||',
     to: 'protocol !== "" ||',
-    test: "packages/cli/test/commands/Top.test.ts"
+    test: "packages/cli/test/process/commands/Top.test.ts"
   },
   {
     name: "the socket of the admin endpoint is open to others",
     file: "packages/operate/src/admin/PrivateSocket.ts",
     from: "process.umask(0o177)",
     to: "process.umask(0o022)",
-    test: "packages/cli/test/commands/Top.test.ts"
+    test: "packages/cli/test/process/commands/Top.test.ts"
   },
   {
     name: "a file in the place of a socket is deleted",
     file: "packages/operate/src/admin/PrivateSocket.ts",
     from: " && lstatSync(path).isSocket()",
     to: "",
-    test: "packages/cli/test/commands/Top.test.ts"
+    test: "packages/cli/test/process/commands/Top.test.ts"
   },
   {
     name: "the admin endpoint of a socket begins where others can open it",
     file: "packages/operate/src/admin/Access.ts",
     from: "(mode & ofOthers) === 0",
     to: "(mode & ofOthers) !== -1",
-    test: "packages/cli/test/commands/Top.test.ts"
+    test: "packages/cli/test/process/commands/Top.test.ts"
   },
   {
     name: "top sends to the socket of another user",
     file: "packages/cli/src/top/Place.ts",
     from: "file.uid !== user",
     to: "file.uid === user",
-    test: "packages/cli/test/commands/Top.test.ts"
+    test: "packages/cli/test/process/commands/Top.test.ts"
   },
   {
     name: "the end of a task that expires while it is parked is not observed",
@@ -378,7 +378,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/cli/src/top/Place.ts",
     from: "(file.mode & ofOthers) === 0",
     to: "(file.mode & ofOthers) !== -1",
-    test: "packages/cli/test/commands/Top.test.ts"
+    test: "packages/cli/test/process/commands/Top.test.ts"
   },
   {
     name: "a duration that is a bound is counted above it",
@@ -427,7 +427,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/operate/src/audit/AuditSql.ts",
     from: "there.some(({ line }, i) => line !== rows[i]?.line)",
     to: "there.some(({ line }, i) => line === undefined && i < 0)",
-    test: "packages/operate/test/audit/AuditSql.test.ts"
+    test: "packages/operate/test/process/audit/AuditSql.test.ts"
   },
   {
     name: "a parameter of a method that is not known is shown as its target",

@@ -28,7 +28,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/promise/src/server/checked.ts",
     from: "if (kind === undefined)",
     to: "if (name === undefined)",
-    test: "packages/promise/test/http.test.ts"
+    test: "packages/promise/test/process/http.test.ts"
   },
   {
     name: "the stack of an error that a handler throws is sent",
@@ -70,7 +70,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/promise/src/server/principal.ts",
     from: 'if (typeof subject !== "string" || subject === "")',
     to: "if (subject === 0)",
-    test: "packages/promise/test/http.test.ts"
+    test: "packages/promise/test/process/http.test.ts"
   },
   {
     name: "a feature is shown if its visible returns a promise",

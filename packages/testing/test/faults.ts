@@ -6,12 +6,12 @@ const cassette = "packages/testing/test/cassette/Cassette.test.ts"
 const diff = "packages/testing/test/fuzz/diff.test.ts"
 const torture = "packages/testing/test/torture/Torture.test.ts"
 const simulation = "packages/testing/test/simulation/Simulation.test.ts"
-const relay = "packages/testing/test/fuzz/relay.test.ts"
+const relay = "packages/testing/test/process/fuzz/relay.test.ts"
 const clientCommand = "packages/testing/test/fuzz/clientCommand.test.ts"
 const falseAlarms = "packages/testing/test/fuzz/falseAlarms.test.ts"
 const reused = "packages/testing/test/fuzz/reused.test.ts"
 const tasks = "packages/testing/test/fuzz/tasks.test.ts"
-const stdioClient = "packages/testing/test/fuzz/stdioClient.test.ts"
+const stdioClient = "packages/testing/test/process/fuzz/stdioClient.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
@@ -166,7 +166,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/testing/src/fuzz/rules/progress.ts",
     from: " || becameTask(exchange)",
     to: "",
-    test: "packages/everything/test/fuzz.test.ts"
+    test: "packages/everything/test/process/fuzz.test.ts"
   },
   {
     name: "fuzzer: a call with malformed params is to be refused because of its task",

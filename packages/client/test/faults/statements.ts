@@ -213,7 +213,7 @@ export const statements: ReadonlyArray<Fault> = [
     file: "packages/client/src/reconnect/ReconnectingConnection.ts",
     from: "policy: reopens ? policy : undefined",
     to: "policy: undefined",
-    test: "packages/client/test/reconnect/ReconnectStdio.test.ts",
+    test: "packages/client/test/process/reconnect/ReconnectStdio.test.ts",
     ids: ["stdio.client.restarts"]
   },
   {
@@ -221,7 +221,7 @@ export const statements: ReadonlyArray<Fault> = [
     file: "packages/client/src/transport/Stdio.ts",
     from: "{ ...inheritedEnvironment(), ...env }",
     to: "inheritedEnvironment()",
-    test: "packages/client/test/transport/Stdio.test.ts",
+    test: "packages/client/test/process/transport/Stdio.test.ts",
     ids: ["authorization.stdio.environment"]
   },
   {

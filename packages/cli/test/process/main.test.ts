@@ -1,0 +1,104 @@
+import { needs } from "@effect-mcp/spec/skip"
+import { assert, describe, it } from "@effect/vitest"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { Effect } from "effect"
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { commandLine, everything, program, raw, spawned, type Step } from "../support/run.ts"
+
+const recording = Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "effect-mcp-main-"))),
+    (path) => Effect.sync(() => rmSync(path, { recursive: true }))
+  ),
+  (dir) => ({
+    file: join(dir, "wire"),
+    messages: (): Array<any> =>
+      readFileSync(join(dir, "wire"), "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+  })
+)
+
+describe.concurrent("The program", () => {
+  it.live("The program prints data on stdout alone, and ends with the exit code of its run", () =>
+    Effect.gen(function* () {
+      const sum = yield* program(["call", "add", "a=1", "b=2", ...everything])
+      assert.deepStrictEqual(sum, { code: 0, stdout: `{\n  "sum": 3\n}\n`, stderr: "" })
+      const wrong = yield* program(["tools"])
+      assert.deepStrictEqual([wrong.code, wrong.stdout], [2, ""])
+    })
+  )
+
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    it.live(`The program tells the server that a call is cancelled on ${signal}, and ends with 130`, () =>
+      Effect.gen(function* () {
+        const { file, messages } = yield* recording
+        const argv = ["call", "slow", "--json", "--progress", ...raw("plain", file)]
+        const { code, stderr, stdout } = yield* program(argv, [{ until: "half", signal }])
+        assert.deepStrictEqual([code, stderr], [130, ""])
+        assert.strictEqual(stdout, `{"event":"progress","progress":1,"total":2,"message":"half"}\n`)
+        const call = messages().find(({ method }) => method === "tools/call")
+        const last = messages().at(-1)
+        assert.deepStrictEqual([last.method, last.params.requestId], ["notifications/cancelled", call.id])
+      })
+    )
+  }
+
+  it.live("The program prints a watched resource until it is interrupted", () =>
+    Effect.gen(function* () {
+      const argv = ["watch", "test://watched-resource", "--json", ...everything]
+      const { code, stdout } = yield* program(argv, [{ until: "}\n", signal: "SIGINT" }])
+      assert.strictEqual(code, 130)
+      const { contents, ...event } = JSON.parse(stdout)
+      assert.deepStrictEqual(event, { event: "watching", uri: "test://watched-resource" })
+      assert.strictEqual(contents[0].text, "Touched 0 times.")
+    })
+  )
+
+  it.live("The program ends without a message when its stdout is closed", () =>
+    Effect.gen(function* () {
+      const command = commandLine(["call", "big", "bytes=1000000", ...everything]).join(" ")
+      const { stderr, stdout } = yield* spawned("sh", ["-c", `${command} | head -c 5`])
+      assert.deepStrictEqual([stdout, stderr], ["xxxxx", ""])
+    })
+  )
+
+  /** util-linux's `script` gives a program a terminal. */
+  const hasScript = process.platform === "linux" && existsSync("/usr/bin/script")
+  const terminal = "a terminal by util-linux's script"
+  const onTerminal = (argv: ReadonlyArray<string>, steps: ReadonlyArray<Step>) =>
+    spawned("/usr/bin/script", ["-qec", commandLine(argv).join(" "), "/dev/null"], steps)
+
+  it.live(
+    "The program asks its questions on a real terminal",
+    () =>
+      Effect.gen(function* () {
+        const argv = ["call", "test_elicitation_sep1034_defaults", ...everything]
+        const prompts = ["Your answer", "name:", "age:", "score:", "status:", "verified:", "Send this?"]
+        const steps = prompts.map((until) => ({ until, type: "\r" }))
+        const { code, stdout } = yield* onTerminal(argv, steps)
+        assert.strictEqual(code, 0, stdout)
+        assert.include(stdout, `${everything.slice(everything.indexOf("--") + 1).join(" ")} asks: Check these values.`)
+        assert.include(stdout, `Elicitation completed: action=accept, content={"name":"John Doe","age":30`)
+      }),
+    needs(hasScript, terminal, verifies("elicitation.ui.shows-server").meta)
+  )
+
+  it.live(
+    "The program shows progress on a terminal, and cancels the call on Ctrl+C",
+    () =>
+      Effect.gen(function* () {
+        const { file, messages } = yield* recording
+        const { code, stdout } = yield* onTerminal(
+          ["call", "slow", ...raw("plain", file)],
+          [{ until: "1/2  half", type: "\u0003" }]
+        )
+        assert.strictEqual(code, 130, stdout)
+        assert.strictEqual(messages().at(-1).method, "notifications/cancelled")
+      }),
+    needs(hasScript, terminal)
+  )
+})

@@ -1,0 +1,351 @@
+/** What the directory does where its store is slow, or away for a while. */
+import { NodesUnavailable } from "@effect-mcp/server/Nodes"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Deferred, Effect, Exit, Logger, Queue } from "effect"
+import { TestClock } from "effect/testing"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { Directory } from "../../../src/directory/Directory.ts"
+import { Network } from "../../../src/memory/Network.ts"
+import type { DirectoryStore } from "../../../src/directory/DirectoryStore.ts"
+import { nameOf, processOf } from "../../../src/relay/NodeId.ts"
+import { record } from "../../support/record.ts"
+
+const times = { lease: 1200, grace: 300, kept: 600_000 }
+
+const away = Effect.fail(new NodesUnavailable({ message: "The store is away" }))
+
+/** A store whose steps fail or hang as the test says. */
+const storeOf = (network = new Network()) => {
+  const inner = network.store(times)
+  const state = { isAway: false, hangs: "", closes: 0 }
+  const step =
+    <Args extends ReadonlyArray<unknown>, A, E>(run: (...args: Args) => Effect.Effect<A, E>) =>
+    (...args: Args): Effect.Effect<A, E | NodesUnavailable> =>
+      Effect.suspend((): Effect.Effect<A, E | NodesUnavailable> => (state.isAway ? away : run(...args)))
+  const store: DirectoryStore = {
+    join: step(inner.join),
+    renew: (node) => (state.hangs === "renew" ? Effect.never : step(inner.renew)(node)),
+    leave: step(inner.leave),
+    alive: step(inner.alive),
+    // As Redis does it: the sessions that are named, and no other.
+    inherit: step((from, to, ids) =>
+      Effect.filter(ids, (id) =>
+        Effect.flatMap(inner.claim(from, id), (entry) =>
+          entry?.node === from
+            ? Effect.as(Effect.andThen(inner.close(from, [id]), inner.open(to, id, entry.record)), true)
+            : Effect.succeed(false)
+        )
+      )
+    ),
+    release: step(inner.release),
+    open: step(inner.open),
+    claim: step(inner.claim),
+    save: step(inner.save),
+    close: (node, ids) => {
+      state.closes++
+      return state.hangs === "close" ? Effect.never : step(inner.close)(node, ids)
+    },
+    sweep: step(inner.sweep)
+  }
+  return { state, store }
+}
+
+const relay = { named: () => {}, asked: () => [], cut: () => {} }
+const directoryAt = (address: string, store: DirectoryStore) =>
+  Directory.make({ store, times, address, relay, endsWithProcess: true })
+
+/** A process of this machine that does nothing. */
+const sleeper = Effect.acquireRelease(
+  Effect.sync(() => spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" })),
+  (child) => Effect.sync(() => void child.kill("SIGKILL"))
+)
+
+describe("directory", () => {
+  it.effect.skipIf(processOf(1) === undefined)(
+    "A directory has a node of its machine gone once the process is dead, and waits for its lease while it is frozen",
+    () =>
+      Effect.gen(function* () {
+        const { store } = storeOf()
+        const [a, b] = [yield* directoryAt("a", store), yield* directoryAt("b", store)]
+        const child = yield* sleeper
+        const node = nameOf("127.0.0.1:7000", processOf(child.pid ?? 0))
+        yield* store.join(node)
+        const waiting = [yield* Effect.forkScoped(a.gone(node)), yield* Effect.forkScoped(b.gone(node))]
+        child.kill("SIGSTOP")
+        yield* TestClock.adjust(1000)
+        assert.deepStrictEqual(
+          waiting.map((fiber) => fiber.pollUnsafe()),
+          [undefined, undefined]
+        )
+        const exited = once(child, "exit")
+        child.kill("SIGKILL")
+        yield* Effect.promise(() => exited)
+        yield* TestClock.adjust(100)
+        for (const fiber of waiting) assert.deepStrictEqual(fiber.pollUnsafe(), Exit.void)
+        // Were it alive after all, it would have to join anew.
+        assert.isFalse(yield* store.renew(node))
+      })
+  )
+
+  it.effect.skipIf(processOf(1) === undefined)(
+    "A directory waits for the lease of a node at an address that its machine does not have, whatever its name says of the process",
+    () =>
+      Effect.gen(function* () {
+        const { store } = storeOf()
+        const directory = yield* directoryAt("a", store)
+        const child = yield* sleeper
+        const exited = once(child, "exit")
+        child.kill("SIGKILL")
+        yield* Effect.promise(() => exited)
+        // The addresses of documentation (RFC 5737) and a name: the machine of neither is known.
+        const nodes = ["192.0.2.1:7000", "node.invalid:7000"].map((at) => nameOf(at, processOf(child.pid ?? 0)))
+        yield* Effect.forEach(nodes, (node) => store.join(node))
+        const waiting = yield* Effect.forEach(nodes, (node) => Effect.forkScoped(directory.gone(node)))
+        yield* TestClock.adjust(1499)
+        for (const fiber of waiting) assert.isUndefined(fiber.pollUnsafe())
+        yield* TestClock.adjust(100)
+        for (const fiber of waiting) assert.deepStrictEqual(fiber.pollUnsafe(), Exit.void)
+      })
+  )
+
+  it.effect(
+    "A directory asks its store once for all requests that wait for a node, twenty times a second while any waits",
+    () =>
+      Effect.gen(function* () {
+        const { store } = storeOf()
+        let looks = 0
+        const counted: DirectoryStore = {
+          ...store,
+          alive: (nodes) => Effect.suspend(() => (looks++, store.alive(nodes)))
+        }
+        const directory = yield* directoryAt("a", counted)
+        yield* TestClock.adjust(60)
+        yield* store.join("lives b")
+        const waiting = yield* Effect.forkScoped(
+          Effect.all(
+            Array.from({ length: 100 }, () => directory.gone("lives b")),
+            { concurrency: "unbounded" }
+          )
+        )
+        yield* TestClock.adjust(1499)
+        assert.isUndefined(waiting.pollUnsafe())
+        assert.isAtMost(looks, 40)
+        yield* TestClock.adjust(56)
+        assert.isDefined(waiting.pollUnsafe())
+        const before = looks
+        yield* TestClock.adjust(10_000)
+        assert.strictEqual(looks, before)
+      })
+  )
+
+  it.effect("A directory reports no node gone that it did not ask the store about", () =>
+    Effect.gen(function* () {
+      const { store } = storeOf()
+      const [asked, answer] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const held: DirectoryStore = {
+        ...store,
+        alive: (nodes) =>
+          Effect.andThen(Deferred.succeed(asked, undefined), Effect.andThen(Deferred.await(answer), store.alive(nodes)))
+      }
+      const directory = yield* directoryAt("a", held)
+      const told: Array<string> = []
+      const watch = (node: string) =>
+        Effect.forkScoped(
+          Effect.andThen(
+            directory.gone(node),
+            Effect.sync(() => told.push(node))
+          ),
+          { startImmediately: true }
+        )
+      yield* store.join("lives")
+      yield* watch("dead")
+      yield* TestClock.adjust(250)
+      yield* Deferred.await(asked)
+      yield* watch("lives")
+      yield* Deferred.succeed(answer, undefined)
+      yield* TestClock.adjust(750)
+      assert.deepStrictEqual(told, ["dead"])
+    })
+  )
+
+  it.effect("A directory tells the relay which of its asked nodes are gone, and that its own name has changed", () =>
+    Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const [names, gone] = [yield* Queue.unbounded<string>(), yield* Queue.unbounded<string>()]
+      const directory = yield* Directory.make({
+        store,
+        times,
+        address: "a",
+        endsWithProcess: true,
+        relay: {
+          named: (name) => Queue.offerUnsafe(names, name),
+          asked: () => ["lives b", "dead c"],
+          cut: (node) => Queue.offerUnsafe(gone, node)
+        }
+      })
+      assert.strictEqual(yield* Queue.take(names), directory.node)
+      yield* store.join("lives b")
+      yield* TestClock.adjust(1000)
+      assert.strictEqual(yield* Queue.take(gone), "dead c")
+      assert.notInclude(yield* Queue.clear(gone), "lives b")
+      state.isAway = true
+      yield* TestClock.adjust(1300)
+      state.isAway = false
+      yield* TestClock.adjust(400)
+      assert.strictEqual(yield* Queue.take(names), directory.node)
+    })
+  )
+
+  it.effect("A directory logs once that its store is away, and once that it is back", () => {
+    const lines: Array<string> = []
+    const log = Logger.make(({ message }) => {
+      lines.push(String([message].flat()[0]))
+    })
+    return Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const directory = yield* directoryAt("a", store)
+      const look = Effect.ignore(directory.locate("s"))
+      for (let outage = 1; outage <= 2; outage++) {
+        for (let at = 0; at < 100; at++) {
+          state.isAway = at % 2 === 0
+          yield* look
+        }
+        state.isAway = false
+        yield* TestClock.adjust("6 seconds")
+        yield* look
+      }
+      const once = [
+        "The directory of sessions does not answer",
+        "The directory of sessions answers again, after 50 failures"
+      ]
+      assert.deepStrictEqual(lines, [...once, ...once])
+    }).pipe(Effect.provide(Logger.layer([log])))
+  })
+
+  it.effect("A lost lease is logged at the node that lost it and, once, at nodes that asked it", () => {
+    const lines: Array<string> = []
+    const log = Logger.make(({ message }) => {
+      lines.push(String([message].flat()[0]))
+    })
+    return Effect.gen(function* () {
+      const network = new Network()
+      const { state, store } = storeOf(network)
+      const a = yield* directoryAt("a", store)
+      const before = a.node
+      const b = yield* Directory.make({
+        store: network.store(times),
+        times,
+        address: "b",
+        relay: { ...relay, asked: () => [before] },
+        endsWithProcess: true
+      })
+      const [ids, lost] = [["s", "t"], new Array<string>()]
+      yield* a.hold({ ids: () => ids, lost: (id) => lost.push(id) })
+      for (const id of ids) yield* a.open(id, record)
+      state.hangs = "renew"
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual((yield* b.locate("s"))._tag, "Here")
+      state.hangs = ""
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(lost, ["s"])
+      const gone = lines.filter((line) => line.includes("has left or lost its lease"))
+      assert.strictEqual(gone.length, 1)
+      assert.include(gone[0], before)
+      const own = lines.filter((line) => line.includes("This node lost its lease"))
+      assert.strictEqual(own.length, 1)
+      assert.include(own[0], "took over 1 of its sessions")
+    }).pipe(Effect.provide(Logger.layer([log])))
+  })
+
+  it.effect("A directory is cut off from a lease after its last renewal until the store answers again", () =>
+    Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const directory = yield* directoryAt("a", store)
+      yield* TestClock.adjust(1200)
+      assert.isFalse(directory.isCutOff)
+      state.isAway = true
+      yield* TestClock.adjust(1200)
+      assert.isFalse(directory.isCutOff)
+      yield* TestClock.adjust(1)
+      assert.isTrue(directory.isCutOff)
+      state.isAway = false
+      yield* TestClock.adjust(400)
+      assert.isFalse(directory.isCutOff)
+    })
+  )
+
+  it.effect(
+    "A directory is cut off after the machine was suspended, during which its monotonic clock stands still",
+    () =>
+      Effect.gen(function* () {
+        const clock = yield* Clock.Clock
+        const suspended: Clock.Clock = Object.assign(Object.create(clock), { monotonicTimeNanosUnsafe: () => 0n })
+        const { state, store } = storeOf()
+        const directory = yield* Effect.provideService(directoryAt("a", store), Clock.Clock, suspended)
+        state.isAway = true
+        yield* TestClock.adjust(1201)
+        assert.isTrue(directory.isCutOff)
+      })
+  )
+
+  it.effect("A directory renews again at once where the answer to a renewal never comes", () =>
+    Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const directory = yield* directoryAt("a", store)
+      const { node } = directory
+      state.hangs = "renew"
+      yield* TestClock.adjust(400)
+      state.hangs = ""
+      yield* TestClock.adjust(400)
+      yield* TestClock.adjust(800)
+      assert.deepStrictEqual([directory.node, yield* store.alive([node])], [node, [node]])
+    })
+  )
+
+  it.effect("A directory removes the sessions that ended in an outage, many by one step", () =>
+    Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const directory = yield* directoryAt("a", store)
+      const ids = Array.from({ length: 2000 }, (_, at) => `s${at}`)
+      for (const id of ids) yield* directory.open(id, record)
+      state.isAway = true
+      for (const id of ids) yield* directory.close(id)
+      state.isAway = false
+      state.closes = 0
+      yield* TestClock.adjust(400)
+      assert.strictEqual(state.closes, 4)
+      for (const id of ids) assert.strictEqual(yield* store.claim("another", id), undefined)
+    })
+  )
+
+  it.effect("A directory keeps its lease while the removal of sessions that ended in an outage hangs", () =>
+    Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const directory = yield* directoryAt("a", store)
+      const { node } = directory
+      yield* directory.open("s", record)
+      state.isAway = true
+      yield* directory.close("s")
+      state.isAway = false
+      state.hangs = "close"
+      yield* TestClock.adjust(4000)
+      assert.deepStrictEqual([directory.node, yield* store.alive([node])], [node, [node]])
+    })
+  )
+
+  it.effect("A directory removes a session that ended in an outage which outlived the lease of its node", () =>
+    Effect.gen(function* () {
+      const { state, store } = storeOf()
+      const directory = yield* directoryAt("a", store)
+      yield* directory.open("s", record)
+      state.isAway = true
+      yield* directory.close("s")
+      yield* TestClock.adjust(3000)
+      state.isAway = false
+      yield* TestClock.adjust(1600)
+      assert.strictEqual((yield* directory.locate("s"))._tag, "Unknown")
+      assert.strictEqual(yield* store.claim("another", "s"), undefined)
+    })
+  )
+})

@@ -1,0 +1,17 @@
+/** Processes that end without closing what they opened. */
+import { assert, describe, it } from "@effect/vitest"
+import { execFile } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+
+describe("processes that close nothing", () => {
+  it(
+    "A process that closes neither its client nor its server ends by itself after its last call",
+    { timeout: 120_000 },
+    async () => {
+      const file = fileURLToPath(new URL("../fixtures/unclosed.ts", import.meta.url))
+      const { stdout } = await promisify(execFile)(process.execPath, [file])
+      assert.strictEqual(stdout, "called\n")
+    }
+  )
+})
