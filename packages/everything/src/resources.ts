@@ -74,7 +74,7 @@ const template = Resources.layerTemplate(
     mimeType: "application/json",
     complete: { id: Completions.choices(["123", "124", "200"]) }
   },
-  ({ id }) => Effect.succeed(JSON.stringify({ id, templateTest: true, data: `Data for ID: ${String(id)}` }))
+  ({ id }) => Effect.succeed(JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }))
 )
 
 export const resources = Layer.mergeAll(staticText, staticBinary, watched, interruptions, template)

@@ -152,8 +152,7 @@ export const make = (options: Options, skew: number): Dpop => {
     if (typeof jti !== "string" || jti === "" || jti.length > 256) return yield* invalid("The proof needs a jti.")
     const { seen } = yield* ProofMemory
     // Anything but false of a program without types refuses the proof.
-    if ((yield* seen(`${made} ${jti}`, maxAge + 2 * skew)) !== false)
-      return yield* invalid("The proof was used before.")
+    if (yield* seen(`${made} ${jti}`, maxAge + 2 * skew)) return yield* invalid("The proof was used before.")
     return nonce
   })
   return {

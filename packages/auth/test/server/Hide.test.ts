@@ -27,7 +27,7 @@ const template = (name: string) =>
       list: Effect.succeed([{ uri: `${name}://1`, name: `${name} 1` }]),
       complete: { id: () => Effect.succeed(["1"]) }
     },
-    ({ id }) => Effect.succeed(String(id))
+    ({ id }) => Effect.succeed(id)
   )
 
 const all = (kind: string) =>

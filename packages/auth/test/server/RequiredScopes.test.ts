@@ -29,7 +29,7 @@ const features = Layer.mergeAll(
   ),
   Resources.layerTemplate(
     { uriTemplate: "user://{id}", name: "user", complete: { id: () => Effect.as(ran("complete"), ["1"]) } },
-    ({ id }) => Effect.as(ran("user"), String(id))
+    ({ id }) => Effect.as(ran("user"), id)
   ).pipe(Auth.requires("users:read")),
   Prompts.layer(Prompt.make("brief"), () => Effect.as(ran("brief"), "Be brief")).pipe(Auth.requires("prompts"))
 )

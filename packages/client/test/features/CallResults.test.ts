@@ -142,7 +142,7 @@ it.effect("A call by a name instead of a Tool value says which function takes na
   Effect.gen(function* () {
     const { client } = yield* calling(() => ({ content: [] }))
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what plain JavaScript may give
-    const exit = yield* Effect.exit(client.callTool("book" as never, {} as never))
+    const exit = yield* Effect.exit(client.callTool("book" as never, {}))
     const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
     assert.instanceOf(error, TypeError)
     assert.include(error.message, "for a name use callToolByName")

@@ -301,7 +301,7 @@ export const layerTemplate = <
       const stray = unconfined.find((name) => !UriTemplate.variables(template.success).includes(name))
       if (stray !== undefined) return Effect.die(new Error(`The template ${uriTemplate} has no variable ${stray}`))
       const variablesOf = (uri: string) =>
-        // The variables of a template are those that its text names.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a match has exactly the variables that the template names
         UriTemplate.match(template.success, uri, { unconfined }) as VariablesOf<T> | undefined
       const contents = new HandlerContext<R>(services).provided(read)
       const cache = CacheHint.ofRead(options)

@@ -136,9 +136,7 @@ const resources = Layer.mergeAll(
     Effect.succeed("news"),
     Stream.unwrap(Effect.map(Behind, ({ updates }) => Stream.fromPubSub(updates)))
   ),
-  Resources.layerTemplate({ uriTemplate: "test://item/{id}", name: "item" }, ({ id }) =>
-    Effect.succeed(`item ${String(id)}`)
-  )
+  Resources.layerTemplate({ uriTemplate: "test://item/{id}", name: "item" }, ({ id }) => Effect.succeed(`item ${id}`))
 )
 
 const prompts = Prompts.layer(

@@ -57,7 +57,7 @@ const observer = (ring: Ring<Kept>, clock: Clock.Clock): Observer => {
     { method, params = {} }: { readonly method: string; readonly params?: JsonObject | undefined },
     duration: number,
     exit?: Exit.Exit<unknown, unknown>,
-    interrupted?: string | undefined
+    interrupted?: string
   ): void => {
     const to = clock.currentTimeMillisUnsafe()
     const target = targetOf(params)

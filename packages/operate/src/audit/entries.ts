@@ -66,7 +66,7 @@ const refusals = new Set([McpError.Unauthorized, McpError.Forbidden, McpError.Li
 /** `interrupted`: the reason of the operator that ended it, if one did. */
 export const outcomeOf = (
   exit: Exit.Exit<unknown, unknown>,
-  interrupted?: string | undefined
+  interrupted?: string
 ): { readonly outcome: AuditOutcome; readonly code?: number } => {
   if (interrupted !== undefined && Exit.isFailure(exit)) return { outcome: "interrupted" }
   const error = errorTypeOf(exit)

@@ -1,5 +1,6 @@
 /** Runs a program of a CommonJS package and of one with ES modules, by the tools that users start TypeScript with. */
 import { mkdirSync, writeFileSync } from "node:fs"
+import * as Rec from "effect/Record"
 import * as path from "node:path"
 import { run, Skipped } from "../Command.ts"
 import { must } from "../Project.ts"
@@ -79,5 +80,5 @@ export const check = async (node: keyof typeof nodes, { project }: Installation)
   return `require, ${tools}; tsx in a CommonJS package is refused with the cure`
 }
 
-export const combinations = Object.keys(nodes) as ReadonlyArray<keyof typeof nodes>
+export const combinations = Rec.keys(nodes)
 export const nameOf = (node: keyof typeof nodes): string => `loaders, ${nodes[node]}`

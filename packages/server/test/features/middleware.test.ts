@@ -157,7 +157,7 @@ describe("A changed request", () => {
   const features = Layer.mergeAll(
     Tools.layer(Tool.make("say", { description: "", input: Said }), ({ said }) => Effect.succeed(said)),
     Prompts.layer(Prompt.make("say", { arguments: { said: Schema.String } }), ({ said }) => Effect.succeed(said)),
-    Resources.layerTemplate({ uriTemplate: "say:{said}", name: "say" }, ({ said }) => Effect.succeed(String(said)))
+    Resources.layerTemplate({ uriTemplate: "say:{said}", name: "say" }, ({ said }) => Effect.succeed(said))
   )
   const changing = Middleware.layer((request, next, proceed) => {
     switch (request.method) {

@@ -351,9 +351,7 @@ describe("completion/complete", () => {
         // @ts-expect-error -- the prompt has no such argument
         complete: { b: () => Effect.succeed([]) }
       })
-      assert.isTrue(
-        Exit.hasDies(yield* Effect.exit(session(stray as Layer.Layer<never, never, Prompts.PromptRegistry>)))
-      )
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(session(stray))))
     })
   )
 

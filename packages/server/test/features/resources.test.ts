@@ -28,8 +28,8 @@ const dish = Resources.layerTemplate(
   { uriTemplate: "dish://{course}/{name}", name: "dish", title: "Dish", mimeType: "text/plain", meta: { b: 2 } },
   ({ course, name }) =>
     name === "nothing"
-      ? Effect.fail(new Resources.ResourceNotFound({ uri: `dish://${String(course)}/nothing` }))
-      : Effect.succeed(`${String(course)}: ${String(name)}`)
+      ? Effect.fail(new Resources.ResourceNotFound({ uri: `dish://${course}/nothing` }))
+      : Effect.succeed(`${course}: ${name}`)
 )
 const all = Layer.mergeAll(menu, photo, dish)
 
@@ -80,7 +80,7 @@ describe("resources/list and resources/templates/list", () => {
                 { uri: "menu://monday", name: "monday" }
               ])
             },
-            ({ day }) => Effect.succeed(String(day))
+            ({ day }) => Effect.succeed(day)
           )
         )
       )
@@ -387,7 +387,7 @@ describe("Subscriptions", () => {
       const client = yield* session(
         Resources.layerTemplate(
           { uriTemplate: "x://{id}", name: "x" },
-          ({ id }) => Effect.succeed(String(id)),
+          ({ id }) => Effect.succeed(id),
           ({ id }) => {
             watched.push(id)
             return id === "1" ? Stream.concat(Stream.fromEffect(Effect.as(quiesce, "x")), Stream.never) : Stream.never

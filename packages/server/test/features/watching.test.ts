@@ -74,7 +74,7 @@ for (const version of everyVersion()) {
                 visible: ({ subject }, uri) => uri === undefined || uri === `inbox://${subject}`,
                 list: Effect.succeed(["ann", "bob"].map((name) => ({ uri: `inbox://${name}`, name })))
               },
-              ({ user }) => text(String(user)),
+              ({ user }) => text(user),
               () => inbox.changes
             )
           })

@@ -2,7 +2,7 @@
  * A session over HTTP (spec: basic/transports, session management): what its POSTs and its streams share.
  *
  * Owns where a message leaves: one that relates to a running request on the response of its POST, any other on the standalone GET
- * stream, never on both. The conversation itself is the server's `Session`. Most sessions are idle, so little is made before it is needed.
+ * stream, never on both. The conversation itself is the server's `Session`.
  */
 import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
 import * as Principal from "@effect-mcp/core/Principal"
@@ -50,7 +50,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner,
   guests: HeldGuests | undefined = undefined
   /** The transport as this session made it; undefined but while it is connected. */
   transport: Transport.Transport | undefined = undefined
-  /** The conversation. Undefined before it is connected, and where that failed. */
+  /** The conversation, or `undefined` before it is connected. */
   session: Session | undefined = undefined
   /** What arrives, where the server's `connect` has put functions around the transport; undefined where the peer takes it. */
   private unread: UnreadMessages | undefined = undefined
@@ -60,7 +60,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner,
   private getStream: ResumableStream | undefined = undefined
   /** The streams of POSTs, and where events are kept; undefined before the first stream. */
   private streams: KeptStreams | undefined = undefined
-  /** Opened when a client reads `getStream`; undefined while no sender waits for that. */
+  /** Opened when a client reads `getStream`. */
   private joined: Latch.Latch | undefined = undefined
   /** How many streams have a body now. */
   private connections = 0
@@ -84,11 +84,9 @@ export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner,
     this.used = config.clock.currentTimeMillisUnsafe()
   }
 
-  // ---- its life
-
   /**
-   * Opens the conversation; `session` is undefined afterwards where that failed. Interruption ends the session. The session's fiber runs in
-   * the endpoint's context: it outlives the request that opens it. `HttpSessions` ends it at the latest with the endpoint.
+   * Opens the conversation. `session` stays `undefined` if that fails. Interrupting it ends the session. The session's fiber runs in the
+   * endpoint's context, because it outlives the request that opens it.
    */
   start(
     connect: (transport: Transport.Transport, options: ConnectOptions) => Effect.Effect<Session, never, Scope.Scope>

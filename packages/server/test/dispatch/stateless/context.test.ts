@@ -34,7 +34,7 @@ const whoami = Tools.layer(Tool.make("whoami", { description: "" }), () =>
 const menu = Resources.layer({ uri: "menu://today", name: "menu" }, Effect.succeed("soup"))
 const dishes = Resources.layerTemplate(
   { uriTemplate: "dish://{name}", name: "dish", complete: { name: () => Effect.succeed(["soup"]) } },
-  ({ name }) => Effect.succeed(String(name))
+  ({ name }) => Effect.succeed(name)
 )
 const review = Prompts.layer(Prompt.make("review", { arguments: { file: Schema.String } }), ({ file }) =>
   Effect.succeed(`Review ${file}`)
@@ -372,7 +372,7 @@ describe("Errors", () => {
     Effect.gen(function* () {
       const client = yield* open(
         Resources.layerTemplate({ uriTemplate: "dish://{name}", name: "dish" }, ({ name }) =>
-          Effect.fail(new Resources.ResourceNotFound({ uri: `dish://${String(name)}` }))
+          Effect.fail(new Resources.ResourceNotFound({ uri: `dish://${name}` }))
         )
       )
       const error = yield* client.refused("resources/read", { uri: "dish://soup" })
