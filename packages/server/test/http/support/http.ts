@@ -11,8 +11,10 @@ import * as McpServer from "@effect-mcp/server/McpServer"
 import * as ServerNodes from "@effect-mcp/server/Nodes"
 import type { EventStore } from "@effect-mcp/server/EventStore"
 import { createRequestListener } from "@remix-run/node-fetch-server"
-import { type Cause, Context, Effect, Exit, Layer, Option, Queue, Schema, Scope } from "effect"
+import { type Cause, Context, Effect, Exit, Fiber, Layer, Option, Queue, Schema, Scope } from "effect"
 import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
+import { TestClock } from "effect/testing"
+import { setImmediate } from "node:timers/promises"
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -250,6 +252,8 @@ const webListening: Listening = Effect.fnUntraced(function* (options) {
 const nodesListening = Effect.fnUntraced(function* (calls: Nodes.Options["calls"], options: Http.Options) {
   const server = yield* McpServer.McpServer
   const network = new Nodes.Network()
+  let passing: Fiber.Fiber<never> | undefined
+  yield* Effect.addFinalizer(() => (passing === undefined ? Effect.void : Fiber.interrupt(passing)))
   const node = Effect.gen(function* () {
     const context = yield* Layer.build(Nodes.layerMemory(network, { lease: "1 hour", calls }))
     return yield* Effect.provideService(
@@ -259,6 +263,22 @@ const nodesListening = Effect.fnUntraced(function* (calls: Nodes.Options["calls"
     )
   })
   const listeners = yield* Effect.orDie(Effect.replicateEffect(node, 3))
+  // A node that ends hands its sessions over: it looks at busy ones until `drain` has passed, so the clock of the test has to pass.
+  yield* Effect.addFinalizer(() =>
+    Effect.map(
+      Effect.forkDetach(
+        Effect.forever(
+          Effect.andThen(
+            TestClock.adjust("1 second"),
+            Effect.promise(() => setImmediate())
+          )
+        )
+      ),
+      (fiber) => {
+        passing = fiber
+      }
+    )
+  )
   let turn = 0
   const next: RequestListener = (request, response) => listeners[turn++ % listeners.length]?.(request, response)
   return next
