@@ -298,7 +298,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: `${client}/Loopback.ts`,
     from: '{ stdout: "ignore", stderr: "ignore" }',
     to: '{ stdout: "ignore", stderr: "ignore", shell: true }',
-    test: `${clientTest}/Authorizer.test.ts`,
+    test: "packages/auth/test/process/client/Authorizer.test.ts",
     ids: ["best-practices.urls.no-shell", "best-practices.urls.platform-opener"]
   },
   {

@@ -488,7 +488,7 @@ const features: ReadonlyArray<Mutant> = [
   },
   {
     name: "answers a completion with null",
-    finds: "result-fits-method completion/complete",
+    finds: "result-object completion/complete",
     tap: instead(
       (m) => isRequest("completion/complete")(m),
       (m) => ok(m, null)
