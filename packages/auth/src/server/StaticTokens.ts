@@ -164,7 +164,7 @@ const admit = Effect.fnUntraced(function* (
     return yield* Refusals.refuse(policy, 401, "invalid_token", "The token is not known: get one from the operator")
   }
   const { claims = {}, scopes = [], subject } = owner
-  // Of a program without types: a caller without a name would be an anonymous one, and a text "admin" would contain the scope "ad".
+  // Plain JavaScript can return anything: a caller without a name would be anonymous, and the text "admin" would contain the scope "ad".
   if (typeof subject !== "string" || subject === "" || !Array.isArray(scopes)) {
     return yield* Effect.die(new Error("The owner of a token needs a subject, and its scopes must be a list"))
   }

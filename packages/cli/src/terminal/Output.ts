@@ -22,7 +22,7 @@ export class Output extends Context.Service<
     readonly note: (text: string) => Effect.Effect<void>
     /** Replaces the live line; nothing on a stderr that is no terminal. */
     readonly live: (text: string | undefined) => Effect.Effect<void>
-    /** Whether there is a live line: stderr is a terminal. */
+    /** True if stderr is a terminal, which gets a live line. */
     readonly isLive: boolean
     /** Has the screen for itself: for questions. Everything else waits; `say` does not, and writes a line to stderr. */
     readonly exclusive: <A, E, R>(

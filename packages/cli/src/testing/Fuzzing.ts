@@ -110,7 +110,7 @@ export const patienceOf = ({ timeout }: Settings): number | undefined => timeout
 export const knownOf = (file: string | undefined) =>
   file === undefined ? Effect.succeed<ReadonlySet<string>>(new Set()) : Effect.map(readFile(file), knownIn)
 
-/** What the flags say to a search, with its progress and its findings on the screen. */
+/** Options of a search from the flags. Progress and findings go to the screen. */
 const limitsOf = Effect.fnUntraced(function* (flags: SearchFlags) {
   const output = yield* Output
   const known = yield* knownOf(flags.known)
@@ -171,7 +171,7 @@ export const fuzz = Effect.fnUntraced(function* (
   )
 })
 
-/** What the flags say about revisions, patience and tools. */
+/** Revisions, patience and tools from the flags. */
 export const toolsOf = (settings: Settings, flags: Pick<Flags, "allowDestructive" | "skipTool">) => ({
   revisions: revisionsOf(settings),
   patience: patienceOf(settings),

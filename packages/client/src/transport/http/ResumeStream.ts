@@ -35,7 +35,7 @@ export type StreamEnd = "Read" | "Refused" | "Failed" | "Gone" | "Denied"
 const none: Tries = { failures: 0, brief: 0 }
 
 export class ResumeStream {
-  /** Whether this server has opened a stream. */
+  /** True once this server has opened a stream. */
   private gives = false
   private readonly endpoint: RemoteEndpoint
   private readonly limit: number
