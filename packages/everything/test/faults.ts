@@ -3,13 +3,6 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const faults: ReadonlyArray<Fault> = [
   {
-    name: "a typed output that is no object is not read from the text",
-    file: "packages/protocol/src/model/StructuredContent.ts",
-    from: "result.structuredContent === undefined ? parsed(textOf(result)) : result.structuredContent",
-    to: "result.structuredContent",
-    test: "packages/everything/test/process/values.test.ts"
-  },
-  {
     name: "an endpoint for HTTP with SSE beside the other answers at no path",
     file: "packages/server/src/http/legacy/SseEndpoint.ts",
     from: 'Effect.andThen(router.add("*", options.path, open), router',

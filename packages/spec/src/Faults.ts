@@ -37,6 +37,30 @@ export const put = (fault: Fault, text: string): string | undefined => {
   return before === undefined || after === undefined || more.length > 0 ? undefined : before + fault.to + after
 }
 
+/** Words and operators of a text: what two versions of a line still share after a refactoring. */
+const tokens = (text: string) => new Set(text.match(/\w+|[^\s\w]+/gu))
+
+/** The place in the source that looks most like `from`, so that the row is quickly put right. */
+const hint = (fault: Fault, text: string): string => {
+  const wanted = tokens(fault.from)
+  const height = fault.from.split("\n").length
+  const lines = text.split("\n")
+  const [score, line] = lines.reduce<readonly [number, number]>(
+    (best, _, index) => {
+      const found = tokens(lines.slice(index, index + height).join("\n"))
+      const shared = [...wanted].filter((token) => found.has(token)).length / Math.max(wanted.size, found.size)
+      return shared > best[0] ? [shared, index] : best
+    },
+    [0, 0]
+  )
+  return score < 0.4
+    ? ""
+    : `\nThe nearest text is in line ${line + 1}: ${lines
+        .slice(line, line + height)
+        .join("\n")
+        .trim()}`
+}
+
 /** Why a row does not apply to the checkout in `directory`, sentence by sentence; empty where it does. */
 export const problems = (fault: Fault, directory = root): ReadonlyArray<string> => {
   const file = join(directory, fault.file)
@@ -45,7 +69,9 @@ export const problems = (fault: Fault, directory = root): ReadonlyArray<string> 
   return [
     ...(text === undefined ? [`There is no file ${fault.file}.`] : []),
     ...(text !== undefined && put(fault, text) === undefined
-      ? [`${fault.file} has the text ${text.split(fault.from).length - 1} times instead of once: ${fault.from}`]
+      ? [
+          `${fault.file} has the text ${text.split(fault.from).length - 1} times instead of once: ${fault.from}${hint(fault, text)}`
+        ]
       : []),
     ...(fault.from === fault.to ? ["The replacement is the same text."] : []),
     ...(existsSync(join(directory, fault.test)) ? [] : [`There is no test file ${fault.test}.`]),

@@ -45,7 +45,11 @@ describe("rows of a table of faults", () => {
   it("A row of a table of faults says why it does not apply", () => {
     assert.deepStrictEqual(problems(fault), [])
     assert.match(problems({ ...fault, file: "packages/spec/src/None.ts" }).join(), /no file .*None\.ts/)
-    assert.match(problems({ ...fault, from: "no such text" }).join(), /0 times instead of once: no such text/)
+    assert.match(problems({ ...fault, from: "no such text" }).join(), /0 times instead of once: no such text$/)
+    assert.match(
+      problems({ ...fault, from: "readonly file?: string" }).join(),
+      /0 times .*\nThe nearest text is in line \d+: readonly file: string$/
+    )
     assert.match(problems({ ...fault, from: "readonly" }).join(), /7 times instead of once/)
     assert.match(problems({ ...fault, to: fault.from }).join(), /same text/)
     assert.match(problems({ ...fault, test: "packages/spec/test/None.test.ts" }).join(), /no test file/)

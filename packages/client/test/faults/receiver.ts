@@ -95,14 +95,6 @@ export const taskReceiver: ReadonlyArray<Fault> = [
     ids: ["tasks.result.blocks", "tasks.result.terminal", "tasks.result.exact", "tasks.result.same-response"]
   },
   {
-    name: "the result of a client's task does not name it",
-    file: receiver,
-    from: "{ [Meta.relatedTask]: { taskId: id } }",
-    to: "{}",
-    test: receiverTest,
-    ids: ["tasks.related.in-result"]
-  },
-  {
     name: "the metadata says which task of a client is meant",
     file: receiver,
     from: 'const id = params?.["taskId"]',

@@ -3,20 +3,6 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 
 export const statements: ReadonlyArray<Fault> = [
   {
-    name: "a call whose arguments are no object is sent without them",
-    file: "packages/client/src/features/Calls.ts",
-    from: 'return Effect.fail(encodeFailed({ message: "Its arguments are no JSON object" }))',
-    to: "args = {}",
-    test: "packages/client/test/features/Calls.test.ts"
-  },
-  {
-    name: "the refusal of a request has the advice of the library",
-    file: "packages/client/src/transport/http/Denial.ts",
-    from: "    refusal,\n",
-    to: "    refusal: `${refusal} ${advice(status, scopes)}`,\n",
-    test: "packages/client/test/transport/http/Refused.test.ts"
-  },
-  {
     name: "a client of the stateless era alone answers a ping before the answer to its probe",
     file: "packages/client/src/connection/Connection.ts",
     from: "opening.negotiated === undefined ? !speaksOlder :",

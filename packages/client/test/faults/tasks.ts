@@ -18,48 +18,6 @@ export const tasks: ReadonlyArray<Fault> = [
     ids: ["tasks.get.poll-interval", "tasks-extension.polling.interval"]
   },
   {
-    name: "a question that is cancelled leaves a task that nothing runs",
-    file: `${src}/tasks/TaskReceiver.ts`,
-    from: "}).pipe(Effect.uninterruptible)",
-    to: "})",
-    test: `${test}/TaskReceiver.test.ts`
-  },
-  {
-    name: "a refusal by the rate of reads ends the call",
-    file: following,
-    from: "this.refused > 0 ||",
-    to: "",
-    test: callsTest
-  },
-  {
-    name: "a task that comes when its call was cancelled lives on",
-    file: parts,
-    from: 'typeof taskId === "string" ?',
-    to: 'typeof taskId === "number" ?',
-    test: `${test}/Handles.test.ts`
-  },
-  {
-    name: "a question that an older state leaves out is never answered",
-    file: following,
-    from: "this.met.delete(key)",
-    to: "",
-    test: `${test}/Questions.test.ts`
-  },
-  {
-    name: "a call that is interrupted while it is sent goes on without a handle",
-    file: "packages/client/src/features/TaskCalls.ts",
-    from: "Effect.uninterruptibleMask(",
-    to: "((use: any) => use((effect: any) => effect))(",
-    test: `${test}/Handles.test.ts`
-  },
-  {
-    name: "all questions of a task are asked at once",
-    file: following,
-    from: "const maxAsked = 16",
-    to: "const maxAsked = 1000",
-    test: `${test}/Questions.test.ts`
-  },
-  {
     name: "the state of another task is taken for that of the call",
     file: `${src}/tasks/Generation.ts`,
     from: "seen.state.id === taskId",
@@ -151,14 +109,6 @@ export const tasks: ReadonlyArray<Fault> = [
     ids: ["tasks.related.not-in-requests"]
   },
   {
-    name: "the answer to a task does not name it",
-    file: `${src}/answering/ServerRequests.ts`,
-    from: "Meta.withMeta(result, { [Meta.relatedTask]: task })",
-    to: "result",
-    test: `${test}/Questions.test.ts`,
-    ids: ["tasks.related.key"]
-  },
-  {
     name: "a question that belongs to no request is not answered",
     file: `${src}/connection/Connection.ts`,
     from: 'revision.era === "stateless"\n            ? Effect.never',
@@ -199,27 +149,6 @@ export const tasks: ReadonlyArray<Fault> = [
     ids: ["tasks.tool.server-capability", "tasks.capability.requestor-respects", "tasks.capability.undeclared-no-tasks"]
   },
   {
-    name: "what a task asks belongs to no call",
-    file: `${src}/tasks/CoreTask.ts`,
-    from: "readOnly: true, onSend: exchange.options.onSend",
-    to: "readOnly: true",
-    test: `${test}/Questions.test.ts`
-  },
-  {
-    name: "the result of a task that has ended is waited for without end",
-    file: `${src}/tasks/CoreTask.ts`,
-    from: "Effect.timeoutOrElse(result, { duration: grace, orElse: () => fetched({}) }) : fetched({})",
-    to: "result : fetched({})",
-    test: `${test}/Questions.test.ts`
-  },
-  {
-    name: "each task has a subscription, however many there are",
-    file: `${src}/tasks/ExtensionTask.ts`,
-    from: "if (count >= maxSubscriptions)",
-    to: "if (count < 0)",
-    test: `${test}/Announced.test.ts`
-  },
-  {
     name: "a client logs nothing of the tasks of its calls",
     file: following,
     from: "yield* Effect.logDebug(`The task",
@@ -236,27 +165,12 @@ export const tasks: ReadonlyArray<Fault> = [
     ids: ["tasks.audit.ids-tracked"]
   },
   {
-    name: "a call that asks for a task is cancelled by a notification",
-    file: attendance,
-    from: "return asks ? inBackground(attended) : attended()",
-    to: "return attended()",
-    test: `${test}/Handles.test.ts`,
-    ids: ["tasks.cancel.not-by-notification"]
-  },
-  {
     name: "the progress of a call ends with its answer, though that is a task",
     file: "packages/core/src/peer/Outbound.ts",
     from: "if (outlives(response.result, end))",
     to: "if (!outlives(response.result, end))",
     test: callsTest,
     ids: ["tasks.progress.token-lives-on"]
-  },
-  {
-    name: "progress of a task that has ended is shown",
-    file: `${src}/features/Extensions.ts`,
-    from: "Effect.sync(ended)",
-    to: "Effect.void",
-    test: callsTest
   },
   {
     name: "a cancelled task is read once more",
@@ -273,19 +187,5 @@ export const tasks: ReadonlyArray<Fault> = [
     to: "cursor === undefined ? {} : { cursor: cursor.trim() }",
     test: `${test}/Handles.test.ts`,
     ids: ["tasks.list.cursor-opaque"]
-  },
-  {
-    name: "the end of a client cancels the tasks of its calls in the background",
-    file: `${src}/features/TaskCalls.ts`,
-    from: "keeps: () => isKept",
-    to: "keeps: () => false",
-    test: `${test}/Handles.test.ts`
-  },
-  {
-    name: "a call waits for the timeout of its request only",
-    file: following,
-    from: "const longest = 3_600_000",
-    to: "const longest = 100",
-    test: callsTest
   }
 ]

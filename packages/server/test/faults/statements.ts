@@ -35,14 +35,6 @@ export const statements: ReadonlyArray<Fault> = [
     ids: ["versioning.unsupported.error"]
   },
   {
-    name: "headers are compared before a version that is not served is refused",
-    file: "packages/server/src/dispatch/StatelessEra.ts",
-    from: "if (unserved !== undefined) return",
-    to: "if (unserved !== undefined && envelope.headers === undefined) return",
-    test: "packages/server/test/http/statuses.test.ts",
-    ids: ["versioning.unsupported.error"]
-  },
-  {
     name: "a notification of a subscription does not say whose it is",
     file: "packages/server/src/dispatch/SubscriptionsListen.ts",
     from: "{ ...params, _meta: this.meta }",
@@ -65,29 +57,6 @@ export const statements: ReadonlyArray<Fault> = [
     to: "=== true",
     test: "packages/server/test/dispatch/stateless/subscriptions.test.ts",
     ids: ["subscriptions.acknowledged.subset"]
-  },
-  {
-    name: "a subscription is not acknowledged",
-    file: "packages/server/src/dispatch/SubscriptionsListen.ts",
-    from: 'stream.send("notifications/subscriptions/acknowledged", { notifications: granted })',
-    to: "",
-    test: "packages/server/test/http/session/streams.test.ts",
-    ids: ["subscriptions.acknowledged.first"]
-  },
-  {
-    name: "a result of an extension that is encoded already is encoded again",
-    file: "packages/core/src/features/Extensions.ts",
-    from: "    isEncodedResult(value)\n",
-    to: "    isEncodedResult(undefined)\n",
-    test: "packages/server/test/extensions/requests.test.ts"
-  },
-  {
-    name: "a method of an extension is served to a client that did not declare it",
-    file: "packages/server/src/dispatch/OwnMethods.ts",
-    from: 'if (extension.undeclared === "served") return undefined',
-    to: "if (extension.id !== undefined) return undefined",
-    test: "packages/server/test/extensions/requests.test.ts",
-    ids: ["versioning.extension.unsupported"]
   },
   {
     name: "a subscription that the server ends is not answered",
@@ -374,14 +343,6 @@ export const statements: ReadonlyArray<Fault> = [
     file: "packages/server/src/features/ResourceEntries.ts",
     from: "  code === McpError.ResourceNotFound ||",
     to: "  false ||",
-    test: "packages/server/test/features/registry.test.ts",
-    ids: ["resources.read.former-code"]
-  },
-  {
-    name: "a mount without a prefix passes on the code of a missing resource as its server has it",
-    file: "packages/server/src/features/ResourceEntries.ts",
-    from: "return read && Effect.catch(read, (error) => (isNotFound(error, uri) ? notFound(uri) : Effect.fail(error)))",
-    to: "return read",
     test: "packages/server/test/features/registry.test.ts",
     ids: ["resources.read.former-code"]
   }

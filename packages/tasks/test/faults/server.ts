@@ -4,17 +4,9 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 const creation = "packages/tasks/test/server/Creation.test.ts"
 const methods = "packages/tasks/test/server/Methods.test.ts"
 const ofTask = "packages/tasks/src/server/TaskRoutes.ts"
-const askedSession = "packages/tasks/test/server/AskedSession.test.ts"
 const sessions = "packages/tasks/test/server/Routes.test.ts"
 
 export const serverFaults: ReadonlyArray<Fault> = [
-  {
-    name: "A task whose handler ended at once with a value that has no JSON form is made, and its caller gets no id",
-    file: "packages/tasks/src/server/Attempts.ts",
-    from: "Eager.exitOf(Eager.attempt(kept))",
-    to: "Eager.exitOf(kept())",
-    test: "packages/tasks/test/server/AtOnce.test.ts"
-  },
   {
     name: "A question of a task is asked by an open request of any session",
     file: ofTask,
@@ -22,168 +14,6 @@ export const serverFaults: ReadonlyArray<Fault> = [
     to: "findLast((route) => route.isRead)",
     test: sessions,
     ids: ["lifecycle.operation.capabilities-respected"]
-  },
-  {
-    name: "A question of a task is asked on the stream of any session",
-    file: ofTask,
-    from: "session?.isRead === true && can(session)",
-    to: "session?.isRead === true",
-    test: askedSession,
-    ids: ["lifecycle.operation.capabilities-respected"]
-  },
-  {
-    name: "A question waits without end for a stream that is read, of a session that cannot be asked",
-    file: ofTask,
-    from: "read === undefined || session?.isRead === true ?",
-    to: "read === undefined ?",
-    test: askedSession
-  },
-  {
-    name: "A ping of a task needs a client that declared sampling",
-    file: "packages/tasks/src/server/Outlet.ts",
-    from: 'method !== "ping" && ',
-    to: "",
-    test: askedSession
-  },
-  {
-    name: "A session that cannot be asked keeps others from the questions of a task",
-    file: ofTask,
-    from: "isRead && (task.questions.size === 0 || canAskOneOf(outlet, task))",
-    to: "isRead",
-    test: askedSession
-  },
-  {
-    name: "A session that cannot be asked takes the place of one that is asked",
-    file: ofTask,
-    from: "isRead && (task.questions.size === 0 || canAskOneOf(outlet, task))",
-    to: "isRead && task.questions.size === 0",
-    test: askedSession
-  },
-  {
-    name: "A question of a task leaves its request for a session that cannot be asked",
-    file: ofTask,
-    from: "return this.routeOf(question) === route",
-    to: "return this.routeOf(undefined) === route",
-    test: askedSession
-  },
-  {
-    name: "A session that cannot be asked takes the stream for the questions of a task",
-    file: "packages/tasks/src/server/CoreMethods.ts",
-    from: "session === undefined || !Outlet.canAskOneOf(session, task)",
-    to: "session === undefined",
-    test: sessions
-  },
-  {
-    name: "A question of an extension is asked in a session that did not declare it",
-    file: "packages/tasks/src/server/Outlet.ts",
-    from: "if (id === undefined) return true",
-    to: "if (id !== null) return true",
-    test: sessions
-  },
-  {
-    name: "A question of a task has a member of ours in 2026-07-28",
-    file: "packages/tasks/src/model/Wire2026.ts",
-    from: "([key, { method, params }]) => [key, { method, params }]",
-    to: "([key, question]) => [key, question]",
-    test: "packages/tasks/test/model/Wire.test.ts"
-  },
-  {
-    name: "A refusal is not in the audit log of tasks",
-    file: "packages/tasks/src/run/Audit.ts",
-    from: 'else refused("it is unknown to its caller", { id, owner })',
-    to: "",
-    test: "packages/tasks/test/server/AuditLog.test.ts"
-  },
-  {
-    name: "The audited store does not say at once that a task has ended",
-    file: "packages/tasks/src/run/Audit.ts",
-    from: "        ended: (id, owner) => store.ended?.(id, owner),\n",
-    to: "",
-    test: "packages/tasks/test/server/AuditLog.test.ts"
-  },
-  {
-    name: "A client is not told the end of a task that was made at once",
-    file: "packages/tasks/src/server/AtOnce.ts",
-    from: "  routes.soon(",
-    to: "  if (last === undefined) routes.soon(",
-    test: "packages/tasks/test/server/CreatedAtOnce.test.ts"
-  },
-  {
-    name: "How a task that was made at once ended leaves in a write of its own",
-    file: "packages/tasks/src/server/AtOnce.ts",
-    from: "last !== undefined && !request.isHttp)",
-    to: "false)",
-    test: "packages/tasks/test/server/OneWrite.test.ts"
-  },
-  {
-    name: "A question of a task leaves in one write with the answer that names the task",
-    file: "packages/tasks/src/server/AtOnce.ts",
-    from: "last !== undefined && !request.isHttp)",
-    to: "!request.isHttp)",
-    test: "packages/tasks/test/server/OneWrite.test.ts"
-  },
-  {
-    name: "A call becomes a task at once inside of other middleware",
-    file: "packages/server/src/features/MiddlewareRegistry.ts",
-    from: "if (only !== undefined || entry.atOnce === undefined) return undefined",
-    to: "if (entry.atOnce === undefined) continue",
-    test: "packages/tasks/test/server/CreatedAtOnce.test.ts"
-  },
-  {
-    name: "Middleware around the execution of tasks lies around no task",
-    file: "packages/server/src/features/MiddlewareRegistry.ts",
-    from: 'tasks === "execution"',
-    to: 'tasks === undefined && tasks === "execution"',
-    test: "packages/tasks/test/server/Execution.test.ts"
-  },
-  {
-    name: "A call that may end soon is a task at once",
-    file: "packages/tasks/src/server/Creation.ts",
-    from: "if (taskAfter === undefined) return",
-    to: "if (taskAfter !== null) return",
-    test: "packages/tasks/test/server/Shortcut.test.ts"
-  },
-  {
-    name: "A call that asks waits for its time to be over",
-    file: "packages/tasks/src/server/Shortcut.ts",
-    from: 'stateOf(task) !== "working"',
-    to: 'stateOf(task) === "done"',
-    test: "packages/tasks/test/server/Shortcut.test.ts"
-  },
-  {
-    name: "A tool that runs only as a task answers without one",
-    file: "packages/tasks/src/server/Creation.ts",
-    from: "{ ...entry, taskAfter: undefined }",
-    to: "entry",
-    test: "packages/tasks/test/server/Shortcut.test.ts"
-  },
-  {
-    name: "A call that was cancelled leaves its task to its time to live",
-    file: "packages/tasks/src/server/Creation.ts",
-    from: '_tag === "Success" ? known : Effect.andThen(known, abandoned(service, task.id, owner))',
-    to: "_tag === undefined ? Effect.andThen(known, abandoned(service, task.id, owner)) : known",
-    test: "packages/tasks/test/server/Shortcut.test.ts"
-  },
-  {
-    name: "Each run of a task lies in the middleware of requests",
-    file: "packages/server/src/features/MiddlewareRegistry.ts",
-    from: "registry.entries.filter(isExecution)",
-    to: "registry.entries",
-    test: "packages/tasks/test/server/Execution.test.ts"
-  },
-  {
-    name: "A task keeps the request that made it",
-    file: "packages/tasks/src/server/Creation.ts",
-    from: "const handler: Handler = (caller) => Attempts.execution(executing, params, caller)",
-    to: "const handler: Handler = () => next",
-    test: "packages/tasks/test/server/Execution.test.ts"
-  },
-  {
-    name: "Each call of a tool takes the path of middleware",
-    file: "packages/tasks/src/Tasks.ts",
-    from: "Creation.mayBeTask(tools)",
-    to: "() => true",
-    test: "packages/tasks/test/server/Execution.test.ts"
   },
   ...(["A task was created", "A task has ended", "A task was read"] as const).map((line) => ({
     name: `The audit log of tasks lacks: ${line}`,
@@ -214,13 +44,6 @@ export const serverFaults: ReadonlyArray<Fault> = [
     file: "packages/tasks/src/server/Methods.ts",
     from: "    rateLimit: service.rateLimit,\n",
     to: "",
-    test: "packages/tasks/test/server/Rate.test.ts"
-  },
-  {
-    name: "A limit of requests about tasks refuses clients that keep to the interval",
-    file: "packages/tasks/src/server/makeService.ts",
-    from: "Math.max(leastRate, Math.ceil((4 * readAtOnce * 1000) / interval))",
-    to: "leastRate",
     test: "packages/tasks/test/server/Rate.test.ts"
   },
   {
