@@ -38,7 +38,7 @@ export interface Admission {
   /** The error response (403) to a foreign host or origin. */
   readonly caller: (request: Headed) => ErrorResponse | undefined
   /**
-   * The error response to the media types or the length of a POST: 406, 413 or 415. `answers`: whether its response carries an answer
+   * The error response to the media types, the length or an upgrade of a POST: 400, 406, 413 or 415. `answers`: whether its response carries an answer
    * (default), so that `Accept` counts.
    */
   readonly post: (request: Headed, answers?: boolean) => ErrorResponse | undefined
@@ -62,6 +62,7 @@ export const make = (options: Options, report?: (message: string) => void): Admi
   const tooLarge = refuse(413, McpError.limitExceeded(`The message is larger than ${maxMessageBytes} bytes`))
   const noJson = refuse(415, McpError.invalidRequest("The body must be application/json"))
   const notBoth = refuse(406, McpError.invalidRequest(`Accept must list ${jsonType} and ${eventsType}`))
+  const upgrade = refuse(400, McpError.invalidRequest("A POST cannot become a WebSocket: send it without Upgrade"))
   const encoded = refuse(415, McpError.invalidRequest("The body must not be encoded"), undefined, {
     "accept-encoding": "identity"
   })
@@ -93,6 +94,8 @@ export const make = (options: Options, report?: (message: string) => void): Admi
       return undefined
     },
     post: ({ headers }, answers = true) => {
+      // Effect's HTTP server does not read the body of a WebSocket handshake.
+      if (headers["upgrade"]?.toLowerCase() === "websocket") return upgrade
       const type = headers["content-type"] ?? ""
       if (!plainest.includes(type) && !/^\s*application\/json\s*(;|$)/i.test(type)) return noJson
       const { accept = "*/*" } = headers

@@ -33,6 +33,18 @@ describe.each(revisions)("An endpoint without sessions in %s", (version) => {
     })
   )
 
+  it.live.each([{}, { sessions: false }] as const)("A POST that accepts JSON alone gets 406 with %o", (options) =>
+    Effect.gen(function* () {
+      const client = yield* open(echo, options)
+      const accept = "application/json"
+      const opening = yield* client.fetch({ headers: { accept }, body: JSON.stringify(initialize(version)) })
+      assert.strictEqual(opening.status, 406)
+      const posted = yield* post(client, version, callOf("echo", { text: "" }), { accept })
+      assert.strictEqual(posted.status, 406)
+      assert.include((yield* posted.json).error.message, "text/event-stream")
+    })
+  )
+
   it.live("Each POST is answered by itself, and leaves nothing behind", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { sessions: false })
