@@ -1,28 +1,18 @@
 /** The order of the pages, by their names in `pages`. */
 export const groups: ReadonlyArray<{ readonly title: string; readonly pages: ReadonlyArray<string> }> = [
-  { title: "Begin", pages: ["start", "without-effect", "client", "testing"] },
-  { title: "What a server offers", pages: ["tools", "resources", "prompts", "existing-apis"] },
-  { title: "What a handler may use", pages: ["progress", "asking", "middleware", "extensions"] },
-  { title: "Serve it", pages: ["http", "auth", "limits", "deploying", "many-nodes", "operations"] },
+  { title: "First steps", pages: ["start", "tools", "client", "testing", "http", "auth", "without-effect"] },
+  {
+    title: "More for your server",
+    pages: ["resources", "prompts", "progress", "asking", "existing-apis", "middleware", "extensions"]
+  },
+  { title: "In production", pages: ["deploying", "limits", "operations", "many-nodes", "performance"] },
   { title: "Long work", pages: ["tasks", "long-work"] },
   { title: "Several servers", pages: ["several-clients", "agents", "gateway"] },
-  {
-    title: "Help",
-    pages: [
-      "commands",
-      "troubleshooting",
-      "migrating",
-      "migrating-from-the-sdk",
-      "migrating-from-effect-ai",
-      "revisions",
-      "performance",
-      "compared",
-      "rough-edges"
-    ]
-  }
+  { title: "Migrate", pages: ["compared", "migrating", "migrating-from-the-sdk", "migrating-from-effect-ai"] },
+  { title: "Reference", pages: ["commands", "troubleshooting", "revisions", "rough-edges"] }
 ]
 
-/** The page of the site that tells about a folder of the repository. */
+/** Page of the site for each folder of the repository that other pages link to. */
 export const homes: Readonly<Record<string, string>> = {
   "packages/ai": "agents",
   "packages/auth": "auth",
