@@ -92,20 +92,15 @@ const withoutListener = [
 const ofOneNode = ["test/http/ending.test.ts", "test/http/request/fairness.test.ts"]
 
 /**
- * What is served over HTTP once more: straight on `node:http`, as a fetch handler, and by three nodes behind a round robin, of which the one
- * that holds a session runs its requests, or any.
+ * What is served over HTTP once more: straight on `node:http`, as a fetch handler, and by three nodes behind a round robin.
  */
-const over = (listener: "guests" | "node" | "nodes" | "web") => ({
+const over = (listener: "node" | "nodes" | "web") => ({
   extends: true as const,
   root: "packages/server",
   test: {
     name: `server:${listener}`,
     include: ["test/http/**/*.test.ts"],
-    exclude: [
-      "test/http/legacy/**",
-      ...withoutListener,
-      ...(listener === "nodes" || listener === "guests" ? ofOneNode : [])
-    ],
+    exclude: ["test/http/legacy/**", ...withoutListener, ...(listener === "nodes" ? ofOneNode : [])],
     isolate: false,
     env: { MCP_TEST_LISTENER: listener }
   }
@@ -149,7 +144,6 @@ export default defineConfig({
       over("node"),
       over("web"),
       over("nodes"),
-      over("guests"),
       ...Object.keys(replacing).map(first),
       site,
       perf

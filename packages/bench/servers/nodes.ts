@@ -1,5 +1,5 @@
 /**
- * One of several nodes, on `node:http`: `nodes.js postgres|redis PLACE holder|anywhere`, by where calls run. What is kept at a place (a
+ * One of several nodes, on `node:http`: `nodes.js postgres|redis PLACE`. What is kept at a place (a
  * schema, or how keys begin) is removed by `nodes.js postgres|redis PLACE remove`.
  */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
@@ -15,11 +15,10 @@ import * as C from "../peers/contract.mjs"
 import { contract, rateLimit } from "./features.ts"
 import * as Postgres from "./postgres.ts"
 
-const [kind = "postgres", place = "bench_nodes", what = "holder"] = process.argv.slice(2)
+const [kind = "postgres", place = "bench_nodes", what = "serve"] = process.argv.slice(2)
 
 const redisUrl = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379"
-const calls = what === "anywhere" ? what : "holder"
-const local = { host: "127.0.0.1", lease: "5 seconds", calls } as const
+const local = { host: "127.0.0.1", lease: "5 seconds" } as const
 const nodes =
   kind === "redis"
     ? Nodes.layerRedis({ ...local, url: redisUrl, prefix: `${place}:` })

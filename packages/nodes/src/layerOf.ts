@@ -31,12 +31,6 @@ export interface Options {
    * Default false: each node allows the whole budget.
    */
   readonly sharedRateLimits?: boolean | undefined
-  /**
-   * Where the requests of a session run (up to 2025-11-25). `holder`: all at the node that opened the session, so that handlers may keep
-   * state by session in memory. `anywhere`: calls, lists, reads and completions at the node where each arrives, which saves the way to the
-   * other node; for handlers that keep no state of a session in memory, as none can in 2026-07-28. Default `holder`.
-   */
-  readonly calls?: "holder" | "anywhere" | undefined
 }
 
 export const timesOf = ({ keep = "30 minutes", lease = "6 seconds" }: Options): Times => {
@@ -69,18 +63,15 @@ const sharedRates = (rates: NetworkOptions["rates"]): Context.Context<never> => 
 export type NodeServices = Nodes | ReplayGuard | StateSeal.StateSeal
 
 export const layerOf = <R>(
-  network: Effect.Effect<NetworkOptions, NodesUnavailable, R>,
-  { calls }: Options
+  network: Effect.Effect<NetworkOptions, NodesUnavailable, R>
 ): Layer.Layer<NodeServices, NodesUnavailable, Exclude<R, Scope.Scope>> =>
   Layer.unwrap(
     Effect.map(network, ({ address, bus, events, key, rates, relay, replies, store, times }) => {
-      const node = Effect.map(
-        Directory.make({ store, times, address, relay, endsWithProcess: calls !== "anywhere" }),
-        (directory) =>
-          Context.make(Nodes, { directory, relay, bus, events, calls }).pipe(
-            Context.add(ReplayGuard, makeSharedReplies(replies, directory)),
-            Context.merge(sharedRates(rates))
-          )
+      const node = Effect.map(Directory.make({ store, times, address, relay }), (directory) =>
+        Context.make(Nodes, { directory, relay, bus, events }).pipe(
+          Context.add(ReplayGuard, makeSharedReplies(replies, directory)),
+          Context.merge(sharedRates(rates))
+        )
       )
       return Layer.merge(Layer.effectContext(node), StateSeal.layer([{ id: "nodes", key: Redacted.make(key) }]))
     })

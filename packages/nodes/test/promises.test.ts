@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, "../../..")
 it("Each promise of the page about many nodes names tests that are there", () => {
   const text = readFileSync(join(root, "packages/docs/pages/many-nodes.md"), "utf8").replaceAll(/\s+/g, " ")
   const promises = text.split(/ (?=\d\. \*\*)/).slice(1)
-  assert.strictEqual(promises.length, 7)
+  assert.strictEqual(promises.length, 6)
   for (const promise of promises) {
     const named = [...promise.matchAll(/`(packages\/[\w/.]+\.test\.ts)`: "([^"]+)"/g)]
     assert.isNotEmpty(named, promise)

@@ -20,9 +20,9 @@ interface Pair {
   readonly close: () => Promise<void>
 }
 
-const pairOf = async (kind: string, calls: string): Promise<Pair> => {
-  const place = `bench_nodes_${calls}_${process.pid}`
-  const entry = { id: `nodes:${kind}`, file, args: [kind, place, calls], eras: ["2025"] } as const
+const pairOf = async (kind: string): Promise<Pair> => {
+  const place = `bench_nodes_${process.pid}`
+  const entry = { id: `nodes:${kind}`, file, args: [kind, place], eras: ["2025"] } as const
   const running = [await Http.start(entry), await Http.start(entry)]
   const connection = new Connection(running[0]?.port ?? 0)
   await connection.open()
@@ -61,7 +61,7 @@ const kinds = ["postgres", "redis"]
 
 /** How long answers take to questions of the first of two nodes, at that one and at the other one. */
 const answered = async (kind: string): Promise<Figures> => {
-  const pair = await pairOf(kind, "holder")
+  const pair = await pairOf(kind)
   try {
     const [own, other] = pair.running.map(({ port }) => port)
     if (own === undefined || other === undefined) throw new Error("A node has no port")
@@ -81,32 +81,25 @@ const answered = async (kind: string): Promise<Figures> => {
   }
 }
 
-/** What a call at a node costs that does not hold the session, by where calls run. */
-const rows = { holder: "other", anywhere: "guest" } as const
-type Calls = keyof typeof rows
-
 export const nodes = async (options: Options): Promise<ReadonlyArray<Table>> => {
-  const pairs = new Map<readonly [kind: string, calls: Calls], Pair>()
+  const pairs = new Map<string, Pair>()
   const tables: Array<Table> = []
   try {
     for (const kind of kinds) {
-      for (const calls of ["holder", "anywhere"] as const) {
-        const pair = await pairOf(kind, calls)
-        pairs.set([kind, calls], pair)
-        for (const target of pair.targets) await target.run("call", 16, options.warm)
-      }
+      const pair = await pairOf(kind)
+      pairs.set(kind, pair)
+      for (const target of pair.targets) await target.run("call", 16, options.warm)
     }
     for (const inFlight of [1, 16, 64]) {
-      const cells = Array.from(pairs).flatMap(([[kind, calls], pair]) => {
-        const own = `own ${kind}${calls === "holder" ? "" : " anywhere"}`
-        return pair.targets.map((target, at): Cell => ({
-          key: at === 0 ? own : `${rows[calls]} ${kind}`,
-          against: at === 0 ? {} : { own },
+      const cells = Array.from(pairs).flatMap(([kind, pair]) =>
+        pair.targets.map((target, at): Cell => ({
+          key: `${at === 0 ? "own" : "other"} ${kind}`,
+          against: at === 0 ? {} : { own: `own ${kind}` },
           round: () => slice(pair, target, inFlight, options)
         }))
-      })
+      )
       const title = `Calls to a node that holds the session, and to another one, ${inFlight} at once`
-      const notes = "HTTP tools/call of 2025-11-25; CPU of both nodes. guest: another one, with `calls: anywhere`"
+      const notes = "HTTP tools/call of 2025-11-25; CPU of both nodes"
       tables.push(await table(title, cells, options.rounds, notes))
     }
     const title = "Answers of a client, at the node that asked it and at another one"

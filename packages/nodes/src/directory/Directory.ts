@@ -74,11 +74,6 @@ export interface Options {
   readonly address: string
   /** Learns the name of this node, and which of those that it asks are gone. */
   readonly relay: Pick<NodeRelay, "named" | "asked" | "cut">
-  /**
-   * Whether its sessions may be taken over before its lease has ended, once its process is seen to be dead. Not where it grants to others
-   * what lasts as long as its lease.
-   */
-  readonly endsWithProcess: boolean
 }
 
 /** The same store, whose outages are told once. */
@@ -123,17 +118,16 @@ export class Directory implements SessionDirectory {
   /** Open while a request waits for the end of a node. */
   private readonly isWaiting = Latch.makeUnsafe(false)
   /** This process, in the names of this node. */
-  private readonly process: string | undefined
+  private readonly process = processOf(process.pid)
   /** This node; another one after its lease has ended. */
   node: NodeId
 
-  private constructor({ address, endsWithProcess, relay, store, times }: Options, clock: Clock.Clock) {
+  private constructor({ address, relay, store, times }: Options, clock: Clock.Clock) {
     this.store = told(store)
     this.address = address
     this.relay = relay
     this.clock = clock
     this.lease = times.lease
-    this.process = endsWithProcess ? processOf(process.pid) : undefined
     this.renewed = momentOf(clock)
     this.node = this.named()
     this.former = { node: nameOf(address, undefined), isKnown: false }
@@ -189,7 +183,8 @@ export class Directory implements SessionDirectory {
     return this.left < 0
   }
 
-  get left(): number {
+  /** Milliseconds for which the lease lasts at least without a renewal; 0 or less if it may have ended. */
+  private get left(): number {
     const { monotonic, wall } = momentOf(this.clock)
     const { renewed } = this
     return this.lease - Math.max(Number(monotonic - renewed.monotonic) / 1e6, wall - renewed.wall)

@@ -126,6 +126,5 @@ export const layer = (network: Network, options: Options) =>
         rates: options.sharedRateLimits === true ? network.rates : undefined,
         key: network.key
       }
-    }),
-    options
+    })
   )

@@ -74,6 +74,5 @@ export const layer = (options: PostgresOptions) =>
         rates: options.sharedRateLimits === true ? yield* ratesIn(run) : undefined,
         key: Buffer.from(secrets.key, "hex")
       }
-    }),
-    options
+    })
   )

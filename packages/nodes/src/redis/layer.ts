@@ -91,6 +91,5 @@ export const layer = ({ prefix = "mcp:", url, ...options }: RedisOptions) =>
         rates: options.sharedRateLimits === true ? ratesIn(redis, prefix) : undefined,
         key: Buffer.from(key, "hex")
       }
-    }),
-    options
+    })
   )

@@ -18,7 +18,6 @@ const guardThatFails = Effect.fnUntraced(function* (failures: number, steps: Par
     store: new Network().store(times),
     times,
     address: "a",
-    endsWithProcess: true,
     relay: { named: () => {}, asked: () => [], cut: () => {} }
   })
   const away = Effect.fail(new NodesUnavailable({ message: "away for a moment" }))

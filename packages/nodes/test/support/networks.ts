@@ -58,13 +58,10 @@ const prefix = Effect.acquireRelease(
 export const databaseOf = (name: string) =>
   Layer.orDie(client({ applicationName: name, startupParameters: { search_path: name } }))
 
-/** `MCP_TEST_CALLS=anywhere` runs the tests of processes, and the conformance legs, with guests. */
-const calls = process.env["MCP_TEST_CALLS"] === "anywhere" ? "anywhere" : undefined
-
 /** A node of a kind of network, at a place. */
 export const nodeAt = (kind: string, place: string, options: Nodes.Options = {}): Layer.Layer<Nodes.Services> => {
   // Short, so that tests that kill nodes need not wait long.
-  const local = { calls, lease: "1500 millis", ...options, host: "127.0.0.1" } as const
+  const local = { lease: "1500 millis", ...options, host: "127.0.0.1" } as const
   return Layer.orDie(
     kind === "redis"
       ? Nodes.layerRedis({ ...local, url: redisUrl, prefix: place })

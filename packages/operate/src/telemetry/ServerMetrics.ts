@@ -53,7 +53,7 @@ const count = (servers: Iterable<Observed>) => {
   }
   for (const { sessions, stateless } of servers) {
     for (const session of sessions) {
-      if (!session.sessionless && !session.isGuest) counts.sessions++
+      if (!session.sessionless) counts.sessions++
       for (const request of session.peer.open()) add(request)
       counts.questions += session.peer.outstanding()
       counts.backlog += session.backlog ?? 0

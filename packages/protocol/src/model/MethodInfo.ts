@@ -28,8 +28,6 @@ export interface ClientRequestInfo {
   readonly capability?: ServerCapability
   /** It changes the state of a session: an endpoint without sessions refuses it. */
   readonly needsSession?: true
-  /** It needs of its session only what `initialize` agreed on, and the log level: any node of a server may run it. */
-  readonly anyNode?: true
   /** Its result may be questions to the client (2026-07-28: basic/patterns/mrtr). */
   readonly mayAsk?: true
   /** Its result is a list in pages (server/utilities/pagination). */
@@ -77,26 +75,24 @@ export interface ServerNotificationInfo {
 /** The requests of clients, by method. */
 export const clientRequests: { readonly [M in keyof Method.ClientRequests]: ClientRequestInfo } = {
   initialize: {},
-  ping: { readOnly: true, anyNode: true },
-  "completion/complete": { capability: "completions", readOnly: true, rateLimited: true, anyNode: true },
+  ping: { readOnly: true },
+  "completion/complete": { capability: "completions", readOnly: true, rateLimited: true },
   "logging/setLevel": { capability: "logging", needsSession: true },
-  "prompts/get": { capability: "prompts", mayAsk: true, nameParam: "name", readOnly: true, anyNode: true },
-  "prompts/list": { capability: "prompts", paginated: true, cacheable: true, readOnly: true, anyNode: true },
-  "resources/list": { capability: "resources", paginated: true, cacheable: true, readOnly: true, anyNode: true },
+  "prompts/get": { capability: "prompts", mayAsk: true, nameParam: "name", readOnly: true },
+  "prompts/list": { capability: "prompts", paginated: true, cacheable: true, readOnly: true },
+  "resources/list": { capability: "resources", paginated: true, cacheable: true, readOnly: true },
   "resources/templates/list": {
     capability: "resources",
     paginated: true,
     cacheable: true,
-    readOnly: true,
-    anyNode: true
+    readOnly: true
   },
   "resources/read": {
     capability: "resources",
     mayAsk: true,
     cacheable: true,
     nameParam: "uri",
-    readOnly: true,
-    anyNode: true
+    readOnly: true
   },
   "resources/subscribe": { capability: "resources.subscribe", needsSession: true },
   "resources/unsubscribe": { capability: "resources.subscribe", needsSession: true },
@@ -107,10 +103,9 @@ export const clientRequests: { readonly [M in keyof Method.ClientRequests]: Clie
     mayAsk: true,
     nameParam: "name",
     longRunning: true,
-    rateLimited: true,
-    anyNode: true
+    rateLimited: true
   },
-  "tools/list": { capability: "tools", paginated: true, cacheable: true, readOnly: true, anyNode: true }
+  "tools/list": { capability: "tools", paginated: true, cacheable: true, readOnly: true }
 }
 
 /** The requests of servers, by method. */

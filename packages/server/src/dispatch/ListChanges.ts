@@ -33,7 +33,7 @@ export const forward = ({
     const changed = (kind: ListKind): void => {
       for (const session of sessions) {
         // A client gets changes only of lists whose changes were declared to it.
-        if (session.negotiated === undefined || session.sessionless || session.isGuest) continue
+        if (session.negotiated === undefined || session.sessionless) continue
         if (info.capabilities()[kind]?.listChanged === true) session.notifier.listChanged(kind)
       }
       for (const listener of listeners) listener.listChanged(kind)

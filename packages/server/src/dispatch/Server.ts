@@ -252,7 +252,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     drain,
     restore: (session, record) =>
       Effect.flatMap(loadRareParts, ({ restore }) => restore(features, limits, info.revisions)(session, record)),
-    sessions: Effect.sync(() => [...sessions].filter(({ isGuest }) => !isGuest)),
+    sessions: Effect.sync(() => [...sessions]),
     requests,
     contract: contractOf({ name, instructions, extensions, revisions: info.revisions, features }),
     elicitationComplete: (session, elicitationId) => Effect.sync(() => elicitationComplete(session, elicitationId))

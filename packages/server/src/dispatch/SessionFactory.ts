@@ -41,8 +41,6 @@ export interface ConnectOptions {
   readonly passive?: Passive | undefined
   /** Whether the session ends with the answers of one POST. Default false. */
   readonly sessionless?: boolean | undefined
-  /** Whether another node holds the session: views and list changes leave it out, its requests count here. Default false. */
-  readonly isGuest?: boolean | undefined
   /** The kind of the transport, for views: `http`, `sse`, `socket`, `stdio`, or a name of one's own. Default: not known. */
   readonly kind?: string | undefined
   /** The transport of a passive session as its endpoint made it. Where another one is connected, that one is read. */
@@ -146,7 +144,6 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
       runFork: this.shared.runFork,
       hasTransport: this.options.passive === undefined,
       sessionless: this.options.sessionless,
-      isGuest: this.options.isGuest,
       kind: this.options.kind,
       openedAt: this.clock.currentTimeMillisUnsafe(),
       traffic: this.traffic,
@@ -246,10 +243,10 @@ export const make = (shared: Options) => {
   const { drain, sessions } = shared
   const add = (session: Session): void => {
     sessions.add(session)
-    if (!session.isGuest) shared.observer?.opened?.(session)
+    shared.observer?.opened?.(session)
   }
   const forget = (session: Session): void => {
-    if (sessions.delete(session) && !session.isGuest) shared.observer?.closed?.(session)
+    if (sessions.delete(session)) shared.observer?.closed?.(session)
     shared.over(session)
     shared.changed()
   }

@@ -31,8 +31,6 @@ import { EventStore, makeMemory } from "../session/EventStore.ts"
 import type { HttpSession } from "./session/HttpSession.ts"
 import { sessionIdHeader } from "./session/HttpSessions.ts"
 import type { HttpServers } from "./request/HttpServers.ts"
-import { guestsWith } from "./session/guestsWith.ts"
-import type { GuestSessions } from "./session/GuestSessions.ts"
 import { RemoteRequest } from "./session/RemoteRequest.ts"
 import { RemoteSessions } from "./session/RemoteSessions.ts"
 import { relayEndpoint } from "./session/relayEndpoint.ts"
@@ -138,21 +136,17 @@ class Streamable implements Endpoint {
   private readonly lameDuck: Duration.Input
   /** The sessions of other nodes; undefined where there are none. */
   private readonly remote: RemoteSessions | undefined
-  /** Those whose requests may run here; undefined where none may. */
-  private readonly guests: GuestSessions | undefined
 
   constructor(
     options: Options,
     {
       admission,
       exchanges,
-      guests,
       remote,
       server,
       stateful,
       stateless
     }: Pick<Endpoint, "admission" | "exchanges"> & {
-      readonly guests: GuestSessions | undefined
       readonly remote: RemoteSessions | undefined
       readonly server: McpServer["Service"]
       readonly stateful: SessionEndpoint
@@ -165,7 +159,6 @@ class Streamable implements Endpoint {
     this.stateful = stateful
     this.stateless = stateless
     this.remote = remote
-    this.guests = guests
     this.sessionless = options.sessions === false
     this.drain = options.drain ?? "10 seconds"
     this.lameDuck = options.lameDuck ?? 0
@@ -278,8 +271,7 @@ class Streamable implements Endpoint {
     if (http.method !== "GET") return Effect.succeed(notAllowed)
     const unacceptable = this.admission.get(http)
     if (unacceptable !== undefined) return Effect.succeed(unacceptable)
-    const here = () => stateful.get(http, exchange)
-    return this.remote?.resumed(new RemoteRequest(http, undefined, exchange, this.admission), here) ?? here()
+    return stateful.get(http, exchange)
   }
 
   // ---- shutdown
@@ -301,18 +293,17 @@ class Streamable implements Endpoint {
 
   /** `stopped`: whether nothing arrives any more, but on connections that are open. */
   private ended(stopped: boolean): Effect.Effect<void> {
-    const { exchanges, guests, remote, stateful } = this
+    const { exchanges, remote, stateful } = this
     const { sessions } = stateful
     const reason = "The server is shutting down"
     exchanges.close({ requests: stopped, sessions: stopped || remote !== undefined })
     if (remote === undefined) sessions.endGetStreams()
-    const settled = Effect.andThen(exchanges.settled, Effect.andThen(sessions.idle, guests?.idle ?? Effect.void))
+    const settled = Effect.andThen(exchanges.settled, sessions.idle)
     const idle = remote === undefined ? settled : Effect.andThen(remote.handOver, settled)
     // What is waited for is interruptible, not the wait: a finalizer of an interrupted fiber would end there.
     return Effect.timeoutOption(Effect.interruptible(idle), this.drain).pipe(
       Effect.andThen(Effect.sync(() => exchanges.stop())),
       Effect.andThen(sessions.closeAll(reason)),
-      Effect.andThen(guests?.table.endAll(reason) ?? Effect.void),
       Effect.andThen(Effect.timeoutOption(Effect.interruptible(exchanges.silent), "1 second")),
       // A client that does not read would hold up the HTTP server.
       Effect.andThen(Effect.sync(() => exchanges.cut()))
@@ -354,7 +345,6 @@ export const make = Effect.fnUntraced(function* (
   const streamAfter = Duration.toMillis(Duration.fromInputUnsafe(resume.streamAfter ?? "100 millis"))
   const nodes = sessionless ? undefined : server.nodes
   const shared = nodes && new SharedSessions(nodes.directory, server)
-  const guests = nodes?.calls === "anywhere" ? yield* guestsWith({ nodes, server, clock, fork }) : undefined
   const stateful = new SessionEndpoint({
     server,
     table,
@@ -371,7 +361,6 @@ export const make = Effect.fnUntraced(function* (
       sessionless,
       store: yield* storeOf(!sessionless && options.resume, nodes?.events),
       shared,
-      guests: guests?.of,
       window: Duration.fromInputUnsafe(resume.window ?? "2 minutes"),
       // Without sessions only the end of its POST cancels a request.
       grace: Duration.fromInputUnsafe(sessionless ? 0 : (sessionOptions.grace ?? "10 seconds")),
@@ -382,14 +371,13 @@ export const make = Effect.fnUntraced(function* (
   })
   const stateless = Stateless.make({ server, fibers, context, exchanges, keepAlive })
   const { config } = stateful.options
-  const guest = guests?.at(stateful)
-  const own = { guests: guest?.sessions, server, exchanges }
+  const own = { server, exchanges }
   const remote =
     nodes && shared && new RemoteSessions({ ...own, nodes, table, config, shared, keepAlive, fork, passOn })
   const endpoint = new Streamable(options, { ...own, admission, remote, stateful, stateless })
   if (nodes !== undefined && remote !== undefined) {
     const answer = endpoint.relayed
-    const relayed = relayEndpoint({ server, find: remote.find, exchanges, guests: guest?.endpoint, answer })
+    const relayed = relayEndpoint({ server, find: remote.find, exchanges, answer })
     yield* remote.hold(relayed)
     yield* nodes.relay.serve(relayed)
   }

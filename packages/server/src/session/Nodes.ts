@@ -28,10 +28,5 @@ export class Nodes extends Context.Service<
     readonly bus: Bus
     /** Keeps the events of sessions, unless the endpoint has an `EventStore` of its own. */
     readonly events: EventStore["Service"]
-    /**
-     * Where the requests of a session run that need only its record: at the node that holds it, or at the node where each arrives. Default
-     * `holder`.
-     */
-    readonly calls?: "holder" | "anywhere" | undefined
   }
 >()("@effect-mcp/server/Nodes") {}

@@ -53,8 +53,6 @@ export interface Options {
   readonly hasTransport: boolean
   /** Whether the session ends with the answers of one POST. Default false. */
   readonly sessionless?: boolean | undefined
-  /** Whether another node holds it. Default false. */
-  readonly isGuest?: boolean | undefined
   /** The kind of its transport. */
   readonly kind: string | undefined
   /** Milliseconds since the epoch. */
@@ -81,8 +79,6 @@ export class Session implements Mailboxes, Subscriber {
   readonly scope: Scope.Scope
   /** Whether the session ends with the answers of one POST: it sends no notifications beside them, and asks nothing. */
   readonly sessionless: boolean
-  /** Whether another node holds it: this one runs requests of it, and sends nothing beside them by itself. */
-  readonly isGuest: boolean
   /** The kind of its transport (`http`, `sse`, `socket`, `stdio`); undefined where `connect` was given none. */
   readonly kind: string | undefined
   /** When it was opened, in milliseconds since the epoch. */
@@ -130,7 +126,6 @@ export class Session implements Mailboxes, Subscriber {
     this.runFork = runFork
     this.duplex = hasTransport
     this.sessionless = sessionless
-    this.isGuest = options.isGuest === true
     this.kind = kind
     this.openedAt = openedAt
     this.traffic = traffic

@@ -65,8 +65,6 @@ export interface SessionDirectory {
   readonly node: string
   /** Whether this node's lease may have ended: `locate` says for each request whether a session that is held here still is this node's. */
   readonly isCutOff: boolean
-  /** Milliseconds for which this node's lease lasts at least without a renewal; 0 or less where `isCutOff`. */
-  readonly left: number
   /** Fails if the directory cannot be reached: for health checks. */
   readonly answers: Effect.Effect<void, NodesUnavailable>
   /** Keeps a session that this node has opened: when it ends, every node finds it. */

@@ -52,8 +52,7 @@ const storeOf = (network = new Network()) => {
 }
 
 const relay = { named: () => {}, asked: () => [], cut: () => {} }
-const directoryAt = (address: string, store: DirectoryStore) =>
-  Directory.make({ store, times, address, relay, endsWithProcess: true })
+const directoryAt = (address: string, store: DirectoryStore) => Directory.make({ store, times, address, relay })
 
 /** A process of this machine that does nothing. */
 const sleeper = Effect.acquireRelease(
@@ -177,7 +176,6 @@ describe("directory", () => {
         store,
         times,
         address: "a",
-        endsWithProcess: true,
         relay: {
           named: (name) => Queue.offerUnsafe(names, name),
           asked: () => ["lives b", "dead c"],
@@ -237,8 +235,7 @@ describe("directory", () => {
         store: network.store(times),
         times,
         address: "b",
-        relay: { ...relay, asked: () => [before] },
-        endsWithProcess: true
+        relay: { ...relay, asked: () => [before] }
       })
       const [ids, lost] = [["s", "t"], new Array<string>()]
       yield* a.hold({ ids: () => ids, lost: (id) => lost.push(id) })

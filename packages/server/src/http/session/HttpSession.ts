@@ -17,13 +17,12 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { ConnectOptions, Passive } from "../../dispatch/SessionFactory.ts"
 import type { Session } from "../../session/Session.ts"
-import type { HeldGuests } from "./HeldGuests.ts"
 import { KeptStreams } from "./KeptStreams.ts"
 import { firstIdIn } from "./questionIds.ts"
 import { type StreamOwner, ResumableStream } from "./ResumableStream.ts"
 import type { ResponseOwner, SessionResponse } from "./SessionResponse.ts"
 import type { SessionConfig } from "./SessionConfig.ts"
-import { epochOf, getStream, guestOf, nameIn } from "./StreamName.ts"
+import { epochOf, getStream, nameIn } from "./StreamName.ts"
 import { UnreadMessages } from "./UnreadMessages.ts"
 
 export type Config = SessionConfig<HttpSession>
@@ -46,8 +45,6 @@ export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner,
   isOpening = false // The other nodes may not know it yet.
   /** Connects the session; undefined once that has ended. */
   private opening: Fiber.Fiber<Session> | undefined = undefined
-  /** The other nodes that run requests of it; undefined before the first. */
-  guests: HeldGuests | undefined = undefined
   /** The transport as this session made it; undefined but while it is connected. */
   transport: Transport.Transport | undefined = undefined
   /** The conversation, or `undefined` before it is connected. */
@@ -129,11 +126,9 @@ export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner,
   /** Requests that run are answered by an error with the reason; then all of the session ends. */
   close(reason: string): Effect.Effect<void> {
     return Effect.suspend(() => {
-      // Not in the scope of the endpoint, which may be closing.
-      const revoked = this.guests && this.config.runFork(this.guests.revoke())
       this.session?.peer.interrupt(reason)
       this.opening?.interruptUnsafe()
-      const closed = Effect.andThen(
+      return Effect.andThen(
         this.fiber === undefined ? Effect.void : Fiber.interrupt(this.fiber),
         Effect.suspend(() => {
           for (const id of this.responses?.keys() ?? []) this.refuse(id, reason)
@@ -143,7 +138,6 @@ export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner,
           return this.config.shared === undefined ? log.close : log.end
         })
       )
-      return revoked === undefined ? closed : Effect.andThen(closed, Effect.asVoid(Fiber.await(revoked)))
     })
   }
 
@@ -207,7 +201,6 @@ export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner,
 
   /** Hands over what a POST brought; its answers go to `response`. */
   receive(inbound: Transport.Single | Transport.RequestAborted, response?: SessionResponse): void {
-    if (this.guests?.takes(inbound) === true) return
     if (this.unread === undefined) return this.session?.peer.receive(inbound, response)
     this.unread.push(response === undefined || inbound._tag !== "Message" ? inbound : { ...inbound, replyTo: response })
   }
@@ -274,7 +267,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner,
   }
 
   /** Sends what belongs to no response. */
-  protected sendAlone(message: JsonRpc.Message, relatedTo: JsonRpc.Id | undefined): void {
+  private sendAlone(message: JsonRpc.Message, relatedTo: JsonRpc.Id | undefined): void {
     if (JsonRpc.isRequest(message) && (relatedTo !== undefined || this.getStream?.wasAttached !== true)) {
       // It must not wait for a stream that may never be opened.
       this.unanswered(message.id, true)
@@ -332,7 +325,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, StreamOwner,
 
   /** Whether that is the name of a stream of this node, though it may not know it. */
   names(stream: string): boolean {
-    return guestOf(stream) === undefined && epochOf(stream) >= this.epoch
+    return epochOf(stream) >= this.epoch
   }
 
   /** The standalone GET stream. */

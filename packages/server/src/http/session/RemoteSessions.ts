@@ -31,7 +31,6 @@ import { sseResponse } from "../response/SseResponse.ts"
 import type { Config, HttpSession } from "./HttpSession.ts"
 import { bytesOf } from "../../internal/bytesOf.ts"
 import { sessionIdHeader } from "./HttpSessions.ts"
-import type { GuestSessions } from "./GuestSessions.ts"
 import { handOver } from "./handOver.ts"
 import { Locations } from "./Locations.ts"
 import { NodeSessions } from "./NodeSessions.ts"
@@ -41,7 +40,6 @@ import { Reopening } from "./Reopening.ts"
 import { nodeGone } from "./resumeElsewhere.ts"
 import type { SessionTable } from "./SessionTable.ts"
 import type { SharedSessions } from "./SharedSessions.ts"
-import { cursorOf, guestOf, lastEventIdHeader } from "./StreamName.ts"
 import { UnknownSessions } from "./UnknownSessions.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -104,8 +102,6 @@ export interface Options {
   /** Runs until the endpoint has ended, where `fork` ends with the beginning of its end. */
   readonly passOn: Fork
   readonly exchanges: { readonly admits: boolean; readonly draining: boolean; readonly isSettled: boolean }
-  /** The sessions of other nodes whose requests may run here; undefined where none may. */
-  readonly guests: GuestSessions | undefined
 }
 
 export class RemoteSessions {
@@ -167,14 +163,11 @@ export class RemoteSessions {
   /** Whether the session of a request is not held here, and may be elsewhere. */
   concerns(http: HttpRequest): boolean {
     const id = http.headers[sessionIdHeader]
-    if (id === undefined || this.holds(id) || this.options.shared.isClosing(id) || !isSessionId.test(id)) return false
-    return this.options.guests?.resumes(http) !== true
+    return id !== undefined && !this.holds(id) && !this.options.shared.isClosing(id) && isSessionId.test(id)
   }
 
-  /** Answers a request by a guest, or the node that holds its session; by `here` where that is this one, or none. */
+  /** Answers a request by the node that holds its session; by `here` if that is this one, or none. */
   answer(remote: RemoteRequest, here: () => Answer): Answer {
-    const answer = this.options.guests?.answer(remote)
-    if (answer !== undefined) return answer
     return Effect.flatMap(Clock.currentTimeMillis, (began) =>
       this.attempt(remote, here, { until: began + patience, pause })
     )
@@ -263,7 +256,7 @@ export class RemoteSessions {
    * where it should be, and could not be opened.
    */
   readonly find = (http: HttpRequest, id: string): Effect.Effect<boolean | Response> => {
-    if (this.holds(id) || this.options.guests?.resumes(http) === true) return Effect.succeed(true)
+    if (this.holds(id)) return Effect.succeed(true)
     if (this.node.holder(this.options.server.name, id) !== undefined) return Effect.succeed(false)
     // A node that leaves takes no session over for another one, which can have it itself.
     const takes = !this.options.exchanges.draining && this.reopening.refusal(http) === undefined
@@ -281,27 +274,9 @@ export class RemoteSessions {
   // ---- requests that another node answers
 
   private relayTo(node: string, id: string, remote: RemoteRequest): Effect.Effect<Response, RelayError> {
-    const { guests, nodes } = this.options
-    const { relay } = nodes
-    if (remote.http.method === "POST") guests?.wasSent(remote, node)
+    const { relay } = this.options.nodes
     const relayed = this.relay(remote, (request) => relay.send(node, request))
     return Effect.tapError(relayed, () => Effect.sync(() => this.locations.forget(id)))
-  }
-
-  /** Answers a GET that resumes a stream of a guest, which may be at another node: by `here` where none has it any more. */
-  resumed(remote: RemoteRequest, here: () => Answer): Answer {
-    const { guests, nodes, table } = this.options
-    const { exchange, http } = remote
-    const own = guests?.resume(http, exchange)
-    if (own !== undefined) return own
-    const session = table.get(http.headers[sessionIdHeader] ?? "")
-    const guest = guestOf(cursorOf(http.headers[lastEventIdHeader] ?? "")?.stream ?? "")
-    const node = guest === undefined ? undefined : session?.guests?.nodeOf(guest)
-    if (node === undefined || session?.owner !== ownerOf(http)) return here()
-    return Effect.catch(
-      this.relay(remote, (request) => nodes.relay.send(node, request)),
-      here
-    )
   }
 
   private relay(remote: RemoteRequest, send: RelayEndpoint["answer"]): Effect.Effect<Response, RelayError> {

@@ -27,8 +27,6 @@ export interface Options {
   readonly config: Config
   readonly exchanges: { readonly admits: boolean }
   readonly node: NodeSessions
-  /** Learns of each session that is opened here. */
-  readonly guests: { held(id: string): void } | undefined
   readonly fork: Fork
 }
 
@@ -74,11 +72,9 @@ export class Reopening {
   }
 
   private restored(id: string, { epoch, record }: Here, http: HttpRequest): Effect.Effect<ErrorResponse | undefined> {
-    const { config, exchanges, guests, server, table } = this.options
+    const { config, exchanges, server, table } = this.options
     return Effect.suspend(() => {
       const session = new HttpSession(id, principalOf(http), http.address, config, epoch)
-      // Guests may ask for answers that come before they have found this node.
-      session.guests = config.guests?.(session)
       const connected = Effect.andThen(
         session.start(server.connect),
         Effect.suspend(() =>
@@ -91,7 +87,6 @@ export class Reopening {
         Effect.flatMap(Effect.exit(interruptible(connected)), (exit) => {
           if (Exit.isSuccess(exit) && exchanges.admits) {
             table.add(session)
-            guests?.held(id)
             return Effect.succeed(undefined)
           }
           const logged = Exit.isSuccess(exit)

@@ -2,7 +2,6 @@
 import type * as Duration from "effect/Duration"
 import type { Passive } from "../../dispatch/SessionFactory.ts"
 import type { EventStore } from "../../session/EventStore.ts"
-import type { HeldGuests } from "./HeldGuests.ts"
 import type { SharedSessions } from "./SharedSessions.ts"
 
 /** What all sessions of an endpoint have in common. */
@@ -21,8 +20,6 @@ export interface SessionConfig<S> extends Passive {
   readonly leftBehind: (change: 1 | -1, caller: string, bytes: number) => void
   /** What the other nodes have to know of a session; undefined where there are none. */
   readonly shared: SharedSessions | undefined
-  /** The other nodes that run requests of a session; undefined where none may. */
-  readonly guests?: ((session: S) => HeldGuests) | undefined
   /** Called when a session is over, maybe more than once. */
   readonly ended: (session: S) => void
 }

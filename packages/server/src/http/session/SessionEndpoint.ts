@@ -160,7 +160,7 @@ export class SessionEndpoint {
   }
 
   /** Answers what was posted to a session. */
-  receive(opened: OpenedSession, body: Decoded, exchange: HttpExchange): Answer {
+  private receive(opened: OpenedSession, body: Decoded, exchange: HttpExchange): Answer {
     if (body._tag === "Message") return this.single(opened, body, exchange)
     const crowded = this.crowded(opened)
     if (crowded !== undefined) return Effect.succeed(crowded)
@@ -350,7 +350,7 @@ export class SessionEndpoint {
   }
 
   /** Resumes the stream of an event. */
-  resume(session: HttpSession, eventId: string, exchange: HttpExchange): Answer {
+  private resume(session: HttpSession, eventId: string, exchange: HttpExchange): Answer {
     const gone = refuse(410, McpError.invalidRequest(`The events after ${eventId} are not kept any more`))
     const cursor = cursorOf(eventId)
     if (cursor !== undefined && !session.names(cursor.stream)) {
@@ -392,9 +392,7 @@ export class SessionEndpoint {
   delete(http: HttpRequest): Answer {
     const opened = this.sessions.find(http)
     if (!isOpened(opened)) return Effect.succeed(opened)
-    const reason = "The session was ended by its client"
-    opened.guests?.end(reason)
-    this.sessions.close(opened, reason)
-    return Effect.as(opened.guests?.over ?? Effect.void, HttpServerResponse.empty({ status: 204 }))
+    this.sessions.close(opened, "The session was ended by its client")
+    return Effect.succeed(HttpServerResponse.empty({ status: 204 }))
   }
 }

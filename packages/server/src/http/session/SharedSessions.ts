@@ -5,7 +5,6 @@ import * as Option from "effect/Option"
 import { recordOf } from "../../dispatch/Restore.ts"
 import type { McpServer } from "../../dispatch/Server.ts"
 import type { Session } from "../../session/Session.ts"
-import type { HeldGuests } from "./HeldGuests.ts"
 import type { NodesUnavailable, SessionDirectory, SessionRecord } from "../../session/SessionDirectory.ts"
 
 /** A session as this module sees it. */
@@ -13,8 +12,6 @@ export interface SharedSession {
   readonly id: string
   readonly owner: string
   readonly session: Session | undefined
-  /** The other nodes that run requests of it; undefined where there are none. */
-  readonly guests: Pick<HeldGuests, "end" | "levelled"> | undefined
 }
 
 const unavailable = McpError.interrupted("The change could not be stored for the other nodes: send the request again")
@@ -47,20 +44,17 @@ export class SharedSessions {
     return this.write(session, (id, record) => this.directory.open(id, record))
   }
 
-  /** Keeps what changed in the session, and tells its guests. */
-  keep(shared: SharedSession): Effect.Effect<void, McpError.McpError> {
-    const kept = this.write(shared, (id, record) => this.directory.save(id, record))
-    const { guests, session } = shared
-    return guests === undefined ? kept : Effect.andThen(kept, guests.levelled(session?.logLevel))
+  /** Stores what changed in the session for the other nodes. */
+  keep(session: SharedSession): Effect.Effect<void, McpError.McpError> {
+    return this.write(session, (id, record) => this.directory.save(id, record))
   }
 
   /**
    * Has no node find the session; it counts as closing from the call on, before the effect runs. Gives whether this node held it: another
    * one may have taken it over.
    */
-  close({ guests, id, owner }: SharedSession): Effect.Effect<boolean> {
+  close({ id, owner }: SharedSession): Effect.Effect<boolean> {
     this.closing.add(id)
-    guests?.end("The session has ended")
     const located = this.directory.locate(id, { server: this.server.name, owner, takes: false })
     const held = Effect.map(Effect.option(Effect.timeout(located, askTimeout)), (found) =>
       Option.exists(found, ({ _tag }) => _tag === "Here")

@@ -6,20 +6,11 @@ export const lastEventIdHeader = "last-event-id"
 /** The name of the standalone GET stream; streams of POSTs count from 1. */
 export const getStream = "0"
 
-/** Names in the first epoch have none, so that a server of one node has short ones. Streams of a guest add its number. */
-export const nameIn = (epoch: number, name: string, guest?: number): string => {
-  if (guest !== undefined) return `${name}.${epoch.toString(36)}.${guest.toString(36)}`
-  return epoch === 1 ? name : `${name}.${epoch.toString(36)}`
-}
+/** Names in the first epoch have none, so that a server of one node has short ones. */
+export const nameIn = (epoch: number, name: string): string => (epoch === 1 ? name : `${name}.${epoch.toString(36)}`)
 
 /** The epoch in which a stream was named. */
 export const epochOf = (name: string): number => Number.parseInt(name.split(".")[1] ?? "1", 36)
-
-/** The guest that named a stream; undefined where the node that holds its session did. */
-export const guestOf = (name: string): number | undefined => {
-  const [, , guest] = name.split(".")
-  return guest === undefined ? undefined : Number.parseInt(guest, 36)
-}
 
 /** Whether that is the name of a standalone GET stream, of any epoch. */
 export const isGetStream = (name: string): boolean => name.split(".")[0] === getStream
@@ -32,6 +23,6 @@ export interface EventCursor {
 
 /** The event that a `Last-Event-ID` names; undefined where it is no id of an event. */
 export const cursorOf = (eventId: string): EventCursor | undefined => {
-  const [, stream, seq] = /^([0-9a-z]+(?:\.[0-9a-z]{1,8}){0,2})-(\d{1,15})$/.exec(eventId) ?? []
+  const [, stream, seq] = /^([0-9a-z]+(?:\.[0-9a-z]{1,8})?)-(\d{1,15})$/.exec(eventId) ?? []
   return stream === undefined ? undefined : { stream, seq: Number(seq) }
 }

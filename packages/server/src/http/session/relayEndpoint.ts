@@ -19,8 +19,6 @@ export interface Options {
   readonly server: Pick<McpServer["Service"], "name">
   /** Whether the session of a request is to be answered here, or the error response where it should be and cannot. */
   readonly find: (http: HttpRequest, session: string) => Effect.Effect<boolean | HttpServerResponse>
-  /** Answers what other nodes say about guests; undefined for a request of a client. */
-  readonly guests: { answer(request: RelayedRequest): Answer | undefined } | undefined
   readonly exchanges: InFlightRequests
   readonly answer: (
     http: HttpRequest,
@@ -55,7 +53,7 @@ const later = (
     })
   )
 
-export const relayEndpoint = ({ answer, exchanges, find, guests, server }: Options): RelayEndpoint => {
+export const relayEndpoint = ({ answer, exchanges, find, server }: Options): RelayEndpoint => {
   const answered = (http: HttpRequest, body: Uint8Array | undefined): Answer => {
     const over = Deferred.makeUnsafe<void>()
     const cut = () => Deferred.doneUnsafe(over, Effect.void)
@@ -75,8 +73,6 @@ export const relayEndpoint = ({ answer, exchanges, find, guests, server }: Optio
   return {
     server: server.name,
     answer: (request: RelayedRequest): Answer => {
-      const said = guests?.answer(request)
-      if (said !== undefined) return said
       const { address, body, headers, method, principal, session, url } = request
       const http: HttpRequest = { method, headers, originalUrl: url, principal, address, span: undefined }
       const found = find(http, session)

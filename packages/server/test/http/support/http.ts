@@ -187,7 +187,7 @@ const listener = process.env["MCP_TEST_LISTENER"]
 /** As a fetch handler, which has no connection of its own that it could cut off. */
 export const isFetch = listener === "web"
 /** As several nodes, each of which counts its own requests and sessions. */
-export const isNodes = listener === "nodes" || listener === "guests"
+export const isNodes = listener === "nodes"
 
 /** `scope` is closed to shut the server down. */
 export const clientOf = (port: number, server: McpServer.McpServer["Service"], scope: Scope.Closeable): Client => ({
@@ -249,13 +249,13 @@ const webListening: Listening = Effect.fnUntraced(function* (options) {
 })
 
 /** As three nodes that share a server's features, behind a round robin. */
-const nodesListening = Effect.fnUntraced(function* (calls: Nodes.Options["calls"], options: Http.Options) {
+const nodesListening: Listening = Effect.fnUntraced(function* (options) {
   const server = yield* McpServer.McpServer
   const network = new Nodes.Network()
   let passing: Fiber.Fiber<never> | undefined
   yield* Effect.addFinalizer(() => (passing === undefined ? Effect.void : Fiber.interrupt(passing)))
   const node = Effect.gen(function* () {
-    const context = yield* Layer.build(Nodes.layerMemory(network, { lease: "1 hour", calls }))
+    const context = yield* Layer.build(Nodes.layerMemory(network, { lease: "1 hour" }))
     return yield* Effect.provideService(
       Node.make(options),
       McpServer.McpServer,
@@ -287,8 +287,7 @@ const nodesListening = Effect.fnUntraced(function* (calls: Nodes.Options["calls"
 /** But for the router there is nothing to put around them. */
 const listenings: { readonly [name: string]: Listening | undefined } = {
   node: Node.make,
-  guests: (options) => nodesListening("anywhere", options),
-  nodes: (options) => nodesListening("holder", options),
+  nodes: nodesListening,
   web: webListening
 }
 
