@@ -5,11 +5,15 @@ export const groups: ReadonlyArray<{ readonly title: string; readonly pages: Rea
     title: "More for your server",
     pages: ["resources", "prompts", "progress", "asking", "existing-apis", "middleware", "extensions"]
   },
+  {
+    title: "Test and debug",
+    pages: ["testing-handlers", "testing-simulation", "testing-fuzzing", "commands", "troubleshooting"]
+  },
   { title: "In production", pages: ["deploying", "limits", "operations", "many-nodes", "performance"] },
   { title: "Long work", pages: ["tasks", "long-work"] },
   { title: "Several servers", pages: ["several-clients", "agents", "gateway"] },
   { title: "Migrate", pages: ["compared", "migrating", "migrating-from-the-sdk", "migrating-from-effect-ai"] },
-  { title: "Reference", pages: ["commands", "troubleshooting", "revisions", "rough-edges"] }
+  { title: "Reference", pages: ["revisions", "rough-edges"] }
 ]
 
 /** Page of the site for each folder of the repository that other pages link to. */
