@@ -69,7 +69,8 @@ export const oldestOfHeaviest = <A extends Holding>(
 ): A | undefined => {
   const amounts = new Map<Key, number>()
   for (const one of holdings) amounts.set(one.caller, (amounts.get(one.caller) ?? 0) + amountOf(one))
-  const most = Math.max(0, ...amounts.values())
+  // A spread of this many arguments can overflow the stack.
+  const most = Array.from(amounts.values()).reduce((one, two) => Math.max(one, two), 0)
   const heaviest = (caller: Key) => amounts.get(caller) === most
   const own = asking !== undefined && heaviest(asking)
   return holdings.find(({ caller }) => (own ? caller === asking : heaviest(caller)))

@@ -51,4 +51,9 @@ describe("The oldest holding of the heaviest caller", () => {
     assert.strictEqual(oldestOfHeaviest(equal, () => 1, "a")?.at, 5)
     assert.strictEqual(oldestOfHeaviest(holdings, () => 1, "a")?.at, 1)
   })
+
+  it("Is found among more callers than a function can have arguments", () => {
+    const many = Array.from({ length: 200_000 }, (_, at) => ({ caller: `${at}`, at }))
+    assert.strictEqual(oldestOfHeaviest([...many, { caller: "7", at: -1 }])?.at, 7)
+  })
 })
