@@ -16,15 +16,7 @@ import { validate, type OutputUnit } from "@cfworker/json-schema"
 import * as Result from "effect/Result"
 import { excerpt } from "../Excerpt.ts"
 import { longestBacktracked } from "./LinearPattern.ts"
-import {
-  allowSteps,
-  defaults,
-  escape,
-  patternFormat,
-  prepare,
-  UnsupportedSchema,
-  type Prepared
-} from "./PreparedSchema.ts"
+import { allow, defaults, escape, patternFormat, prepare, UnsupportedSchema, type Prepared } from "./PreparedSchema.ts"
 
 export { UnsupportedSchema } from "./PreparedSchema.ts"
 
@@ -48,6 +40,8 @@ export const maxUniqueItems = 5000
 const maxViolations = 10
 /** Steps of all patterns for one value: about a second. */
 const patternSteps = 20_000_000
+/** Steps of matching all names against `patternProperties` for one value: about a second. */
+const keyedSteps = 500_000_000
 
 /** Prepares a schema; keep the validator, since this costs as much as many validations. */
 export const compile = (schema: unknown, options: Options = {}): Result.Result<Validator, UnsupportedSchema> =>
@@ -62,7 +56,7 @@ export const compile = (schema: unknown, options: Options = {}): Result.Result<V
     }
   })
 
-const makeValidator = ({ draft, keyed, lookup, root, unique }: Prepared, maxDepth: number): Validator => {
+const makeValidator = ({ draft, keySteps, lookup, root, unique }: Prepared, maxDepth: number): Validator => {
   let steps = 0
   // The interpreter looks up every reference it follows, which is where runaway work can be stopped.
   const counted = new Proxy(lookup, {
@@ -72,11 +66,12 @@ const makeValidator = ({ draft, keyed, lookup, root, unique }: Prepared, maxDept
     }
   })
   return (value) => {
-    const size = measure(value, maxDepth, unique, keyed)
+    const names = keySteps && { steps: keySteps, most: 0 }
+    const size = measure(value, maxDepth, unique, names)
     if (typeof size !== "number") return [size]
     const run = (shortCircuit: boolean) => {
       steps = Math.min(5_000_000, 10_000 + 100 * size)
-      allowSteps(patternSteps)
+      allow({ steps: patternSteps, ofKeys: keyedSteps, perObject: names?.most ?? 0 })
       return validate(value, root, draft, counted, shortCircuit)
     }
     let first: ReadonlyArray<OutputUnit>
@@ -85,7 +80,9 @@ const makeValidator = ({ draft, keyed, lookup, root, unique }: Prepared, maxDept
       if (result.valid) return []
       first = result.errors
     } catch (cause) {
-      return [{ path: "", message: `Cannot be checked: ${cause instanceof Error ? cause.message : String(cause)}` }]
+      return [
+        { path: "", message: `Cannot be checked: ${excerpt(cause instanceof Error ? cause.message : String(cause))}` }
+      ]
     }
     try {
       return report(run(false).errors)
@@ -95,8 +92,21 @@ const makeValidator = ({ draft, keyed, lookup, root, unique }: Prepared, maxDept
   }
 }
 
+/** The cost of matching the names of one object against `patternProperties`. */
+interface Names {
+  /** Steps for a name of this length. */
+  readonly steps: (length: number) => number
+  /** Steps for all names of the object that needs the most. */
+  most: number
+}
+
 /** The number of values inside a value, or why it is not even looked at. */
-const measure = (value: unknown, depth: number, unique: boolean, keyed: boolean): number | SchemaViolation => {
+const measure = (
+  value: unknown,
+  depth: number,
+  unique: boolean,
+  names: Names | undefined
+): number | SchemaViolation => {
   if (value === null || typeof value === "string" || typeof value === "boolean") return 1
   if (typeof value === "number" && Number.isFinite(value)) return 1
   if (typeof value !== "object") return { path: "", message: "Is not JSON." }
@@ -105,18 +115,21 @@ const measure = (value: unknown, depth: number, unique: boolean, keyed: boolean)
     return { path: "", message: `Has more than ${maxUniqueItems} items, and they would have to be unique.` }
   }
   let size = 1
+  let steps = 0
   for (const key in value) {
     if (!key.isWellFormed())
       return { path: "", message: `Has the key ${excerpt(JSON.stringify(key))}, which is no Unicode text.` }
-    if (keyed && key.length > longestBacktracked)
+    if (names !== undefined && key.length > longestBacktracked)
       return {
         path: "",
         message: `Has a key of more than ${longestBacktracked} characters, and the schema has patternProperties.`
       }
-    const inner = measure(Reflect.get(value, key), depth - 1, unique, keyed)
+    if (names !== undefined && !Array.isArray(value)) steps += names.steps(key.length)
+    const inner = measure(Reflect.get(value, key), depth - 1, unique, names)
     if (typeof inner !== "number") return { path: `/${escape(key)}${inner.path}`, message: inner.message }
     size += inner
   }
+  if (names !== undefined) names.most = Math.max(names.most, steps)
   return size
 }
 

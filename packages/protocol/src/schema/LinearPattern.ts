@@ -23,6 +23,8 @@ type Node =
 const maxSize = 10_000
 /** Most groups inside each other. */
 const maxDepth = 100
+/** Longest expression. */
+const maxLength = 100_000
 
 class Parser {
   private readonly source: string
@@ -108,33 +110,57 @@ class Parser {
   }
 }
 
-/** Longest text that an engine which backtracks may be given. */
+const parse = (source: string): Node => {
+  if (source.length > maxLength) throw new UnsupportedPattern(`it has more than ${maxLength} characters`)
+  return new Parser(source).choice()
+}
+
+/** Longest text that a backtracking engine may be given. */
 export const longestBacktracked = 1000
 
-/** Most steps that an engine which backtracks may take for such a text; infinite for what may repeat itself in several ways. */
-const stepsOf = (node: Node): number => {
+/** Most steps that a backtracking engine takes for a text: at most `factor * length ** degree`. */
+export interface Cost {
+  readonly factor: number
+  readonly degree: number
+}
+
+const constant = (factor: number): Cost => ({ factor, degree: 0 })
+const endless = constant(Infinity)
+
+export const stepsFor = ({ degree, factor }: Cost, length: number): number => factor * Math.max(1, length) ** degree
+
+/** Infinite for a part that can repeat itself in several ways. */
+const costOf = (node: Node): Cost => {
   switch (node.type) {
     case "sequence":
-      return node.parts.reduce((product, part) => product * stepsOf(part), 1)
+      return node.parts.map(costOf).reduce((one, two) => {
+        return { factor: one.factor * two.factor, degree: one.degree + two.degree }
+      }, constant(1))
     case "choice":
-      return node.parts.reduce((sum, part) => sum + stepsOf(part), 0)
+      return node.parts.map(costOf).reduce((one, two) => {
+        return { factor: one.factor + two.factor, degree: Math.max(one.degree, two.degree) }
+      }, constant(0))
     case "repeat": {
       const { max, min } = node
-      const once = stepsOf(node.part)
-      if (once === 1) return Math.min(max - min + 1, longestBacktracked)
-      return max === min ? once ** max : max === 1 ? once + 1 : Infinity
+      const once = costOf(node.part)
+      if (once.factor === 1 && once.degree === 0) {
+        return max - min < longestBacktracked ? constant(max - min + 1) : { factor: 1, degree: 1 }
+      }
+      if (max === min) return max === 0 ? constant(1) : { factor: once.factor ** max, degree: once.degree * max }
+      return max === 1 ? { factor: once.factor + 1, degree: once.degree } : endless
     }
     case "look":
-      return stepsOf(node.part)
+      return costOf(node.part)
     default:
-      return 1
+      return constant(1)
   }
 }
 
-/** Whether an engine which backtracks finds the expression in a text of at most `longestBacktracked` characters soon. */
-export const isBacktrackable = (source: string): boolean => {
-  const steps = stepsOf(new Parser(source).choice())
-  return steps * (/^\^[^|]*$/.test(source) ? 1 : longestBacktracked) <= 10_000_000
+/** Returns the cost of finding the expression with a backtracking engine, or `undefined` if that can take too long. */
+export const backtrackingCost = (source: string): Cost | undefined => {
+  const { degree, factor } = costOf(parse(source))
+  const cost = { factor, degree: /^\^[^|]*$/.test(source) ? degree : degree + 1 }
+  return stepsFor(cost, longestBacktracked) <= 10_000_000 ? cost : undefined
 }
 
 type Instruction =
@@ -144,10 +170,16 @@ type Instruction =
   | { readonly type: "look"; readonly negated: boolean; end: number }
   | { readonly type: "match" }
 
-const program = (root: Node): ReadonlyArray<Instruction> => {
+/** Instructions that the expressions of one schema may still have. */
+export interface Room {
+  instructions: number
+}
+
+const program = (root: Node, room: Room): ReadonlyArray<Instruction> => {
   const out: Array<Instruction> = []
   const put = <A extends Instruction>(instruction: A): A => {
     if (out.length >= maxSize) throw new UnsupportedPattern(`it has more than ${maxSize} steps`)
+    if (--room.instructions < 0) throw new UnsupportedPattern("the patterns of the schema are too large together")
     out.push(instruction)
     return instruction
   }
@@ -213,8 +245,8 @@ const isWord = (character: string | undefined): boolean => character !== undefin
 export type Matcher = (text: string, budget: Budget) => boolean
 
 /** Makes the matcher of an expression that is valid with the flag `u`; throws `UnsupportedPattern`. */
-export const matcher = (source: string): Matcher => {
-  const code = program(new Parser(source).choice())
+export const matcher = (source: string, room: Room = { instructions: maxSize }): Matcher => {
+  const code = program(parse(source), room)
   return (text, budget) => run(code, 0, text, 0, budget)
 }
 

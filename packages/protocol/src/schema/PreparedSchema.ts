@@ -5,7 +5,16 @@
 import { dereference, format } from "@cfworker/json-schema"
 import * as Data from "effect/Data"
 import { excerpt } from "../Excerpt.ts"
-import { type Budget, isBacktrackable, type Matcher, matcher, UnsupportedPattern } from "./LinearPattern.ts"
+import {
+  backtrackingCost,
+  type Budget,
+  type Cost,
+  type Matcher,
+  matcher,
+  type Room,
+  stepsFor,
+  UnsupportedPattern
+} from "./LinearPattern.ts"
 
 /** The schema cannot be used to validate anything; `path` is a JSON Pointer into it. */
 export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
@@ -19,6 +28,8 @@ export class UnsupportedSchema extends Data.TaggedError("UnsupportedSchema")<{
 
 /** Most subschemas in one schema. */
 const maxSubschemas = 10_000
+/** Most instructions of all patterns in one schema. */
+const maxInstructions = 200_000
 
 type Draft = "2020-12" | "7"
 type Node = Record<string, unknown>
@@ -114,14 +125,38 @@ let budget: Budget = { steps: 0 }
 const isFound = (text: string): boolean => running?.(text, budget) === true
 format[patternFormat] = isFound
 
-/** Begins a validation, in which all patterns together may take this many steps. */
-export const allowSteps = (steps: number): void => {
-  budget = { steps }
+let keyBudget: Budget = { steps: 0 }
+let keySteps = 0
+
+/** Steps that one validation may take. */
+interface StepLimits {
+  /** For all patterns of strings together. */
+  readonly steps: number
+  /** For all matches of names against `patternProperties`. */
+  readonly ofKeys: number
+  /** Most steps to match the names of one object of the value against all of these patterns. */
+  readonly perObject: number
 }
 
+/** Begins a validation. */
+export const allow = ({ ofKeys, perObject, steps }: StepLimits): void => {
+  budget = { steps }
+  keyBudget = { steps: ofKeys }
+  keySteps = perObject
+}
+
+/** The interpreter reads the patterns each time it matches the names of an object. */
+const countedPatterns = (patterns: Node): Node =>
+  new Proxy(patterns, {
+    ownKeys: (target) => {
+      if ((keyBudget.steps -= keySteps) < 0) throw new Error("it has too many names for the patterns of the schema")
+      return Reflect.ownKeys(target)
+    }
+  })
+
 /** A `format` by which the interpreter matches one pattern, and the format that the same schema asserts. */
-const patternOf = (source: string, other: unknown) => {
-  const match = matcher(source)
+const patternOf = (source: string, other: unknown, room: Room) => {
+  const match = matcher(source, room)
   const also = safeFormats.includes(other) ? format[String(other)] : undefined
   const both: Matcher = also === undefined ? match : (text, budget) => match(text, budget) && also(text)
   return {
@@ -141,13 +176,15 @@ const supported = <A>(path: string, make: () => A): A => {
   }
 }
 
-/** A schema that `validate` can be given: `unique` if it uses `uniqueItems`, `keyed` if it uses `patternProperties`. */
+/** A schema that `validate` can be given. */
 export interface Prepared {
   readonly draft: Draft
   readonly root: Node | boolean
   readonly lookup: Lookup
+  /** Whether it uses `uniqueItems`. */
   readonly unique: boolean
-  readonly keyed: boolean
+  /** Most steps to match a name of this length against all `patternProperties`, or `undefined` if there are none. */
+  readonly keySteps: ((length: number) => number) | undefined
 }
 
 /** The options of a schema that has none of its own. */
@@ -161,8 +198,10 @@ export const prepare = (
   const draft = draftOf(schema)
   const known = keywords[draft]
   const nodes = new Map<string, Node>()
+  const room: Room = { instructions: maxInstructions }
+  const keyed: Array<Cost> = []
+  const counted: Array<Node> = []
   let unique = false
-  let keyed = false
   let dynamic: string | undefined
   let resources = 1
 
@@ -182,8 +221,9 @@ export const prepare = (
         return refuse(at, `${excerpt(JSON.stringify(content) ?? "undefined", 100)} is no value for "${key}"`)
       if (key === "uniqueItems") unique ||= content === true
       if (key === "patternProperties") {
-        keyed = true
-        Object.keys(Object(content)).forEach((source) => checkKeys(`${at}/${escape(source)}`, source))
+        const costs = Object.keys(Object(content)).map((source) => keyCost(`${at}/${escape(source)}`, source))
+        keyed.push(...costs)
+        counted.push(out)
       }
       if (key === "$id" && path !== "") resources++
       if (key === "$dynamicRef") dynamic = at
@@ -193,7 +233,7 @@ export const prepare = (
     }
     if (typeof out["pattern"] === "string") {
       const source = out["pattern"]
-      out["format"] = supported(`${path}/pattern`, () => patternOf(source, out["format"]))
+      out["format"] = supported(`${path}/pattern`, () => patternOf(source, out["format"], room))
       delete out["pattern"]
     }
     // In draft-07 nothing beside a `$ref` counts, but a `definitions` beside it can be its target.
@@ -221,14 +261,25 @@ export const prepare = (
     }
   }
   checkChains(nodes, lookup, maxDepth)
-  return { draft, root, lookup, unique, keyed }
+  for (const node of counted) {
+    const { patternProperties } = node
+    if (isNode(patternProperties)) node["patternProperties"] = countedPatterns(patternProperties)
+  }
+  return { draft, root, lookup, unique, keySteps: counted.length === 0 ? undefined : sumOf(keyed) }
 }
 
-/** The interpreter itself matches names of properties. */
-const checkKeys = (path: string, source: string): void => {
-  if (!supported(path, () => isBacktrackable(source))) {
-    refuse(path, "the expression repeats what can match in several ways, so that a name could take without end")
-  }
+/** The interpreter itself matches names of properties, by an engine that backtracks. */
+const keyCost = (path: string, source: string): Cost => {
+  const cost = supported(path, () => backtrackingCost(source))
+  if (cost !== undefined) return { factor: cost.factor + source.length, degree: cost.degree }
+  return refuse(path, "the expression repeats a part that can match in several ways, which can take exponential time")
+}
+
+const sumOf = (costs: ReadonlyArray<Cost>): ((length: number) => number) => {
+  const factors = new Map<number, number>()
+  for (const { degree, factor } of costs) factors.set(degree, (factors.get(degree) ?? 0) + factor)
+  const sums = Array.from(factors, ([degree, factor]): Cost => ({ degree, factor }))
+  return (length) => sums.reduce((sum, cost) => sum + stepsFor(cost, length), 0)
 }
 
 /** Throws `UnsupportedSchema` for a schema that no value can be validated by. */
