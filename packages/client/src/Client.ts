@@ -116,6 +116,8 @@ export interface Options {
    * agreed on. For programs that declare what another client declared, such as a gateway. Default: the two are the same in all revisions.
    */
   readonly declaredIn?: Connection.Options["declaredIn"]
+  /** Entries of the `_meta` of the requests that open a connection: `server/discover` and `initialize`. Default: none. */
+  readonly openingMeta?: Connection.Options["openingMeta"]
   /** Called with the reason for which a message is dropped: invalid, unknown, or an answer to no request. Default: it is logged. */
   readonly dropped?: ((reason: string, level: "Warn" | "Debug") => void) | undefined
 }

@@ -104,6 +104,7 @@ const connectionOptions = (parts: ClientParts, extensions: ExtensionEntrance): C
     experimental: options.experimental,
     extensions: options.extensions,
     declaredIn: options.declaredIn,
+    openingMeta: options.openingMeta,
     probeTimeout: options.probeTimeout ?? "3 seconds",
     maxRounds: options.maxRounds,
     cacheSize: options.cacheSize,

@@ -31,6 +31,7 @@ import type * as Scope from "effect/Scope"
 import * as ClientNotifications from "./downstream/ClientNotifications.ts"
 import * as Relay from "./downstream/Relay.ts"
 import * as GatewayTasks from "./tasks/Tasks.ts"
+import * as Path from "./Path.ts"
 import * as Translation from "./Translation.ts"
 import * as UpstreamCalls from "./upstream/UpstreamCalls.ts"
 import * as Upstreams from "./upstream/Upstreams.ts"
@@ -122,6 +123,7 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
   const context = Context.add(services, Resume, { timeout: reconnectTimeout })
   const upstreams = yield* Upstreams.make(
     {
+      id: globalThis.crypto.randomUUID(),
       // `context` holds all that the connector requires.
       connector: options.connector as Effect.Effect<Transport, E, Scope.Scope>,
       client: { validateOutput: false, ...options.client },
@@ -145,17 +147,20 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
   return {
     middleware: middleware === undefined ? relay : around(middleware, relay),
     inbound: ClientNotifications.relay(upstreams),
-    onInitialize: ((answer, { clientCapabilities, ...who }) =>
+    onInitialize: ((answer, { clientCapabilities, meta, ...who }) =>
       Effect.scoped(
-        Effect.map(upstreams.acquire({ ...who, capabilities: clientCapabilities }, false), ({ client }) => {
-          const { capabilities, ...identity } = Translation.identity(client, who.revision, changingLists)
-          return {
-            ...answer,
-            ...identity,
-            capabilities: GatewayTasks.offered(capabilities, client, answer.capabilities),
-            serverInfo: client.serverInfo
+        Effect.map(
+          upstreams.acquire({ ...who, path: Path.of(meta), capabilities: clientCapabilities }, false),
+          ({ client }) => {
+            const { capabilities, ...identity } = Translation.identity(client, who.revision, changingLists)
+            return {
+              ...answer,
+              ...identity,
+              capabilities: GatewayTasks.offered(capabilities, client, answer.capabilities),
+              serverInfo: client.serverInfo
+            }
           }
-        })
+        )
       )) satisfies NonNullable<ServerOptions["onInitialize"]>,
     methods: GatewayTasks.methods(tasks, upstreams.tasks),
     gateway: Gateway.of({ upstreams: upstreams.size, calls: calls.size })

@@ -83,6 +83,7 @@ const codeNames: { readonly [code: number]: string } = {
   [McpError.ResourceNotFound]: "resource not found",
   [McpError.UrlElicitationRequired]: "URL elicitation required",
   [McpError.LimitExceeded]: "limit exceeded",
+  [McpError.LoopDetected]: "gateway loop",
   [McpError.UserRejected]: "rejected by the user",
   [McpError.HeaderMismatch]: "header mismatch",
   [McpError.MissingClientCapability]: "missing client capability",

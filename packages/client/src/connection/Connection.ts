@@ -207,7 +207,7 @@ const negotiate = (
   options: Options,
   capabilities: Opening["declared"]
 ): Effect.Effect<Negotiation.Negotiated, Negotiation.NegotiationError> => {
-  const { clientInfo, defaults, probeTimeout, revisions } = options
+  const { clientInfo, defaults, openingMeta, probeTimeout, revisions } = options
   const handshake = Effect.suspend(() =>
     withParts(options.late, ({ initialize, latestStateful }) =>
       initialize(peer, {
@@ -224,9 +224,13 @@ const negotiate = (
     ? Duration.min(Duration.fromInputUnsafe(probeTimeout), Duration.divideUnsafe(timeout, 2))
     : undefined
   const late = openingTimeout(transport, speaksOlder ? "initialize" : "server/discover", timeout)
-  const found = Discovery.probe(peer, { clientInfo, capabilities, revisions, timeout: defaults.timeout }).pipe(
-    Discovery.orElse(handshake, timeoutOfProbe)
-  )
+  const found = Discovery.probe(peer, {
+    clientInfo,
+    capabilities,
+    openingMeta,
+    revisions,
+    timeout: defaults.timeout
+  }).pipe(Discovery.orElse(handshake, timeoutOfProbe))
   const negotiated =
     transport.era === "stateful" && speaksOlder
       ? // The era is remembered from an earlier connection; the server may have changed since.

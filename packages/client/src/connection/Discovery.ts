@@ -12,7 +12,7 @@ import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -31,6 +31,8 @@ export interface Options {
   readonly capabilities: (revision: Revision.Revision) => ClientCapabilities
   /** The revisions that the client may speak, of both eras. Default: all. */
   readonly revisions: ReadonlyArray<Revision.Version> | undefined
+  /** Entries of the `_meta` of the probe. */
+  readonly openingMeta: JsonObject | undefined
   /** How long the server may take to answer before it counts as stateful. */
   readonly timeout: Duration.Input
 }
@@ -45,8 +47,12 @@ const namedBy = (error: McpError.McpError): ReadonlyArray<string> | undefined =>
     : undefined
 }
 
-/** The codes that only a stateless server uses, beside that for the version. */
-const modernCodes: ReadonlySet<number> = new Set([McpError.HeaderMismatch, McpError.MissingClientCapability])
+/** Error codes that prove the server is stateless, besides `UnsupportedProtocolVersion`, and the code of a gateway that found a loop. */
+const modernCodes: ReadonlySet<number> = new Set([
+  McpError.HeaderMismatch,
+  McpError.MissingClientCapability,
+  McpError.LoopDetected
+])
 
 /** Whether the request was refused with an HTTP status that only a stateful server gives. */
 export const isForeign = ({ cause }: Closed): boolean =>
@@ -88,7 +94,7 @@ export const probe = Effect.fnUntraced(function* (
     if (codec === undefined) return older(revision.version)
     const declared = { clientInfo: options.clientInfo, capabilities: options.capabilities(revision) }
     return Effect.flatMap(Declaration.entries(revision.version, declared), (meta) =>
-      peer.request("server/discover", { _meta: meta }, { timeout: options.timeout })
+      peer.request("server/discover", { _meta: { ...options.openingMeta, ...meta } }, { timeout: options.timeout })
     ).pipe(
       Effect.matchEffect({
         onSuccess: (wire) => accept(revision, codec, wire),

@@ -9,7 +9,7 @@ import * as Codecs from "@effect-mcp/protocol/Codecs"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -30,6 +30,8 @@ export interface Options {
   /** The revisions that the client may speak, in any order; stateless ones are ignored here. Default: all. */
   readonly revisions: ReadonlyArray<Revision.Version> | undefined
   readonly timeout: Duration.Input
+  /** Entries of the `_meta` of `initialize`. */
+  readonly openingMeta: JsonObject | undefined
 }
 
 /** What was negotiated with the server. */
@@ -77,7 +79,8 @@ const attempt = Effect.fnUntraced(function* (
     Codecs.coders(codec).params.encode({
       protocolVersion: offered.version,
       capabilities: options.capabilities,
-      clientInfo: options.clientInfo
+      clientInfo: options.clientInfo,
+      ...(options.openingMeta === undefined ? undefined : { _meta: options.openingMeta })
     }),
     (message) => McpError.invalidParams(message)
   )

@@ -17,7 +17,8 @@ export const relay =
     const { negotiated } = session ?? {}
     if (JsonRpc.isRequest(message) || isKnown(method) || negotiated === undefined) return next
     const { clientCapabilities: capabilities, clientInfo, revision } = negotiated
-    const acquired = upstreams.acquire({ capabilities, clientInfo, revision, principal, address, connection }, false)
+    const client = { capabilities, clientInfo, revision, principal, address, connection, path: [] }
+    const acquired = upstreams.acquire(client, false)
     return Effect.scoped(
       Effect.flatMap(acquired, ({ client }) =>
         Effect.mapError(

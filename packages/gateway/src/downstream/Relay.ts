@@ -24,6 +24,7 @@ import { CoreTasks, isMethod as isTaskMethod, type TaskMaker } from "@effect-mcp
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { listen } from "./Listening.ts"
+import * as Path from "../Path.ts"
 import * as Tasks from "../tasks/Tasks.ts"
 import * as Translation from "../Translation.ts"
 import type { Upstream } from "../upstream/Upstream.ts"
@@ -40,13 +41,14 @@ const noMeta: JsonObject = {}
 
 const downstreamClient = Effect.map(
   Effect.all([RequestContext, Principal]),
-  ([{ clientCapabilities, clientInfo, envelope, revision, outbound }, principal]): DownstreamClient => ({
+  ([{ clientCapabilities, clientInfo, envelope, meta, revision, outbound }, principal]): DownstreamClient => ({
     capabilities: clientCapabilities,
     clientInfo,
     revision,
     principal,
     address: envelope.address,
-    connection: outbound.connection
+    connection: outbound.connection,
+    path: Path.of(meta)
   })
 )
 

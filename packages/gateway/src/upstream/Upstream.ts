@@ -24,6 +24,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Path from "../Path.ts"
 import { ListedTools } from "./ListedTools.ts"
 import { notify, ResourceUpdates } from "./ResourceUpdates.ts"
 import { TaskQuestions, withoutTask } from "../tasks/TaskQuestions.ts"
@@ -37,9 +38,13 @@ import { CurrentCall, type Put, type PutRelated, type UpstreamCall } from "../ca
 export interface Downstream extends ClientInput.ClientDeclaration {
   readonly clientInfo: Implementation | undefined
   readonly connection: RequestConnection | undefined
+  /** The gateways that its conversation has passed. */
+  readonly path: Path.Path
 }
 
 export interface Options<E> {
+  /** Names this gateway in the paths of conversations. */
+  readonly id: string
   readonly connector: Effect.Effect<Transport, E, Scope.Scope>
   readonly client: McpClient.Options
   /** The services of the connector and of the client. */
@@ -215,6 +220,7 @@ export const open = Effect.fnUntraced(function* <E>(
     McpClient.open(options.connector, {
       ...options.client,
       tasks: Tasks.mayHave(downstream),
+      openingMeta: Path.metaOf(downstream.path, options.id),
       revisions,
       onAnnouncement,
       onUnknownNotification: (notification) =>

@@ -17,6 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
+import * as Path from "../Path.ts"
 import * as Tasks from "../tasks/Tasks.ts"
 import * as Upstream from "./Upstream.ts"
 
@@ -106,7 +107,9 @@ export const make = Effect.fnUntraced(function* <E extends { readonly message: s
   yield* Effect.addFinalizer(() => closeAll(state.open))
   return {
     acquire: (client, exclusive) => {
-      const { connection } = client
+      const { connection, path } = client
+      const refused = Path.refusal(path, upstream.id)
+      if (refused !== undefined) return Effect.fail(refused)
       const acquired =
         connection === undefined
           ? Effect.acquireRelease(take(state, client, exclusive), (entry) => release(state, entry))
@@ -187,6 +190,12 @@ const toClose = ({ open, pool, shares }: State<unknown>, entry: Entry, exceeded:
   return idle.find(({ caller }) => shares.of(caller) === most)
 }
 
+/** A loop is told to all gateways in it. */
+const unreachable = (error: { readonly message: string }): McpError.McpError =>
+  error instanceof McpError.McpError && error.code === McpError.LoopDetected
+    ? error
+    : McpError.internalError(`The upstream server cannot be reached: ${error.message}`)
+
 /** Opens the conversation of an entry in the background. An entry whose conversation fails or ends is forgotten. */
 const open = <E extends { readonly message: string }>(
   state: State<E>,
@@ -194,7 +203,7 @@ const open = <E extends { readonly message: string }>(
   client: DownstreamClient
 ): Effect.Effect<void> =>
   Scope.provide(Upstream.open(state.upstream, client), entry.scope).pipe(
-    Effect.mapError((error) => McpError.internalError(`The upstream server cannot be reached: ${error.message}`)),
+    Effect.mapError(unreachable),
     (opening) => Effect.andThen(makeRoom(state, entry), opening),
     Effect.tap(({ client }) => {
       state.era = client.revision.era

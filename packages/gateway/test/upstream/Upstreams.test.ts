@@ -17,6 +17,7 @@ const alone: Upstreams.DownstreamClient = {
   connection: undefined,
   principal: { subject: "ada", scopes: [], claims: { iss: "https://one.example" } },
   address: undefined,
+  path: [],
   revision: stateless
 }
 
@@ -32,7 +33,7 @@ const make = (failing = 0) =>
       return client
     })
     return yield* Upstreams.make(
-      { connector, client: {}, context: Context.empty(), unsupported: new Set() },
+      { id: "gateway", connector, client: {}, context: Context.empty(), unsupported: new Set() },
       { idle: "1 minute", capacity: boundsOf(8, 0.5) }
     )
   })

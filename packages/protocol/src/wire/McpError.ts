@@ -27,6 +27,8 @@ export const UrlElicitationRequired = -32042
 export const LimitExceeded = -31429
 /** The server ended the request: shutdown, expiry or an operator. Own code, after HTTP's 503. */
 export const Interrupted = -31503
+/** A gateway is its own upstream server, or too many gateways follow each other. Own code, after HTTP's 508. */
+export const LoopDetected = -31508
 /** The caller must authenticate. Own code, after HTTP's 401. */
 export const Unauthorized = -31401
 /** The caller may not do that. Own code, after HTTP's 403. */
@@ -113,6 +115,8 @@ export const internalError = (message = "Internal error"): McpError => make(Inte
 export const limitExceeded = (message: string, data?: unknown): McpError => make(LimitExceeded, message, data)
 /** The error of a request that this side has interrupted; `reason` is its message. */
 export const interrupted = (reason: string): McpError => make(Interrupted, reason)
+/** The error of a conversation that a gateway does not open, since it would lead back to the gateway. */
+export const loopDetected = (message: string): McpError => make(LoopDetected, message)
 /** 2026-07-28: the client did not declare these capabilities. */
 export const missingClientCapability = (requiredCapabilities: ClientCapabilities): McpError =>
   make(MissingClientCapability, `The client did not declare: ${Object.keys(requiredCapabilities).join(", ")}`, {

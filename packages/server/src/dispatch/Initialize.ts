@@ -4,6 +4,7 @@
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { InitializeResult } from "@effect-mcp/protocol/model/Lifecycle"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
@@ -32,6 +33,8 @@ export interface InitializeCaller extends NegotiatedSession {
   readonly connection: RequestConnection
   /** The network address of the client, or `undefined` if it is not known. */
   readonly address: string | undefined
+  /** The `_meta` of the request. */
+  readonly meta: JsonObject
 }
 
 /** Changes the result of `initialize` by its caller. A failure is the answer, and the session is not initialized. */
@@ -47,7 +50,9 @@ export const initialize = (
   params: unknown,
   principal: Principal["Service"],
   limits: Limits,
-  onInitialize: ((answer: InitializeResult, negotiated: NegotiatedSession) => ReturnType<OnInitialize>) | undefined
+  onInitialize:
+    | ((answer: InitializeResult, negotiated: NegotiatedSession, meta: JsonObject) => ReturnType<OnInitialize>)
+    | undefined
 ): Effect.Effect<unknown, McpError.McpError> =>
   Effect.suspend(() => {
     if (session.negotiated !== undefined || session.opening)
@@ -65,7 +70,7 @@ export const initialize = (
     }
     const coders = Codecs.coders(codec)
     return Effect.mapError(coders.params.decode(params), (message) => McpError.invalidParams(message)).pipe(
-      Effect.flatMap(({ capabilities, clientInfo }) => {
+      Effect.flatMap(({ _meta = {}, capabilities, clientInfo }) => {
         const kept = limits.client(session, clientInfo, capabilities)
         if (kept instanceof McpError.McpError) return Effect.fail(kept)
         const { implementation, instructions } = info
@@ -82,7 +87,9 @@ export const initialize = (
         session.opening = true
         const isBare = session.sessionless && info.sessionMethods === "refused"
         const changed =
-          onInitialize === undefined ? answered : Effect.flatMap(answered, (result) => onInitialize(result, negotiated))
+          onInitialize === undefined
+            ? answered
+            : Effect.flatMap(answered, (result) => onInitialize(result, negotiated, _meta))
         return Effect.flatMap(changed, (answer) =>
           Effect.mapError(coders.result.encode(isBare ? sessionless(answer) : answer), (message) =>
             McpError.internalError(message)

@@ -156,10 +156,10 @@ export class StatefulEra {
       principal,
       limits,
       onInitialize &&
-        ((answer, negotiated) => {
+        ((answer, negotiated, meta) => {
           session.initializedConnection = undefined
           const connection = this.connectionOf(session, negotiated)
-          return onInitialize(answer, { ...negotiated, principal, connection, address: envelope.address })
+          return onInitialize(answer, { ...negotiated, principal, connection, address: envelope.address, meta })
         })
     )
   }
