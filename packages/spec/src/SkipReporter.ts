@@ -8,23 +8,15 @@ import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from "vitest/n
 import { perfFiles, processFiles, root, testFiles } from "./Results.ts"
 import { isNightly } from "./Scale.ts"
 
-/** A skipped test. */
-export interface Skipped {
-  readonly title: string
-  readonly file: string
-  readonly reason: string | undefined
-}
-
 /** The calls of `scaled` in a module, as `60 of 200`. */
 export const countsOf = (source: string): ReadonlyArray<string> =>
   [...source.matchAll(/\bscaled\(([\d_]+), ([\d_]+)\)/g)].map(([, usual, nightly]) => `${usual} of ${nightly}`)
 
-/** The lines on skipped tests: a reason, and the tests that it skips. */
-export const linesOf = (skipped: ReadonlyArray<Skipped>): ReadonlyArray<string> =>
-  [...Map.groupBy(skipped, ({ reason }) => reason ?? "no reason given")].flatMap(([reason, tests]) => [
-    `  ${reason}: ${tests.length}`,
-    ...tests.map(({ file, title }) => `    ${file}: ${title}`)
-  ])
+/** A line per reason to skip tests, with the number of tests. */
+export const linesOf = (reasons: ReadonlyArray<string | undefined>): ReadonlyArray<string> =>
+  [...Map.groupBy(reasons, (reason) => reason ?? "no reason given")].map(
+    ([reason, tests]) => `  ${reason}: ${tests.length}`
+  )
 
 const reasonOf = (test: TestCase): string | undefined => {
   const result = test.result()
@@ -36,12 +28,8 @@ const reasonOf = (test: TestCase): string | undefined => {
   return undefined
 }
 
-const skippedOf = (module: TestModule): ReadonlyArray<Skipped> =>
-  Array.from(module.children.allTests("skipped"), (test) => ({
-    title: test.fullName,
-    file: relative(root, module.moduleId),
-    reason: reasonOf(test)
-  }))
+const skippedOf = (module: TestModule): ReadonlyArray<string | undefined> =>
+  Array.from(module.children.allTests("skipped"), reasonOf)
 
 /** Modules of the tests whose counts are larger at night, each with its counts. */
 const scaledModules = (): ReadonlyArray<string> =>
