@@ -127,6 +127,10 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compile", import.meta.url)) },
     // Logs of the code under test are shown for failed tests only.
     silent: "passed-only",
+    // `@effect/vitest` logs the error of a failed test, which the report of the failure shows with its place.
+    onConsoleLog: (log) => !/ERROR \(#\d+\): Error \[AssertionError\]/.test(log),
+    // A failure names lines of this repository, not those of the libraries below them.
+    onStackTrace: (_, { file }) => !file.includes("/node_modules/"),
     // One line per file: slow tests get no line, unless they fail.
     slowTestThreshold: Number.POSITIVE_INFINITY,
     // Generous: a busy machine may take long to start a process. No test waits for time to pass.
