@@ -27,7 +27,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { z } from "zod"
 
-const root = resolve(import.meta.dirname, "..")
+const root = resolve(import.meta.dirname, "../..")
 
 /** The declarations that a module's own refer to, itself included, and the packages that they import. */
 const declarationsOf = (

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 const run = (...args: ReadonlyArray<string>) => spawnSync(process.execPath, [main, ...args], { encoding: "utf8" })
 
 describe("command line of the requirements", () => {
