@@ -68,17 +68,18 @@ const missedOf = Effect.fnUntraced(function* <M extends Faulty & { readonly name
 describe("Servers with one fault that are checked", () => {
   it.effect("A check finds nearly every fault that a search finds", () =>
     Effect.gen(function* () {
-      const missed = yield* missedOf(mutants, ({ tap }) =>
+      const tried = mutants.filter((_, index) => index % scaled(5, 1) === 0)
+      const missed = yield* missedOf(tried, ({ tap }) =>
         Effect.map(Fuzz.memory(server), (target) => tapped(target, tap))
       )
       // The others need two questions in a session, or values that only a search tries.
-      assert.isAtMost(missed.length, 8, missed.join(", "))
+      assert.isAtMost(missed.length, scaled(2, 8), missed.join(", "))
     })
   )
 
   it.live("A check over HTTP finds every fault of headers and status codes that a search finds", () =>
     Effect.gen(function* () {
-      const tried = httpMutants.filter((_, index) => index % scaled(6, 1) === 0)
+      const tried = httpMutants.filter((_, index) => index % scaled(20, 1) === 0)
       const missed = yield* missedOf(tried, ({ between }) => httpTarget(between))
       assert.deepStrictEqual(
         missed.filter((name) => name !== "replays what belongs to another stream"),
