@@ -23,15 +23,6 @@ const recording = Effect.map(
 )
 
 describe.concurrent("The program", () => {
-  it.live("The program prints data on stdout alone, and ends with the exit code of its run", () =>
-    Effect.gen(function* () {
-      const sum = yield* program(["call", "add", "a=1", "b=2", ...everything])
-      assert.deepStrictEqual(sum, { code: 0, stdout: `{\n  "sum": 3\n}\n`, stderr: "" })
-      const wrong = yield* program(["tools"])
-      assert.deepStrictEqual([wrong.code, wrong.stdout], [2, ""])
-    })
-  )
-
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     it.live(`The program tells the server that a call is cancelled on ${signal}, and ends with 130`, () =>
       Effect.gen(function* () {

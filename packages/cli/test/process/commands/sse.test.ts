@@ -106,18 +106,9 @@ describe("HTTP with SSE", () => {
     Effect.gen(function* () {
       const [ours, theirs] = [yield* servedSse, yield* servedSdkSse]
       const flags = ["--runs", "1", "--time", "10m", "--revision", "2024-11-05", "--jobs", "1"]
-      const same = yield* run(["diff", ...flags, "--", ours, "---", ours])
-      assert.strictEqual(same.code, 0, same.stdout)
       const other = yield* run(["diff", ...flags, "--", ours, "---", theirs])
       assert.strictEqual(other.code, 1, other.stdout)
       assert.match(other.stdout, /difference {2}same \S+/)
-    })
-  )
-
-  it.live("The fuzz command says what is no server of HTTP with SSE", () =>
-    Effect.gen(function* () {
-      const { code, stderr } = yield* run(["fuzz", "--transport", "sse", "--", "http://127.0.0.1:1/sse"])
-      assert.deepStrictEqual([code, stderr.includes("Cannot reach http://127.0.0.1:1/sse")], [3, true])
     })
   )
 })
