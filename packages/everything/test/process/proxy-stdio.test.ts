@@ -3,17 +3,9 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Layer, PubSub } from "effect"
 import { connect, Official } from "../support/official.ts"
 import { using } from "../support/official/calls.ts"
-import { layerClient } from "../support/our-client.ts"
 import { overStdio, serverEverything } from "../support/proxy.ts"
 import * as v1 from "../support/sdk-v1.ts"
 import * as v2 from "../support/sdk-v2.ts"
-import { suite } from "../support/server-everything-suite.ts"
-
-suite(
-  "stdio and a proxy to Streamable HTTP",
-  Layer.unwrap(Effect.map(serverEverything, ({ url }) => layerClient(overStdio(url), { revisions: ["2025-11-25"] }))),
-  { receives: false }
-)
 
 const textOf = ({ content }: { readonly content: ReadonlyArray<any> }): string =>
   content.map(({ text }) => text).join("\n")

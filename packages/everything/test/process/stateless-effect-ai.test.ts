@@ -117,7 +117,7 @@ for (const protocol of protocols) {
     )
   })
 
-  suite("stdio", version, true, layerClient([theirServer, version]))
+  suite("stdio", version, layerClient([theirServer, version]))
 }
 
 describe("Our client and Effect's own server of both revisions", () => {

@@ -1,4 +1,4 @@
-/** What our client can do with a server made with Effect's own MCP modules, over whatever wire; `told`: whether it hears of changes. */
+/** What our client can do with a server made with Effect's own MCP modules, over whatever wire. */
 import type { McpClient } from "@effect-mcp/client"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, layer } from "@effect/vitest"
@@ -10,7 +10,6 @@ const options = { excludeTestServices: true }
 export const suite = <E>(
   wire: string,
   version: "2025-11-25" | "2026-07-28",
-  told: boolean,
   connected: Layer.Layer<McpClient.McpClient | Host, E>
 ): void => {
   layer(connected, options)(`Our client drives Effect's own server of ${version} over ${wire}`, (it) => {
@@ -76,30 +75,28 @@ export const suite = <E>(
       })
     )
 
-    // Over HTTP its sessions have no stream of their own.
-    if (told)
-      it.effect("Our client watches a resource, cancels a call, and is notified that a tool appeared", () =>
-        Effect.gen(function* () {
-          const mcp = yield* client
-          const updates = yield* listening(mcp.watchResource("effect://interrupted"))
-          yield* Queue.take(updates)
-          const progress = yield* Queue.unbounded<unknown>()
-          const waiting = yield* Effect.forkChild(
-            mcp.callToolByName(
-              "wait",
-              { label: "given up" },
-              { onProgress: (event) => void Queue.offerUnsafe(progress, event) }
-            )
+    it.effect("Our client watches a resource, cancels a call, and is notified that a tool appeared", () =>
+      Effect.gen(function* () {
+        const mcp = yield* client
+        const updates = yield* listening(mcp.watchResource("effect://interrupted"))
+        yield* Queue.take(updates)
+        const progress = yield* Queue.unbounded<unknown>()
+        const waiting = yield* Effect.forkChild(
+          mcp.callToolByName(
+            "wait",
+            { label: "given up" },
+            { onProgress: (event) => void Queue.offerUnsafe(progress, event) }
           )
-          yield* Queue.take(progress)
-          yield* Fiber.interrupt(waiting)
-          assert.deepInclude(yield* Queue.take(updates), { _tag: "Updated" })
-          assert.include(JSON.parse(yield* mcp.readResourceText("effect://interrupted")), "given up")
-          const changes = yield* listening(mcp.toolChanges)
-          yield* untilHeard(changes, (name) => call("grow", { name }))
-          assert.strictEqual(yield* call("leaf"), "I am leaf.")
-        })
-      )
+        )
+        yield* Queue.take(progress)
+        yield* Fiber.interrupt(waiting)
+        assert.deepInclude(yield* Queue.take(updates), { _tag: "Updated" })
+        assert.include(JSON.parse(yield* mcp.readResourceText("effect://interrupted")), "given up")
+        const changes = yield* listening(mcp.toolChanges)
+        yield* untilHeard(changes, (name) => call("grow", { name }))
+        assert.strictEqual(yield* call("leaf"), "I am leaf.")
+      })
+    )
 
     if (version === "2026-07-28") {
       it.effect(

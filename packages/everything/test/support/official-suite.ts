@@ -1,32 +1,42 @@
-/** Every feature of the reference server, as an official client sees it: one body for every such client. */
+/** Suites of an official client with the reference server: every feature, a smoke test, small pages. */
 import { verifies } from "@effect-mcp/spec/verifies"
-import { assert, describe, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, type Scope } from "effect"
 import { toolNames } from "./names.ts"
 import { connect, type Connector, Official } from "./official.ts"
 import { asking } from "./official/asking.ts"
 import { failure, using } from "./official/calls.ts"
 import { reading } from "./official/reading.ts"
+import { smoke as least } from "./official/smoke.ts"
 import { tools } from "./official/tools.ts"
 
 const options = { excludeTestServices: true }
 
-export interface Traits {
-  /** What its errors say when the server answers -32002. */
-  readonly notFound: number
-  /** Whether asking for the first page fetches all of them. */
-  readonly turnsPages: boolean
-}
+type Connected = Effect.Effect<Official["Service"], never, Scope.Scope>
 
-export const suite = (name: string, connector: Connector, { notFound, turnsPages }: Traits) =>
-  describe(`${name} drives the reference server over 2025-11-25`, () => {
-    layer(Layer.effect(Official, connect(connector)), options)("over stdio", (it) => {
+/** Every feature. `notFound` is the code that the client reports when the server answers -32002. */
+export const suite = (name: string, over: string, connected: Connected, notFound: number) =>
+  layer(Layer.effect(Official, connected), options)(
+    `${name} drives the reference server over ${over} in 2025-11-25`,
+    (it) => {
       tools(it, name)
       reading(it, notFound)
       asking(it)
-    })
+    }
+  )
 
-    layer(Layer.effect(Official, connect(connector, ["--page-size", "5"])), options)("in small pages", (it) => {
+/** A list, a call with progress, and a question. */
+export const smoke = (name: string, over: string, connected: Connected) =>
+  layer(Layer.effect(Official, connected), options)(
+    `${name} reaches the reference server over ${over} in 2025-11-25`,
+    least
+  )
+
+/** Lists in pages of five. `turnsPages`: whether the client fetches all pages when asked for the first. */
+export const pages = (name: string, connector: Connector, turnsPages: boolean) =>
+  layer(Layer.effect(Official, connect(connector, ["--page-size", "5"])), options)(
+    `${name} drives the reference server over stdio in small pages`,
+    (it) => {
       it.effect(
         "The SDK client puts the pages together to the whole list",
         () =>
@@ -43,5 +53,5 @@ export const suite = (name: string, connector: Connector, { notFound, turnsPages
           }),
         verifies("pagination.cursor.continues", "pagination.cursor.invalid")
       )
-    })
-  })
+    }
+  )

@@ -6,7 +6,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, type Layer, Queue, Schema, Stream } from "effect"
 import { asking } from "./our-client-asking.ts"
-import { call, client, Host, layerClient, listening, textOf, using } from "./our-client.ts"
+import { call, client, Host, listening, textOf, using } from "./our-client.ts"
 
 const Add = Tool.make("add", {
   description: "Adds.",
@@ -16,10 +16,7 @@ const Add = Tool.make("add", {
 const Fail = Tool.make("fail", { description: "Fails." })
 const Greet = Prompt.make("greet", { arguments: { team: Schema.String, name: Schema.String } })
 
-/** The server is what `node ...args` starts. */
-export const suite = (name: string, args: ReadonlyArray<string>) => suiteOver(name, layerClient(args))
-
-export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpClient | Host, E>) =>
+export const suite = <E>(name: string, connected: Layer.Layer<McpClient.McpClient | Host, E>) =>
   layer(connected, { excludeTestServices: true })(`Our client drives a server of ${name} over 2025-11-25`, (it) => {
     it.effect(
       "Our client agrees on the newest revision and gets the server's name",

@@ -11,12 +11,7 @@ const textOf = (name: string, args?: { readonly [name: string]: unknown }) =>
     ({ content }) => content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
   )
 
-/** `receives`: whether the server knows that the client runs tasks; a gateway does not pass that on. */
-export const suite = <E>(
-  wire: string,
-  connected: Layer.Layer<McpClient.McpClient | Host, E>,
-  { receives = true }: { readonly receives?: boolean } = {}
-) =>
+export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClient | Host, E>) =>
   layer(connected, { excludeTestServices: true })(
     `Our client drives server-everything over ${wire} in 2025-11-25`,
     (it) => {
@@ -114,20 +109,18 @@ export const suite = <E>(
         })
       )
 
-      it.effect.runIf(receives)(
-        "Our client runs tasks for the server: a question to the user, and a question to the model",
-        () =>
-          Effect.gen(function* () {
-            const { answers } = yield* Host
-            answers.form = () => ({ action: "accept", content: { name: "Ada" } })
-            assert.match(yield* textOf("trigger-elicitation-request-async"), /\[COMPLETED\][^]*Name: Ada/)
-            answers.createMessage = () => ({
-              role: "assistant",
-              model: "m",
-              content: { type: "text", text: "Said as a task" }
-            })
-            assert.match(yield* textOf("trigger-sampling-request-async", { prompt: "Say it" }), /Said as a task/)
+      it.effect("Our client runs tasks for the server: a question to the user, and a question to the model", () =>
+        Effect.gen(function* () {
+          const { answers } = yield* Host
+          answers.form = () => ({ action: "accept", content: { name: "Ada" } })
+          assert.match(yield* textOf("trigger-elicitation-request-async"), /\[COMPLETED\][^]*Name: Ada/)
+          answers.createMessage = () => ({
+            role: "assistant",
+            model: "m",
+            content: { type: "text", text: "Said as a task" }
           })
+          assert.match(yield* textOf("trigger-sampling-request-async", { prompt: "Say it" }), /Said as a task/)
+        })
       )
 
       it.effect("Our client follows a long operation, and interrupts another", () =>
