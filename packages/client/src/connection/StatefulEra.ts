@@ -3,6 +3,7 @@ import type { Peer, RequestOptions } from "@effect-mcp/core/Peer"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import { type CallOptions, type Defaults, requestOptions } from "../CallOptions.ts"
 import { CapabilityMissing, type InvalidResult } from "../ClientError.ts"
@@ -23,6 +24,9 @@ export interface Options {
   readonly answer: InputRounds.QuestionAnswers["answer"]
   readonly scope: Scope.Scope
 }
+
+/** How long the end of a subscription waits for the answer to `resources/unsubscribe`. */
+const unsubscribeTimeout = "1 second"
 
 const withMeta = <P extends { readonly _meta?: JsonObject }>(params: P | undefined, { meta }: CallOptions) =>
   meta === undefined ? params : { ...params, _meta: { ...params?._meta, ...meta } }
@@ -103,10 +107,13 @@ export const make = ({ answer, defaults, inUse, negotiated, peer, scope }: Optio
         Effect.acquireRelease(
           ordinarily("resources/subscribe", { uri }),
           () =>
-            // Closing the scope does not wait for the answer; the request itself is sent in order.
-            Effect.forkIn(Effect.ignore(ordinarily("resources/unsubscribe", { uri })), scope, {
-              startImmediately: true
-            }),
+            // Over HTTP a later subscription could overtake it. A server that does not answer must not hold up the scope for long.
+            Effect.flatMap(
+              Effect.forkIn(Effect.ignore(ordinarily("resources/unsubscribe", { uri })), scope, {
+                startImmediately: true
+              }),
+              (fiber) => Effect.timeoutOption(Fiber.await(fiber), unsubscribeTimeout)
+            ),
           { interruptible: true }
         ),
         Effect.never

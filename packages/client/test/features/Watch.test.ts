@@ -2,6 +2,7 @@ import type { ClientError, WatchEvent } from "@effect-mcp/client/McpClient"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Queue, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import { connected, versions } from "../support/connected.ts"
 import type { Scripted } from "../support/scripted.ts"
 
@@ -35,6 +36,34 @@ describe.each(versions)("A watch over %s", (version) => {
       yield* Fiber.interrupt(watch.fiber)
       yield* client.ping
       assert.deepStrictEqual(subscriptions(server), ["subscribe file:///a", "unsubscribe file:///a"])
+    })
+  )
+
+  it.effect("The end of a watch waits for the answer to its unsubscription", () =>
+    Effect.gen(function* () {
+      const told = yield* Deferred.make<void>()
+      const unsubscribed = { "resources/unsubscribe": () => Effect.as(Deferred.await(told), {}) }
+      const { client, server } = yield* connected({ version, answers: { ...answers, ...unsubscribed } })
+      const watch = yield* watching(client.watchResource("file:///a"))
+      yield* watch.next
+      const ending = yield* Effect.forkChild(Fiber.interrupt(watch.fiber), { startImmediately: true })
+      yield* client.ping
+      assert.deepStrictEqual(subscriptions(server), ["subscribe file:///a", "unsubscribe file:///a"])
+      assert.isUndefined(ending.pollUnsafe())
+      yield* Deferred.succeed(told, undefined)
+      yield* Fiber.join(ending)
+    })
+  )
+
+  it.effect("The end of a watch waits a second for a server that answers no unsubscription", () =>
+    Effect.gen(function* () {
+      const mute = { "resources/unsubscribe": () => Effect.never }
+      const { client } = yield* connected({ version, answers: { ...answers, ...mute } })
+      const watch = yield* watching(client.watchResource("file:///a"))
+      yield* watch.next
+      const ending = yield* Effect.forkChild(Fiber.interrupt(watch.fiber), { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(ending)
     })
   )
 
