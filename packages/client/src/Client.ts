@@ -316,6 +316,11 @@ export interface Client extends Omit<ExtensionCalls, "request">, TaskMembers {
   readonly toolChanges: Stream.Stream<void>
   readonly resourceChanges: Stream.Stream<void>
   readonly promptChanges: Stream.Stream<void>
+  /**
+   * Waits until the server announces changes of its lists. While one of the streams above runs, it emits every change from then on, so a list
+   * that is read afterwards does not go stale unnoticed. Fails if the server refuses the subscription (2026-07-28).
+   */
+  readonly changesReady: Effect.Effect<void, ClientError>
   /** The ids of URL elicitations that the server reports as completed. */
   readonly elicitationsCompleted: Stream.Stream<string>
   /** How long the server takes to answer a ping. */

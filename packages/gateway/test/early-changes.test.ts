@@ -1,8 +1,12 @@
 /** List changes that the upstream server announces while its conversation is being opened. */
 import { Memory } from "@effect-mcp/core"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Queue, Stream } from "effect"
+import { Deferred, Effect, Fiber, Layer, Queue, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import * as Gateway from "../src/Gateway.ts"
 import { join } from "./support/gateway.ts"
 
@@ -59,3 +63,77 @@ describe.each(["before the answer", "initialize", "notifications/initialized"] a
     )
   }
 )
+
+/** A server of 2026-07-28 that acknowledges a subscription to all lists when the test says so. */
+const acknowledging = (acknowledged: Deferred.Deferred<void>) =>
+  Effect.gen(function* () {
+    const [client, end] = yield* Memory.pair()
+    const changing = { listChanged: true }
+    const answer = (id: JsonRpc.Id, result: object) =>
+      end.sink.send({ jsonrpc: "2.0", id, result: { resultType: "complete", ...result } }, "data")
+    yield* Effect.forkScoped(
+      Stream.runForEach(end.incoming, (inbound) =>
+        Effect.suspend(() => {
+          if (inbound._tag !== "Message" || !JsonRpc.isRequest(inbound.message)) return Effect.void
+          const { id, method, params } = inbound.message
+          if (method === "server/discover") {
+            const capabilities = { tools: changing, prompts: changing, resources: changing }
+            answer(id, { supportedVersions: ["2026-07-28"], capabilities, ttlMs: 0, cacheScope: "private" })
+          }
+          if (method !== "subscriptions/listen") return Effect.void
+          return Effect.forkScoped(
+            Effect.map(Deferred.await(acknowledged), () =>
+              end.sink.send(
+                JsonRpc.notification("notifications/subscriptions/acknowledged", {
+                  notifications: params?.["notifications"],
+                  _meta: { [Meta.subscriptionId]: id }
+                }),
+                "data"
+              )
+            )
+          )
+        })
+      )
+    )
+    return client
+  })
+
+describe("An upstream server of 2026-07-28", () => {
+  const joined = Effect.gen(function* () {
+    const acknowledged = yield* Deferred.make<void>()
+    const heard: Array<string> = []
+    const connector = acknowledging(acknowledged)
+    const gateway = yield* Layer.build(Gateway.layer({ connector, client: { revisions: ["2026-07-28"] } }))
+    const joining = join(Revision.get("2025-11-25")!, { onAnnouncement: ({ method }) => void heard.push(method) })
+    const fiber = yield* Effect.forkScoped(Effect.provide(joining, gateway), { startImmediately: true })
+    yield* quiesce
+    return { acknowledged, fiber, heard }
+  })
+
+  it.effect("A session opens once its upstream server announces list changes", () =>
+    Effect.gen(function* () {
+      const { acknowledged, fiber, heard } = yield* joined
+      assert.isUndefined(fiber.pollUnsafe())
+      yield* Deferred.succeed(acknowledged, undefined)
+      yield* Fiber.join(fiber)
+      yield* quiesce
+      assert.deepStrictEqual(heard, [])
+    })
+  )
+
+  it.effect("A session hears that all lists may have changed if its upstream server acknowledges late", () =>
+    Effect.gen(function* () {
+      const { acknowledged, fiber, heard } = yield* joined
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(heard, [])
+      yield* Deferred.succeed(acknowledged, undefined)
+      yield* quiesce
+      assert.deepStrictEqual(heard.toSorted(), [
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/tools/list_changed"
+      ])
+    })
+  )
+})

@@ -102,7 +102,13 @@ export const streamMembers = (
   { dropped, host, hubs, options, policy }: ClientParts,
   conversation: ReconnectingConnection
 ): Members<
-  "resourceUpdates" | "logs" | "toolChanges" | "resourceChanges" | "promptChanges" | "elicitationsCompleted"
+  | "resourceUpdates"
+  | "logs"
+  | "toolChanges"
+  | "resourceChanges"
+  | "promptChanges"
+  | "changesReady"
+  | "elicitationsCompleted"
 > => {
   const changesOf = (hub: Hub<void>) => Changes.stream({ conversation, hub, policy, dropped })
   return {
@@ -111,6 +117,8 @@ export const streamMembers = (
     toolChanges: changesOf(hubs.tools),
     resourceChanges: changesOf(hubs.resources),
     promptChanges: changesOf(hubs.prompts),
+    // The streams share the subscription, which goes on for them.
+    changesReady: Effect.asVoid(Effect.scoped(conversation.subscribeLists)),
     elicitationsCompleted: host.urls.completions
   }
 }

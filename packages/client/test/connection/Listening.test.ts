@@ -282,3 +282,29 @@ it.effect("A client of 2026-07-28 that closes ends its watches and requests with
     assert.strictEqual((yield* Effect.flip(client.ping))._tag, "Closed")
   })
 )
+
+describe("Changes of lists over 2026-07-28", () => {
+  it.effect("changesReady waits until the server acknowledges the subscription of the streams", () =>
+    Effect.gen(function* () {
+      const { client, next, opened } = yield* Modern.listening({ granting: false })
+      const changes = yield* following(client.toolChanges)
+      const ready = yield* Effect.forkChild(client.changesReady, { startImmediately: true })
+      const subscription = yield* next
+      yield* quiesce
+      assert.isUndefined(ready.pollUnsafe())
+      subscription.acknowledge()
+      yield* Fiber.join(ready)
+      subscription.tell("notifications/tools/list_changed")
+      yield* changes.next
+      assert.strictEqual(yield* opened, 0)
+    })
+  )
+
+  it.effect("changesReady fails if the server refuses the subscription", () =>
+    Effect.gen(function* () {
+      const refused = () => Effect.fail(McpError.invalidParams("no lists"))
+      const { client } = yield* Modern.connected({ answers: { "subscriptions/listen": refused } })
+      assert.deepInclude(yield* Effect.flip(client.changesReady), { code: -32602, message: "no lists" })
+    })
+  )
+})

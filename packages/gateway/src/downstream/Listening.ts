@@ -114,6 +114,8 @@ export const listen = Effect.fnUntraced(function* (
       { startImmediately: true }
     )
   }
+  // A change after the acknowledgement must reach the client.
+  if (granted.length > 0) yield* Effect.ignore(client.changesReady)
   const uris = resources?.subscribe === true ? [...new Set(wanted.resourceSubscriptions)].slice(0, maxPerSession) : []
   const watched = yield* Effect.forEach(
     uris,

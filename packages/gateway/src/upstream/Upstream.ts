@@ -21,7 +21,9 @@ import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Path from "../Path.ts"
@@ -262,7 +264,20 @@ const relayListChanges = Effect.fnUntraced(function* (
     )
     if (arrived.has(method)) yield* Effect.forkScoped(notify(connection, method))
   }
+  const ready = yield* Effect.forkScoped(Effect.result(client.changesReady), { startImmediately: true })
+  if (Option.isSome(yield* Effect.timeoutOption(Fiber.join(ready), changesTimeout))) return
+  // The client may read lists before the upstream server announces their changes: then it has to read them again.
+  yield* Effect.forkScoped(
+    Effect.flatMap(Fiber.join(ready), (announced) =>
+      Result.isFailure(announced)
+        ? Effect.void
+        : Effect.forEach(lists, ([, method]) => notify(connection, method), { discard: true })
+    )
+  )
 })
+
+/** How long `initialize` waits until the upstream server announces changes of its lists. */
+const changesTimeout = "1 second"
 
 /** Whether the client is notified when a URL elicitation is complete. */
 const knowsCompletions = ({ capabilities: { elicitation }, revision: { serverNotifications } }: Downstream): boolean =>
