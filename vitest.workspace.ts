@@ -40,8 +40,7 @@ const suites = new Map([["everything", "interop"]])
 
 /** Tests that replace a module, which no file before them may have loaded. */
 const replacing: Readonly<Record<string, string>> = {
-  client: "test/assembly/*.test.ts",
-  server: "test/dispatch/stateless/entrance.test.ts"
+  client: "test/assembly/*.test.ts"
 }
 
 const nameOf = (name: string) => suites.get(name) ?? name

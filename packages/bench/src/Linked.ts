@@ -31,11 +31,11 @@ const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<stri
   },
   core: {
     start: [],
-    asked: ["request/AskedTask", "request/RemoteInput", "request/question", "peer/Spans", "peer/Peer", "peer/parentOf"],
+    asked: ["request/AskedTask", "request/question"],
     wire: ["transport/Duplex", "transport/Memory", "transport/Outbox"],
     folder: ["folder/Changes", "folder/Folder", "folder/Media", "folder/Names", "folder/Tree"]
   },
-  server: { start: ["McpServer"], rare: ["dispatch/RareParts"], http: ["http/RouterEndpoint"] },
+  server: { start: ["McpServer"], http: ["http/RouterEndpoint"] },
   client: {
     start: ["McpClient"],
     rare: ["assembly/RareParts"],

@@ -4,7 +4,7 @@
  * One class per decision of the caller. An error that the server answered with is its own `McpError`.
  */
 import type { CapabilityMissing } from "@effect-mcp/core/ClientInput"
-import { Closed, type Timeout } from "@effect-mcp/core/internal/Router"
+import { Closed, type Timeout } from "@effect-mcp/core/Peer"
 import { TransportError } from "@effect-mcp/core/Transport"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Data from "effect/Data"

@@ -1,8 +1,9 @@
 /**
  * The server as users import it: the service, its layer, and one function for each way to serve it.
  *
- * Owns no behaviour. The endpoints are loaded when they are first used, so a program over stdio does not load HTTP.
+ * Owns no behaviour. HTTP endpoints are imported when they are first used, so that a program over stdio does not load them.
  */
+import { lateImport } from "@effect-mcp/core/internal/lateImport"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -11,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import type * as Router from "./http/RouterEndpoint.ts"
 import type * as Node from "./http/NodeListener.ts"
-import type * as Socket from "./socket/Socket.ts"
+import * as Socket from "./socket/Socket.ts"
 import type * as Sse from "./http/legacy/SseEndpoint.ts"
 import * as Stdio from "./stdio/Stdio.ts"
 import type { McpServer, Server } from "./dispatch/Server.ts"
@@ -82,11 +83,7 @@ export const serveStdio: typeof Stdio.serve = Stdio.serve
  *   ])
  * ```
  */
-export const serveSocket: typeof Socket.serve = (options) =>
-  Effect.flatMap(
-    Effect.promise(() => import("./socket/Socket.ts")),
-    ({ serve }) => serve(options)
-  )
+export const serveSocket: typeof Socket.serve = Socket.serve
 
 /**
  * Adds the Streamable HTTP endpoint at `options.path`, for all revisions, to the router (spec: basic/transports, Streamable HTTP).
@@ -110,10 +107,7 @@ export const serveSocket: typeof Socket.serve = (options) =>
  */
 export const layerHttp = (options: Router.Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   Layer.unwrap(
-    Effect.map(
-      Effect.promise(() => import("./http/RouterEndpoint.ts")),
-      ({ layer }) => layer(options)
-    )
+    Effect.map(Effect.promise(lateImport(() => import("./http/RouterEndpoint.ts"))), ({ layer }) => layer(options))
   )
 
 /**
@@ -130,10 +124,7 @@ export const layerHttp = (options: Router.Options): Layer.Layer<never, never, Mc
  */
 export const layerSse = (options: Sse.Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   Layer.unwrap(
-    Effect.map(
-      Effect.promise(() => import("./http/legacy/SseEndpoint.ts")),
-      ({ layer }) => layer(options)
-    )
+    Effect.map(Effect.promise(lateImport(() => import("./http/legacy/SseEndpoint.ts"))), ({ layer }) => layer(options))
   )
 
 /**
@@ -153,9 +144,8 @@ export const layerSse = (options: Sse.Options): Layer.Layer<never, never, McpSer
  */
 export const serveHttp: typeof HttpRouter.serve = (app, options) =>
   Layer.unwrap(
-    Effect.map(
-      Effect.promise(() => import("./http/request/Shutdown.ts")),
-      ({ serve }) => serve(app, options)
+    Effect.map(Effect.promise(lateImport(() => import("./http/request/Shutdown.ts"))), ({ serve }) =>
+      serve(app, options)
     )
   )
 
@@ -190,7 +180,9 @@ export const toWebHandler = <E>(
   server: Layer.Layer<McpServer, E>,
   options: Router.WebHandlerOptions
 ): Router.WebHandler => {
-  const made = import("./http/RouterEndpoint.ts").then((router) => router.toWebHandler(server, options))
+  const made = lateImport(() => import("./http/RouterEndpoint.ts"))().then((router) =>
+    router.toWebHandler(server, options)
+  )
   return {
     handler: async (request) => (await made).handler(request),
     dispose: async () => (await made).dispose()
@@ -217,7 +209,7 @@ export const toWebHandler = <E>(
  * ```
  */
 export const toNodeListener = <E>(server: Layer.Layer<McpServer, E>, options?: Node.BuildOptions): Node.Built => {
-  const building = import("./http/NodeListener.ts").then(({ build }) => build(server, options))
+  const building = lateImport(() => import("./http/NodeListener.ts"))().then(({ build }) => build(server, options))
   const built = building.then(({ listener }) => listener)
   let listener: Node.Listener = (request, response) =>
     void built.then(

@@ -11,7 +11,6 @@ import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { Transport } from "@effect-mcp/core/Transport"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { rareParts } from "@effect-mcp/client/internal/loadRareParts"
-import { loadRareParts } from "@effect-mcp/server/internal/loadRareParts"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Cassette from "./cassette/Cassette.ts"
 import * as Context from "effect/Context"
@@ -44,7 +43,7 @@ export const join = Effect.fnUntraced(function* (
   options: Pick<Options, "client" | "principal" | "wire"> = {}
 ): Effect.fn.Return<McpClient.Client, TestConnectError, McpServer.McpServer | Scope.Scope> {
   // Neither a test clock nor `quiesce` waits for modules that a server or a client loads with their first use.
-  yield* Effect.andThen(loadRareParts, rareParts.load)
+  yield* rareParts.load
   const server = yield* McpServer.McpServer
   const [clientEnd, serverEnd] = yield* options.wire ?? Memory.pair()
   yield* server.connect(serverEnd, { principal: options.principal })

@@ -4,7 +4,6 @@
  *
  * One module, since a bundler puts what several such modules share with the start into files of their own, each compressed alone.
  */
-export * as Spans from "@effect-mcp/core/internal/Spans"
 export { latestStateful } from "@effect-mcp/protocol/Revision"
 export { answerRounds, answers, retryRound } from "../connection/InputRounds.ts"
 export { makeHost } from "../connection/makeHost.ts"

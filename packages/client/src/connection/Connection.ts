@@ -4,10 +4,9 @@
  * Owns the peer. Calls, lists and watches use `ReconnectingConnection`, which is made of one or more connections. Refuses requests that
  * the server did not declare before they are sent.
  */
-import type * as Spans from "@effect-mcp/core/internal/Spans"
-import * as Tracing from "@effect-mcp/core/internal/Tracing"
+import * as Spans from "@effect-mcp/core/internal/Spans"
 import type { Closed, Peer } from "@effect-mcp/core/Peer"
-import * as PeerModule from "@effect-mcp/core/internal/Router"
+import * as PeerModule from "@effect-mcp/core/Peer"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -51,7 +50,6 @@ export interface LateConnection extends Stateless.LateStateless {
   readonly initialize: typeof Negotiation.initialize
   readonly latestStateful: Revision.Revision
   readonly statefulEra: typeof StatefulEra.make
-  readonly Spans: typeof Spans
 }
 
 export interface Options extends Omit<Negotiation.Options, "capabilities" | "timeout">, ServerMessages.Options {
@@ -137,10 +135,7 @@ const capabilitiesOf = ({ experimental, extensions, host }: Options): Effect.Eff
 const inSpans =
   (answer: AnswerQuestion): AnswerQuestion =>
   (request, conversation) =>
-    Tracing.server(answer(request, conversation), request, () => ({ revision: conversation.revision.version }))
-
-// Not within a connection, which it would keep: the load is kept for the process.
-const spansOf = ({ Spans: spans }: Pick<LateConnection, "Spans">): typeof Spans => spans
+    Spans.server(answer(request, conversation), request, () => ({ revision: conversation.revision.version }))
 
 /** Starts the reader, which answers and announces from now on. */
 const makePeer = Effect.fnUntraced(function* (
@@ -150,7 +145,6 @@ const makePeer = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Peer, NotLoaded, Scope.Scope> {
   const { agreed, answer, capabilities } = opening
   const context = yield* Effect.context<never>()
-  yield* Tracing.ready(context, Effect.map(options.late.load, spansOf))
   const traced = TraceContext.isTraced(context) ? Effect.runForkWith(context) : undefined
   const announce = ServerMessages.announcer(options)
   const revision = () => opening.negotiated?.revision
@@ -184,7 +178,7 @@ const makePeer = Effect.fnUntraced(function* (
         ),
       immediate: ({ method }) => (method === "ping" ? {} : undefined),
       notification: (notification, { relatedTo }) => {
-        traced?.(Tracing.server(Effect.void, notification, surroundings))
+        traced?.(Spans.server(Effect.void, notification, surroundings))
         if (opening.stateless?.received(notification) !== true)
           announce(notification, revision()?.serverNotifications ?? earlyNotifications, opening.inUse, relatedTo)
       },

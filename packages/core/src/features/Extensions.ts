@@ -29,7 +29,7 @@ import { askErrorToMcp } from "../request/askErrorToMcp.ts"
 import { type AskError, CapabilityMissing, Declined } from "../request/ClientInput.ts"
 import { objectOf } from "../request/OwnMessages.ts"
 import type { RequestContext, RequestFacts, RequestServices } from "../request/RequestContext.ts"
-import { Closed, Timeout } from "../peer/Router.ts"
+import { Closed, Timeout } from "../peer/Peer.ts"
 import type {
   ExtensionCaller,
   Granted,

@@ -18,7 +18,7 @@ import { type AskError, CapabilityMissing, Declined, missingCapabilityError } fr
 import { exitOf } from "../internal/eager.ts"
 import { registrationLayer } from "./registration.ts"
 import { deferred, HandlerContext, type HandlerRunner } from "./HandlerContext.ts"
-import { Closed, Timeout } from "../peer/Router.ts"
+import { Closed, Timeout } from "../peer/Peer.ts"
 import type { Principal } from "../transport/Principal.ts"
 import { type QueryServices, RequestContext, type RequestServices } from "../request/RequestContext.ts"
 import type { InvalidValue, ToolOutput, Tool, ValueCodec } from "../contract/Tool.ts"

@@ -19,7 +19,7 @@ import { callback } from "../internal/callback.ts"
 import { Deadlines, type Entries, type Fork } from "../internal/Deadlines.ts"
 import * as CancelReason from "./CancelReason.ts"
 import * as TraceContext from "./TraceContext.ts"
-import * as Tracing from "./Tracing.ts"
+import * as Spans from "./Spans.ts"
 import type { RequestHeaders, Sink, TransportError } from "../transport/Transport.ts"
 
 /** The conversation, or the exchange of this request, ended before the answer. `cause` says why, unless it ended in order. */
@@ -257,11 +257,7 @@ export class OutboundRequests implements Entries {
         const traced = { ...options, onSend }
         return Effect.withFiber(({ context }) => this.ask(method, TraceContext.withoutEntries(params), traced, context))
       }
-      return Tracing.client(
-        { method, params },
-        send,
-        Effect.suspend(() => this.ask(method, params, options, context))
-      )
+      return Spans.client({ method, params }, send)
     })
   }
 

@@ -11,7 +11,7 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type { Peer, RequestError, RequestOptions } from "../peer/Router.ts"
+import type { Peer, RequestError, RequestOptions } from "../peer/Peer.ts"
 
 /** A question, and the client that runs it. */
 export interface TaskQuestion {

@@ -16,7 +16,7 @@ import type * as Schema from "effect/Schema"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { InvalidValue } from "../contract/ValueCodec.ts"
-import type { Closed, Timeout } from "../peer/Router.ts"
+import type { Closed, Timeout } from "../peer/Peer.ts"
 import type { OnProgress } from "./Progress.ts"
 
 /** The methods of MCP by which a server asks its client. */

@@ -9,7 +9,7 @@ import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { type Peer, type ReceivedRequest, Timeout } from "../peer/Router.ts"
+import { type Peer, type ReceivedRequest, Timeout } from "../peer/Peer.ts"
 import * as AskedTask from "./AskedTask.ts"
 import {
   type AskError,

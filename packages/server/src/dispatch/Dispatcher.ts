@@ -70,9 +70,9 @@ export class Dispatcher {
   /** The method of an extension. */
   private own(revision: Revision, method: string): MethodOperation | undefined {
     const { features, rateLimit } = this.options
-    const extensions = features.others?.extensions
-    const own = extensions?.method(method, revision)
-    if (extensions === undefined || own === undefined) return this.unknown(method)
+    const { extensions } = features
+    const own = extensions.method(method, revision)
+    if (own === undefined) return this.unknown(method)
     const known = this.ownOperations.get(own)
     if (known !== undefined) return known
     const rule = rateLimit.ruleOf(method, own.extension.rateLimit)
@@ -92,7 +92,7 @@ export class Dispatcher {
     const { caching, info: server, methods, rateLimit } = this.options
     const info = MethodInfo.ofRequest(method)
     const codec = codecOf(revision, method)
-    const row = methods.row(method)
+    const row = methods.get(method)
     if (info === undefined || codec === undefined || row === undefined) return undefined
     if (MethodInfo.missingCapability(info, server.capabilities(), revision.rules) !== undefined) return undefined
     const { cacheHint, handle, variesByCaller = sameForAll } = row
@@ -117,16 +117,16 @@ export class Dispatcher {
     params: unknown,
     request: ServerRequest
   ): Effect.Effect<DecodedResult, McpError.McpError, RequestServices> {
-    const middleware = this.options.features.others?.middleware
+    const { middleware } = this.options.features
     const untyped: unknown = { method: operation.method, params }
     const decoded = untyped as DecodedRequest // the codec of this very method decoded the params
-    if (middleware?.wraps(operation.method, decoded) === true) {
+    if (middleware.wraps(operation.method, decoded)) {
       const { facts } = request
       const done = facts && middleware.atOnce(operation.method, decoded, facts)
       if (done !== undefined) return done
       request.eager = false
     }
-    if (middleware === undefined || request.eager) return operation.handle(params, request)
+    if (request.eager) return operation.handle(params, request)
     return within(middleware, operation, decoded, request)
   }
 }

@@ -5,7 +5,7 @@
  * per second: messages over it, or on a transport without room, are dropped, and the next message says how many.
  */
 import type { Log } from "@effect-mcp/core/Log"
-import * as Tracing from "@effect-mcp/core/internal/Tracing"
+import * as Spans from "@effect-mcp/core/internal/Spans"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { Sink } from "@effect-mcp/core/Transport"
 import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging"
@@ -76,9 +76,9 @@ export const make = (options: Options, clock: Clock.Clock): Logging => {
   return {
     fallback,
     forRequest: (payer, { request, sink }, threshold) => {
-      const sender = Tracing.currentSender()
+      const sender = Spans.currentSender()
       const send = (params: { readonly level: LoggingLevel; readonly data: unknown; readonly logger?: string }): void =>
-        Tracing.notify(sink, JsonRpc.notification("notifications/message", params), "data", request.id, sender)
+        Spans.notify(sink, JsonRpc.notification("notifications/message", params), "data", request.id, sender)
       const logUnsafe: Log["Service"]["logUnsafe"] = (level, data, logger) => {
         const least = threshold()
         if (least === undefined || !isAtLeast(level, least)) return

@@ -1,9 +1,4 @@
-/**
- * Notifications of clients where there is middleware or an extension: those of sessions, and those that are posted without one, which have
- * no answer.
- *
- * Loaded with the first feature beside tools. Until then a server has nothing to handle but the notifications of MCP.
- */
+/** Notifications of clients: in sessions, and posted without one. Middleware and handlers of extensions receive them. */
 import type { Envelope } from "@effect-mcp/core/Transport"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import { isOfRequest } from "@effect-mcp/protocol/MethodInfo"
@@ -11,7 +6,7 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { InboundHooks } from "../features/InboundHooks.ts"
-import type { OtherFeatures } from "../features/OtherFeatures.ts"
+import type { Features } from "../features/Features.ts"
 import { ofSession, type PostedOptions, PostingCallers } from "../session/Sender.ts"
 import type { Session } from "../session/Session.ts"
 import { type ClientOf, OwnNotifications } from "./OwnNotifications.ts"
@@ -23,7 +18,7 @@ import { type ClientOf, OwnNotifications } from "./OwnNotifications.ts"
 export type Receive = (notification: JsonRpc.Notification, envelope: Envelope, options?: PostedOptions) => void
 
 export interface Options {
-  readonly others: OtherFeatures
+  readonly features: Features
   readonly clientOf: ClientOf
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
 }
@@ -34,9 +29,9 @@ export class NotificationRouter {
   private readonly callers: PostingCallers
   private readonly runFork: Options["runFork"]
 
-  constructor({ clientOf, others, runFork }: Options) {
-    this.hooks = others.middleware.inbound
-    this.own = new OwnNotifications({ extensions: others.extensions, clientOf })
+  constructor({ clientOf, features, runFork }: Options) {
+    this.hooks = features.middleware.inbound
+    this.own = new OwnNotifications({ extensions: features.extensions, clientOf })
     this.callers = new PostingCallers(runFork)
     this.runFork = runFork
   }

@@ -24,7 +24,7 @@ export type Restore = (session: Session, record: SessionRecord) => Effect.Effect
  * client counts as initialized: it has had the answer to its `initialize`.
  */
 export const make =
-  ({ open }: Features, limits: Limits, served: ReadonlyArray<Revision.Revision>): Restore =>
+  ({ resources }: Features, limits: Limits, served: ReadonlyArray<Revision.Revision>): Restore =>
   (session, { clientCapabilities, clientInfo, logLevel, subscriptions, version }) =>
     Effect.suspend(() => {
       const revision = served.find((one) => one.era === "stateful" && one.version === version)
@@ -36,10 +36,8 @@ export const make =
       session.begin()
       const { principal } = session
       if (subscriptions.length === 0) return Effect.void
-      return Effect.flatMap(open, ({ resources }) => {
-        const there = subscriptions.filter((uri) => resources.has(uri, principal))
-        return Effect.forEach(there, (uri) => Subscriptions.start(resources, limits, session, uri, principal), {
-          discard: true
-        })
+      const there = subscriptions.filter((uri) => resources.has(uri, principal))
+      return Effect.forEach(there, (uri) => Subscriptions.start(resources, limits, session, uri, principal), {
+        discard: true
       })
     })

@@ -14,50 +14,51 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import type * as Caching from "../features/Caching.ts"
-import type * as Features from "../features/Features.ts"
+import * as Features from "../features/Features.ts"
 import { defaultPageSize } from "../features/Pagination.ts"
 import * as RateLimit from "../features/RateLimit.ts"
 import { RateLimitStore } from "../features/RateLimitStore.ts"
+import { Settling } from "../features/Settling.ts"
+import { SharedUpdates } from "../features/SharedUpdates.ts"
+import { unsubscribe } from "../features/Subscriptions.ts"
 import { warmUpScopes } from "../internal/warmUpScopes.ts"
 import * as Limits from "../Limits.ts"
-import type * as InputRounds from "../mrtr/InputRounds.ts"
+import * as InputRounds from "../mrtr/InputRounds.ts"
 import { scheduler } from "../mrtr/RoundInput.ts"
 import { ReplayGuard } from "../mrtr/ReplayGuard.ts"
-import { StateSeal } from "../mrtr/StateSealService.ts"
+import * as Seal from "../mrtr/StateSeal.ts"
 import { TaskSources, within as withinTasks } from "../request/TaskSource.ts"
 import type { ChangeNotifier } from "../session/ChangeNotifier.ts"
 import { Drain } from "../session/Drain.ts"
 import { Nodes } from "../session/Nodes.ts"
 import type { Session } from "../session/Session.ts"
 import type { Contract } from "../view/Contract.ts"
-import type { ContractOptions, ContractSource } from "../view/readContract.ts"
-import type { Options as ReaderOptions } from "../view/RequestReader.ts"
+import { combine } from "../view/allObservers.ts"
+import { type ContractOptions, readContract } from "../view/readContract.ts"
 import * as Observer from "../view/Observer.ts"
+import type { Options as ReaderOptions } from "../view/RequestReader.ts"
 import { type RequestsView, RequestView } from "../view/Requests.ts"
+import { SessionObserver } from "../view/SessionObserver.ts"
 import type { StatelessRequest } from "../view/StatelessRequest.ts"
-import { build } from "./buildFeatures.ts"
 import { Dispatcher } from "./Dispatcher.ts"
 import type { OnInitialize } from "./Initialize.ts"
 import * as ListChanges from "./ListChanges.ts"
-import { loaded, loadRareParts, spansReady } from "./loadRareParts.ts"
 import * as Logging from "./Logging.ts"
-import { MethodTable } from "./methods.ts"
+import * as Methods from "./methods.ts"
 import { observed, surroundingsOf } from "./observed.ts"
 import type { ClientOf } from "./OwnNotifications.ts"
-import type { NotificationRouter, Receive } from "./NotificationRouter.ts"
+import { NotificationRouter, type Receive } from "./NotificationRouter.ts"
 import * as ServerInfo from "./ServerInfo.ts"
 import * as SessionFactory from "./SessionFactory.ts"
-import type * as Restore from "./Restore.ts"
+import * as Restore from "./Restore.ts"
 import { StatefulEra } from "./StatefulEra.ts"
-import { isModern, StatelessEntrance } from "./StatelessEntrance.ts"
+import { isModern, StatelessEra } from "./StatelessEra.ts"
 import type * as StatelessDispatch from "./StatelessDispatch.ts"
-import type { Options as StatelessOptions } from "./statelessParts.ts"
 
 export type { ConnectOptions } from "./SessionFactory.ts"
 export type { Registries } from "../features/Features.ts"
@@ -176,7 +177,7 @@ export const layer = <E, R>(
   ) as Layer.Layer<McpServer, E, Exclude<R, Features.Registries | RequestServices>> // Scope is in RequestServices
 
 const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
-  const context = yield* Effect.tap(Effect.context<never>(), spansReady)
+  const context = yield* Effect.context<never>()
   const clock = yield* Clock.Clock
   const { features, tasks } = yield* buildFeatures(options)
   const info = ServerInfo.make(options, features)
@@ -189,7 +190,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const rateLimit = new RateLimit.RateLimit(options.rateLimit ?? RateLimit.defaults, now, settling)
   const { askTimeout = "10 minutes", caching = {}, onInitialize, pageSize = defaultPageSize } = options
   const { extensions, instructions, name } = options
-  const methods = new MethodTable({ features, limits, pageSize })
+  const methods = Methods.make({ features, info, limits, listeners, pageSize })
   const answersUnknown = options.unknownMethods === "middleware"
   const dispatcher = new Dispatcher({ info, features, methods, caching, rateLimit, answersUnknown })
   const waiting = new BusySet<StatelessRequest>()
@@ -197,34 +198,33 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const { observe, observer } = yield* observersOf(now)
   const drain = drainOf(sessions, waiting, observer, (effect) => void runFork(effect))
   const stateful = new StatefulEra({ drain, info, dispatcher, limits, rateLimit, logging, askTimeout, onInitialize })
-  const shared = { info, features, methods, dispatcher, rateLimit, logging, limits, listeners }
-  const stateless = statelessOf(shared, options.rounds, context)
+  const rounds = roundsOf(name, options.rounds, context)
+  const stateless = new StatelessEra({ info, features, dispatcher, rateLimit, logging, rounds })
   const nodes = yield* sharedWith(features, name)
   yield* ListChanges.forward({ features, info, sessions, listeners, bus: nodes?.bus })
 
-  const inbound = () => features.others?.middleware.inbound
+  const hooks = features.middleware.inbound
   const opensSessions = ServerInfo.hasSessions(info)
   const pings = (request: JsonRpc.Request) => opensSessions && !isModern(request)
   let unnamed = 0
   const requests = viewOf({ sessions, stateless: waiting, tasks, clock }, limits)
   const { changed } = requests
-  const notifications = yield* notificationsOf(features, stateless, runFork)
+  const notifications = new NotificationRouter({ features, clientOf: clientOf(stateless), runFork })
+  yield* Effect.addFinalizer(() => notifications.end)
   const connect = SessionFactory.make({
     request: (session, received, base) => {
       const { request } = received
       if (session.refuses(request.id)) return Effect.fail(McpError.interrupted("The server is shutting down"))
       const era = isModern(request) ? stateless : stateful
       const traced = base === undefined ? surroundingsOf(session, request, received.envelope) : undefined
-      const hooks = inbound()
-      if (hooks === undefined || hooks.isEmpty)
-        return observed(() => era.handle(session, received, base), request, traced)
+      if (hooks.isEmpty) return observed(() => era.handle(session, received, base), request, traced)
       const principal = received.envelope.principal ?? session.principal
       const isPing = request.method === "ping" && pings(request)
       const next = () => (isPing ? Effect.succeed({}) : era.handle(session, received, undefined))
       const answer = () => hooks.request(received, principal, session, session.closing, next)
       return observed(answer, request, traced)
     },
-    pings: (request) => inbound()?.isEmpty !== false && pings(request),
+    pings: (request) => hooks.isEmpty && pings(request),
     notifications,
     sessions,
     changed,
@@ -244,26 +244,24 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   return McpServer.of({
     connect,
     observer,
-    stateless: { era: stateless, inbound, clock, now, requests: waiting, changed, observer, account: { buckets: [] } },
-    receive: (notification, envelope, options) => notifications()?.posted(notification, envelope, options),
+    stateless: { era: stateless, hooks, clock, now, requests: waiting, changed, observer, account: { buckets: [] } },
+    receive: notifications.posted,
     revisions: info.revisions,
     name,
     nodes,
     drain,
-    restore: (session, record) =>
-      Effect.flatMap(loadRareParts, ({ restore }) => restore(features, limits, info.revisions)(session, record)),
+    restore: Restore.make(features, limits, info.revisions),
     sessions: Effect.sync(() => [...sessions]),
     requests,
-    contract: contractOf({ name, instructions, extensions, revisions: info.revisions, features }),
+    contract: (asked) => readContract({ name, instructions, extensions, revisions: info.revisions, features }, asked),
     elicitationComplete: (session, elicitationId) => Effect.sync(() => elicitationComplete(session, elicitationId))
   })
 })
 
-/** The observers of the context as one, which make a server load what tells them of sessions. */
+/** The observers of the context as one. */
 const observersOf = Effect.fnUntraced(function* (now: () => number) {
   const given = yield* Observer.given
   if (given.length === 0) return { observer: undefined, observe: undefined }
-  const { combine, SessionObserver } = yield* loadRareParts
   const observer = combine(given)
   const observe: SessionFactory.Options["observe"] =
     observer && ((sessions) => new SessionObserver(observer, now, sessions))
@@ -271,17 +269,13 @@ const observersOf = Effect.fnUntraced(function* (now: () => number) {
 })
 
 const viewOf = (options: Omit<ReaderOptions, "unsubscribe">, limits: Limits.Limits): RequestView =>
-  new RequestView(
-    options.tasks,
-    Effect.map(loadRareParts, ({ RequestReader, unsubscribe }) => {
-      return new RequestReader({ ...options, unsubscribe: (session, uri) => unsubscribe(limits, session, uri) })
-    })
-  )
+  new RequestView({ ...options, unsubscribe: (session, uri) => unsubscribe(limits, session, uri) })
 
-const contractOf =
-  (source: ContractSource): Server["contract"] =>
-  (asked) =>
-    Effect.flatMap(loadRareParts, ({ readContract }) => readContract(source, asked))
+/** The client of a notification: the session's, unless the notification names a revision without sessions. */
+const clientOf =
+  (stateless: StatelessEra): ClientOf =>
+  ({ negotiated }, notification) =>
+    isModern(notification) ? stateless.clientOf(notification) : negotiated
 
 const drainOf = (
   sessions: ReadonlySet<Session>,
@@ -297,62 +291,36 @@ const drainOf = (
 const settlingOf = Effect.fnUntraced(function* (server: string, now: () => number) {
   const store = Option.getOrUndefined(yield* Effect.serviceOption(RateLimitStore))
   if (store === undefined) return undefined
-  const { Settling } = yield* loadRareParts
   return yield* Settling.make(store, server, now)
 })
 
 /** The other nodes, which learn of updates from now on. */
-const sharedWith = Effect.fnUntraced(function* ({ open }: Features.Features, name: string) {
+const sharedWith = Effect.fnUntraced(function* ({ resources }: Features.Features, name: string) {
   const nodes = Option.getOrUndefined(yield* Effect.serviceOption(Nodes))
   if (nodes === undefined) return undefined
-  const { SharedUpdates } = yield* loadRareParts
-  const { resources } = yield* open
   yield* resources.share((watch) => SharedUpdates.make(nodes.bus, name, watch))
   return nodes
 })
 
-/** Those of middleware and extensions, once there is any; what runs of them is interrupted at the end of the scope. */
-const notificationsOf = (
-  features: Features.Features,
-  stateless: StatelessEntrance,
-  runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-): Effect.Effect<() => NotificationRouter | undefined, never, Scope.Scope> =>
-  Effect.suspend(() => {
-    let made: NotificationRouter | undefined
-    const clientOf: ClientOf = ({ negotiated }, notification) =>
-      isModern(notification) ? stateless.clientOf(notification) : negotiated
-    const notifications = () => {
-      const { others } = features
-      const parts = loaded()
-      if (others === undefined || parts === undefined) return made
-      return (made ??= new parts.NotificationRouter({ others, clientOf, runFork }))
-    }
-    // Made there if it is not yet: handlers that begin later are then interrupted, too.
-    return Effect.as(
-      Effect.addFinalizer(() => notifications()?.end ?? Effect.void),
-      notifications
-    )
-  })
-
-const statelessOf = (
-  shared: Omit<StatelessOptions, "seal" | "guard" | "rounds">,
-  rounds: InputRounds.Options | undefined,
+/** Questions in rounds. By default the first request that asks makes a key of this process. */
+const roundsOf = (
+  name: string,
+  options: InputRounds.Options | undefined,
   context: Context.Context<never>
-): StatelessEntrance => {
-  const seal = Context.getOrUndefined(context, StateSeal)
-  return new StatelessEntrance({ ...shared, seal, guard: Context.getOrUndefined(context, ReplayGuard), rounds })
+): InputRounds.InputRounds => {
+  const seal = Context.getOrUndefined(context, Seal.StateSeal)
+  const sealing = seal === undefined ? Seal.shared() : Effect.succeed(seal)
+  return new InputRounds.InputRounds(name, sealing, Context.getOrUndefined(context, ReplayGuard), options)
 }
 
 /** Builds the features on a scheduler that rounds of questions can watch. */
-const buildFeatures = <E, R>({ dynamic, features, limits }: Options<E, R>) =>
+const buildFeatures = <E, R>({ features, limits }: Options<E, R>) =>
   Effect.flatMap(Scheduler.Scheduler, (ambient) => {
     warmUpScopes()
     const tasks = new TaskSources()
     const services = Context.add(withinTasks(tasks), Scheduler.Scheduler, scheduler(ambient))
-    const built = Effect.provideContext(build(features, limits?.tool), services)
-    // Methods are declared before any of their features is registered.
-    const opened = Effect.tap(built, ({ open }) => (dynamic === true ? open : Effect.void))
-    return Effect.map(opened, (features) => ({ features, tasks }))
+    const built = Effect.provideContext(Features.build(features, limits?.tool), services)
+    return Effect.map(built, (features) => ({ features, tasks }))
   })
 
 const elicitationComplete = (session: Session, elicitationId: string): void => {

@@ -8,7 +8,7 @@ import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Validate from "@effect-mcp/protocol/Validate"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Features from "../features/Features.ts"
 
 export interface Options {
@@ -60,8 +60,7 @@ export const make = (options: Options, features: Features.Features): ServerInfo 
       ({ version }) => options.revisions === undefined || options.revisions.includes(version)
     ),
     capabilities,
-    capabilitiesOf: (caller) =>
-      features.others?.extensions.declared(capabilities(), caller) ?? Effect.succeed(capabilities())
+    capabilitiesOf: (caller) => features.extensions.declared(capabilities(), caller)
   }
 }
 

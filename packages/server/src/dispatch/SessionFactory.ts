@@ -3,9 +3,8 @@
  */
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
 import * as Incoming from "@effect-mcp/core/internal/Incoming"
-import type * as Spans from "@effect-mcp/core/internal/Spans"
-import * as Tracing from "@effect-mcp/core/internal/Tracing"
-import * as Peer from "@effect-mcp/core/internal/Router"
+import * as Spans from "@effect-mcp/core/internal/Spans"
+import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { Envelope, Traffic, Transport } from "@effect-mcp/core/Transport"
@@ -25,7 +24,6 @@ import { Session } from "../session/Session.ts"
 import type { Observer } from "../view/Observer.ts"
 import type { SessionObserver } from "../view/SessionObserver.ts"
 import { surroundingsOf } from "./observed.ts"
-import { spansReady } from "./loadRareParts.ts"
 import type { NotificationRouter } from "./NotificationRouter.ts"
 import * as StatefulEra from "./StatefulEra.ts"
 
@@ -76,7 +74,7 @@ export interface Options {
   /** Whether it is a ping that is answered in the reader. */
   readonly pings: (request: JsonRpc.Request) => boolean
   /** Undefined where there is no middleware and no extension. */
-  readonly notifications: () => NotificationRouter | undefined
+  readonly notifications: NotificationRouter
   /** The open sessions. */
   readonly sessions: Set<Session>
   /** Called when a request, a question or a session begins or ends. */
@@ -169,12 +167,12 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
     observer?.notification?.(notification, session, envelope)
     if (this.base === undefined) {
       const traced = surroundingsOf(session, notification, envelope)
-      this.shared.runFork(Tracing.server(Effect.void, notification, traced))
+      this.shared.runFork(Spans.server(Effect.void, notification, traced))
     }
     const pings = this.options.passive === undefined ? this.shared.keepAlive : undefined
-    const notifications = this.shared.notifications()
-    if (notifications === undefined) return StatefulEra.receive(session, notification, pings)
-    notifications.receive(session, notification, envelope, () => StatefulEra.receive(session, notification, pings))
+    this.shared.notifications.receive(session, notification, envelope, () =>
+      StatefulEra.receive(session, notification, pings)
+    )
   }
 
   immediate(asked: JsonRpc.Request): unknown {
@@ -286,7 +284,6 @@ export const make = (shared: Options) => {
     // Ends with the transport, or with the caller's scope if that is sooner.
     const scope = yield* Scope.fork(yield* Scope.Scope)
     const context = yield* Effect.context<never>()
-    yield* spansReady(context)
     const callbacks = new SessionCallbacks(shared, options, scope, scope, context, transport.traffic)
     const opened = callbacks.sessionOf(yield* Peer.make(transport, callbacks, callbacks))
     add(opened)
@@ -302,5 +299,5 @@ export const make = (shared: Options) => {
   return (transport: Transport, options: ConnectOptions = {}): Effect.Effect<Session, never, Scope.Scope> =>
     options.passive === undefined
       ? connectTransport(transport, options)
-      : Effect.andThen(spansReady(options.passive.context), connectPassive(transport, options, options.passive))
+      : connectPassive(transport, options, options.passive)
 }

@@ -4,7 +4,7 @@
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import type { Caller } from "@effect-mcp/core/Extensions"
 import { exitOf, flatMap } from "@effect-mcp/core/internal/eager"
-import type { RemoteOptions } from "@effect-mcp/core/internal/RemoteInput"
+import { remote } from "@effect-mcp/core/internal/RemoteInput"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Exchange } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -30,7 +30,6 @@ import type { EraContext } from "../request/RequestServices.ts"
 import { ServerRequest } from "../request/ServerRequest.ts"
 import type { Drain } from "../session/Drain.ts"
 import type { NegotiatedSession, Session } from "../session/Session.ts"
-import { loaded, loadRareParts } from "./loadRareParts.ts"
 import { hasSessions, type ServerInfo } from "./ServerInfo.ts"
 
 export interface Options {
@@ -274,22 +273,6 @@ const inputOf = (
   session.sessionless
     ? unasked
     : remote({ revision, capabilities, peer: session.peer, relatedTo, timeout, ready: session.whenReady })
-
-/** Asks over the open connection. The first question of the process loads what does so. */
-const remote = (options: RemoteOptions): ClientInput.ClientInput["Service"] => {
-  const using = <A, E>(ask: (input: ClientInput.ClientInput["Service"]) => Effect.Effect<A, E>) =>
-    Effect.suspend(() => {
-      const parts = loaded()
-      return parts === undefined
-        ? Effect.flatMap(loadRareParts, (parts) => ask(parts.remoteInput(options)))
-        : ask(parts.remoteInput(options))
-    })
-  return {
-    once: (_name, _schema, effect) => effect,
-    ask: (method, params, asking) => using((input) => input.ask(method, params, asking)),
-    askOwn: (question, asking) => using((input) => input.askOwn(question, asking))
-  }
-}
 
 const unasked = ClientInput.unavailable("The client cannot be asked: this endpoint has no sessions (sessions: false)")
 

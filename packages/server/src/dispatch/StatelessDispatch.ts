@@ -1,7 +1,7 @@
 /** Answers a request of a stateless revision without a session: what an HTTP endpoint calls for each POST. */
 import type { BusySet } from "@effect-mcp/core/internal/BusyMap"
 import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
-import * as Peer from "@effect-mcp/core/internal/Router"
+import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { Envelope, Sink } from "@effect-mcp/core/Transport"
@@ -19,7 +19,7 @@ import type { Observer } from "../view/Observer.ts"
 import { statelessEnd } from "../view/SessionObserver.ts"
 import { StatelessRequest } from "../view/StatelessRequest.ts"
 import { observed, surroundingsOfStateless } from "./observed.ts"
-import type { StatelessEntrance } from "./StatelessEntrance.ts"
+import type { StatelessEra } from "./StatelessEra.ts"
 
 export interface DispatchOptions {
   /** The network address of the client, which tells anonymous callers apart. */
@@ -48,8 +48,8 @@ export type Dispatch = (
 ) => Effect.Effect<void>
 
 export interface Options {
-  readonly era: StatelessEntrance
-  readonly inbound: () => InboundHooks | undefined
+  readonly era: StatelessEra
+  readonly hooks: InboundHooks
   readonly clock: Clock.Clock
   /** Monotonic milliseconds. */
   readonly now: () => number
@@ -68,7 +68,7 @@ export const make = ({
   changed,
   clock,
   era,
-  inbound,
+  hooks,
   now,
   observer,
   requests
@@ -101,12 +101,10 @@ export const make = ({
     const origin = { principal, kept: 0, closing, admitted, buckets, logBudget: undefined, address }
     const received = new StatelessRequest(request, envelope, sink, principal, kind, isGivenUp)
     if (observer !== undefined) received.arrived = now()
-    const handle = (base?: Context.Context<never>) => {
-      const hooks = inbound()
-      return hooks === undefined || hooks.isEmpty
+    const handle = (base?: Context.Context<never>) =>
+      hooks.isEmpty
         ? era.handle(origin, received, base)
         : hooks.request(received, principal, undefined, closing, () => era.handle(origin, received, undefined))
-    }
     let effect: ReturnType<typeof handle> | undefined
     const full = observer?.admit?.()
     if (full !== undefined) effect = Effect.andThen(full, Effect.suspend(handle))

@@ -46,6 +46,10 @@ export interface Options {
   readonly rounds: InputRounds.InputRounds
 }
 
+/** Whether a message belongs to this era: its `_meta` decides, never its method. */
+export const isModern = (message: JsonRpc.Request | JsonRpc.Notification): boolean =>
+  metaOf(message)[Meta.protocolVersion] !== undefined
+
 const declarationCodec = Codecs.coder(declaration)
 const declarations = {
   decode: (meta: unknown) => Effect.mapErrorEager(declarationCodec.decode(meta), declarationFailed)
@@ -176,8 +180,8 @@ export class StatelessEra {
 
   /** Headers are compared before the revision of the request is known to be served. */
   private readonly ownNameParam = (method: string): string | undefined => {
-    const extensions = this.options.features.others?.extensions
-    if (extensions === undefined || extensions.isEmpty()) return undefined
+    const extensions = this.options.features.extensions
+    if (extensions.isEmpty()) return undefined
     for (const revision of this.served.values()) {
       const own = extensions.method(method, revision)
       if (own !== undefined) return own.part.request.nameParam

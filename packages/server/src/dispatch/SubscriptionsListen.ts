@@ -4,8 +4,7 @@
  * It subscribes before it acknowledges, and acknowledges before any other message; every message carries the subscription's id. It ends
  * when the client cancels it, or with a result when the server closes.
  */
-import type * as Spans from "@effect-mcp/core/internal/Spans"
-import * as Tracing from "@effect-mcp/core/internal/Tracing"
+import * as Spans from "@effect-mcp/core/internal/Spans"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { Sink } from "@effect-mcp/core/Transport"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -45,7 +44,7 @@ class ListenSubscriber implements Subscriber {
   private readonly id: JsonRpc.Id
   private readonly lists: ReadonlyArray<ListKind>
   readonly fork: Subscriber["fork"]
-  private readonly sender: Spans.SpanSource | undefined = Tracing.currentSender()
+  private readonly sender: Spans.SpanSource | undefined = Spans.currentSender()
   readonly meta: { readonly [subscriptionId]: JsonRpc.Id }
 
   constructor(sink: Sink, id: JsonRpc.Id, lists: ReadonlyArray<ListKind>, fork: Subscriber["fork"]) {
@@ -65,13 +64,7 @@ class ListenSubscriber implements Subscriber {
   }
 
   send(method: string, params: JsonRpc.Params): void {
-    Tracing.notify(
-      this.sink,
-      JsonRpc.notification(method, { ...params, _meta: this.meta }),
-      "data",
-      this.id,
-      this.sender
-    )
+    Spans.notify(this.sink, JsonRpc.notification(method, { ...params, _meta: this.meta }), "data", this.id, this.sender)
   }
 
   /** Sends the messages of extensions, each once there is room; never ends. */

@@ -1,7 +1,6 @@
 /** Requests in the eyes of the operator: a span for each where there is a tracer, and a log line for each defect of a handler. */
 import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
-import type * as Spans from "@effect-mcp/core/internal/Spans"
-import * as Tracing from "@effect-mcp/core/internal/Tracing"
+import * as Spans from "@effect-mcp/core/internal/Spans"
 import type { Envelope } from "@effect-mcp/core/Transport"
 import { beginning } from "@effect-mcp/protocol/Excerpt"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -21,7 +20,7 @@ export const observed = (
   traced: (() => Spans.Surroundings) | undefined
 ): Effect.Effect<unknown, McpError.McpError> => {
   if (traced !== undefined) {
-    return Tracing.server(Effect.tapCause(Effect.suspend(handle), reportDefect(request)), request, traced)
+    return Spans.server(Effect.tapCause(Effect.suspend(handle), reportDefect(request)), request, traced)
   }
   const effect = attempt(handle)
   const done = exitOf(effect)

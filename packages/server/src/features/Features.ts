@@ -3,10 +3,10 @@
  *
  * Each server builds its features with a memo map of its own: two servers of one features value have registrations of their own.
  */
-import { ExtensionRegistry } from "@effect-mcp/core/Extensions"
-import { PromptRegistry } from "@effect-mcp/core/Prompts"
+import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"
+import type { PromptRegistry } from "@effect-mcp/core/Prompts"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
-import { ResourceRegistry } from "@effect-mcp/core/Resources"
+import type { ResourceRegistry } from "@effect-mcp/core/Resources"
 import type { CallLimits, ToolRegistry } from "@effect-mcp/core/Tools"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Context from "effect/Context"
@@ -15,118 +15,87 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as DetachedScope from "../request/DetachedScope.ts"
 import type { ListKind } from "../session/ChangeNotifier.ts"
-import { MiddlewareRegistry } from "./MiddlewareService.ts"
-import type { OtherFeatures, OtherRegistries } from "./OtherFeatures.ts"
+import * as Extensions from "./ExtensionRegistry.ts"
+import * as Middleware from "./MiddlewareRegistry.ts"
+import type { MiddlewareRegistry } from "./MiddlewareRegistry.ts"
+import * as Prompts from "./PromptRegistry.ts"
 import type { Changing } from "./Registry.ts"
+import * as Resources from "./ResourceRegistry.ts"
 import * as Tools from "./ToolRegistry.ts"
 
-/** What feature layers may require of a server, beside the user's own services. */
-export type Registries = ToolRegistry | OtherRegistries
+/** The services that feature layers register with. */
+export type Registries = ToolRegistry | ResourceRegistry | PromptRegistry | ExtensionRegistry | MiddlewareRegistry
 
 /** The features of a server. */
-export class Features {
+export interface Features {
   readonly tools: Tools.ToolSet
-  private readonly load: Effect.Effect<OtherFeatures>
-  private readonly listeners: { readonly [Kind in ListKind]: Set<() => void> } = {
+  readonly resources: Resources.ResourceSet
+  readonly prompts: Prompts.PromptSet
+  readonly extensions: Extensions.ExtensionSet
+  readonly middleware: Middleware.MiddlewareSet
+  /** Calls the listener with every change of a list, until the scope closes. */
+  readonly onChange: (kind: ListKind, listener: () => void) => Effect.Effect<void, never, Scope.Scope>
+}
+
+/** Forwards the changes of the registries to listeners that come and go. */
+const listening = (registries: { readonly [Kind in ListKind]: Changing }): Features["onChange"] => {
+  const listeners: { readonly [Kind in ListKind]: Set<() => void> } = {
     prompts: new Set(),
     resources: new Set(),
     tools: new Set()
   }
-  private made: OtherFeatures | undefined
-
-  constructor(tools: Tools.ToolSet, load: Effect.Effect<OtherFeatures>) {
-    this.tools = tools
-    this.load = load
-    this.tell("tools", tools)
-  }
-
-  /** Resources, prompts, extensions and middleware; undefined until a layer registers the first of them. */
-  get others(): OtherFeatures | undefined {
-    return this.made
-  }
-
-  /** The same, made now if no layer has registered any. */
-  readonly open: Effect.Effect<OtherFeatures> = Effect.suspend(() =>
-    this.made === undefined ? Effect.map(this.load, (others) => this.opened(others)) : Effect.succeed(this.made)
-  )
-
-  /** Of two layers that load at once the first one's registries count. */
-  private opened(others: OtherFeatures): OtherFeatures {
-    if (this.made !== undefined) return this.made
-    this.tell("prompts", others.prompts)
-    this.tell("resources", others.resources)
-    return (this.made = others)
-  }
-
-  private tell(kind: ListKind, features: Changing): void {
-    features.listen(() => {
-      for (const listener of this.listeners[kind]) listener()
+  const forward = (kind: ListKind): void =>
+    registries[kind].listen(() => {
+      for (const listener of listeners[kind]) listener()
     })
-  }
-
-  /** Calls the listener with every change of a list, until the scope closes. */
-  onChange(kind: ListKind, listener: () => void): Effect.Effect<void, never, Scope.Scope> {
-    return Effect.asVoid(
+  forward("prompts")
+  forward("resources")
+  forward("tools")
+  return (kind, listener) =>
+    Effect.asVoid(
       Effect.acquireRelease(
-        Effect.sync(() => this.listeners[kind].add(listener)),
-        () => Effect.sync(() => this.listeners[kind].delete(listener))
+        Effect.sync(() => listeners[kind].add(listener)),
+        () => Effect.sync(() => listeners[kind].delete(listener))
       )
     )
-  }
+}
 
-  /** The services that layers register with: the first that is used loads what is behind all of them. */
-  get registries(): Context.Context<OtherRegistries> {
-    const within =
-      <Id extends OtherRegistries, Registry>(tag: Context.Key<Id, Registry>) =>
-      <A, R>(use: (registry: Registry) => Effect.Effect<A, never, R>): Effect.Effect<A, never, R> =>
-        Effect.flatMap(this.open, ({ context }) => use(Context.get(context, tag)))
-    const resources = within(ResourceRegistry)
-    const prompts = within(PromptRegistry)
-    const extensions = within(ExtensionRegistry)
-    const middleware = within(MiddlewareRegistry)
-    return Context.make(ResourceRegistry, {
-      register: (entry) => resources((registry) => registry.register(entry)),
-      registerTemplate: (entry) => resources((registry) => registry.registerTemplate(entry)),
-      mount: (source, options) => resources((registry) => registry.mount(source, options)),
-      changed: resources((registry) => registry.changed)
-    }).pipe(
-      Context.add(PromptRegistry, {
-        register: (entry) => prompts((registry) => registry.register(entry)),
-        mount: (source, options) => prompts((registry) => registry.mount(source, options))
-      }),
-      Context.add(ExtensionRegistry, {
-        register: (entry) => extensions((registry) => registry.register(entry))
-      }),
-      Context.add(MiddlewareRegistry, {
-        register: (one, place) => middleware((registry) => registry.register(one, place)),
-        inTask: (request, handle) =>
-          this.made === undefined
-            ? handle(request, true)
-            : Context.get(this.made.context, MiddlewareRegistry).inTask(request, handle),
-        registerInbound: (hook) => middleware((registry) => registry.registerInbound(hook))
-      })
+/** Makes new registries: the features, and the services that layers register with. Watchers of resources live in the scope. */
+export const make = Effect.fnUntraced(function* (
+  limits?: CallLimits
+): Effect.fn.Return<
+  { readonly features: Features; readonly registries: Context.Context<Registries> },
+  never,
+  Scope.Scope
+> {
+  const { tools, ...ofTools } = yield* Tools.make(limits)
+  const { resources, ...ofResources } = yield* Resources.make
+  const { prompts, ...ofPrompts } = yield* Prompts.make
+  const { extensions, ...ofExtensions } = yield* Extensions.make
+  const { middleware, ...ofMiddleware } = yield* Middleware.make
+  const onChange = listening({ prompts, resources, tools })
+  return {
+    features: { tools, resources, prompts, extensions, middleware, onChange },
+    registries: Context.mergeAll(
+      ofTools.context,
+      ofResources.context,
+      ofPrompts.context,
+      ofExtensions.context,
+      ofMiddleware.context
     )
   }
-}
-
-/** What makes the features that not every server has. */
-export interface LoadedFeatures extends Tools.Mounting {
-  readonly otherFeatures: Effect.Effect<OtherFeatures, never, Scope.Scope>
-}
+})
 
 /**
- * Builds a features layer in the scope. `R` is what its handlers need beside the registries and the request's own services.
- * `load` gives what is not of every server; `limits` are those of tools without their own.
+ * Builds a features layer in the scope. `R` is what its handlers need besides the registries and the services of a request. `limits`
+ * apply to tools without limits of their own.
  */
 export const build = Effect.fnUntraced(function* <E, R>(
   layer: Layer.Layer<never, E, R>,
-  load: Effect.Effect<LoadedFeatures>,
   limits?: CallLimits
 ): Effect.fn.Return<Features, E, Exclude<R, Registries | RequestServices> | Scope.Scope> {
   const scope = yield* Scope.Scope
-  const tools = yield* Tools.make(load, limits)
-  const others = Effect.flatMap(load, ({ otherFeatures }) => Scope.provide(otherFeatures, scope))
-  const features = new Features(tools.tools, others)
+  const { features, registries } = yield* make(limits)
   const services = yield* Effect.context<Exclude<R, Registries | RequestServices>>()
   const work = yield* Scope.make()
   const workEnds = Scope.addFinalizerExit(scope, (exit) => Scope.close(work, exit))
@@ -135,8 +104,7 @@ export const build = Effect.fnUntraced(function* <E, R>(
   // `R` is the union of both sides by the signature; the compiler cannot see that through the Exclude.
   const context = Context.mergeAll(
     services,
-    tools.context,
-    features.registries,
+    registries,
     DetachedScope.within(work)
   ) as Context.Context<never> as Context.Context<R>
   yield* Effect.provideContext(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope), context)
@@ -154,22 +122,21 @@ interface Declared {
 
 /** The capabilities that follow from what is registered (spec: basic/lifecycle, capability negotiation). */
 export const capabilities = (features: Features, declared: Declared): ServerCapabilities => {
-  const { others, tools } = features
+  const { prompts, resources, tools } = features
   const { dynamic, experimental, extensions } = declared
-  const { prompts, resources } = others ?? {}
-  const completes = dynamic || resources?.hasCompleters() === true || prompts?.hasCompleters() === true
+  const completes = dynamic || resources.hasCompleters() || prompts.hasCompleters()
   return {
     logging: {},
     ...(dynamic || !tools.isEmpty() ? { tools: { listChanged: true } } : undefined),
-    ...(dynamic || resources?.isEmpty() === false
+    ...(dynamic || !resources.isEmpty()
       ? {
           resources: {
             listChanged: true,
-            ...(dynamic || resources?.watchable() === true ? { subscribe: true } : undefined)
+            ...(dynamic || resources.watchable() ? { subscribe: true } : undefined)
           }
         }
       : undefined),
-    ...(dynamic || prompts?.isEmpty() === false ? { prompts: { listChanged: true } } : undefined),
+    ...(dynamic || !prompts.isEmpty() ? { prompts: { listChanged: true } } : undefined),
     ...(completes ? { completions: {} } : undefined),
     ...(experimental === undefined ? undefined : { experimental }),
     ...(extensions === undefined ? undefined : { extensions })

@@ -3,7 +3,7 @@
  * server does not know. `Middleware.inbound` registers it; without any, no message passes this module.
  */
 import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
-import * as Tracing from "@effect-mcp/core/internal/Tracing"
+import * as Spans from "@effect-mcp/core/internal/Spans"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Outbound } from "@effect-mcp/core/RequestContext"
@@ -94,7 +94,7 @@ const requestOf = (
   return new Received(request, envelope, principal, session, (isOver) => ({
     notify: (method, params) => {
       if (isOver() || received.cancelled === true) return
-      Tracing.notify(sink, JsonRpc.notification(method, params), "data", request.id)
+      Spans.notify(sink, JsonRpc.notification(method, params), "data", request.id)
     },
     ready: sink.ready,
     isRead: () => sink.isRead?.() !== false,

@@ -25,7 +25,7 @@ import * as Scope from "effect/Scope"
 import { isSuspension } from "../mrtr/Replay.ts"
 import type { DecodedRequest as Request, DecodedResult as Result } from "../request/DecodedRequest.ts"
 import { hookOf, type InboundHook } from "./InboundHooks.ts"
-import { type Middleware, MiddlewareRegistry, type Place } from "./MiddlewareService.ts"
+import { type Middleware, MiddlewareRegistry, type Place } from "./MiddlewareRegistry.ts"
 
 export {
   type DecodedRequest as Request,
@@ -41,7 +41,7 @@ export {
   type Next,
   type Place,
   type Proceed
-} from "./MiddlewareService.ts"
+} from "./MiddlewareRegistry.ts"
 
 /**
  * How a request, or one round of it, ended: with a result; with a tool's result that has `isError`; with questions to the client, which

@@ -1,4 +1,4 @@
-/** The tools of mounted sources. Loaded with the first source that is mounted: most servers have none. */
+/** The tools of mounted sources. */
 import type { QueryServices } from "@effect-mcp/core/RequestContext"
 import type { ToolEntry, ToolRegistry, ToolSource } from "@effect-mcp/core/Tools"
 import type * as McpError from "@effect-mcp/protocol/McpError"

@@ -10,7 +10,7 @@ import type { CallToolParams, CallToolResult, Tool } from "@effect-mcp/protocol/
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { MountedTools } from "./MountedTools.ts"
+import { MountedTools } from "./MountedTools.ts"
 import { type Changing, isRestricted, listOf, Registry } from "./Registry.ts"
 import * as ToolLimits from "./ToolLimits.ts"
 
@@ -47,17 +47,11 @@ export interface ToolSet extends Changing {
   readonly headerParams: (name: unknown, principal: Principal["Service"]) => ReadonlyArray<HeaderParams.HeaderParam>
 }
 
-/** What mounted sources need. */
-export interface Mounting {
-  readonly MountedTools: new (registry: Registry<ToolEntry, ToolSource>) => MountedTools
-}
-
 /**
- * A new registry: the service for feature layers, and the set that the dispatcher reads. `load` makes mounted sources; `limits` are those
- * of tools without their own.
+ * Makes a new registry: the service for feature layers, and the set that the dispatcher reads. `limits` apply to tools without limits of
+ * their own.
  */
 export const make = (
-  load: Effect.Effect<Mounting>,
   limits?: CallLimits
 ): Effect.Effect<{ readonly tools: ToolSet; readonly context: Context.Context<ToolRegistry> }, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -69,12 +63,12 @@ export const make = (
       principal: Principal["Service"]
     ): Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices> => {
       const own = descriptors(registry.view((entry) => visible(entry, principal)))
-      return mounted === undefined || registry.sources.length === 0 ? Effect.succeed(own) : mounted.after(own)
+      return registry.sources.length === 0 ? Effect.succeed(own) : mounted.after(own)
     }
-    let mounted: MountedTools | undefined
+    const mounted = new MountedTools(registry)
     const call: ToolSet["call"] = (params, request = deferred) => {
       const { name } = params
-      const elsewhere = () => mounted?.call(params) ?? Effect.fail(unknownTool(name))
+      const elsewhere = () => mounted.call(params) ?? Effect.fail(unknownTool(name))
       return request.withCaller((principal) =>
         registry.hold(
           name,
@@ -113,8 +107,7 @@ export const make = (
         taskTools: () => registry.entries.flatMap((entry) => (mayBeTask(entry) ? [entry.tool.name] : [])),
         mayBeTask: (name) => mayBeTask(registry.get(name)),
         mayNeedTask: mayNeedTask(registry),
-        mount: (source, options) =>
-          Effect.flatMap(load, (made) => (mounted ??= new made.MountedTools(registry)).mount(source, options))
+        mount: mounted.mount
       })
     }
   })

@@ -22,7 +22,7 @@ import { type CallerBinding, ServerRequest } from "../request/ServerRequest.ts"
 import * as Journal from "./Journal.ts"
 import * as Replay from "./Replay.ts"
 import type { ReplayGuard } from "./ReplayGuard.ts"
-import { invalidState, type Opened, type StateSeal } from "./StateSealService.ts"
+import { invalidState, type Opened, type StateSeal } from "./StateSeal.ts"
 
 export interface Options {
   /** Rounds of one request. Default 10. */

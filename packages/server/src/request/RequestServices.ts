@@ -9,7 +9,7 @@ import { Principal } from "@effect-mcp/core/Principal"
 import * as Progress from "@effect-mcp/core/Progress"
 import { type RequestConnection, httpOf, RequestContext } from "@effect-mcp/core/RequestContext"
 import { ServiceTable, service } from "@effect-mcp/core/internal/LazyContext"
-import * as Tracing from "@effect-mcp/core/internal/Tracing"
+import * as Spans from "@effect-mcp/core/internal/Spans"
 import { Provided, ProvidedServices } from "@effect-mcp/core/internal/Provided"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
@@ -66,7 +66,7 @@ export const contextOf = (source: Wired): RequestContext["Service"] => {
   const { envelope, request, sink } = source.received
   const { closing, connection, context } = source.eraContext
   const { clientCapabilities, clientInfo, revision, sessionId } = context
-  const sender = Tracing.currentSender()
+  const sender = Spans.currentSender()
   // Without a spread, which would copy what was just made.
   return {
     revision,
@@ -82,7 +82,7 @@ export const contextOf = (source: Wired): RequestContext["Service"] => {
     outbound: {
       notify: (method, params) => {
         if (!source.over)
-          Tracing.notify(source.received.sink, JsonRpc.notification(method, params), "data", request.id, sender)
+          Spans.notify(source.received.sink, JsonRpc.notification(method, params), "data", request.id, sender)
       },
       ready: sink.ready,
       isRead: sink.isRead === undefined ? isAlwaysRead : isReadOf(sink),
@@ -109,7 +109,7 @@ export const progressOf = (source: Wired): Progress.Progress["Service"] => {
   if (!JsonRpc.isId(token)) return Progress.none
   const { progressMessage } = source.eraContext.context.revision.rules
   // Handlers report in loops: the tracer is looked for once.
-  const sender = Tracing.currentSender()
+  const sender = Spans.currentSender()
   return Progress.make({
     token,
     writable: () => sink.writable(),
@@ -121,7 +121,7 @@ export const progressOf = (source: Wired): Progress.Progress["Service"] => {
       const notification = JsonRpc.notification("notifications/progress", params)
       // Read anew: another sink may have been put in its place, to watch the conversation.
       if (sender === undefined) received.sink.send(notification, "data", request.id)
-      else Tracing.notify(received.sink, notification, "data", request.id, sender)
+      else Spans.notify(received.sink, notification, "data", request.id, sender)
     }
   })
 }

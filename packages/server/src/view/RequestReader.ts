@@ -1,7 +1,7 @@
 /**
  * The rows of what runs at a server now: requests of its clients, with or without a session, subscriptions, questions to clients, and tasks.
  *
- * Rows are made when they are read: a request costs nothing before. Loaded with the first read.
+ * Rows are made when they are read: a request costs nothing before.
  */
 import type { OpenRequest, SentRequest } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"

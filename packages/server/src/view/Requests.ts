@@ -4,10 +4,9 @@
  * Says when that changes; reads it by `RequestReader`.
  */
 import { Broadcast } from "@effect-mcp/core/internal/Broadcast"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type { TaskSources } from "../request/TaskSource.ts"
-import type { RequestReader } from "./RequestReader.ts"
+import { type Options, RequestReader } from "./RequestReader.ts"
 import type { RequestRow } from "./RequestRow.ts"
 
 export type { RequestRow } from "./RequestRow.ts"
@@ -36,27 +35,18 @@ export interface RequestsView {
 export class RequestView implements RequestsView {
   /** A reader needs the last change only. */
   private readonly signal = new Broadcast<void>(1)
-  private readonly load: Effect.Effect<RequestReader>
-  private loaded: RequestReader | undefined = undefined
+  readonly list: RequestsView["list"]
+  readonly interrupt: RequestsView["interrupt"]
 
-  /** `load` makes the reader: a server starts without, since most are never read. */
-  constructor(tasks: TaskSources, load: Effect.Effect<RequestReader>) {
-    this.load = load
-    tasks.listen(() => this.changed())
+  constructor(options: Options) {
+    const { interrupt, list } = new RequestReader(options)
+    this.list = list
+    this.interrupt = interrupt
+    options.tasks.listen(() => this.changed())
   }
 
   /** Called when a request begins or ends. */
   readonly changed = (): void => this.signal.send()
 
   readonly changes: Stream.Stream<void> = this.signal.stream
-
-  readonly list: RequestsView["list"] = Effect.suspend(() => Effect.flatMap(this.reader, ({ list }) => list))
-
-  readonly interrupt: RequestsView["interrupt"] = (key, reason) =>
-    Effect.flatMap(this.reader, (reader) => reader.interrupt(key, reason))
-
-  private get reader(): Effect.Effect<RequestReader> {
-    if (this.loaded !== undefined) return Effect.succeed(this.loaded)
-    return Effect.map(this.load, (made) => (this.loaded ??= made))
-  }
 }

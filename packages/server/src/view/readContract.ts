@@ -17,7 +17,6 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Features } from "../features/Features.ts"
-import type { OtherFeatures } from "../features/OtherFeatures.ts"
 import type { Contract } from "./Contract.ts"
 
 export interface ContractOptions {
@@ -120,12 +119,8 @@ const metaOf = (meta: Any["meta"]) =>
 
 const bare = { meta: {}, notifications: {}, questions: {}, requests: {}, subscriptions: {} }
 
-const extensionsOf = (
-  { extensions = {}, revisions }: ContractSource,
-  others: OtherFeatures,
-  principal: Principal["Service"]
-) =>
-  Effect.map(others.extensions.offered(principal, revisions), (offered) => {
+const extensionsOf = ({ extensions = {}, features, revisions }: ContractSource, principal: Principal["Service"]) =>
+  Effect.map(features.extensions.offered(principal, revisions), (offered) => {
     const declared = Object.entries(extensions).map(([id, settings]) => extensionOf({ id, ...bare }, settings))
     const own = offered.map(({ contract, settings }) => extensionOf(contract, settings))
     const all = new Map([...declared, ...own].map((extension) => [extension.id, extension]))
@@ -141,15 +136,13 @@ export const readContract = (
   const revision = revisions.at(-1) ?? Revision.latestStateful
   const listed = <A>(method: string, list: Effect.Effect<ReadonlyArray<A>, McpError.McpError, QueryServices>) =>
     Effect.scoped(Effect.provideContext(list, contextOf(principal, revision, method)))
-  const lists = Effect.flatMap(features.open, (others) =>
-    Effect.all([
-      listed("tools/list", features.tools.list(deferred)),
-      listed("prompts/list", others.prompts.list),
-      listed("resources/list", others.resources.registered),
-      listed("resources/templates/list", others.resources.templates),
-      extensionsOf(source, others, principal)
-    ])
-  )
+  const lists = Effect.all([
+    listed("tools/list", features.tools.list(deferred)),
+    listed("prompts/list", features.prompts.list),
+    listed("resources/list", features.resources.registered),
+    listed("resources/templates/list", features.resources.templates),
+    extensionsOf(source, principal)
+  ])
   return Effect.map(lists, ([tools, prompts, resources, templates, extensions]) => ({
     name,
     ...(instructions === undefined ? undefined : { instructions }),

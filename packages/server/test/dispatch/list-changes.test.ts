@@ -1,9 +1,9 @@
 /** How changes of lists are told: to sessions, to listeners and to other nodes. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Logger, Scope } from "effect"
+import { ResourceRegistry } from "@effect-mcp/core/Resources"
+import { Context, Effect, Exit, Logger, Scope } from "effect"
 import * as ListChanges from "../../src/dispatch/ListChanges.ts"
-import { Features } from "../../src/features/Features.ts"
-import { Registry } from "../../src/features/Registry.ts"
+import * as Features from "../../src/features/Features.ts"
 
 /** The changes that a bus is told, which refuses the first `refusals` of them. */
 const forwarded = Effect.fnUntraced(function* (scope: Scope.Scope, refusals: number) {
@@ -16,16 +16,14 @@ const forwarded = Effect.fnUntraced(function* (scope: Scope.Scope, refusals: num
       published.push(kind)
     }
   }
-  const tools = new Registry("tool")
-  const sets: any = tools
-  const features = new Features(sets, Effect.never)
+  const { features, registries } = yield* Scope.provide(Features.make(), scope)
   const info: any = { implementation: { name: "test" }, capabilities: () => ({}) }
   const options = { bus, features, info, sessions: new Set<never>(), listeners: new Set<never>() }
   yield* Scope.provide(ListChanges.forward(options), scope)
   return {
     published,
     change: Effect.andThen(
-      tools.changed,
+      Context.get(registries, ResourceRegistry).changed,
       Effect.promise(() => Promise.resolve())
     )
   }
@@ -42,7 +40,7 @@ describe("Changes of lists", () => {
       )
       yield* change
       yield* change
-      assert.deepStrictEqual(published, ["tools"])
+      assert.deepStrictEqual(published, ["resources"])
       assert.lengthOf(logged, 1)
     })
   )
@@ -55,7 +53,7 @@ describe("Changes of lists", () => {
       const told = Effect.runFork(change)
       yield* Scope.close(scope, Exit.void)
       yield* Effect.promise(() => new Promise((resolve) => told.addObserver(resolve)))
-      assert.deepStrictEqual(published, ["tools"])
+      assert.deepStrictEqual(published, ["resources"])
     })
   )
 })

@@ -39,7 +39,7 @@ export const httpFaults: ReadonlyArray<Fault> = [
     file: "packages/server/src/mrtr/ReplayGuard.ts",
     from: "shares.add(caller, -1)",
     to: "",
-    test: "packages/server/test/dispatch/StateSeal.test.ts"
+    test: "packages/server/test/mrtr/StateSeal.test.ts"
   },
   {
     name: "Bodies that arrive hold bytes without a bound",

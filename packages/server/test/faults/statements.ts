@@ -92,7 +92,7 @@ export const statements: ReadonlyArray<Fault> = [
   },
   {
     name: "a state never expires",
-    file: "packages/server/src/mrtr/AeadSeal.ts",
+    file: "packages/server/src/mrtr/StateSeal.ts",
     from: "payload.expires > (yield* Clock.currentTimeMillis) ? payload",
     to: "payload.expires > 0 ? payload",
     test: "packages/server/test/mrtr/tampering.test.ts",
@@ -100,7 +100,7 @@ export const statements: ReadonlyArray<Fault> = [
   },
   {
     name: "a state that does not open is a fault of the server",
-    file: "packages/server/src/mrtr/AeadSeal.ts",
+    file: "packages/server/src/mrtr/StateSeal.ts",
     from: "(effect) => Effect.mapError(effect, invalidState)",
     to: "(effect) => Effect.orDie(effect)",
     test: "packages/server/test/mrtr/tampering.test.ts",
@@ -333,7 +333,7 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "the log of a request goes to all clients",
     file: "packages/server/src/dispatch/Logging.ts",
-    from: 'Tracing.notify(sink, JsonRpc.notification("notifications/message", params), "data", request.id, sender)',
+    from: 'Spans.notify(sink, JsonRpc.notification("notifications/message", params), "data", request.id, sender)',
     to: '((options as any).sinks = new Set([...((options as any).sinks ?? []), sink])).forEach((each: Sink) => each.send(JsonRpc.notification("notifications/message", params), "data", request.id))',
     test: "packages/server/test/dispatch/logging.test.ts",
     ids: ["logging.security.access-control"]

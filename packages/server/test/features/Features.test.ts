@@ -1,4 +1,4 @@
-/** The features of a server: which registries there are, and when. */
+/** The features of a server and the registries behind them. */
 import * as Prompt from "@effect-mcp/core/Prompt"
 import * as Prompts from "@effect-mcp/core/Prompts"
 import * as Resources from "@effect-mcp/core/Resources"
@@ -6,9 +6,11 @@ import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import { Principal, anonymous } from "@effect-mcp/core/Principal"
 import * as Features from "@effect-mcp/server/internal/Features"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Middleware from "@effect-mcp/server/Middleware"
+import * as StateSeal from "@effect-mcp/server/StateSeal"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
 
 const tool = Tools.layer(Tool.make("a", { description: "" }), () => Effect.succeed(""))
 const prompt = Prompts.layer(Prompt.make("p"), () => Effect.succeed(""))
@@ -19,33 +21,22 @@ const named = <A extends { readonly name: string }>(list: Effect.Effect<Readonly
   Effect.map(Effect.provideService(list, Principal, anonymous), (items) => items.map(({ name }) => name))
 
 describe("Features", () => {
-  it.effect("A server of tools alone has no other registries", () =>
-    Effect.gen(function* () {
-      const features = yield* Features.build(tool)
-      assert.isUndefined(features.others)
-      assert.isFalse(features.tools.isEmpty())
-    })
-  )
-
-  it.effect("Layers that load the other registries at the same time register in the same ones", () =>
+  it.effect("Layers of all kinds register with one set of features", () =>
     Effect.gen(function* () {
       const features = yield* Features.build(Layer.mergeAll(tool, prompt, resource, middleware))
-      const others = features.others ?? assert.fail("nothing was registered")
-      assert.deepStrictEqual(yield* named(others.prompts.list), ["p"])
-      assert.deepStrictEqual(yield* named(others.resources.list), ["a"])
+      assert.isFalse(features.tools.isEmpty())
+      assert.deepStrictEqual(yield* named(features.prompts.list), ["p"])
+      assert.deepStrictEqual(yield* named(features.resources.list), ["a"])
       const request: any = { method: "tools/list", params: {} }
-      assert.isTrue(others.middleware.wraps("tools/list", request))
-      assert.strictEqual(yield* features.open, others)
+      assert.isTrue(features.middleware.wraps("tools/list", request))
     })
   )
 
-  it.effect("A listener hears of a list whose registry is made after it, until its scope closes", () =>
+  it.effect("A listener hears of changes of its list until its scope closes", () =>
     Effect.gen(function* () {
-      const features = yield* Features.build(tool)
+      const { features, registries } = yield* Features.make()
       const heard: Array<string> = []
-      const offer = Effect.scoped(
-        Effect.andThen(Effect.provideContext(Layer.build(prompt), features.registries), Effect.void)
-      )
+      const offer = Effect.scoped(Effect.andThen(Effect.provideContext(Layer.build(prompt), registries), Effect.void))
       yield* Effect.scoped(
         Effect.andThen(
           features.onChange("prompts", () => heard.push("prompts")),
@@ -57,4 +48,30 @@ describe("Features", () => {
       assert.lengthOf(heard, 2)
     })
   )
+})
+
+describe("A server layer", () => {
+  it("Builds synchronously with features of all kinds", () => {
+    const server = McpServer.layer({
+      name: "sync",
+      version: "1.0.0",
+      features: Layer.mergeAll(tool, prompt, resource, middleware)
+    })
+    const runtime = ManagedRuntime.make(server)
+    assert.strictEqual(runtime.runSync(Effect.map(McpServer.McpServer, ({ name }) => name)), "sync")
+    const tools = runtime.runSync(
+      Effect.scoped(
+        Effect.flatMap(McpServer.McpServer, (running) =>
+          Effect.map(running.contract(), ({ tools }) => tools.map(({ name }) => name))
+        )
+      )
+    )
+    assert.deepStrictEqual(tools, ["a"])
+    return runtime.dispose()
+  })
+
+  it("Builds synchronously with keys that seal states", () => {
+    const key = Redacted.make(new Uint8Array(32))
+    assert.isFunction(Effect.runSync(Effect.provide(StateSeal.StateSeal, StateSeal.layer([{ id: "1", key }]))).seal)
+  })
 })

@@ -15,8 +15,6 @@ import { McpTest, quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
-// Loaded before time stands still: it is loaded when the first question is asked as a task.
-import "@effect-mcp/server/internal/RareParts"
 
 const version = "2025-11-25"
 const Name = Schema.Struct({ name: Schema.String })

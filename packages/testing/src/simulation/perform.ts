@@ -7,7 +7,6 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { rareParts as httpParts } from "@effect-mcp/client/internal/loadHttpParts"
 import { rareParts } from "@effect-mcp/client/internal/loadRareParts"
-import { loadRareParts } from "@effect-mcp/server/internal/loadRareParts"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -111,7 +110,7 @@ export const perform = <W, E, LE, LR>(
       : ended
   )
   // Files are read in real time, which the clock of a run does not wait for.
-  return Effect.andThen(Effect.all([loadRareParts, rareParts.load, httpParts.load]), performed)
+  return Effect.andThen(Effect.all([rareParts.load, httpParts.load]), performed)
 }
 
 const judge = (stage: Stage, name: string, exit: Exit.Exit<unknown, unknown>): void => {

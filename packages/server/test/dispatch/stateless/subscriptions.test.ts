@@ -334,7 +334,7 @@ describe("subscriptions/listen", () => {
             Resources.layer({ uri: "b:", name: "b" }, Effect.succeed(""), Stream.make(1))
           )
         )
-        const { resources } = yield* features.open
+        const { resources } = features
         const sent: Array<any> = []
         const sink: Sink = { send: (message) => void sent.push(message), writable: () => true, ready: Effect.void }
         const listeners = new Set<ChangeNotifier>()
@@ -389,7 +389,7 @@ describe("subscriptions/listen", () => {
 
   it.effect("A subscriptions/listen is removed from the notifiers of list changes when it ends, however it ends", () =>
     Effect.gen(function* () {
-      const { resources } = yield* (yield* Features.build(tool("a"))).open
+      const { resources } = yield* Features.build(tool("a"))
       const { session } = yield* open(tool("a"))
       const listeners = new Set<ChangeNotifier>()
       const closing = yield* Deferred.make<void>()

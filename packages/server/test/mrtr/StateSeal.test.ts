@@ -4,7 +4,7 @@ import { Effect, Exit, Layer, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import type * as Journal from "../../src/mrtr/Journal.ts"
 import * as ReplayGuard from "../../src/mrtr/ReplayGuard.ts"
-import * as StateSeal from "../../src/dispatch/StateSeal.ts"
+import * as StateSeal from "../../src/mrtr/StateSeal.ts"
 
 const key = (id: string, fill: number): StateSeal.SealingKey => ({
   id,
