@@ -13,12 +13,11 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import * as AtOnce from "./server/AtOnce.ts"
 import * as Attempts from "./server/Attempts.ts"
 import * as Creation from "./server/Creation.ts"
 import * as CoreMethods from "./server/CoreMethods.ts"
+import * as ListedTools from "./server/ListedTools.ts"
 import * as Methods from "./server/Methods.ts"
-import * as Visible from "./server/Visible.ts"
 import { makeService, type Options } from "./server/makeService.ts"
 import type { Journal } from "./store/Journal.ts"
 import * as Memory from "./store/memory.ts"
@@ -47,12 +46,11 @@ export const layerStore = (
         registry.register(Creation.middleware(service, executing), {
           method: "tools/call",
           innermost: true,
-          when: Creation.mayBeTask(tools),
-          atOnce: AtOnce.answer(service, executing)
+          when: Creation.mayBeTask(tools)
         })
       )
       const lists = registrationLayer(MiddlewareRegistry, (registry, _services: Context.Context<never>) =>
-        registry.register(Visible.middleware(tools), { method: "tools/list", when: () => tools.mayNeedTask() })
+        registry.register(ListedTools.middleware(tools), { method: "tools/list", when: () => tools.mayNeedTask() })
       )
       return Layer.mergeAll(calls, lists, Methods.layer(service), CoreMethods.layer(service))
     })

@@ -18,8 +18,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a task keeps a result of any length",
     file: "packages/tasks/src/server/Attempts.ts",
-    from: "if (fits(result, most)) return",
-    to: "if (fits(result, Infinity)) return",
+    from: "if (bytes <= most) return",
+    to: "if (bytes <= Infinity) return",
     test: "packages/tasks/test/server/Methods.test.ts"
   },
   {

@@ -28,7 +28,7 @@ import { exitOf } from "../internal/eager.ts"
 import { askErrorToMcp } from "../request/askErrorToMcp.ts"
 import { type AskError, CapabilityMissing, Declined } from "../request/ClientInput.ts"
 import { objectOf } from "../request/OwnMessages.ts"
-import type { RequestContext, RequestFacts, RequestServices } from "../request/RequestContext.ts"
+import type { RequestContext, RequestServices } from "../request/RequestContext.ts"
 import { Closed, Timeout } from "../peer/Peer.ts"
 import type {
   ExtensionCaller,
@@ -38,7 +38,7 @@ import type {
   NoOthers,
   ServicesOf
 } from "./ExtensionHandlers.ts"
-import { HandlerContext, type HandlerRunner, useOf } from "./HandlerContext.ts"
+import { HandlerContext, type HandlerRunner } from "./HandlerContext.ts"
 import { registrationLayer } from "./registration.ts"
 
 export type {
@@ -162,7 +162,6 @@ const checkSchemas = ({ meta, notifications, questions, requests, subscriptions 
 const requestsOf = (parts: PartsByName<Request<any, any, any>>) => Object.values(parts)
 
 type Handler = (value: any) => Effect.Effect<any, any, any>
-type UseOfFacts = (value: any, facts: RequestFacts) => Effect.Effect<any, any, any>
 /** Handlers without their types, which `layer` has checked. */
 interface Parts {
   readonly settings?: unknown
@@ -263,14 +262,11 @@ const caller = <R>(
     isEncodedResult(value)
       ? Effect.succeed(value)
       : Effect.mapEager(objectOf(`The result of ${method}`, result.encode(value)), complete)
-  // Services of its layer that are made for each request come first.
-  const use = handle === handler ? (useOf(handler) as UseOfFacts | undefined) : undefined // of the type of the handler
   const run = (
     value: unknown,
     request: HandlerRunner
   ): Effect.Effect<EncodedResult, McpError.McpError, RequestServices> => {
-    const { facts } = request
-    const effect = use === undefined || facts === undefined ? handle(value) : use(value, facts)
+    const effect = handle(value)
     const done = exitOf(effect)
     if (done !== undefined && Exit.isSuccess(done)) return encoded(done.value)
     return Effect.flatMapEager(

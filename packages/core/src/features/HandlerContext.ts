@@ -10,7 +10,7 @@ import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { ClientInput } from "../request/ClientInput.ts"
-import { Cooldown, direct, exitOf } from "../internal/eager.ts"
+import { Cooldown, exitOf } from "../internal/eager.ts"
 import { Elicitation } from "../request/Elicitation.ts"
 import { forwarder, Log, callerAnnotations } from "../request/Log.ts"
 import { Principal } from "../transport/Principal.ts"
@@ -18,7 +18,7 @@ import { Progress } from "../request/Progress.ts"
 import { LazyContext } from "../internal/LazyContext.ts"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Provided from "./Provided.ts"
-import { factsOf, RequestContext, type RequestFacts, type RequestServices } from "../request/RequestContext.ts"
+import { RequestContext, type RequestServices } from "../request/RequestContext.ts"
 import { Roots } from "../request/Roots.ts"
 import { Sampling } from "../request/Sampling.ts"
 
@@ -54,8 +54,6 @@ export interface HandlerRunner {
     handler: Effect.Effect<A, E, R>,
     context: HandlerContext<R, S>
   ) => Effect.Effect<A, E, S>
-  /** What is known of a request that starts at once: its services are those that it makes. Undefined for any other. */
-  readonly facts: RequestFacts | undefined
   /** `use` of the caller of the request. */
   readonly withCaller: <A, E, R>(
     use: (principal: Principal["Service"]) => Effect.Effect<A, E, R>
@@ -66,57 +64,8 @@ export interface HandlerRunner {
 export const deferred: HandlerRunner = {
   eager: false,
   run: (handler, context) => context.provide(handler),
-  facts: undefined,
   withCaller: (use) => Effect.flatMap(Principal, use)
 }
-
-/**
- * Calls every handler at once, as this caller: one that gives an effect which has ended needs no run. Others start when their effect runs, as
- * with `deferred`; that effect must be run.
- */
-export const calling = (principal: Principal["Service"]): HandlerRunner => new Calling(principal)
-
-class Calling implements HandlerRunner {
-  eager = true
-  readonly facts = undefined
-  private readonly principal: Principal["Service"]
-
-  constructor(principal: Principal["Service"]) {
-    this.principal = principal
-  }
-
-  run<A, E, R, S extends RequestServices>(
-    handler: Effect.Effect<A, E, R>,
-    context: HandlerContext<R, S>
-  ): Effect.Effect<A, E, S> {
-    return context.provide(handler)
-  }
-
-  withCaller<A, E, R>(
-    use: (principal: Principal["Service"]) => Effect.Effect<A, E, R>
-  ): Effect.Effect<A, E, R | Principal> {
-    return use(this.principal)
-  }
-}
-
-type Use<P, A, E, R> = (params: P, facts: RequestFacts) => Effect.Effect<A, E, R>
-const uses = new WeakMap<object, Use<never, unknown, unknown, unknown>>()
-
-/**
- * A handler that needs the facts of its request. Where a request has them at hand none of its services is made for them, which cost more
- * than an answer out of memory.
- */
-export const handlerOfFacts = <P, A, E, R>(
-  use: Use<P, A, E, R>
-): ((params: P) => Effect.Effect<A, E, R | RequestContext | Principal>) => {
-  const handler = (params: P): Effect.Effect<A, E, R | RequestContext | Principal> =>
-    direct((context: Context.Context<R | RequestContext | Principal>) => use(params, factsOf(context)))
-  uses.set(handler, use)
-  return handler
-}
-
-/** What `handlerOfFacts` made a handler of; undefined for any other handler. */
-export const useOf = (handler: object): Use<never, unknown, unknown, unknown> | undefined => uses.get(handler)
 
 type Services = ReadonlyMap<string, unknown>
 

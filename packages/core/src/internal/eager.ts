@@ -8,7 +8,6 @@
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Effectable from "effect/Effectable"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 
@@ -35,74 +34,6 @@ export const attempt = <A, E, R>(make: () => Effect.Effect<A, E, R>): Effect.Eff
   } catch (defect) {
     return Effect.die(defect)
   }
-}
-
-/** An effect that code which has its services carries out without a fiber, by `now`. */
-class Direct<A, E, R> extends Effectable.Class<A, E, R> {
-  readonly use: (services: Context.Context<R>) => Effect.Effect<A, E, R>
-
-  constructor(use: (services: Context.Context<R>) => Effect.Effect<A, E, R>) {
-    super()
-    this.use = use
-  }
-
-  asEffect(): Effect.Effect<A, E, R> {
-    return Effect.contextWith(this.use)
-  }
-}
-
-/** An effect that is `use` of its services, which reads no fiber. */
-export const direct = <A, E, R>(
-  use: (services: Context.Context<R>) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> => new Direct(use)
-
-/** Whether it is a direct effect. */
-export const isDirect = <A, E, R>(effect: Effect.Effect<A, E, R>): boolean => effect instanceof Direct
-
-/** Carries out a direct effect: its exit, or the rest of it, which has to run. Others are given back as they are. */
-export const now = <A, E, R>(effect: Effect.Effect<A, E, R>, services: Context.Context<R>): Effect.Effect<A, E, R> => {
-  let rest = effect
-  // A Direct among the effects of these types has these types.
-  while (rest instanceof Direct) {
-    const { use }: Direct<A, E, R> = rest
-    rest = attempt(() => use(services))
-  }
-  return rest
-}
-
-/** `Effect.flatMap` of a direct effect, which stays one as far as both are. */
-export const flatMap = <A, E, R, A2, E2, R2>(
-  effect: Effect.Effect<A, E, R>,
-  f: (value: A) => Effect.Effect<A2, E2, R2>
-): Effect.Effect<A2, E | E2, R | R2> =>
-  effect instanceof Direct
-    ? direct((services: Context.Context<R | R2>) => flatMapEager(now<A, E, R>(effect, services), f))
-    : flatMapEager(effect, f)
-
-/** `Effect.flatMapEager`, by `exitOf`. */
-const flatMapEager = <A, E, R, A2, E2, R2>(
-  effect: Effect.Effect<A, E, R>,
-  f: (value: A) => Effect.Effect<A2, E2, R2>
-): Effect.Effect<A2, E | E2, R | R2> => {
-  const exit = exitOf(effect)
-  if (exit === undefined) return Effect.flatMap(effect, f)
-  return Exit.isSuccess(exit) ? f(exit.value) : Exit.failCause(exit.cause)
-}
-
-/** Calls `f`, which must not wait, with the exit of an effect. */
-export const observe = <A, E, R>(
-  effect: Effect.Effect<A, E, R>,
-  f: (exit: Exit.Exit<A, E>) => void
-): Effect.Effect<A, E, R> => {
-  const observed = (exit: Exit.Exit<A, E>) => Effect.sync(() => f(exit))
-  if (!(effect instanceof Direct)) return Effect.onExit(effect, observed)
-  return direct((services: Context.Context<R>) => {
-    const rest = now<A, E, R>(effect, services)
-    const exit = exitOf(rest)
-    if (exit === undefined) return Effect.onExit(rest, observed)
-    f(exit)
-    return exit
-  })
 }
 
 /** Runs `effect` in a fiber of its own until it waits: its exit, or an effect that waits for the fiber and interrupts it. */

@@ -15,7 +15,7 @@ import type * as Stream from "effect/Stream"
 import type { ClientInput } from "./ClientInput.ts"
 import type { Elicitation } from "./Elicitation.ts"
 import type { Log } from "./Log.ts"
-import { Principal } from "../transport/Principal.ts"
+import type { Principal } from "../transport/Principal.ts"
 import type { Progress } from "./Progress.ts"
 import type { Roots } from "./Roots.ts"
 import type { Sampling } from "./Sampling.ts"
@@ -127,40 +127,3 @@ export class RequestContext extends Context.Service<
 export type QueryServices = RequestContext | Principal | Log | Scope.Scope
 /** For handlers of tools, prompts and resources. */
 export type RequestServices = QueryServices | Progress | ClientInput | Elicitation | Sampling | Roots
-
-/** What is known of a request without its services: code that needs no other makes none of them. */
-export interface RequestFacts extends Pick<
-  RequestContext["Service"],
-  "id" | "method" | "revision" | "sessionId" | "clientInfo" | "clientCapabilities" | "meta"
-> {
-  readonly principal: Principal["Service"]
-  /** Whether it has `http`. */
-  readonly isHttp: boolean
-  /** The network address of the client, or `undefined` if it is not known. */
-  readonly address: string | undefined
-  /** That of `outbound`. */
-  readonly connection: RequestConnection | undefined
-}
-
-/** The facts of a request by its services, which middleware may have replaced. */
-export const factsOf = (context: Context.Context<RequestContext | Principal>): RequestFacts => {
-  const request = Context.get(context, RequestContext)
-  const { clientCapabilities, clientInfo, envelope, http, id, meta, method, outbound, revision, sessionId } = request
-  const principal = Context.get(context, Principal)
-  const { connection } = outbound
-  const isHttp = http !== undefined
-  const { address } = envelope
-  return {
-    address,
-    clientCapabilities,
-    clientInfo,
-    id,
-    isHttp,
-    meta,
-    method,
-    revision,
-    sessionId,
-    principal,
-    connection
-  }
-}

@@ -17,7 +17,6 @@ import * as Option from "effect/Option"
 import type * as Pull from "effect/Pull"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { direct } from "../internal/eager.ts"
 import { type Lane, type Sink, TransportError } from "./Transport.ts"
 
 export interface Options {
@@ -137,7 +136,7 @@ class SendQueue {
   }
 
   /** Nearly always there is room. */
-  readonly whenReady = direct(() => (this.writable() ? Effect.void : this.ready.await))
+  readonly whenReady = Effect.suspend(() => (this.writable() ? Effect.void : this.ready.await))
 
   readonly writable = (): boolean => this.state === "failed" || this.data < this.highWater
 

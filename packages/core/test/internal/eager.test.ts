@@ -22,7 +22,6 @@ describe("An effect that has ended", () => {
     const others: ReadonlyArray<any> = [
       Effect.never,
       Effect.suspend(() => Exit.void),
-      eager.direct(() => Exit.void),
       new Failed(),
       { _tag: "Success", value: 1 },
       Object.create(null),
@@ -121,68 +120,6 @@ describe("An effect that starts at once", () => {
         Exit.isFailure(exit) && exit.cause.reasons.filter(Cause.isDieReason).map(({ defect }) => defect),
         ["lost?"]
       )
-    })
-  )
-})
-
-describe("A direct effect", () => {
-  const named = eager.direct(({ mapUnsafe }: Context.Context<Service>) =>
-    Effect.succeed(mapUnsafe.has(Service.key) ? "found" : "missing")
-  )
-
-  it("A direct effect is carried out without a fiber, with the services that are given", () => {
-    assert.deepStrictEqual(eager.now(named, context), Exit.succeed("found"))
-    const throwing = (): Effect.Effect<void> => {
-      throw new Error("A defect")
-    }
-    const dying = eager.direct<void, never, never>(throwing)
-    assert.deepStrictEqual(eager.now(dying, Context.empty()), Exit.die(new Error("A defect")))
-    const nested = eager.direct(() => named)
-    assert.deepStrictEqual(eager.now(nested, context), Exit.succeed("found"))
-  })
-
-  it.effect("A direct effect that a fiber runs gives what it gives without one", () =>
-    Effect.gen(function* () {
-      let count = 0
-      const counting = eager.direct(() => Effect.succeed(++count))
-      assert.strictEqual(yield* Effect.provideContext(named, context), "found")
-      assert.deepStrictEqual([yield* counting, yield* counting], [1, 2])
-    })
-  )
-
-  it.effect("A direct effect does nothing before it is carried out, and waits where its rest does", () =>
-    Effect.gen(function* () {
-      let begun = 0
-      const latch = Latch.makeUnsafe(false)
-      const waiting = eager.flatMap(
-        eager.direct(() => Effect.succeed(++begun)),
-        (value) => Effect.as(latch.await, value)
-      )
-      assert.isTrue(eager.isDirect(waiting))
-      assert.strictEqual(begun, 0)
-      const rest = eager.now(waiting, Context.empty())
-      assert.strictEqual(begun, 1)
-      assert.isFalse(Exit.isExit(rest))
-      latch.openUnsafe()
-      assert.strictEqual(yield* rest, 1)
-      assert.strictEqual(begun, 1)
-    })
-  )
-
-  it.effect("The observer of an effect is called once with its exit, whether it is direct or waits", () =>
-    Effect.gen(function* () {
-      const latch = Latch.makeUnsafe(true)
-      const forms: ReadonlyArray<Effect.Effect<never, string>> = [
-        eager.direct(() => Effect.fail("no")),
-        eager.direct(() => Effect.andThen(latch.await, Effect.fail("no"))),
-        Effect.andThen(latch.await, Effect.fail("no"))
-      ]
-      for (const form of forms) {
-        const seen: Array<Exit.Exit<unknown, string>> = []
-        const observed = eager.observe(form, (exit) => void seen.push(exit))
-        assert.deepStrictEqual(yield* Effect.exit(eager.now(observed, Context.empty())), Exit.fail("no"))
-        assert.deepStrictEqual(seen, [Exit.fail("no")])
-      }
     })
   )
 })

@@ -120,12 +120,7 @@ export class Dispatcher {
     const { middleware } = this.options.features
     const untyped: unknown = { method: operation.method, params }
     const decoded = untyped as DecodedRequest // the codec of this very method decoded the params
-    if (middleware.wraps(operation.method, decoded)) {
-      const { facts } = request
-      const done = facts && middleware.atOnce(operation.method, decoded, facts)
-      if (done !== undefined) return done
-      request.eager = false
-    }
+    if (middleware.wraps(operation.method, decoded)) request.eager = false
     if (request.eager) return operation.handle(params, request)
     return within(middleware, operation, decoded, request)
   }

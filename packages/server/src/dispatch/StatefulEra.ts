@@ -3,7 +3,7 @@
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import type { Caller } from "@effect-mcp/core/Extensions"
-import { exitOf, flatMap } from "@effect-mcp/core/internal/eager"
+import { exitOf } from "@effect-mcp/core/internal/eager"
 import { remote } from "@effect-mcp/core/internal/RemoteInput"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Exchange } from "@effect-mcp/core/Peer"
@@ -170,7 +170,7 @@ export class StatefulEra {
   ): RequestConnection =>
     (session.initializedConnection ??= {
       ...session.connection,
-      ready: flatMap(session.whenReady, () => session.connection.ready),
+      ready: Effect.flatMap(session.whenReady, () => session.connection.ready),
       read: Effect.andThen(session.whenReady, session.connection.read),
       input: inputOf(session, { revision, clientCapabilities }, undefined, this.options.askTimeout),
       rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined

@@ -34,14 +34,7 @@ export {
   type OwnRequest
 } from "../request/DecodedRequest.ts"
 export type { Arrival, InboundHook as Inbound } from "./InboundHooks.ts"
-export {
-  type AtOnce,
-  type Middleware,
-  MiddlewareRegistry,
-  type Next,
-  type Place,
-  type Proceed
-} from "./MiddlewareRegistry.ts"
+export { type Middleware, MiddlewareRegistry, type Next, type Place, type Proceed } from "./MiddlewareRegistry.ts"
 
 /**
  * How a request, or one round of it, ended: with a result; with a tool's result that has `isError`; with questions to the client, which

@@ -1,9 +1,8 @@
 /** The middleware of a server: around every request or those of one method, in order of registration. */
-import type { RequestFacts, RequestServices } from "@effect-mcp/core/RequestContext"
+import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import type { DecodedRequest as Request, DecodedResult as Result } from "../request/DecodedRequest.ts"
 import { InboundHooks } from "./InboundHooks.ts"
@@ -15,9 +14,6 @@ export type Next<R = RequestServices> = Effect.Effect<Result, McpError, R>
 export type Proceed = (changed: Request) => Next
 export type Middleware<R = RequestServices> = (request: Request, next: Next, proceed: Proceed) => Next<R>
 
-/** Answers a request in place of the middleware, without a fiber. Undefined where the middleware has to run; then nothing was done. */
-export type AtOnce = (request: Request, facts: RequestFacts) => Exit.Exit<Result, McpError> | undefined
-
 /** Where middleware lies. */
 export interface Place {
   /** The method whose requests it lies around. Default: all. */
@@ -26,8 +22,6 @@ export interface Place {
   readonly innermost?: boolean | undefined
   /** Whether it lies around a request of its method; called for each. Default: around all. */
   readonly when?: ((request: Request) => boolean) | undefined
-  /** Takes its place around a request that starts at once, where nothing else lies around that. Default: it has to run. */
-  readonly atOnce?: AtOnce | undefined
   /**
    * What it lies around where a call becomes a task: the request that makes the task, or each run of the handler as the task. The latter lies
    * inside of all other middleware. Default `creation`.
@@ -40,11 +34,8 @@ export class MiddlewareRegistry extends Context.Service<
   MiddlewareRegistry,
   {
     readonly register: (middleware: Middleware, place?: Place) => Effect.Effect<void, never, Scope.Scope>
-    /**
-     * `handle` answers the request of a task, with the middleware around it that lies around the execution of tasks. Called right before its
-     * effect runs; `alone`: there is no such middleware, and `handle` is called at once.
-     */
-    readonly inTask: (request: Request, handle: (request: Request, alone: boolean) => Next) => Next
+    /** Answers the request of a task by `handle`, within the middleware that lies around the execution of tasks. */
+    readonly inTask: (request: Request, handle: Proceed) => Next
     /** Around every message that arrives. */
     readonly registerInbound: InboundHooks["register"]
   }
@@ -59,8 +50,6 @@ interface Entry extends Place {
 export interface MiddlewareSet {
   /** Whether anything lies around a request of a method. */
   readonly wraps: (method: string, request: Request) => boolean
-  /** The answer of the only middleware around a request that starts at once; undefined where middleware has to run. */
-  readonly atOnce: (method: string, ...given: Parameters<AtOnce>) => ReturnType<AtOnce>
   /** `handle` answers the request, with the middleware around it. */
   readonly apply: (request: Request, handle: Proceed) => Next
   readonly inbound: InboundHooks
@@ -85,10 +74,8 @@ const around =
 
 const none: ReadonlyArray<Entry> = []
 
-const applies = ({ when }: Entry, request: Request): boolean => when === undefined || when(request)
-
 /** Whether requests have middleware; what lies around which method is computed once per change of the registry. */
-const lying = (registry: Registry<Entry, never>): Pick<MiddlewareSet, "wraps" | "atOnce"> => {
+const wrapping = (registry: Registry<Entry, never>): MiddlewareSet["wraps"] => {
   let version = -1
   let byMethod = new Map<string | undefined, ReadonlyArray<Entry>>()
   const of = (method: string): ReadonlyArray<Entry> => {
@@ -101,22 +88,7 @@ const lying = (registry: Registry<Entry, never>): Pick<MiddlewareSet, "wraps" | 
     version = registry.version
     return byMethod.get(method) ?? byMethod.get(undefined) ?? none
   }
-  return {
-    wraps: (method, request) => {
-      if (registry.isEmpty) return false
-      for (const entry of of(method)) if (applies(entry, request)) return true
-      return false
-    },
-    atOnce: (method, request, facts) => {
-      let only: Entry | undefined
-      for (const entry of of(method)) {
-        if (!applies(entry, request)) continue
-        if (only !== undefined || entry.atOnce === undefined) return undefined
-        only = entry
-      }
-      return only?.atOnce?.(request, facts)
-    }
-  }
+  return (method, request) => !registry.isEmpty && of(method).some(({ when }) => when === undefined || when(request))
 }
 
 const isExecution = ({ tasks }: Entry): boolean => tasks === "execution"
@@ -135,14 +107,6 @@ export const make: Effect.Effect<{
   const registry = yield* Registry.make<Entry, never>("middleware")
   const inbound = yield* InboundHooks.make
   let count = 0
-  let executions = none
-  let executionsOf = -1
-  /** What lies around the runs of tasks: the same array until the registry changes. */
-  const ofExecution = (): ReadonlyArray<Entry> => {
-    if (executionsOf !== registry.version) executions = registry.entries.filter(isExecution)
-    executionsOf = registry.version
-    return executions
-  }
   const apply = (entries: ReadonlyArray<Entry>, request: Request, handle: Proceed): Next => {
     let run = handle
     const called: string = request.method
@@ -153,7 +117,7 @@ export const make: Effect.Effect<{
   }
   return {
     middleware: {
-      ...lying(registry),
+      wraps: wrapping(registry),
       inbound,
       apply: (request, handle) => Effect.suspend(() => apply(registry.entries, request, handle))
     },
@@ -163,11 +127,7 @@ export const make: Effect.Effect<{
           const key = `${++count}`
           return registry.register(key, { key, middleware, ...place })
         }),
-      inTask: (request, handle) => {
-        const entries = ofExecution()
-        if (entries.length === 0) return handle(request, true)
-        return Effect.suspend(() => apply(entries, request, (request) => handle(request, false)))
-      },
+      inTask: (request, handle) => Effect.suspend(() => apply(registry.entries.filter(isExecution), request, handle)),
       registerInbound: (hook) => inbound.register(hook)
     })
   }

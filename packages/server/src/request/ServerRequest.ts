@@ -4,11 +4,11 @@
  * Without middleware or a tracer a handler starts in a fiber at once (`run`): most handlers do not wait, and have then ended without a
  * step of the request's own fiber. Middleware and tracers need the handler as an effect: they set `eager` to false.
  */
-import { exitOf, now, start } from "@effect-mcp/core/internal/eager"
+import { exitOf, start } from "@effect-mcp/core/internal/eager"
 import type { HandlerContext, HandlerRunner } from "@effect-mcp/core/internal/HandlerContext"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
-import { isHttp, type RequestFacts, type RequestServices as Services } from "@effect-mcp/core/RequestContext"
+import type { RequestServices as Services } from "@effect-mcp/core/RequestContext"
 import { LazyContext } from "@effect-mcp/core/internal/LazyContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
@@ -30,7 +30,7 @@ export interface CallerBinding {
  * Finalizers of a cancelled request, and fibers that outlive it, may still hold its services. Progress of a request that ended is
  * dropped; so are its logs in the stateless era, where they belong to the request alone.
  */
-export class ServerRequest implements HandlerRunner, RequestFacts, Source, Wired {
+export class ServerRequest implements HandlerRunner, Source, Wired {
   readonly received: ReceivedRequest
   /** The caller, as the transport knows it; middleware may provide another one (`withCaller`). */
   readonly principal: Principal["Service"]
@@ -65,52 +65,6 @@ export class ServerRequest implements HandlerRunner, RequestFacts, Source, Wired
   /** What the era knows of the request, made when it is first needed. */
   get eraContext(): EraContext {
     return (this.madeContext ??= this.makeContext())
-  }
-
-  // ---- its facts: as its `RequestContext` has them
-
-  get facts(): RequestFacts | undefined {
-    return this.eager ? this : undefined
-  }
-
-  get id() {
-    return this.received.request.id
-  }
-
-  get method() {
-    return this.received.request.method
-  }
-
-  get meta() {
-    return RequestServices.metaOf(this.received.request)
-  }
-
-  get address(): string | undefined {
-    return this.received.envelope.address
-  }
-
-  get isHttp() {
-    return isHttp(this.received.envelope)
-  }
-
-  get revision() {
-    return this.eraContext.context.revision
-  }
-
-  get sessionId() {
-    return this.eraContext.context.sessionId
-  }
-
-  get clientInfo() {
-    return this.eraContext.context.clientInfo
-  }
-
-  get clientCapabilities() {
-    return this.eraContext.context.clientCapabilities
-  }
-
-  get connection() {
-    return this.eraContext.connection
   }
 
   // ---- its services
@@ -158,14 +112,11 @@ export class ServerRequest implements HandlerRunner, RequestFacts, Source, Wired
     const done = exitOf(handler)
     if (done !== undefined) return done
     if (!this.eager) return context.provide(handler)
+    if (context.cooldown.skips()) return context.provide(handler)
     const services = this.servicesOver<R>(context.over(this.base.mapUnsafe))
-    const rest = now(handler, services)
-    const exit = exitOf(rest)
-    if (exit !== undefined) return exit
-    if (context.cooldown.skips()) return context.provide(rest)
     // A handler may be cancelled from its first step on, so its request is registered before.
     this.received.onFork?.()
-    const started = start(rest, services)
+    const started = start(handler, services)
     context.cooldown.record(started)
     return started
   }

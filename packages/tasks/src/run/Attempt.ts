@@ -4,7 +4,7 @@ import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { OpenTask } from "@effect-mcp/server/internal/TaskSource"
 import type * as Effect from "effect/Effect"
 import type { ClientFacts } from "./ClientFacts.ts"
-import type { Waits } from "./Waits.ts"
+import type { RunActivity } from "./RunActivity.ts"
 
 export interface About {
   readonly tool: string
@@ -20,16 +20,16 @@ export interface About {
 /** A handler that runs as a task, and what it waits for. */
 export interface Attempt {
   readonly handler: Effect.Effect<JsonObject, McpError>
-  /** They decide when the run is parked. */
-  readonly waits: Waits
-  /** Its questions and sleeps. */
-  readonly questions: Waits
+  /** Its steps, questions and sleeps. */
+  readonly activity: RunActivity
+  /** Whether it is parked once it only waits. */
+  readonly canPark: boolean
   readonly about: About
 }
 
 /** The task of a run, as views show it. */
-export const openTask = (id: string, { about, questions }: Attempt, progress: OpenTask["progress"]): OpenTask => {
-  const { asking, wakesAt } = questions
+export const openTask = (id: string, { about, activity }: Attempt, progress: OpenTask["progress"]): OpenTask => {
+  const { asking, wakesAt } = activity
   return {
     id,
     tool: about.tool,

@@ -5,12 +5,9 @@
  * arguments or results.
  */
 import { digest } from "@effect-mcp/core/internal/digest"
-import { observe } from "@effect-mcp/core/internal/eager"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Context from "effect/Context"
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as References from "effect/References"
@@ -71,11 +68,12 @@ export const make = (
     const used =
       (message: string, id: string, owner: string, level: "Info" | "Debug" = "Debug") =>
       <A, E>(use: Effect.Effect<Option.Option<A>, E>): Effect.Effect<Option.Option<A>, E> =>
-        observe(use, (exit) => {
-          if (Exit.isFailure(exit)) return
-          if (Option.isSome(exit.value)) line(level, message, { id, owner })
-          else refused("it is unknown to its caller", { id, owner })
-        })
+        Effect.tap(use, (found) =>
+          Effect.sync(() => {
+            if (Option.isSome(found)) line(level, message, { id, owner })
+            else refused("it is unknown to its caller", { id, owner })
+          })
+        )
     const endedAs = (id: string, owner: string | undefined, end: string) =>
       line("Info", "A task has ended", { id, owner, more: { "mcp.task.end": end } })
     const ended = (lease: Lease, end: string) => endedAs(lease.task, owners.get(lease), end)
@@ -89,11 +87,10 @@ export const make = (
       store: TaskStore.of({
         outlives: store.outlives,
         create: (task, node) =>
-          observe(store.create(task, node), (exit) => {
-            if (Exit.isSuccess(exit)) return created(exit.value.lease, task)
-            const refusal = exit.cause.reasons.find(Cause.isFailReason)
-            if (refusal !== undefined) refused(refusal.error.message, { owner: task.owner })
-          }),
+          store.create(task, node).pipe(
+            Effect.tap(({ lease }) => Effect.sync(() => created(lease, task))),
+            Effect.tapError(({ message }) => Effect.sync(() => refused(message, { owner: task.owner })))
+          ),
         get: (id, owner) => used("A task was read", id, owner)(store.get(id, owner)),
         list: (owner, cursor, size) =>
           Effect.tap(store.list(owner, cursor, size), () =>
@@ -102,7 +99,6 @@ export const make = (
         answer: (id, owner, answers) => used("A task was answered", id, owner)(store.answer(id, owner, answers)),
         cancel: (id, owner, message) =>
           used("A task was cancelled", id, owner, "Info")(store.cancel(id, owner, message)),
-        ended: (id, owner) => store.ended?.(id, owner),
         changes: (id, owner) => store.changes(id, owner)
       }),
       journal: Journal.of({
@@ -112,9 +108,7 @@ export const make = (
         take: (node, task) =>
           Effect.tap(journal.take(node, task), (taken) => Effect.sync(() => Option.map(taken, leased))),
         settle: (lease, outcome, message) =>
-          observe(expiring.settle(lease, outcome, message), (exit) => {
-            if (Exit.isSuccess(exit)) ended(lease, endOf(outcome))
-          }),
+          Effect.tap(expiring.settle(lease, outcome, message), () => Effect.sync(() => ended(lease, endOf(outcome)))),
         lost: expiring.lost,
         expired: Effect.tap(journal.expired, ({ input, task }) =>
           Effect.sync(() => endedAs(task.id, input.owner, "expired"))

@@ -23,7 +23,7 @@ import * as Schema from "effect/Schema"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Answer } from "../model/Task.ts"
 import { type Entry, type Journal, JournalFull, type Lease, Lost } from "../store/Journal.ts"
-import { Waits } from "./Waits.ts"
+import { RunActivity } from "./RunActivity.ts"
 
 /** How often a question is asked whose answer does not decode. */
 const maxAttempts = 3
@@ -100,7 +100,7 @@ interface Asked<A> {
 }
 
 class TaskInput {
-  readonly waits = new Waits()
+  readonly activity = new RunActivity()
   private readonly options: Options
   private readonly steps = new Map<string, unknown>()
   private readonly used = new Set<string>()
@@ -184,7 +184,7 @@ class TaskInput {
         }
         // The key may be the handler's, and an earlier run may have asked another question under it.
         return entry.question === question || canonicalJson(entry.question) === canonicalJson(question)
-          ? this.waits.during(key, { method }, journal.answer(lease, key))
+          ? this.activity.during(key, { method }, journal.answer(lease, key))
           : Effect.undefined
       }),
       stopped
@@ -249,7 +249,7 @@ class TaskInput {
         return decoded(name, codec, this.steps.get(key))
       }
       // A step that failed may be tried again under its name.
-      return Effect.tapError(this.waits.step(run(codec, key)), () => Effect.sync(() => this.used.delete(name)))
+      return Effect.tapError(this.activity.step(run(codec, key)), () => Effect.sync(() => this.used.delete(name)))
     })
   }
 
@@ -276,7 +276,7 @@ class TaskInput {
       const recorded = known ?? (yield* failing(Effect.catch(journal.record(lease, entry), stopped)))
       this.met.add(key)
       const until = recorded._tag === "Sleep" ? recorded.until : now
-      yield* this.waits.during(key, { until }, Effect.sleep(Math.max(0, until - now)))
+      yield* this.activity.during(key, { until }, Effect.sleep(Math.max(0, until - now)))
     })
   }
 }
@@ -290,9 +290,9 @@ const refused = (answer: Extract<Answer, { _tag: "Error" }>): ClientInput.Declin
 
 type Client = ClientInput.ClientInput["Service"]
 
-/** The client of a run of a task, with what the run waits for. */
+/** The client of a run of a task, with the activity of the run. */
 export interface TaskClient extends Client {
-  readonly waits: Waits
+  readonly activity: RunActivity
   /** The steps and sleeps that an earlier run recorded and this one did not come to. */
   readonly unmet: () => ReadonlyArray<string>
 }
@@ -310,7 +310,7 @@ export const make = (options: Options): TaskClient => {
       sleep: (name, millis) => input.sleep(name, millis),
       transaction: (sql) => input.transaction(sql)
     },
-    waits: input.waits,
+    activity: input.activity,
     unmet: () => input.unmet()
   }
 }

@@ -7,9 +7,7 @@
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
 import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
-import { direct, exitOf, now } from "@effect-mcp/core/internal/eager"
 import { Fibers } from "@effect-mcp/core/internal/Fibers"
-import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as McpErrors from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -41,6 +39,7 @@ import { TaskFailed } from "./TaskInput.ts"
 import { type Attempt, openTask } from "./Attempt.ts"
 import * as Defects from "./defects.ts"
 import { observed } from "./observed.ts"
+import { watching } from "./RunActivity.ts"
 
 /** How often tasks that are past their time are looked for, in milliseconds. */
 const sweeping = 60_000
@@ -80,10 +79,6 @@ export interface TaskSupervisor {
   readonly node: string
   /** Runs a handler as the task of a lease until it ends; gives its fiber. */
   readonly run: (lease: Lease, attempt: Attempt) => Effect.Effect<Fiber.Fiber<void>>
-  /** Whether a run is nothing but its handler: no engine starts it, no observer and no tracer sees it. */
-  readonly isPlain: boolean
-  /** Records how a handler of a plain run has ended that was called and did not wait. `attempt`: what views show where the store waits. */
-  readonly ended: (lease: Lease, exit: Exit.Exit<JsonObject, McpError>, attempt: () => Attempt) => Effect.Effect<void>
   /** Claims tasks that are due and whose tool is here, and runs them again, for ever. */
   readonly resume: (
     tools: () => ReadonlyArray<string>,
@@ -134,18 +129,17 @@ const outcomeOf = (exit: Exit.Exit<JsonObject, McpError>): TaskOutcome => {
   return { _tag: "Error", code, message, ...(data === undefined ? undefined : { data }) }
 }
 
-const dies = (exit: Exit.Exit<unknown, unknown>): boolean => Exit.isFailure(exit) && Cause.hasDies(exit.cause)
-
-/** `settled` records the end. A handler that died is logged; a logger that throws at it changes nothing. */
+/** Records the end. A handler that died is logged; a logger that throws at it changes nothing. */
 const settle = (
   journal: Journal["Service"],
   lease: Lease,
-  exit: Exit.Exit<JsonObject, McpError>,
-  settled: Effect.Effect<void, Lost> = journal.settle(lease, outcomeOf(exit))
-): Effect.Effect<void> =>
-  Exit.isFailure(exit) && Cause.hasDies(exit.cause)
-    ? Effect.andThen(Defects.log(`The handler of the task ${lease.task} died`, exit.cause), Effect.ignore(settled))
-    : Effect.ignore(settled)
+  exit: Exit.Exit<JsonObject, McpError>
+): Effect.Effect<void> => {
+  const settled = Effect.ignore(journal.settle(lease, outcomeOf(exit)))
+  return Exit.isFailure(exit) && Cause.hasDies(exit.cause)
+    ? Effect.andThen(Defects.log(`The handler of the task ${lease.task} died`, exit.cause), settled)
+    : settled
+}
 
 /** A store that fails is logged: what it was asked for is asked again, here or by another node. A logger that throws ends nothing. */
 const logged = <A>(effect: Effect.Effect<A>, message = "The store of tasks failed"): Effect.Effect<A | void> =>
@@ -155,7 +149,7 @@ const logged = <A>(effect: Effect.Effect<A>, message = "The store of tasks faile
       : Effect.andThen(Effect.ignoreCause(Effect.logWarning(message, cause)), Effect.sleep(retryInterval))
   )
 
-/** Until the handler ends, waits, or loses its lease; the last two interrupt it. `restore`: as interruptible as the supervisor. */
+/** Records how the handler ends. Interrupts it if it only waits or must stop. `restore`: as interruptible as the supervisor. */
 const watch = Effect.fnUntraced(function* (
   journal: Journal["Service"],
   run: Run,
@@ -164,19 +158,19 @@ const watch = Effect.fnUntraced(function* (
   restore: <A>(effect: Effect.Effect<A>) => Effect.Effect<A>
 ): Effect.fn.Return<void> {
   const { lease } = run
-  const { waits } = run.attempt
+  const { activity, canPark } = run.attempt
   const ends: ReadonlyArray<Effect.Effect<End>> = [
     Effect.as(Fiber.await(fiber), { _tag: "Ended" }),
     Effect.map(journal.lost(lease), ({ reason }) => ({ _tag: "Stopped", reason: reasons[reason] })),
     Effect.map(Deferred.await(run.cut), (reason) => ({ _tag: "Stopped", reason })),
-    Effect.map(waits.idle, (wake) => ({ _tag: "Waits", wake }))
+    Effect.map(canPark ? activity.idle : Effect.never, (wake) => ({ _tag: "Waits", wake }))
   ]
   const exit = yield* Effect.exit(restore(Effect.raceAllFirst(ends)))
   // Interrupted: the server ends. Steps that run are recorded, so that the next node need not run them again.
   const end: End = Exit.isSuccess(exit) ? exit.value : { _tag: "Stopped", reason: drained }
   if (Exit.isFailure(exit)) {
     // What is waited for is interruptible, not the wait: this fiber is interrupted already.
-    yield* Effect.timeoutOption(Effect.interruptible(Effect.raceFirst(Fiber.await(fiber), waits.quiet)), drainTime)
+    yield* Effect.timeoutOption(Effect.interruptible(Effect.raceFirst(Fiber.await(fiber), activity.quiet)), drainTime)
   }
   if (end._tag !== "Ended") run.end = end._tag === "Waits" ? "parked" : "stopped"
   if (end._tag === "Stopped") fiber.interruptUnsafe(undefined, CancelReason.annotation(end.reason))
@@ -186,19 +180,6 @@ const watch = Effect.fnUntraced(function* (
   else if (end._tag === "Waits") yield* Effect.ignore(journal.park(lease, end.wake))
   else if (end.reason === drained) yield* Effect.ignore(journal.park(lease))
 })
-
-/** Records how a handler ends. One that has ended already has not to be watched: nothing can have come between. */
-const supervised = (
-  journal: Journal["Service"],
-  run: Run,
-  fiber: Fiber.Fiber<JsonObject, McpError>,
-  drainTime: number
-): Effect.Effect<void> => {
-  const done = fiber.pollUnsafe()
-  return done === undefined
-    ? Effect.uninterruptibleMask((restore) => watch(journal, run, fiber, drainTime, restore))
-    : Effect.uninterruptible(settle(journal, run.lease, done))
-}
 
 /** Finalizers see that the handler will run again. */
 const suspended = Context.merge(Replay.suspension, CancelReason.annotation(parked))
@@ -318,6 +299,7 @@ export const make = Effect.fnUntraced(function* (
   const scope = yield* Scope.Scope
   const context = yield* Effect.context<never>()
   const runFork = Effect.runForkWith(context)
+  const runHandler = Effect.runForkWith(watching(context))
   const runs = new BusyMap<string, Run>()
   const fibers = new Fibers()
   const added = addedTo(runs, options.changed)
@@ -348,30 +330,14 @@ export const make = Effect.fnUntraced(function* (
     fibers.add(runFork(Effect.andThen(Effect.sleep(wait), write(run))))
   }
 
-  const ended: TaskSupervisor["ended"] = (lease, exit, attempt) =>
-    direct(() => {
-      const settling = journal.settle(lease, outcomeOf(exit))
-      const rest = dies(exit) ? settling : now(settling, context)
-      const settled = exitOf(rest)
-      // There is nothing to log, and nothing to wait for.
-      if (settled !== undefined && !dies(settled)) return Effect.void
-      // Not in the fiber of the request: what is logged there is sent to its client.
-      const fiber = runFork(logged(Effect.uninterruptible(settle(journal, lease, exit, rest))))
-      if (fiber.pollUnsafe() !== undefined) return Effect.void
-      // Its lease is renewed until the store has recorded the end.
-      fiber.addObserver(added(lease, attempt()).forget)
-      fibers.add(fiber)
-      return Effect.void
-    })
-
   const run: TaskSupervisor["run"] = (lease, attempt) =>
-    direct(() => {
+    Effect.sync(() => {
       const { forget, run } = added(lease, attempt)
-      const forgotten = Effect.sync(forget)
-      const handler = runFork(attempt.waits.watched(observed(attempt, lease.task, options.observer, () => run.end)))
-      const fiber = runFork(Effect.ensuring(logged(supervised(journal, run, handler, options.drain)), forgotten))
+      const handler = runHandler(observed(attempt, lease.task, options.observer, () => run.end))
+      const watched = Effect.uninterruptibleMask((restore) => watch(journal, run, handler, options.drain, restore))
+      const fiber = runFork(Effect.ensuring(logged(watched), Effect.sync(forget)))
       fibers.add(fiber)
-      return Effect.succeed(fiber)
+      return fiber
     })
 
   const resumed: Resumed = (claimed, attempt) =>
@@ -384,12 +350,8 @@ export const make = Effect.fnUntraced(function* (
 
   const claiming = claimingOf(journal, runs, resumed)
   const running = () => runs.values().map(({ attempt, lease, progress }) => openTask(lease.task, attempt, progress))
-  const isPlain =
-    journal.engine === undefined && options.observer?.taskRun === undefined && !TraceContext.isTraced(context)
   const own = {
     node: journal.node,
-    isPlain,
-    ended,
     progress,
     running,
     ownerOf: (id: string) => runs.get(id)?.attempt.about.owner

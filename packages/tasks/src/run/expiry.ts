@@ -1,8 +1,5 @@
 /** Tasks that expire while they run here: each is told once, though its lease may be lost and its end be refused in the same moment. */
-import { observe } from "@effect-mcp/core/internal/eager"
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import type { Journal, Lease, Lost } from "../store/Journal.ts"
 
 /** `settle` and `lost` of a journal that run `tell` for a lease whose task has expired. */
@@ -18,10 +15,7 @@ export const tellingExpiry = (
   }
   return {
     settle: (lease, outcome, message) =>
-      observe(journal.settle(lease, outcome, message), (exit) => {
-        const lost = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason) : undefined
-        if (lost !== undefined) once(lease, lost.error.reason)
-      }),
+      Effect.tapError(journal.settle(lease, outcome, message), ({ reason }) => Effect.sync(() => once(lease, reason))),
     lost: (lease) => Effect.tap(journal.lost(lease), ({ reason }) => Effect.sync(() => once(lease, reason)))
   }
 }

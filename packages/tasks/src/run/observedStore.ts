@@ -1,10 +1,8 @@
 /** A store and a journal whose creations and ends of tasks the observers of the server see. Without one they stay as they are. */
-import { observe } from "@effect-mcp/core/internal/eager"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Observer, TaskEvent } from "@effect-mcp/server/Observer"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { isToolFailure, type NewTask, type TaskOutcome, type Task } from "../model/Task.ts"
 import type { Claimed, Journal, Lease } from "../store/Journal.ts"
@@ -57,13 +55,13 @@ const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => vo
     store: {
       ...store,
       create: (input, node) =>
-        observe(store.create(input, node), (exit) => {
-          if (Exit.isFailure(exit)) return
-          const { lease, task } = exit.value
-          const made = { input, createdAt: task.createdAt }
-          known.set(lease, made)
-          tell(task.id, made, "created")
-        }),
+        Effect.tap(store.create(input, node), ({ lease, task }) =>
+          Effect.sync(() => {
+            const made = { input, createdAt: task.createdAt }
+            known.set(lease, made)
+            tell(task.id, made, "created")
+          })
+        ),
       cancel: (id, owner, message) =>
         Effect.flatMap(store.get(id, owner), (before) =>
           Effect.tap(store.cancel(id, owner, message), (after) => (isOpen(before) ? cancelled(after) : Effect.void))
@@ -76,9 +74,7 @@ const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => vo
       take: (node, task) =>
         Effect.tap(journal.take(node, task), (taken) => Effect.sync(() => Option.map(taken, leased))),
       settle: (lease, outcome, message) =>
-        observe(expiring.settle(lease, outcome, message), (exit) => {
-          if (Exit.isSuccess(exit)) tellOf(lease, stateOf(outcome))
-        }),
+        Effect.tap(expiring.settle(lease, outcome, message), () => Effect.sync(() => tellOf(lease, stateOf(outcome)))),
       lost: expiring.lost,
       expired: Effect.tap(journal.expired, ({ input, task: { createdAt, id } }) =>
         Effect.sync(() => tell(id, { input, createdAt }, "expired"))

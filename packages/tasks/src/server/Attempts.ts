@@ -4,10 +4,7 @@
  * Both ways give it the same services, made of what the row of the task keeps.
  */
 import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
-import * as Eager from "@effect-mcp/core/internal/eager"
-import { calling } from "@effect-mcp/core/internal/HandlerContext"
 import type { ToolRegistry } from "@effect-mcp/core/Tools"
-import type { Principal } from "@effect-mcp/core/Principal"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -20,9 +17,7 @@ import * as Exit from "effect/Exit"
 import * as ClientFacts from "../run/ClientFacts.ts"
 import * as TaskInput from "../run/TaskInput.ts"
 import type { About, Attempt } from "../run/Attempt.ts"
-import type { Waits } from "../run/Waits.ts"
 import type { Claimed, Entry, Lease } from "../store/Journal.ts"
-import { fits } from "../store/JsonCopy.ts"
 import { bytesOf } from "../store/Row.ts"
 import type { Service } from "./Service.ts"
 
@@ -38,10 +33,9 @@ const stored = (
   most: number
 ): Effect.Effect<JsonObject, McpError.McpError> => {
   if (isEncodedResult(result)) return Effect.die(new Error("A task cannot end with an encoded result"))
-  if (fits(result, most)) return Effect.succeed(result)
-  return McpError.limitExceeded(
-    `The result of the task has ${bytesOf(result)} bytes, and tasks keep ${most}: return less`
-  )
+  const bytes = bytesOf(result)
+  if (bytes <= most) return Effect.succeed(result)
+  return McpError.limitExceeded(`The result of the task has ${bytes} bytes, and tasks keep ${most}: return less`)
 }
 
 /** The error with what of it a task may keep. */
@@ -88,51 +82,14 @@ export const attemptOf = (
       return unmet.length === 0 ? kept : Effect.andThen(unlike(unmet), kept)
     }
   })
-  return { handler: Effect.onExit(ended, over), waits: input.waits, questions: input.waits, about }
+  return { handler: Effect.onExit(ended, over), activity: input.activity, canPark: true, about }
 }
 
-/**
- * Runs the call of a tool as the task of a lease, for the first time. A handler that has ended when it was called needs no attempt: its end
- * is recorded, and no fiber, service or input is made for it.
- */
-export const begin = (
-  service: Service,
-  lease: Lease,
-  about: About,
-  call: Middleware.Next,
-  waits?: Waits
-): Effect.Effect<unknown> => {
-  const { resultBytes, routes, supervisor } = service
-  const attempt = (): Attempt => {
-    const made = attemptOf(service, lease, about, [], call)
-    return waits === undefined ? made : { ...made, waits }
-  }
-  const done = Eager.exitOf(call)
-  if (done === undefined) return supervisor.run(lease, attempt())
-  const kept = () =>
-    Effect.flatMapEager(
-      Effect.mapErrorEager(done, (error) => fittingError(error, resultBytes)),
-      (result) => stored(result, resultBytes)
-    )
-  // A value without a JSON form throws there: the task has been made, and ends by the defect.
-  const end = Eager.exitOf(Eager.attempt(kept))
-  if (end === undefined) return supervisor.run(lease, attempt())
-  routes.silence(lease.task)
-  return supervisor.ended(lease, end, attempt)
-}
-
-/**
- * The call of a tool as the task runs it: nothing of the request that made the task is a part of it. `caller`: its handler is called at once,
- * where no middleware lies around it.
- */
-export const execution = (
-  { middleware, tools }: Executing,
-  params: CallToolParams,
-  caller?: Principal["Service"]
-): Middleware.Next =>
-  middleware.inTask({ method: "tools/call", params }, (request, alone) =>
+/** The call of a tool as the task runs it: nothing of the request that made the task is a part of it. */
+export const execution = ({ middleware, tools }: Executing, params: CallToolParams): Middleware.Next =>
+  middleware.inTask({ method: "tools/call", params }, (request) =>
     request.method === "tools/call"
-      ? tools.call(request.params, alone && caller !== undefined ? calling(caller) : undefined)
+      ? tools.call(request.params)
       : Effect.die(new Error(`A task runs tools/call, not ${request.method}`))
   )
 

@@ -1,11 +1,9 @@
 /** The methods of 2025-11-25, over the tasks of their caller (basic/utilities/tasks). */
 import * as Extensions from "@effect-mcp/core/Extensions"
 import type { Caller, ExtensionRegistry } from "@effect-mcp/core/Extensions"
-import * as Eager from "@effect-mcp/core/internal/eager"
-import { handlerOfFacts } from "@effect-mcp/core/internal/HandlerContext"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
-import { factsOf, RequestContext, type RequestFacts, type RequestServices } from "@effect-mcp/core/RequestContext"
+import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { TaskCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Context from "effect/Context"
@@ -16,73 +14,53 @@ import * as Stream from "effect/Stream"
 import { CoreTasks } from "../extension/CoreTasks.ts"
 import type { Task } from "../model/Task.ts"
 import * as Wire2025 from "../model/Wire2025.ts"
-import * as Outlet from "./Outlet.ts"
-import { anonymous, callerOf, owner, ownerOf } from "./Owner.ts"
-import { found, inRevision, type Service, unknownTask, using } from "./Service.ts"
+import * as Destination from "./Destination.ts"
+import { anonymous, callerOf, owner } from "./Owner.ts"
+import { found, inRevision, resultOf, type Service, unknownTask } from "./Service.ts"
 
 /** Tasks of one page of a list. */
 const pageSize = 50
 
-/** A store needs no services. */
-const none = Context.empty()
-
-/** Written here as the schemas of the methods say: not held against them once more, for each reader of a task. */
+/** Written as the schemas of the methods say: not held against them once more, for each reader of a task. */
 const encoded = (wire: EncodedResult["wire"]): EncodedResult => EncodedResult.core("complete", wire)
 
 interface Named {
   readonly taskId: string
 }
 
-const get = ({ routes, store }: Service, { taskId }: Named, request: RequestFacts) => {
-  const owner = ownerOf(store, request)
-  return using(Eager.now(store.get(taskId, owner), none), (task) => {
-    const wire = encoded(Wire2025.write(task))
-    if (task.questions.size === 0) return Effect.succeed(wire)
-    const session = Outlet.ofSession(request)
-    if (session === undefined || !Outlet.canAskOneOf(session, task)) return Effect.succeed(wire)
-    // A client that has come back in another session need not call `tasks/result` to be asked.
-    const joined = Effect.andThen(
-      routes.join(task, owner, session),
-      Effect.sync(() => routes.begin(taskId))
-    )
-    return Effect.as(joined, wire)
+const get = ({ routes, store }: Service, { taskId }: Named) =>
+  Effect.gen(function* () {
+    const caller = yield* owner(store)
+    const task = yield* found(store.get(taskId, caller))
+    const session = Destination.ofSession(yield* RequestContext)
+    if (session !== undefined && Destination.canAskOneOf(session, task)) {
+      // A client that has come back in another session need not call `tasks/result` to be asked.
+      yield* routes.join(task, caller, session)
+      routes.begin(taskId)
+    }
+    return encoded(Wire2025.write(task))
   })
-}
 
 const isEnded = ({ outcome }: Task): boolean => outcome !== undefined
 
 /** Exactly what the original request would have been answered with, and the task that it belongs to. */
-const answerOf = (
-  { id, outcome }: Task,
-  { revision }: RequestFacts
-): Effect.Effect<EncodedResult, McpError.McpError> => {
-  if (outcome === undefined) return unknownTask
-  if (outcome._tag === "Cancelled") return McpError.interrupted("The task was cancelled")
-  if (outcome._tag === "Error") {
-    const { code, data, message } = outcome
-    return new McpError.McpError({ code, message, ...(data === undefined ? undefined : { data }) })
-  }
-  // No rest of a pattern: to leave a member out costs more than the answer.
-  return Effect.mapEager(inRevision(outcome.result, revision), (result) => {
-    const { _meta } = result
+const result = (service: Service, { taskId }: Named) =>
+  Effect.gen(function* () {
+    const { store } = service
+    const caller = yield* owner(store)
+    const task = yield* found(store.get(taskId, caller))
+    const { outcome } = isEnded(task) ? task : yield* endOf(service, task, caller)
+    if (outcome === undefined) return yield* unknownTask
+    const { revision } = yield* RequestContext
+    const answer = yield* inRevision(yield* resultOf(outcome), revision)
+    const { _meta } = answer
     return encoded({
-      ...result,
-      _meta: { ...(typeof _meta === "object" ? _meta : undefined), ...Wire2025.related(id) }
+      ...answer,
+      _meta: { ...(typeof _meta === "object" ? _meta : undefined), ...Wire2025.related(taskId) }
     })
   })
-}
 
-const result = (service: Service, { taskId }: Named, request: RequestFacts) => {
-  const { store } = service
-  const owner = ownerOf(store, request)
-  return using(Eager.now(store.get(taskId, owner), none), (task) =>
-    isEnded(task)
-      ? answerOf(task, request)
-      : Effect.flatMap(endOf(service, task, owner), (task) => answerOf(task, request))
-  )
-}
-
-/** Waits for the end of a task, whose messages leave on the request. */
+/** Waits for the end of a task, whose messages are sent on the request. */
 const endOf = ({ routes, store, waits }: Service, task: Task, owner: string) =>
   Effect.contextWith((context: Context.Context<RequestServices>) => {
     const { id } = task
@@ -91,9 +69,8 @@ const endOf = ({ routes, store, waits }: Service, task: Task, owner: string) =>
       Stream.runDrain(store.changes(id, owner)),
       found(Effect.map(store.get(id, owner), Option.filter(isEnded)))
     )
-    const request = Context.get(context, RequestContext)
-    const outlet = Outlet.ofRequest(request, Context.get(context, ClientInput))
-    return waits.hold(callerOf(owner, factsOf(context)), routes.during(task, owner, outlet, ended))
+    const destination = Destination.ofRequest(Context.get(context, RequestContext), Context.get(context, ClientInput))
+    return waits.hold(callerOf(owner, context), routes.during(task, owner, destination, ended))
   })
 
 const list = ({ store }: Service, { cursor }: { readonly cursor?: string }) =>
@@ -135,8 +112,8 @@ export const layer = (service: Service): Layer.Layer<never, never, ExtensionRegi
     settings: (caller) => capabilities(service, caller),
     rateLimit: service.rateLimit,
     requests: {
-      get: handlerOfFacts((params: Named, request) => get(service, params, request)),
-      result: handlerOfFacts((params: Named, request) => result(service, params, request)),
+      get: (params) => get(service, params),
+      result: (params) => result(service, params),
       list: (params) => list(service, params),
       cancel: (params) => cancel(service, params)
     }

@@ -2,26 +2,20 @@
 import * as Extensions from "@effect-mcp/core/Extensions"
 import type { ExtensionRegistry } from "@effect-mcp/core/Extensions"
 import { EncodedResult } from "@effect-mcp/core/EncodedResult"
-import * as Eager from "@effect-mcp/core/internal/eager"
-import { handlerOfFacts } from "@effect-mcp/core/internal/HandlerContext"
-import { RequestContext, type RequestFacts, type RequestServices } from "@effect-mcp/core/RequestContext"
+import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { TasksExtension } from "../extension/TasksExtension.ts"
 import type { Answer } from "../model/Task.ts"
-import { owner, ownerOf } from "./Owner.ts"
-import { detailed, found, type Service, using } from "./Service.ts"
+import { owner } from "./Owner.ts"
+import { detailed, found, type Service } from "./Service.ts"
 
 /** How many tasks one subscription follows; of more the first are granted. */
 const maxFollowed = 256
-
-/** A store needs no services. */
-const none = Context.empty()
 
 /** What the store has for the caller, else the error for an unknown task. */
 const ofCaller = <A, E>(
@@ -29,11 +23,13 @@ const ofCaller = <A, E>(
   use: (owner: string) => Effect.Effect<Option.Option<A>, E>
 ): Effect.Effect<A, E | McpError.McpError, RequestServices> => found(Effect.flatMap(owner(store), use))
 
-const get = ({ store }: Service, { taskId }: { readonly taskId: string }, request: RequestFacts) =>
-  using(Eager.now(store.get(taskId, ownerOf(store, request)), none), (task) =>
+const get = ({ store }: Service, { taskId }: { readonly taskId: string }) =>
+  Effect.gen(function* () {
+    const task = yield* ofCaller(store, (owner) => store.get(taskId, owner))
+    const { revision } = yield* RequestContext
     // Written as the schema of the method says: not held against it once more, for each reader of a task.
-    Effect.mapEager(detailed(task, request.revision), (wire) => EncodedResult.core("complete", wire))
-  )
+    return EncodedResult.core("complete", yield* detailed(task, revision))
+  })
 
 const update = (
   { store }: Service,
@@ -78,7 +74,7 @@ export const layer = (service: Service): Layer.Layer<never, never, ExtensionRegi
   Extensions.layer(TasksExtension, {
     rateLimit: service.rateLimit,
     requests: {
-      get: handlerOfFacts((params: { readonly taskId: string }, request) => get(service, params, request)),
+      get: (params) => get(service, params),
       update: (params) => update(service, params),
       cancel: ({ taskId }) =>
         Effect.as(

@@ -6,7 +6,6 @@
  * gone. Notifications go to any of them, or nowhere.
  */
 import { BusyMap, BusySet } from "@effect-mcp/core/internal/BusyMap"
-import { exitOf } from "@effect-mcp/core/internal/eager"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
 import type { Id } from "@effect-mcp/protocol/JsonRpc"
 import * as Clock from "effect/Clock"
@@ -15,30 +14,14 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import type { Task } from "../model/Task.ts"
-import * as Wire2025 from "../model/Wire2025.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
-import type { Outlet } from "./Outlet.ts"
-import { type Options, type ReportProgress, TaskRoutes, telling } from "./TaskRoutes.ts"
-
-/** A task whose client knows it soon. */
-interface Answered {
-  readonly id: string
-  /** Its end, and the session in which its status leaves; undefined where it runs, or has routes. */
-  readonly ended: Ended | undefined
-}
-
-interface Ended {
-  readonly task: Task
-  readonly session: Outlet
-}
+import type { Destination } from "./Destination.ts"
+import { type Options, type ReportProgress, TaskRoutes } from "./TaskRoutes.ts"
 
 /** The routes of all tasks of a server. */
 export class Routes {
   private readonly options: Omit<Options, "over">
   private readonly byTask = new BusyMap<string, TaskRoutes>()
-  /** Tasks whose client knows them soon: once what was written is on its way, or with it, on the same wire. */
-  private answered: Array<Answered> = []
-  private answering: Array<Answered> = []
   /** The tasks whose messages leave on the stream of a session. */
   private readonly bySession = new WeakMap<RequestConnection, BusySet<TaskRoutes>>()
 
@@ -71,12 +54,12 @@ export class Routes {
    * Sends what belongs to the task on the stream of a session while the session lives, from `begin` on. Called right before its effect runs.
    * `token`: that of the progress of the request that made the task.
    */
-  join(task: Task, owner: string, outlet: Outlet, token?: Id): Effect.Effect<void> {
-    const { connection } = outlet
+  join(task: Task, owner: string, destination: Destination, token?: Id): Effect.Effect<void> {
+    const { connection } = destination
     const routes = this.of(task, owner)
-    if (token !== undefined) routes.useToken(token, outlet)
+    if (token !== undefined) routes.useToken(token, destination)
     const { connection: before } = routes
-    if (connection === undefined || !routes.join(outlet, task)) return Effect.void
+    if (connection === undefined || !routes.join(destination, task)) return Effect.void
     if (before !== undefined) this.bySession.get(before)?.delete(routes)
     return this.leaveAfter(connection, routes)
   }
@@ -86,49 +69,9 @@ export class Routes {
     this.byTask.get(id)?.begin()
   }
 
-  /**
-   * As `begin`, once the fiber that runs has written its answer. Tasks that are answered in one turn begin together: what they say leaves in
-   * one write, where it was one for each.
-   */
+  /** As `begin`, once the fiber that runs has written its answer. */
   beginSoon(id: string): Effect.Effect<void> {
-    return Effect.sync(() => this.soon(id, undefined, false))
-  }
-
-  /**
-   * As `beginSoon`, called in the turn that answers. `sameWire`: the answer leaves in order before what the task says, so that both leave in
-   * one write.
-   */
-  soon(id: string, ended: Ended | undefined, sameWire: boolean): void {
-    const first = (sameWire ? this.answering : this.answered).push({ id, ended }) === 1
-    if (!first) return
-    if (sameWire) queueMicrotask(this.beginAnswering)
-    else this.options.fork(this.beginAnswered)
-  }
-
-  private readonly beginAnswered = Effect.map(Effect.yieldNow, () => {
-    const { answered } = this
-    this.answered = []
-    this.beginAll(answered)
-  })
-
-  private readonly beginAnswering = (): void => {
-    const { answering } = this
-    this.answering = []
-    this.beginAll(answering)
-  }
-
-  private beginAll(tasks: ReadonlyArray<Answered>): void {
-    for (const { ended, id } of tasks) {
-      if (ended === undefined) this.begin(id)
-      else this.conclude(ended)
-    }
-  }
-
-  /** Tells the end of a task that has no routes. */
-  private conclude({ session, task }: Ended): void {
-    if (!session.isRead()) return
-    const told = telling(session, Wire2025.write(task))
-    if (exitOf(told) === undefined) this.options.fork(told)
+    return Effect.sync(() => this.byTask.get(id)?.beginSoon())
   }
 
   /** Sends progress of the handler of a task. */
@@ -156,11 +99,16 @@ export class Routes {
   }
 
   /** Runs the wait for the end of a task, on whose stream the task may ask. */
-  during<A, E, R>(task: Task, owner: string, outlet: Outlet, wait: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+  during<A, E, R>(
+    task: Task,
+    owner: string,
+    destination: Destination,
+    wait: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R> {
     return Effect.acquireUseRelease(
       Effect.sync(() => {
         const routes = this.of(task, owner)
-        const close = routes.open(outlet)
+        const close = routes.open(destination)
         routes.begin()
         return close
       }),

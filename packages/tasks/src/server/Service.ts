@@ -1,5 +1,4 @@
 /** What the server's half of tasks shares: the store, what runs them, and how new ones are made. */
-import * as Eager from "@effect-mcp/core/internal/eager"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -7,9 +6,8 @@ import { isJsonObject, type JsonObject, verbatim } from "@effect-mcp/protocol/mo
 import * as ToolModel from "@effect-mcp/protocol/model/Tool"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import type { Task } from "../model/Task.ts"
+import type { Task, TaskOutcome } from "../model/Task.ts"
 import * as Wire2026 from "../model/Wire2026.ts"
 import type { TaskSupervisor } from "../run/TaskSupervisor.ts"
 import type { Journal } from "../store/Journal.ts"
@@ -44,18 +42,7 @@ export const unknownTask = McpError.invalidParams("Unknown task")
 export const found = <A, E, R>(
   look: Effect.Effect<Option.Option<A>, E, R>
 ): Effect.Effect<A, E | McpError.McpError, R> =>
-  Eager.flatMap(look, (found) => (Option.isSome(found) ? Effect.succeed(found.value) : Effect.fail(unknownTask)))
-
-/** Uses what the store has for the caller, at once where the store need not wait. */
-export const using = <A, E, B, E2, R, R2>(
-  look: Effect.Effect<Option.Option<A>, E, R>,
-  use: (value: A) => Effect.Effect<B, E2, R2>
-): Effect.Effect<B, E | E2 | McpError.McpError, R | R2> => {
-  const exit = Eager.exitOf(look)
-  return exit !== undefined && Exit.isSuccess(exit) && Option.isSome(exit.value)
-    ? use(exit.value.value)
-    : Eager.flatMap(found(look), use)
-}
+  Effect.flatMap(look, (found) => (Option.isSome(found) ? Effect.succeed(found.value) : Effect.fail(unknownTask)))
 
 const canonical = Codecs.coder(verbatim(ToolModel.CallToolResult))
 
@@ -65,21 +52,16 @@ export const canonicalResult = (result: JsonObject): Effect.Effect<CallToolResul
     McpError.internalError(`The stored result of the task is malformed: ${message}`)
   )
 
-/** The result of a tool as a revision writes it. */
-export const inRevision = (result: JsonObject, revision: Revision): Effect.Effect<JsonObject, McpError.McpError> =>
-  inRevisionAtOnce(result, revision) ?? inRevisionAsEffect(result, revision)
-
-/** Without a function for each step: nearly every result is right. Undefined for any other, which `inRevisionAsEffect` says what is wrong with. */
-const inRevisionAtOnce = (result: JsonObject, revision: Revision): Exit.Exit<JsonObject> | undefined => {
-  const codec = revision.clientRequests["tools/call"]
-  const decoded = Eager.exitOf(canonical.decode(result))
-  if (codec === undefined || decoded === undefined || Exit.isFailure(decoded)) return undefined
-  const encoded = Eager.exitOf(Codecs.coders(codec).result.encode(decoded.value))
-  if (encoded === undefined || Exit.isFailure(encoded)) return undefined
-  return isJsonObject(encoded.value) ? Exit.succeed(encoded.value) : undefined
+/** The stored result of a task that has ended. Fails as the call does if the task failed or was cancelled. */
+export const resultOf = (outcome: TaskOutcome): Effect.Effect<JsonObject, McpError.McpError> => {
+  if (outcome._tag === "Result") return Effect.succeed(outcome.result)
+  if (outcome._tag === "Cancelled") return McpError.interrupted("The task was cancelled")
+  const { code, data, message } = outcome
+  return new McpError.McpError({ code, message, ...(data === undefined ? undefined : { data }) })
 }
 
-const inRevisionAsEffect = (result: JsonObject, revision: Revision): Effect.Effect<JsonObject, McpError.McpError> => {
+/** The result of a tool as a revision writes it. */
+export const inRevision = (result: JsonObject, revision: Revision): Effect.Effect<JsonObject, McpError.McpError> => {
   const codec = revision.clientRequests["tools/call"]
   const failed = (message: string) =>
     McpError.internalError(`The result of the task cannot be encoded in revision ${revision.version}: ${message}`)

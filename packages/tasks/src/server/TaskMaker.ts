@@ -12,16 +12,16 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { CoreTasks } from "../extension/CoreTasks.ts"
 import { TasksExtension } from "../extension/TasksExtension.ts"
-import { Waits } from "../run/Waits.ts"
 import * as Memory from "../store/memory.ts"
 import type { StoreLimits } from "../store/TaskStore.ts"
 import * as CoreMethods from "./CoreMethods.ts"
 import * as Creation from "./Creation.ts"
+import * as Decision from "./Decision.ts"
 import { makeService, type Options } from "./makeService.ts"
 import * as Methods from "./Methods.ts"
 import type { Service } from "./Service.ts"
 
-export { asksInVain, taskRequired } from "./Creation.ts"
+export { asksInVain, taskRequired } from "./Decision.ts"
 export { CoreTasks, TasksExtension }
 export { relatedTask } from "../model/Wire2025.ts"
 
@@ -52,20 +52,19 @@ export const isMethod = (method: string, revision: Revision): boolean =>
   )
 
 const taken: TaskMaker["taken"] = (params) =>
-  Effect.flatMap(RequestContext, ({ clientCapabilities, revision }): ReturnType<TaskMaker["taken"]> => {
-    if (Extension.isIn(CoreTasks, revision)) return Effect.map(Creation.taskOf(params), (task) => task && "asked")
-    const settings = Extension.settingsIn(TasksExtension, revision, clientCapabilities)
-    return Effect.succeed(settings === undefined ? undefined : "possible")
+  Effect.flatMap(RequestContext, (request): ReturnType<TaskMaker["taken"]> => {
+    const methods = Decision.taskMethodsOf(request)
+    if (methods === "core") return Effect.map(Decision.taskParamsOf(params), (task) => task && "asked")
+    return Effect.succeed(methods && "possible")
   })
 
-/** The handler waits for the other server, too: only its end, or that of its task, interrupts it. */
+/** The handler waits for the other server, too: only its end, or the end of its task, interrupts it. */
 const make = (service: Service, params: CallToolParams, handler: Middleware.Next) =>
   Effect.gen(function* () {
-    const { revision } = yield* RequestContext
-    const generation = Extension.isIn(CoreTasks, revision)
-      ? Creation.core(service, (yield* Creation.taskOf(params))?.ttl)
-      : Creation.extension(service)
-    return yield* Creation.created(service, params, () => handler, Creation.nothing, generation, new Waits())
+    const methods = Decision.taskMethodsOf(yield* RequestContext) ?? "extension"
+    const task = methods === "core" ? yield* Decision.taskParamsOf(params) : undefined
+    const form = Creation.formOf(service, methods, task?.ttl)
+    return yield* Creation.created(service, { params, handler, canPark: false }, form)
   })
 
 /** Keeps the tasks in memory, in the scope. */

@@ -4,7 +4,6 @@
  * See `Routes` for the order of the routes.
  */
 import * as CancelReason from "@effect-mcp/core/CancelReason"
-import { exitOf, now } from "@effect-mcp/core/internal/eager"
 import type { AskError } from "@effect-mcp/core/ClientInput"
 import * as Progress from "@effect-mcp/core/Progress"
 import type { RequestConnection } from "@effect-mcp/core/RequestContext"
@@ -12,7 +11,6 @@ import type { Id, Params } from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -23,7 +21,7 @@ import { CoreTasks } from "../extension/CoreTasks.ts"
 import type { Answer, Question, Task } from "../model/Task.ts"
 import * as Wire2025 from "../model/Wire2025.ts"
 import type { TaskStore } from "../store/TaskStore.ts"
-import { canAsk, canAskOneOf, type Outlet } from "./Outlet.ts"
+import { canAsk, canAskOneOf, type Destination } from "./Destination.ts"
 
 /** How long the client, and its user, may take to answer a question of a task. */
 const askTimeout: Duration.Input = "7 days"
@@ -32,22 +30,22 @@ const statusPatience: Duration.Input = "1 second"
 
 const closed = CancelReason.annotation("The task does not wait for the answer any more")
 
-/** An outlet that is open. */
+/** A destination that is open. */
 class Route {
-  readonly outlet: Outlet
+  readonly destination: Destination
   /** Completes when it is closed. */
   readonly closed = Deferred.makeUnsafe<void>()
 
-  constructor(outlet: Outlet) {
-    this.outlet = outlet
+  constructor(destination: Destination) {
+    this.destination = destination
   }
 
   get isRead(): boolean {
-    return this.outlet.isRead()
+    return this.destination.isRead()
   }
 }
 
-/** The answer that a question got; undefined where its outlet is gone. */
+/** The answer that a question got; undefined where its destination is gone. */
 const answerOf = (exit: Exit.Exit<unknown, AskError | McpError.McpError>): Answer | undefined => {
   if (Exit.isSuccess(exit)) return { _tag: "Result", result: isJsonObject(exit.value) ? exit.value : {} }
   const error = exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
@@ -67,8 +65,8 @@ const relatedTo = (taskId: string, params: JsonObject): Params => ({
 })
 
 /** Whether a client reads the route, and can be asked there: no other takes its place. */
-const isUseful = ({ isRead, outlet }: Route, task: Task): boolean =>
-  isRead && (task.questions.size === 0 || canAskOneOf(outlet, task))
+const isUseful = ({ isRead, destination }: Route, task: Task): boolean =>
+  isRead && (task.questions.size === 0 || canAskOneOf(destination, task))
 
 export type ReportProgress = Progress.Progress["Service"]["report"]
 
@@ -83,25 +81,6 @@ export interface Options {
 /** Whether two states of a task are one to its client: the rest of a task does not change. */
 const isSame = (a: Wire2025.WireTask, b: Wire2025.WireTask): boolean =>
   a.status === b.status && a.statusMessage === b.statusMessage && a.lastUpdatedAt === b.lastUpdatedAt
-
-/** Sends the status of a task where there is room soon; has sent it where the effect has ended. */
-export const telling = (outlet: Outlet, wire: Wire2025.WireTask): Effect.Effect<void> => {
-  const ready = now(outlet.ready, none)
-  // Nearly always there is room: then no time is watched.
-  if (exitOf(ready) === undefined) return tellingSoon(outlet, wire, ready)
-  notifyStatus(outlet, wire)
-  return Effect.void
-}
-
-const none = Context.empty()
-
-const notifyStatus = (outlet: Outlet, wire: Wire2025.WireTask): void =>
-  outlet.notify(CoreTasks.notifications.status.method, wire)
-
-const tellingSoon = (outlet: Outlet, wire: Wire2025.WireTask, ready: Effect.Effect<void>): Effect.Effect<void> => {
-  const sent = Effect.map(ready, () => notifyStatus(outlet, wire))
-  return Effect.asVoid(Effect.timeoutOption(sent, statusPatience))
-}
 
 /** What leaves for one task. */
 export class TaskRoutes {
@@ -138,32 +117,28 @@ export class TaskRoutes {
 
   /** The client knows the task: from now on notifications of its states, and its questions, are sent. */
   begin(): void {
-    if (this.isKnown || this.ended) return
-    this.release()
+    this.beginAfter(Effect.void)
+  }
+
+  /** As `begin`, once the fiber that runs has written its answer. */
+  beginSoon(): void {
+    this.beginAfter(Effect.yieldNow)
+  }
+
+  private beginAfter(first: Effect.Effect<void>): void {
+    if (this.follower !== undefined || this.ended) return
     const { fork, store } = this.options
-    const last = store.ended?.(this.id, this.owner)
-    if (last !== undefined) return this.conclude(last)
-    const states = Stream.runForEach(store.changes(this.id, this.owner), (task) => this.reached(task))
+    const states = Effect.suspend(() => {
+      this.release()
+      return Stream.runForEach(store.changes(this.id, this.owner), (task) => this.reached(task))
+    })
     const follower = fork(
       Effect.ensuring(
-        states,
+        Effect.andThen(first, states),
         Effect.sync(() => this.end())
       )
     )
     if (!this.ended) this.follower = follower
-  }
-
-  /** The task has ended before its client knew it: one state is told. */
-  private conclude(last: Task): void {
-    const told = this.tell(last)
-    if (exitOf(told) !== undefined) return this.end()
-    const telling = this.options.fork(
-      Effect.ensuring(
-        told,
-        Effect.sync(() => this.end())
-      )
-    )
-    if (!this.ended) this.follower = telling
   }
 
   // ---- routes
@@ -173,7 +148,7 @@ export class TaskRoutes {
    * client has gone may be resumed by it.
    */
   private routeOf(question: Question | undefined): Route | undefined {
-    const can = ({ outlet }: Route): boolean => question === undefined || canAsk(outlet, question)
+    const can = ({ destination }: Route): boolean => question === undefined || canAsk(destination, question)
     const read = this.waits.findLast((route) => route.isRead && can(route))
     if (read !== undefined) return read
     const { session } = this
@@ -187,8 +162,8 @@ export class TaskRoutes {
   }
 
   /** Adds the request that waits for the result; gives what takes it away. */
-  open(outlet: Outlet): () => void {
-    const route = new Route(outlet)
+  open(destination: Destination): () => void {
+    const route = new Route(destination)
     this.waits.push(route)
     this.wake()
     return () => {
@@ -198,17 +173,17 @@ export class TaskRoutes {
   }
 
   get connection(): RequestConnection | undefined {
-    return this.session?.outlet.connection
+    return this.session?.destination.connection
   }
 
   /**
    * Sends on the stream of a session where there is none yet. A stream that is read takes the place of one that is not. It also takes that of one
    * whose session can be asked none of the open questions.
    */
-  join(outlet: Outlet, task: Task): boolean {
+  join(destination: Destination, task: Task): boolean {
     const { session } = this
-    if (this.ended || (session !== undefined && (!outlet.isRead() || isUseful(session, task)))) return false
-    this.session = new Route(outlet)
+    if (this.ended || (session !== undefined && (!destination.isRead() || isUseful(session, task)))) return false
+    this.session = new Route(destination)
     if (session !== undefined) Deferred.doneUnsafe(session.closed, Effect.void)
     this.wake()
     return true
@@ -217,7 +192,7 @@ export class TaskRoutes {
   /** The session has ended. */
   leave(connection: RequestConnection): void {
     const { session } = this
-    if (session === undefined || session.outlet.connection !== connection) return
+    if (session === undefined || session.destination.connection !== connection) return
     this.session = undefined
     Deferred.doneUnsafe(session.closed, Effect.void)
     this.endIfUnused()
@@ -278,7 +253,7 @@ export class TaskRoutes {
   private get moved(): Effect.Effect<void> {
     const { session } = this
     const changed = Deferred.await((this.changed ??= Deferred.makeUnsafe()))
-    const read = session?.outlet.connection?.read
+    const read = session?.destination.connection?.read
     // A stream that is read, whose session cannot be asked, stays as it is: the wait for it would end at once, again and again.
     return read === undefined || session?.isRead === true ? changed : Effect.raceFirst(changed, read)
   }
@@ -289,7 +264,7 @@ export class TaskRoutes {
       if (route.isRead) return this.lost(route, question)
       return this.routeOf(question) === route ? Effect.andThen(this.moved, elsewhere) : Effect.void
     })
-    return Effect.andThen(route.outlet.left, elsewhere)
+    return Effect.andThen(route.destination.left, elsewhere)
   }
 
   private ask(key: string, question: Question): Effect.Effect<void> {
@@ -298,7 +273,7 @@ export class TaskRoutes {
       const again = Effect.suspend(() => this.ask(key, question))
       if (route === undefined) return Effect.andThen(this.moved, again)
       const { method, params } = question
-      const asked = route.outlet.input.askOwn(
+      const asked = route.destination.input.askOwn(
         { method, params: relatedTo(this.id, params), decode: Effect.succeed },
         { timeout: askTimeout }
       )
@@ -321,34 +296,35 @@ export class TaskRoutes {
 
   // ---- notifications
 
-  /** Tells the client that the status has changed, where it reads; has told it where the effect has ended. */
+  /** Tells the client that the status has changed, if it reads and there is room soon. */
   private tell(task: Task): Effect.Effect<void> {
     const wire = Wire2025.write(task)
-    const outlet = this.routeOf(undefined)?.outlet
-    if (outlet === undefined || isSame(wire, this.told)) return Effect.void
+    const destination = this.routeOf(undefined)?.destination
+    if (destination === undefined || isSame(wire, this.told)) return Effect.void
     this.told = wire
-    return telling(outlet, wire)
+    const sent = Effect.map(destination.ready, () => destination.notify(CoreTasks.notifications.status.method, wire))
+    return Effect.asVoid(Effect.timeoutOption(sent, statusPatience))
   }
 
   /** Where progress leaves: on routes of the session of its token alone. */
-  private progressOutlet({ connection }: Outlet): Outlet | undefined {
+  private progressDestination({ connection }: Destination): Destination | undefined {
     const { clock } = this.options
     if (this.ended || this.silent || clock.currentTimeMillisUnsafe() >= this.expiresAt) return undefined
     const own = [...(this.session === undefined ? [] : [this.session]), ...this.waits]
-    return own.findLast(({ isRead, outlet }) => isRead && outlet.connection === connection)?.outlet
+    return own.findLast(({ isRead, destination }) => isRead && destination.connection === connection)?.destination
   }
 
   /** Sends progress with the token of the request that made the task. */
-  useToken(token: Id, session: Outlet): void {
-    const outlet = () => this.progressOutlet(session)
+  useToken(token: Id, session: Destination): void {
+    const destination = () => this.progressDestination(session)
     const { report: send } = Progress.make({
       token,
       writable: () => false,
-      ready: Effect.suspend(() => outlet()?.ready ?? Effect.void),
-      send: (event) => outlet()?.notify("notifications/progress", relatedTo(this.id, { ...event }))
+      ready: Effect.suspend(() => destination()?.ready ?? Effect.void),
+      send: (event) => destination()?.notify("notifications/progress", relatedTo(this.id, { ...event }))
     })
     const sent: ReportProgress = (progress, options) =>
-      Effect.suspend(() => (outlet() === undefined ? Effect.void : send(progress, options)))
+      Effect.suspend(() => (destination() === undefined ? Effect.void : send(progress, options)))
     const report: ReportProgress = (progress, options) =>
       Effect.suspend(() =>
         this.isKnown

@@ -2,6 +2,7 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
+import * as Base64Url from "effect/encoding/Base64Url"
 import * as Stream from "effect/Stream"
 import { Expired, type NewTask, type Task } from "../model/Task.ts"
 import {
@@ -49,7 +50,7 @@ interface Seen {
   readonly task: Task
 }
 
-/** A row of either kind: one that has ended changes no more. */
+/** A task that a store has, open or ended. One that has ended changes no more. */
 type Found = Row | { readonly task: Task }
 
 /** A task now and after each change, until its end; `find` gives its row, where its reader has one. */
@@ -71,21 +72,11 @@ export const changesOf = (find: () => Found | undefined): Stream.Stream<Task> =>
 
 const encoder = new TextEncoder()
 
-/** The longest text whose characters are looked at one by one. */
-const shortText = 512
-
-/** The length of a value as JSON, in bytes of UTF-8: what the limits of a store count. */
+/** Size of a value as JSON, in bytes of UTF-8: what the limits of a store count. */
 export const bytesOf = (value: unknown): number => bytesOfText(JSON.stringify(value) ?? "")
 
-/** The length of a text in bytes of UTF-8. */
-export const bytesOfText = (text: string): number =>
-  text.length <= shortText && isAscii(text) ? text.length : encoder.encode(text).byteLength
-
-/** Such a text is as long in UTF-8: most are short, and an encoder makes an array for each. */
-const isAscii = (text: string): boolean => {
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false
-  return true
-}
+/** Size of a text in bytes of UTF-8. */
+export const bytesOfText = (text: string): number => encoder.encode(text).byteLength
 
 /** Whether one more entry, or an answer, fits into the journal of a task. */
 export const hasRoom = (
@@ -97,7 +88,7 @@ export const hasRoom = (
   return more <= limits.entryBytes && bytes + more <= limits.journalBytes && (entries?.size ?? 0) < limits.entries
 }
 
-/** The questions of a task that has none: all of them share it, since thousands that have ended are kept. */
+/** The questions of a task that has none. */
 export const none: Task["questions"] = new Map()
 
 /** A task that has just been made. */
@@ -153,43 +144,11 @@ export const lostOf = ({ task }: Lease, row: Found | undefined): Lost => {
   return new Lost({ task, reason: outcome._tag === "Error" && outcome.code === Expired ? "expired" : "ended" })
 }
 
-/** Ids that are written at once: each keeps the text of its batch. */
-const batch = 64
-/** Batches whose bytes are drawn at once: a call of the generator costs as much for one id as for all of them. */
-const drawn = 4
-/** The letters of an id. */
-const size = 44
-/** An id begins with it: "-" would be a flag on a command line. */
-const first = "t".charCodeAt(0)
-/** Base64url, in its order. As many letters as six bits have values: each is as likely. */
-const letters = encoder.encode("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-const decoder = new TextDecoder()
-const random = new Uint8Array(size * batch * drawn)
-const written = new Uint8Array(size * batch)
-let texts = ""
-let used = batch
-let left = 0
-
-const fill = (): void => {
-  if (left === 0) {
-    crypto.getRandomValues(random)
-    left = drawn
-  }
-  left--
-  const at = left * written.length
-  for (let i = 0; i < written.length; i++) written[i] = letters[(random[at + i] ?? 0) & 63] ?? first
-  for (let i = 0; i < written.length; i += size) written[i] = first
-  texts = decoder.decode(written)
-  used = 0
-}
-
 /**
- * The id of a new task, "t" and 258 random bits in base64url: to an anonymous caller it is the right to use the task.
+ * The id of a new task, "t" and 256 random bits in base64url: to an anonymous caller it is the right to use the task. It starts with a letter
+ * because "-" would be a flag on a command line.
  */
-export const newId = (): string => {
-  if (used === batch) fill()
-  return texts.slice(size * used, size * ++used)
-}
+export const newId = (): string => `t${Base64Url.encode(crypto.getRandomValues(new Uint8Array(32)))}`
 
 /** The counts of all parked tasks of a store. */
 export const countsOf = (parked: ReadonlyArray<Parked>, now: number): ParkedCounts => {

@@ -84,8 +84,6 @@ export class TaskStore extends Context.Service<
     ) => Effect.Effect<Option.Option<ReadonlyArray<string>>, LimitReached>
     /** Ends a task that has not ended, and gives it as it is then. From then on nothing is recorded for it. */
     readonly cancel: (id: string, owner: string, message?: string) => Effect.Effect<Option.Option<Task>>
-    /** The task, where it has ended and the store need not wait to say so; its caller has not read it by that. Default: undefined. */
-    readonly ended?: ((id: string, owner: string) => Task | undefined) | undefined
     /** The task now and after each change, the latest only for a slow reader; ends after the outcome, or when the task is forgotten. */
     readonly changes: (id: string, owner: string) => Stream.Stream<Task>
   }

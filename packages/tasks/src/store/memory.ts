@@ -4,7 +4,6 @@
  * Every operation is one synchronous step, so no two of them see a task half changed.
  */
 import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
-import { direct } from "@effect-mcp/core/internal/eager"
 import { Shares } from "@effect-mcp/core/internal/Shares"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -13,11 +12,9 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import { type Answer, expiredAfter, type NewTask, type TaskOutcome, type Task } from "../model/Task.ts"
-import { EndedRow } from "./EndedRow.ts"
-import { fits } from "./JsonCopy.ts"
-import { Kept, type KeptOptions } from "./Kept.ts"
+import { endedOf, EndedTasks, type EndedOptions, type EndedTask } from "./EndedTasks.ts"
 import {
   bytesOf,
   callerOf,
@@ -41,10 +38,12 @@ const noRoom = "The tasks of this caller that have ended leave no room: read how
 /** How often a claim looks for tasks whose time has come, in milliseconds. */
 const between = 1000
 
-export interface Options extends Partial<StoreLimits>, KeptOptions {
+export interface Options extends Partial<StoreLimits>, EndedOptions {
   /** How long a lease is valid without a renewal, in milliseconds. Default 10 seconds. */
   readonly lease?: number
 }
+
+const isEnded = (found: Row | EndedTask): found is EndedTask => found.task.outcome !== undefined
 
 class Memory {
   private readonly limits: StoreLimits
@@ -57,12 +56,12 @@ class Memory {
   private readonly woken = Latch.makeUnsafe(false)
   /** Tasks that have not ended. */
   private readonly open: Shares
-  private readonly kept: Kept
+  private readonly ended: EndedTasks
   readonly expired = new ExpiredTasks()
 
   constructor(clock: Clock.Clock, { kept, keptBytes, lease = 10_000, ...limits }: Options) {
     this.clock = clock
-    this.kept = new Kept({ kept, keptBytes })
+    this.ended = new EndedTasks({ kept, keptBytes })
     this.leaseTime = lease
     this.limits = { ...defaultLimits, ...limits }
     this.open = new Shares({ total: this.limits.total, perCaller: this.limits.perOwner })
@@ -72,14 +71,14 @@ class Memory {
     return this.clock.currentTimeMillisUnsafe()
   }
 
-  private isForgotten({ endedAt, expiresAt }: EndedRow): boolean {
-    return this.now >= Math.max(expiresAt, endedAt + this.limits.keptAfterEnd)
+  private isForgotten({ task: { createdAt, ttl, updatedAt } }: EndedTask): boolean {
+    return this.now >= Math.max(createdAt + ttl, updatedAt + this.limits.keptAfterEnd)
   }
 
-  private find(id: string, owner: string): Row | EndedRow | undefined {
+  private find(id: string, owner: string): Row | EndedTask | undefined {
     const row = this.rows.get(id)
     if (row !== undefined && !this.expire(row)) return row.input.owner === owner ? row : undefined
-    const ended = this.kept.get(id)
+    const ended = this.ended.get(id)
     return ended === undefined || ended.owner !== owner || this.isForgotten(ended) ? undefined : ended
   }
 
@@ -95,12 +94,12 @@ class Memory {
     if (changed !== undefined) Deferred.doneUnsafe(changed, Effect.void)
   }
 
-  private end(row: Row, outcome: TaskOutcome, message: string | undefined): EndedRow {
-    const ended = new EndedRow(row, this.now, outcome, message)
+  private end(row: Row, outcome: TaskOutcome, message: string | undefined): EndedTask {
+    const ended = endedOf(row, this.now, outcome, message)
     this.open.add(ended.caller, -1)
-    this.rows.delete(ended.id)
+    this.rows.delete(ended.task.id)
     // Before the change: those that wait for it read the end at once.
-    this.kept.add(ended)
+    this.ended.add(ended)
     this.wake(row)
     return ended
   }
@@ -117,15 +116,15 @@ class Memory {
   // ---- for requests
 
   create(input: NewTask, node: string): Effect.Effect<{ readonly task: Task; readonly lease: Lease }, LimitReached> {
-    return direct(() => {
+    return Effect.suspend(() => {
       const { inputBytes, perOwner, total } = this.limits
       const caller = callerOf(input)
       const full = (limit: string) => Effect.fail(new LimitReached({ message: limit }))
       const exceeded = this.open.exceededBy(caller, 1)
       if (exceeded === "total") return full(`More than ${total} tasks run on this server`)
       if (exceeded === "perCaller") return full(`More than ${perOwner} tasks of this caller have not ended`)
-      if (!fits(input.input, inputBytes)) return full(`The arguments are longer than ${inputBytes} bytes`)
-      if (!this.kept.makeRoom(caller)) return full(noRoom)
+      if (bytesOf(input.input) > inputBytes) return full(`The arguments are longer than ${inputBytes} bytes`)
+      if (!this.ended.makeRoom(caller)) return full(noRoom)
       const { now } = this
       const task = newTask(newId(), input, now)
       const { id } = task
@@ -136,9 +135,9 @@ class Memory {
   }
 
   get(id: string, owner: string): Effect.Effect<Option.Option<Task>> {
-    return direct(() => {
+    return Effect.suspend(() => {
       const row = this.find(id, owner)
-      if (row instanceof EndedRow) this.kept.read(row)
+      if (row !== undefined && isEnded(row)) this.ended.read(row)
       return row === undefined ? Effect.succeedNone : Effect.succeedSome(row.task)
     })
   }
@@ -149,7 +148,7 @@ class Memory {
       if (after === undefined) return Effect.fail(new UnknownCursor())
       for (const row of this.rows.values()) if (row.input.owner === owner) this.expire(row)
       const open = this.rows.values().filter((row) => row.input.owner === owner && row.order > after)
-      const ended = [...this.kept.rows].filter(
+      const ended = [...this.ended.all].filter(
         (row) => row.owner === owner && row.order > after && !this.isForgotten(row)
       )
       const rows = [...open, ...ended].toSorted((a, b) => a.order - b.order)
@@ -163,7 +162,7 @@ class Memory {
     return Effect.suspend(() => {
       const row = this.find(id, owner)
       if (row === undefined) return Effect.succeedNone
-      if (row instanceof EndedRow) return Effect.succeedSome([])
+      if (isEnded(row)) return Effect.succeedSome([])
       const open = Object.entries(answers).filter(([key]) => row.task.questions.has(key))
       const tooLong = open.find(([, answer]) => !hasRoom(this.limits, row, answer))
       if (tooLong !== undefined) {
@@ -186,25 +185,16 @@ class Memory {
   }
 
   cancel(id: string, owner: string, message = "Cancelled by the client") {
-    return direct(() => {
+    return Effect.suspend(() => {
       const row = this.find(id, owner)
       if (row === undefined) return Effect.succeedNone
-      const ended = row instanceof EndedRow ? row : this.end(row, { _tag: "Cancelled" }, message)
+      const ended = isEnded(row) ? row : this.end(row, { _tag: "Cancelled" }, message)
       return Effect.succeedSome(ended.task)
     })
   }
 
-  ended(id: string, owner: string): Task | undefined {
-    const row = this.find(id, owner)
-    return row instanceof EndedRow ? row.task : undefined
-  }
-
   changes(id: string, owner: string): Stream.Stream<Task> {
-    return Stream.suspend(() => {
-      const last = this.ended(id, owner)
-      // Most have ended when they are followed.
-      return last === undefined ? changesOf(() => this.find(id, owner)) : Stream.succeed(last)
-    })
+    return changesOf(() => this.find(id, owner))
   }
 
   // ---- for what runs tasks
@@ -216,11 +206,11 @@ class Memory {
   }
 
   private lostNow(lease: Lease): Lost {
-    return lostOf(lease, this.rows.get(lease.task) ?? this.kept.get(lease.task))
+    return lostOf(lease, this.rows.get(lease.task) ?? this.ended.get(lease.task))
   }
 
   private under<A, E>(lease: Lease, use: (row: Row) => Effect.Effect<A, E>): Effect.Effect<A, E | Lost> {
-    return direct((): Effect.Effect<A, E | Lost> => {
+    return Effect.suspend((): Effect.Effect<A, E | Lost> => {
       const row = this.held(lease)
       return row === undefined ? Effect.fail(this.lostNow(lease)) : use(row)
     })
@@ -346,8 +336,8 @@ class Memory {
   get sweep(): Effect.Effect<number> {
     return Effect.sync(() => {
       const expired = this.rows.values().filter((row) => this.expire(row))
-      const forgotten = [...this.kept.rows].filter((row) => this.isForgotten(row))
-      for (const row of forgotten) this.kept.delete(row)
+      const forgotten = [...this.ended.all].filter((row) => this.isForgotten(row))
+      for (const row of forgotten) this.ended.delete(row)
       return expired.length + forgotten.length
     })
   }
@@ -365,7 +355,6 @@ export const layer = (options: Options = {}): Layer.Layer<TaskStore | Journal> =
         list: (owner, cursor, size) => memory.list(owner, cursor, size),
         answer: (id, owner, answers) => memory.answer(id, owner, answers),
         cancel: (id, owner, message) => memory.cancel(id, owner, message),
-        ended: (id, owner) => memory.ended(id, owner),
         changes: (id, owner) => memory.changes(id, owner)
       }).pipe(
         Context.add(Journal, {

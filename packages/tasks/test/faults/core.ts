@@ -16,8 +16,7 @@ const row = (
 
 const wire = source("model/Wire2025")
 const core = source("server/CoreMethods")
-const creation = source("server/Creation")
-const routing = source("server/Routes")
+const decision = source("server/Decision")
 const ofTask = source("server/TaskRoutes")
 const service = source("server/Service")
 const memory = source("store/memory")
@@ -26,7 +25,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   // ---- a task and its creation
   row(
     "refusals have another code",
-    creation,
+    decision,
     "code: McpError.MethodNotFound, message })",
     "code: McpError.InvalidParams, message })",
     methods,
@@ -46,7 +45,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "a result does not say which task it is of",
     core,
-    ", ...Wire2025.related(id) }",
+    ", ...Wire2025.related(taskId) }",
     " }",
     methods,
     "tasks.related.in-result",
@@ -149,25 +148,25 @@ export const coreFaults: ReadonlyArray<Fault> = [
   row(
     "a status has the metadata of its task",
     ofTask,
-    "outlet.notify(CoreTasks.notifications.status.method, wire)",
-    "outlet.notify(CoreTasks.notifications.status.method, relatedTo(wire.taskId, { ...wire }))",
+    "destination.notify(CoreTasks.notifications.status.method, wire)",
+    "destination.notify(CoreTasks.notifications.status.method, relatedTo(wire.taskId, { ...wire }))",
     routes,
     "tasks.related.not-in-status"
   ),
   row(
     "tasks/get is answered by a stream",
     core,
-    "const wire = encoded(Wire2025.write(task))",
-    'const wire = encoded(Wire2025.write(task))\n      Context.get(context, RequestContext).outbound.notify("notifications/progress", {})',
+    "const session = Destination.ofSession(yield* RequestContext)",
+    'const session = Destination.ofSession(yield* RequestContext)\n    ;(yield* RequestContext).outbound.notify("notifications/progress", {})',
     routes,
     "tasks.http.get-not-streamed",
     "tasks.http.transport-rules"
   ),
   row(
     "a task speaks before its client knows it",
-    routing,
-    "Effect.map(Effect.yieldNow, () => {",
-    "Effect.map(Effect.void, () => {",
+    ofTask,
+    "this.beginAfter(Effect.yieldNow)",
+    "this.beginAfter(Effect.yieldNow === undefined ? Effect.yieldNow : Effect.void)",
     routes
   ),
   row(
@@ -186,16 +185,16 @@ export const coreFaults: ReadonlyArray<Fault> = [
   ),
   row(
     "a tool that runs only as a task is listed for all",
-    source("server/Visible"),
+    source("server/ListedTools"),
     "list.tools.filter((tool) => !isRequired(tool))",
     "list.tools",
-    "packages/tasks/test/server/Visible.test.ts"
+    "packages/tasks/test/server/ListedTools.test.ts"
   ),
   row(
     "a list that depends on a declaration is public",
-    source("server/Visible"),
+    source("server/ListedTools"),
     'cacheScope: "private" as const',
     'cacheScope: "public" as const',
-    "packages/tasks/test/server/Visible.test.ts"
+    "packages/tasks/test/server/ListedTools.test.ts"
   )
 ]

@@ -65,8 +65,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "The answer to tasks/get has the type of a task",
     file: "packages/tasks/src/server/Methods.ts",
-    from: 'EncodedResult.core("complete", wire)',
-    to: 'EncodedResult.core("task" as "complete", wire)',
+    from: 'EncodedResult.core("complete", yield*',
+    to: 'EncodedResult.core("task" as "complete", yield*',
     test: creation,
     ids: ["tasks-extension.result-type.others", "tasks-extension.get.result-type"]
   },
@@ -97,22 +97,22 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "The id of a task has 64 random bits",
     file: "packages/tasks/src/store/Row.ts",
-    from: "texts.slice(size * used, size * ++used)",
-    to: "texts.slice(size * used, size * used++ + 12)",
+    from: "new Uint8Array(32)",
+    to: "new Uint8Array(8)",
     test: creation,
     ids: ["tasks-extension.security.unguessable"]
   },
   {
     name: "A call becomes a task wherever the revision has tasks",
-    file: "packages/tasks/src/server/Creation.ts",
+    file: "packages/tasks/src/server/Decision.ts",
     from: "Extension.settingsIn(TasksExtension, revision, clientCapabilities) === undefined",
-    to: "!Extension.isIn(TasksExtension, revision)",
+    to: "!Extension.isIn(TasksExtension, revision) && clientCapabilities !== undefined",
     test: creation,
     ids: ["tasks-extension.declared.per-request"]
   },
   {
     name: "The error for a tool that runs only as a task names the capability of 2025-11-25",
-    file: "packages/tasks/src/server/Creation.ts",
+    file: "packages/tasks/src/server/Decision.ts",
     from: "Extension.declarationOf(TasksExtension, revision, {})",
     to: "{ tasks: {} }",
     test: creation,
@@ -121,8 +121,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "A task asks again what its request was answered",
     file: "packages/tasks/src/server/Creation.ts",
-    from: "input.recorded?.() ?? nothing",
-    to: "nothing",
+    from: "{ ...call, before }",
+    to: "call",
     test: creation,
     ids: ["tasks-extension.creation.after-rounds"]
   },
@@ -276,8 +276,8 @@ export const serverFaults: ReadonlyArray<Fault> = [
   {
     name: "A task sends a log message",
     file: "packages/tasks/src/server/Creation.ts",
-    from: "const run = Effect.suspend(() =>",
-    to: 'Context.get(context, RequestContext).outbound.connection?.notify("notifications/message", { level: "error", data: "lost" })\n          const run = Effect.suspend(() =>',
+    from: "const session = sessionOf(request)\n",
+    to: 'const session = sessionOf(request)\n      request.outbound.connection?.notify("notifications/message", { level: "error", data: "lost" })\n',
     test: methods,
     ids: ["tasks-extension.listen.no-progress"]
   },

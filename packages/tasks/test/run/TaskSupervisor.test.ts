@@ -8,7 +8,7 @@ import type { Task } from "../../src/model/Task.ts"
 import * as TaskSupervisor from "../../src/run/TaskSupervisor.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import * as Memory from "../../src/store/memory.ts"
-import { Waits } from "../../src/run/Waits.ts"
+import { RunActivity } from "../../src/run/RunActivity.ts"
 import { TaskStore } from "../../src/store/TaskStore.ts"
 
 const input = { owner: "ada", tool: "tool", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 }
@@ -27,7 +27,7 @@ const facts = {
 const attempt = (handler: Effect.Effect<{ readonly [key: string]: unknown }, McpError.McpError>) => {
   const client = { facts, before: { answers: {}, steps: {} }, trace: undefined }
   const about = { tool: "tool", owner: "ada", createdAt: 0, attempt: 1, client }
-  return { handler, waits: new Waits(), questions: new Waits(), about }
+  return { handler, activity: new RunActivity(), canPark: true, about }
 }
 
 /** A task whose handler runs under a supervisor of its own scope. */

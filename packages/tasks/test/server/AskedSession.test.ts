@@ -10,7 +10,7 @@ import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer, Latch, Option } from "effect"
 import * as Stream from "effect/Stream"
 import type { Question } from "../../src/model/Task.ts"
-import type { Outlet } from "../../src/server/Outlet.ts"
+import type { Destination } from "../../src/server/Destination.ts"
 import { Routes } from "../../src/server/Routes.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import * as Memory from "../../src/store/memory.ts"
@@ -34,8 +34,8 @@ const make = Effect.gen(function* () {
     "node"
   )
   const ask = (key: string, question: Question) => journal.record(lease, { _tag: "Question", key, question })
-  const waiting = (outlet: Outlet) =>
-    Effect.forkChild(routes.during(task, owner, outlet, Effect.never), { startImmediately: true })
+  const waiting = (destination: Destination) =>
+    Effect.forkChild(routes.during(task, owner, destination, Effect.never), { startImmediately: true })
   const now = Effect.map(store.get(task.id, owner), Option.getOrThrow)
   const answer = (key: string, result: JsonObject) =>
     store.answer(task.id, owner, { [key]: { _tag: "Result", result } })
@@ -63,12 +63,12 @@ const sessionOf = Effect.fnUntraced(function* (capabilities: ClientCapabilities)
   })
   const connection: RequestConnection = { ...wire, scope, read, input, rootsChanges: undefined }
   const client = { revision: Revision.latestStateful, capabilities }
-  const outlet: Outlet = { ...wire, input, connection, client }
+  const destination: Destination = { ...wire, input, connection, client }
   const hangUp = Effect.suspend(() => {
     isRead = false
     return left.open
   })
-  return { asked, hangUp, outlet, waits: () => waits }
+  return { asked, hangUp, destination, waits: () => waits }
 })
 
 it.effect(
@@ -78,8 +78,8 @@ it.effect(
       const { ask, waiting } = yield* make
       const able = yield* sessionOf({ elicitation: {} })
       const mute = yield* sessionOf({ roots: {} })
-      yield* waiting(able.outlet)
-      yield* waiting(mute.outlet)
+      yield* waiting(able.destination)
+      yield* waiting(mute.destination)
       yield* ask("name", form)
       yield* quiesce
       yield* able.hangUp
@@ -96,8 +96,8 @@ it.effect(
       const { ask, routes, task, waiting } = yield* make
       const stream = yield* sessionOf({ roots: {} })
       const request = yield* sessionOf({ elicitation: {} })
-      yield* routes.join(task, owner, stream.outlet)
-      yield* waiting(request.outlet)
+      yield* routes.join(task, owner, stream.destination)
+      yield* waiting(request.destination)
       yield* ask("roots", roots)
       yield* ask("name", form)
       yield* quiesce
@@ -114,7 +114,7 @@ it.effect("A question waits where the only stream is that of a session that cann
   Effect.gen(function* () {
     const { ask, routes, store, task, waiting } = yield* make
     const mute = yield* sessionOf({ roots: {} })
-    yield* routes.join(task, owner, mute.outlet)
+    yield* routes.join(task, owner, mute.destination)
     routes.begin(task.id)
     yield* ask("name", form)
     yield* quiesce
@@ -122,7 +122,7 @@ it.effect("A question waits where the only stream is that of a session that cann
     // A stream that is read already is no new route.
     assert.strictEqual(mute.waits(), 0)
     const able = yield* sessionOf({ elicitation: {} })
-    yield* waiting(able.outlet)
+    yield* waiting(able.destination)
     yield* quiesce
     assert.deepStrictEqual(able.asked, ["elicitation/create"])
     yield* store.cancel(task.id, owner)
@@ -138,20 +138,20 @@ it.effect(
       const { answer, ask, now, routes, task } = yield* make
       const first = yield* sessionOf({ roots: {} })
       const second = yield* sessionOf({ elicitation: {} })
-      yield* routes.join(task, owner, first.outlet)
+      yield* routes.join(task, owner, first.destination)
       routes.begin(task.id)
       yield* ask("roots", roots)
       yield* quiesce
-      yield* routes.join(yield* now, owner, second.outlet)
+      yield* routes.join(yield* now, owner, second.destination)
       yield* ask("name", form)
       yield* quiesce
       assert.deepStrictEqual(second.asked, [])
       yield* answer("roots", { roots: [] })
-      yield* routes.join(yield* now, owner, second.outlet)
+      yield* routes.join(yield* now, owner, second.destination)
       yield* quiesce
       assert.deepStrictEqual(first.asked, ["roots/list"])
       assert.deepStrictEqual(second.asked, ["elicitation/create"])
-      yield* routes.join(yield* now, owner, first.outlet)
+      yield* routes.join(yield* now, owner, first.destination)
       yield* quiesce
       assert.deepStrictEqual(first.asked, ["roots/list"])
     })
@@ -161,7 +161,7 @@ it.effect("A ping of a task is sent in a session that declared nothing", () =>
   Effect.gen(function* () {
     const { ask, waiting } = yield* make
     const mute = yield* sessionOf({})
-    yield* waiting(mute.outlet)
+    yield* waiting(mute.destination)
     yield* ask("ping", { method: "ping", params: {} })
     yield* quiesce
     assert.deepStrictEqual(mute.asked, ["ping"])

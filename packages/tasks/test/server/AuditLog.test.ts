@@ -8,10 +8,6 @@ import { quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Layer, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
-import * as Audit from "../../src/run/Audit.ts"
-import { Journal } from "../../src/store/Journal.ts"
-import * as Memory from "../../src/store/memory.ts"
-import { TaskStore } from "../../src/store/TaskStore.ts"
 import * as Tasks from "../../src/Tasks.ts"
 import * as Client from "../support/client.ts"
 import * as Session from "../support/session.ts"
@@ -213,18 +209,5 @@ describe("The audit log of tasks", () => {
         )
       }),
     verifies("tasks.audit.receiver", "tasks.audit.context")
-  )
-
-  it.effect("The audited store says at once how a task has ended, as the store below it does", () =>
-    Effect.gen(function* () {
-      const { layer } = recording()
-      const { journal, store } = yield* Effect.provide(Audit.make(yield* TaskStore, yield* Journal), layer)
-      const input = { owner, tool: "night", input: {}, client: {}, ttl: 1000, pollInterval: 1 }
-      const { lease, task } = yield* store.create(input, "a")
-      assert.isUndefined(store.ended?.(task.id, owner))
-      yield* journal.settle(lease, { _tag: "Result", result: { content: [] } })
-      assert.strictEqual(store.ended?.(task.id, owner)?.outcome?._tag, "Result")
-      assert.isUndefined(store.ended?.(task.id, "another"))
-    }).pipe(Effect.provide(Memory.layer()))
   )
 })

@@ -5,7 +5,7 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import { quiesce } from "@effect-mcp/testing"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
-import type { Outlet } from "../../src/server/Outlet.ts"
+import type { Destination } from "../../src/server/Destination.ts"
 import { Routes } from "../../src/server/Routes.ts"
 import * as Memory from "../../src/store/memory.ts"
 import { TaskStore } from "../../src/store/TaskStore.ts"
@@ -25,12 +25,12 @@ const make = Effect.gen(function* () {
   const wire = { notify: () => {}, ready: Effect.void, isRead: () => true, left: Effect.never }
   const connection: RequestConnection = { ...wire, scope, read: Effect.void, input, rootsChanges: undefined }
   const client = { revision: Revision.latestStateful, capabilities: {} }
-  const outlet: Outlet = { ...wire, input, connection, client }
+  const destination: Destination = { ...wire, input, connection, client }
   const join = Effect.andThen(
-    routes.join(task, owner, outlet, "token"),
+    routes.join(task, owner, destination, "token"),
     Effect.sync(() => routes.begin(task.id))
   )
-  return { store, routes, task, scope, outlet, join }
+  return { store, routes, task, scope, destination, join }
 })
 
 it.effect("The routes of a task end with the task", () =>
@@ -46,9 +46,9 @@ it.effect("The routes of a task end with the task", () =>
 
 it.effect("The routes of a task end with its session, where no request waits for the result", () =>
   Effect.gen(function* () {
-    const { join, outlet, routes, scope, task } = yield* make
+    const { join, destination, routes, scope, task } = yield* make
     yield* join
-    const waiting = yield* Effect.forkChild(routes.during(task, owner, outlet, Effect.never), {
+    const waiting = yield* Effect.forkChild(routes.during(task, owner, destination, Effect.never), {
       startImmediately: true
     })
     yield* Scope.close(scope, Exit.void)
@@ -70,15 +70,15 @@ it.effect("The routes of a task that ends before they are made are not kept", ()
 
 it.effect("The routes of a task that joins a session after its end are not kept", () =>
   Effect.gen(function* () {
-    const { join, outlet, routes, scope, store, task } = yield* make
+    const { join, destination, routes, scope, store, task } = yield* make
     yield* join
     yield* Scope.close(scope, Exit.void)
     const { task: late } = yield* store.create(
       { owner, tool: "wait", input: {}, client: {}, ttl: 60_000, pollInterval: 1000 },
       "node"
     )
-    yield* routes.join(task, owner, outlet)
-    yield* routes.join(late, owner, outlet)
+    yield* routes.join(task, owner, destination)
+    yield* routes.join(late, owner, destination)
     assert.strictEqual(routes.size, 0)
   })
 )

@@ -245,23 +245,6 @@ describe("tasks in memory", () => {
       Effect.map(store.list(owner, undefined, 100), ({ tasks }) => tasks.map(({ id }) => id))
     )
 
-  it.effect("The end of a task that its store says at once is not read by that", () =>
-    Effect.gen(function* () {
-      const store = yield* TaskStore
-      const { task: open } = yield* store.create(task, "a")
-      assert.isUndefined(store.ended?.(open.id, "ada"))
-      const unread = yield* ended("ada")
-      assert.strictEqual(store.ended?.(unread, "ada")?.outcome?._tag, "Result")
-      assert.isUndefined(store.ended?.(unread, "eve"))
-      const read = yield* ended("ada", { read: true })
-      yield* ended("ada")
-      assert.deepStrictEqual(
-        [Option.isSome(yield* store.get(unread, "ada")), store.ended?.(read, "ada")],
-        [true, undefined]
-      )
-    }).pipe(Effect.provide(Memory.layer({ kept: 4 })))
-  )
-
   it.effect("A caller keeps half of the room for ended tasks: then the first task that it has read is forgotten", () =>
     Effect.gen(function* () {
       const unread = yield* ended("ada")

@@ -1,5 +1,4 @@
 /** Tools that run only as tasks are listed for callers that can have tasks. */
-import * as Extension from "@effect-mcp/core/Extension"
 import { isEncodedResult } from "@effect-mcp/core/EncodedResult"
 import { Principal } from "@effect-mcp/core/Principal"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
@@ -7,15 +6,9 @@ import type { ToolRegistry } from "@effect-mcp/core/Tools"
 import type { Tool } from "@effect-mcp/protocol/model/Tool"
 import type * as Middleware from "@effect-mcp/server/Middleware"
 import * as Effect from "effect/Effect"
-import { CoreTasks } from "../extension/CoreTasks.ts"
-import { TasksExtension } from "../extension/TasksExtension.ts"
+import { taskMethodsOf } from "./Decision.ts"
 
 const isRequired = (tool: Tool | undefined): boolean => tool?.execution?.taskSupport === "required"
-
-/** Whether calls of the running request's client may become tasks. */
-const mayHaveTasks = ({ clientCapabilities, revision }: RequestContext["Service"]): boolean =>
-  Extension.isIn(CoreTasks, revision) ||
-  Extension.settingsIn(TasksExtension, revision, clientCapabilities) !== undefined
 
 /** The middleware around lists of tools. */
 export const middleware =
@@ -26,9 +19,8 @@ export const middleware =
       : Effect.gen(function* () {
           const list = yield* next
           if (isEncodedResult(list) || !("tools" in list)) return list
-          const tools = mayHaveTasks(yield* RequestContext)
-            ? list.tools
-            : list.tools.filter((tool) => !isRequired(tool))
+          const mayHaveTasks = taskMethodsOf(yield* RequestContext) !== undefined
+          const tools = mayHaveTasks ? list.tools : list.tools.filter((tool) => !isRequired(tool))
           const principal = yield* Principal
           const varies = registry.taskTools().some((name) => isRequired(registry.find(name, principal)?.tool))
           if (!varies && tools.length === list.tools.length) return list

@@ -1,5 +1,5 @@
 /**
- * What a run of a task waits for, so that a run which only waits can be parked: a row of its store instead of fibers.
+ * Tracks what a run of a task does and waits for, so that a run which only waits can be parked: a row of its store instead of fibers.
  *
  * A run only waits where a question or a sleep is open, no step runs, and its fibers were idle for 30 seconds. Work that is
  * longer without a sign belongs into a step.
@@ -19,11 +19,7 @@ const look = 10_000
 /** How many looks in a row must see that the run only waits. */
 const looks = 3
 
-/**
- * Notes on the run of a fiber that it is busy: Effect asks the scheduler before each operation.
- *
- * All runs share it: with a scheduler each, a run would have contexts of its own, which cost as much as the rest of a short task.
- */
+/** Notes that the run of a fiber is busy: Effect asks the scheduler before each operation. A fiber belongs to a run by its `TaskClient`. */
 class NotingScheduler implements Scheduler {
   readonly executionMode: Scheduler["executionMode"]
   private readonly ambient: Scheduler
@@ -35,7 +31,7 @@ class NotingScheduler implements Scheduler {
 
   shouldYield(fiber: Fiber.Fiber<unknown, unknown>): boolean {
     const client = Context.getOrUndefined(fiber.context, ClientInput)
-    if (client !== undefined && "waits" in client && client.waits instanceof Waits) client.waits.note()
+    if (client !== undefined && "activity" in client && client.activity instanceof RunActivity) client.activity.note()
     return this.ambient.shouldYield(fiber)
   }
 
@@ -44,22 +40,16 @@ class NotingScheduler implements Scheduler {
   }
 }
 
-/** By the services that runs begin with: those of a server. */
-const notingContexts = new WeakMap<object, Context.Context<never>>()
-
-const noting = <R>(context: Context.Context<R>): Context.Context<R> => {
-  const known = notingContexts.get(context.mapUnsafe)
-  if (known !== undefined) return Context.makeUnsafe<R>(known.mapUnsafe)
+/** The context of handlers, on a scheduler that notes when one of their fibers does anything. */
+export const watching = <R>(context: Context.Context<R>): Context.Context<R> => {
   const scheduler = new NotingScheduler(Context.get(context, Scheduler))
-  const made = context.pipe(Context.add(Scheduler, scheduler), Context.add(HandlerScheduler, scheduler))
-  notingContexts.set(context.mapUnsafe, made)
-  return made
+  return context.pipe(Context.add(Scheduler, scheduler), Context.add(HandlerScheduler, scheduler))
 }
 
 /** What a run waits for: the answer to a question of a method, or the end of a sleep in milliseconds since the epoch. */
 type Wait = { readonly method: string } | { readonly until: number }
 
-export class Waits {
+export class RunActivity {
   /** The open questions and sleeps by key. */
   private readonly open = new Map<string, Wait>()
   private readonly isWaiting = Latch.makeUnsafe(false)
@@ -109,11 +99,6 @@ export class Waits {
   /** A fiber of the run is busy. */
   note(): void {
     this.isActive = true
-  }
-
-  /** The handler on a scheduler that notes when one of its fibers does anything; they belong to the run by its `TaskClient`. */
-  watched<A, E, R>(handler: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
-    return Effect.updateContext(handler, noting<R>)
   }
 
   /** The methods of the open questions. */

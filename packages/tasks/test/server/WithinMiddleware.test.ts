@@ -1,13 +1,9 @@
-/** Calls that become tasks without a fiber, held against those that middleware around them gives one. */
+/** Calls that become tasks within middleware, held against the same calls without it. */
 import { Elicitation, Progress } from "@effect-mcp/core"
-import { RequestContext } from "@effect-mcp/core/RequestContext"
-import { observe } from "@effect-mcp/core/internal/eager"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import { quiesce } from "@effect-mcp/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer } from "effect"
-import * as Memory from "../../src/store/memory.ts"
-import { TaskStore } from "../../src/store/TaskStore.ts"
+import { Effect, Layer } from "effect"
 import * as Tasks from "../../src/Tasks.ts"
 import * as Client from "../support/client.ts"
 import * as Session from "../support/session.ts"
@@ -75,54 +71,20 @@ const seen2026 = Effect.fnUntraced(function* (features: Parameters<typeof Sessio
   return bare({ seen, refusal: { code, message }, inline, notifications: client.notifications })
 })
 
-/** Whether the running fiber is that of a request. */
-const isOfRequest = (): boolean => Fiber.getCurrent()?.context.mapUnsafe.has(RequestContext.key) === true
-
-/** A store in memory that notes for each task that is made whether the fiber of its request makes it. */
-const noting = (fibers: Array<boolean>) =>
-  Layer.effectContext(
-    Effect.map(Layer.build(Memory.layer()), (stores) => {
-      const store = Context.get(stores, TaskStore)
-      return Context.add(stores, TaskStore, {
-        ...store,
-        create: (task, node) => observe(store.create(task, node), () => void fibers.push(isOfRequest()))
-      })
-    })
-  )
-
 const limits = { perOwner: 2 }
 
-describe("a call that becomes a task without a fiber", () => {
-  it.effect("A call of 2025-11-25 that becomes a task at once is answered and told as one within middleware", () =>
+describe("a call that becomes a task", () => {
+  it.effect("A call of 2025-11-25 becomes the same task with and without middleware", () =>
     Effect.gen(function* () {
-      const atOnce = yield* seen2025(Layer.merge(tools, Tasks.layer(limits)))
-      assert.deepStrictEqual(atOnce, yield* seen2025(Layer.mergeAll(tools, around, Tasks.layer(limits))))
+      const alone = yield* seen2025(Layer.merge(tools, Tasks.layer(limits)))
+      assert.deepStrictEqual(alone, yield* seen2025(Layer.mergeAll(tools, around, Tasks.layer(limits))))
     })
   )
 
-  it.effect("A call of 2026-07-28 that becomes a task at once is answered as one within middleware", () =>
+  it.effect("A call of 2026-07-28 becomes the same task with and without middleware", () =>
     Effect.gen(function* () {
-      const atOnce = yield* seen2026(Layer.merge(tools, Tasks.layer(limits)))
-      assert.deepStrictEqual(atOnce, yield* seen2026(Layer.mergeAll(tools, around, Tasks.layer(limits))))
+      const alone = yield* seen2026(Layer.merge(tools, Tasks.layer(limits)))
+      assert.deepStrictEqual(alone, yield* seen2026(Layer.mergeAll(tools, around, Tasks.layer(limits))))
     })
-  )
-
-  it.effect(
-    "A call becomes a task without a fiber where the store need not wait and no middleware lies around it",
-    () =>
-      Effect.gen(function* () {
-        const fibers: Array<boolean> = []
-        const tasks = Layer.provide(Tasks.layerStore(), noting(fibers))
-        const plain = Layer.merge(tools, tasks)
-        const old = yield* Session.inMemory(plain)
-        yield* old.start("text")
-        yield* old.start("open")
-        const modern = yield* Client.session(plain)
-        yield* modern.call("text")
-        assert.deepStrictEqual(fibers.splice(0), [false, false, false])
-        const within = yield* Session.inMemory(Layer.merge(plain, around))
-        yield* within.start("text")
-        assert.deepStrictEqual(fibers, [true])
-      })
   )
 })
