@@ -84,6 +84,15 @@ export const requestOf = (
 export const notificationOf = (method: string, params: unknown): JsonObject =>
   params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params }
 
+/** Returns the request for the next page, or `undefined` if the list has no other one. */
+export const nextPage = (
+  { next }: Model,
+  { method }: Extract<Command, { readonly _tag: "NextPage" }>
+): RequestCommand | undefined => {
+  const cursor = next.get(method)
+  return cursor === undefined ? undefined : { _tag: "Request", method, params: { cursor } }
+}
+
 /** A request about a task that the server gave; undefined where there is none. */
 export const taskRequest = (
   { foreign, revision, tasks }: Model,

@@ -5,18 +5,18 @@ import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { declared, nextRound, notificationOf, opening, replyTo, requestOf, taskRequest } from "./Answers.ts"
+import { declared, nextPage, nextRound, notificationOf, opening, replyTo, requestOf, taskRequest } from "./Answers.ts"
 import { Dialogue } from "./Dialogue.ts"
 import { isStream } from "./model/Call.ts"
 import { isSettled, isSubscribed, isWaiting } from "./model/Exchange.ts"
 import { Model } from "./model/Model.ts"
-import type { Exchange, Observation, Question } from "./model/Observation.ts"
+import type { Exchange, Observation } from "./model/Observation.ts"
 import { concerned, Judge } from "./model/Rule.ts"
 import type { Answering, Command, Deviation, RequestCommand, Script } from "./model/Script.ts"
 import type { Survey } from "./model/Survey.ts"
 import type { Line, Played } from "./Played.ts"
 import { notTaken } from "./model/notTaken.ts"
-import { handlerPatience, idleTime, type Options, startPatience } from "./PlayOptions.ts"
+import { handlerPatience, idleTime, type Options, patienceForStart, startPatience } from "./PlayOptions.ts"
 import { reachesHandler } from "./rules/judge.ts"
 import { anotherClient, type HttpWire, type Target, TargetError, type Wire, type WireEvent } from "./target/Target.ts"
 import { longestRetry, mostPolls, Waiting } from "./Waiting.ts"
@@ -61,7 +61,6 @@ class Player {
     return new Judge(concerned(this.options.rules, this.script.revision, this.target.transport), model)
   }
 
-  /** Plays the whole conversation. */
   play(): Effect.Effect<void, TargetError, Scope.Scope> {
     return Effect.gen({ self: this }, function* () {
       const { target } = this
@@ -126,11 +125,7 @@ class Player {
   private observe(observation: Observation): void {
     this.judge.judge(observation)
     this.model.learn(observation)
-    if (observation._tag === "Asked") this.answer(observation.question)
-  }
-
-  private answer(question: Question): void {
-    const reply = replyTo(question, this.answering)
+    const reply = observation._tag === "Asked" ? replyTo(observation.question, this.answering) : undefined
     if (reply !== undefined) this.send(reply)
   }
 
@@ -152,6 +147,14 @@ class Player {
     return this.waiting.until(() => this.ended || isDone(), patience)
   }
 
+  /** Waits until a process has started. In revisions with sessions the handshake waits for it. */
+  private started(): Effect.Effect<void> {
+    const patience = patienceForStart(this.options, this.wire, this.model.revision)
+    const isIdle = !this.model.exchanges.some((one) => this.isHopeful(one))
+    const isDone = () => isIdle || this.lines.some(({ from }) => from === "server")
+    return patience === undefined ? Effect.void : this.until(isDone, patience)
+  }
+
   /** HTTP: every response has begun. */
   private begun(): Effect.Effect<void> {
     return this.dialogue === undefined ? Effect.void : this.until(() => this.dialogue?.isPending !== true)
@@ -161,11 +164,11 @@ class Player {
   private settle(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const { dialogue, model } = this
-      const isDone = () => !model.exchanges.some((exchange) => this.isHopeful(exchange))
+      const isDone = () => !model.exchanges.some((one) => this.isHopeful(one))
+      yield* this.started()
       yield* dialogue === undefined ? this.until(isDone, this.short) : this.poll(dialogue, isDone)
       if (!this.ended && !isDone()) {
-        const isSlow = (exchange: Exchange) => reachesHandler(exchange, model)
-        yield* this.until(() => model.exchanges.every((exchange) => !this.isHopeful(exchange) || isSlow(exchange)))
+        yield* this.until(() => model.exchanges.every((one) => !this.isHopeful(one) || reachesHandler(one, model)))
       }
       for (const exchange of model.exchanges) if (isWaiting(exchange)) this.late.add(exchange)
     })
@@ -284,11 +287,6 @@ class Player {
         return this.sendText(command.text)
       case "Cancel":
         return this.cancel(command.which)
-      case "NextPage": {
-        const cursor = this.model.next.get(command.method)
-        if (cursor === undefined) return
-        return this.send(this.message({ _tag: "Request", method: command.method, params: { cursor } }))
-      }
       case "Batch":
         return this.send(
           command.members.map((member) =>
@@ -297,8 +295,10 @@ class Player {
         )
       case "Resume":
         return this.resume(command.how)
+      case "NextPage":
       case "Task": {
-        const request = taskRequest(this.model, command, this.answering)
+        const request =
+          command._tag === "Task" ? taskRequest(this.model, command, this.answering) : nextPage(this.model, command)
         return request && this.send(this.message(request))
       }
       case "Flood":
@@ -367,7 +367,7 @@ class Player {
     this.send(this.message({ _tag: "Request", method: stateless ? "server/discover" : "ping" }))
     const last = this.model.exchanges.at(-1)
     const answered = this.until(() => last === undefined || !isWaiting(last))
-    return Effect.map(answered, () => {
+    return Effect.map(Effect.andThen(this.started(), answered), () => {
       if (!this.ended) this.observe({ _tag: "Alive", answered: last?.answer !== undefined })
     })
   }

@@ -1,7 +1,6 @@
 /**
  * Checks a server: the rules of the fuzzer, each looked at once in every revision that the server speaks, in fixed conversations.
  */
-import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -11,10 +10,12 @@ import type { Survey } from "../model/Survey.ts"
 import { Tally } from "../model/Tally.ts"
 import type { Played } from "../Played.ts"
 import { play } from "../Player.ts"
+import { startPatience } from "../PlayOptions.ts"
 import { all } from "../rules/all.ts"
 import { chosen, type Finding, timed } from "../Search.ts"
 import { aboutOf, newestFirst, type Options as SearchOptions } from "../ServerSearch.ts"
 import { survey, type Options as SurveyOptions } from "../Surveyor.ts"
+import { kindOf } from "../target/kinds.ts"
 import { reused } from "../target/reused.ts"
 import type { Target, TargetError } from "../target/Target.ts"
 import type { CheckOutcome } from "./CheckOutcome.ts"
@@ -33,15 +34,44 @@ export interface Options
   readonly onStart?: ((report: () => CheckOutcome) => void) | undefined
 }
 
-/**
- * Long enough for most servers, in milliseconds. A slow answer is told apart when it is asked for again. Without a handshake the first
- * answer also waits for the process to start.
- */
-const impatienceIn = (version: Version): number => (version >= "2026" ? 3000 : 500)
+/** Milliseconds to wait for an answer. A finding is confirmed with more patience. */
+const impatience = 500
 /** How long a server may take to exit, in milliseconds. */
 const exitPatience = 3000
 /** How long the conversations that run are waited for when the time is over, in milliseconds. */
 const overtime = 4000
+
+interface Talk {
+  readonly survey: Survey
+  readonly script: Script
+  /** True if the server must exit afterwards. */
+  readonly closing: boolean
+}
+
+const isRaw = ({ commands }: Script): boolean => commands.some(({ _tag }) => _tag === "Raw")
+
+/**
+ * Groups conversations by the process that can serve them one after another, because a process takes longer to start than most
+ * conversations last. Raw text may spoil the process, so it comes last.
+ */
+const lanesOf = (survey: Survey, scripts: ReadonlyArray<Script>): ReadonlyArray<ReadonlyArray<Talk>> => {
+  const [first] = scripts
+  const lanes = Map.groupBy(scripts, (script) => kindOf(script)?.takes ?? script)
+  return Array.from(lanes.values(), (lane) => {
+    const talks = lane.map((script): Talk => ({ survey, script, closing: false }))
+    const closing = first === undefined || lane[0] !== first ? [] : [{ survey, script: first, closing: true }]
+    return [...talks.filter(({ script }) => !isRaw(script)), ...closing, ...talks.filter(({ script }) => isRaw(script))]
+  })
+}
+
+/** A target that reuses no process after a conversation. */
+const unkept = (target: Target): Target =>
+  target.transport === "http"
+    ? target
+    : {
+        ...target,
+        open: (receive, script) => Effect.map(target.open(receive, script), (wire) => ({ ...wire, keep: undefined }))
+      }
 
 class Checker {
   private readonly findings: Array<Finding> = []
@@ -72,35 +102,40 @@ class Checker {
   }
 
   private talk(target: Target, survey: Survey, script: Script, patience: number, closing = false) {
-    return play(target, survey, script, { rules: this.rules, patience, closing, exitPatience, keepsBroken: true })
+    return play(target, survey, script, {
+      rules: this.rules,
+      patience,
+      firstPatience: this.options.patience ?? startPatience,
+      closing,
+      exitPatience,
+      keepsBroken: true
+    })
   }
 
   /** All conversations in all revisions. */
   readonly run = (end: number): Effect.Effect<void, TargetError> => {
     const { jobs = 3, patience = 5000 } = this.options
-    const planned = this.surveys.flatMap((survey) => {
-      const scripts = plan(survey, this.options, this.target.transport === "http")
-      const [first] = scripts
-      // The first one again, at whose end the server is seen to exit.
-      const closing =
-        first === undefined || this.target.transport !== "stdio" ? [] : [{ survey, script: first, closing: true }]
-      return [...scripts.map((script) => ({ survey, script, closing: false })), ...closing]
+    const lanes = this.surveys.flatMap((survey): ReadonlyArray<ReadonlyArray<Talk>> => {
+      const isOverHttp = this.target.transport === "http"
+      const scripts = plan(survey, this.options, isOverHttp)
+      return isOverHttp ? scripts.map((script) => [{ survey, script, closing: false }]) : lanesOf(survey, scripts)
     })
-    this.planned = planned.length
-    return Effect.forEach(
-      planned,
-      ({ closing, script, survey }) =>
-        Effect.suspend(() => {
-          if (this.now() >= end || this.lost !== undefined) return Effect.void
-          const target = closing ? this.target : this.shared
-          const talk = this.talk(target, survey, script, Math.min(impatienceIn(script.revision), patience), closing)
-          return Effect.matchEffect(talk, {
-            onFailure: ({ message }) => Effect.sync(() => void (this.lost ??= message)),
-            onSuccess: (played) => this.take(survey, script, played, closing)
-          })
-        }),
-      { concurrency: jobs, discard: true }
-    )
+    this.planned = lanes.flat().length
+    const closed = unkept(this.shared)
+    const had = ({ closing, script, survey }: Talk) =>
+      Effect.suspend(() => {
+        if (this.now() >= end || this.lost !== undefined) return Effect.void
+        const target = closing ? closed : this.shared
+        const talk = this.talk(target, survey, script, Math.min(impatience, patience), closing)
+        return Effect.matchEffect(talk, {
+          onFailure: ({ message }) => Effect.sync(() => void (this.lost ??= message)),
+          onSuccess: (played) => this.take(survey, script, played, closing)
+        })
+      })
+    return Effect.forEach(lanes, (lane) => Effect.forEach(lane, had, { discard: true }), {
+      concurrency: jobs,
+      discard: true
+    })
   }
 
   private readonly take = Effect.fnUntraced(function* (

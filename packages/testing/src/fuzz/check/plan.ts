@@ -51,14 +51,16 @@ const messages = (survey: Survey): ReadonlyArray<Commands> => {
     [{ _tag: "Notify", method: "notifications/cancelled", params: { requestId: "never" } }, wait],
     [{ _tag: "Notify", method: "notifications/cancelled", params: { requestId: {} } }, wait],
     [{ _tag: "Notify", method: "notifications/progress", params: { progressToken: "never", progress: 1 } }, wait],
-    // Together: a server may leave them without an answer, and such a conversation is the last one of its process.
-    ...[junk.filter(isJson), junk.filter((text) => !isJson(text))].map((texts): Commands => [
-      ...texts.map((text): Command => ({ _tag: "Raw", text })),
-      wait
-    ]),
     [{ _tag: "Flood", count: 20, request: plain(survey) }, wait]
   ]
 }
+
+/** Conversations of raw text. A server may ignore it, so each is the last conversation of its process. */
+const raw = [junk.filter(isJson), junk.filter((text) => !isJson(text))].map((texts): Commands => [
+  { _tag: "Open" },
+  ...texts.map((text): Command => ({ _tag: "Raw", text })),
+  wait
+])
 
 const stateful = ({ revision }: Survey): ReadonlyArray<Commands> => {
   if (revision >= "2026") return []
@@ -289,6 +291,6 @@ export const plan = (survey: Survey, options: Options, overHttp: boolean): Reado
   ].flat()
   // A client that declares nothing is asked nothing.
   const undeclared = calledTools(survey, options).map((tool): Commands => [{ _tag: "Open" }, call(tool), wait])
-  const all = [...opened.map((commands): Commands => [open, ...commands]), ...undeclared, ...openings(survey)]
+  const all = [...opened.map((commands): Commands => [open, ...commands]), ...undeclared, ...raw, ...openings(survey)]
   return all.map((commands) => ({ revision: survey.revision, commands }))
 }
