@@ -53,6 +53,9 @@ export interface Access {
   readonly metadata: (target: Stored.AuthorizationTarget) => Effect.Effect<Metadata.AuthorizationServer, OAuthError>
 }
 
+/** How long a grant may take. All requests of the client wait for it, and so do other processes that share the store. */
+const grantTimeout = "15 minutes"
+
 /** Metadata of an authorization server are read again after this many milliseconds. */
 const freshFor = 300_000
 
@@ -147,7 +150,21 @@ const granted = Effect.fnUntraced(function* <R>(
       found: stored.granted === undefined ? undefined : `granted: ${listed(stored.granted)}`,
       advice: "The user or the authorization server did not grant them; asking again would not help."
     })
-  return yield* options.grant.obtain(requestFor(state, found, scopes, binding))
+  return yield* Effect.timeoutOrElse(
+    Effect.suspend(() => options.grant.obtain(requestFor(state, found, scopes, binding))),
+    {
+      duration: grantTimeout,
+      orElse: () =>
+        Effect.fail(
+          new OAuthError({
+            step: "authorization",
+            problem: `the grant did not return within ${grantTimeout}`,
+            url: shown(server),
+            advice: "Check that the user was asked, and that the grant of the program ends."
+          })
+        )
+    }
+  )
 })
 
 /** The stored tokens cannot be refreshed, and this part of the attempt must not ask the grant. */

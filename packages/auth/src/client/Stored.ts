@@ -6,9 +6,10 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import type { OAuthError } from "../shared/OAuthError.ts"
+import { OAuthError } from "../shared/OAuthError.ts"
 import type { TokenStore } from "./TokenStore.ts"
 
 const Secret = Schema.RedactedFromValue(Schema.String)
@@ -75,6 +76,48 @@ export interface Slot<A> {
   readonly write: (value: A | undefined) => Effect.Effect<void, OAuthError>
 }
 
+/** How often in a row a store may refuse to replace an entry. Other processes write the same entry a few times at most. */
+const mostConflicts = 100
+
+/** Fails once a store has refused to replace an entry this many times: it would refuse for ever. */
+export const conflict = (refusals: number): Effect.Effect<void, OAuthError> =>
+  refusals < mostConflicts
+    ? Effect.void
+    : Effect.fail(
+        new OAuthError({
+          step: "storage",
+          problem: `the token store refused to replace an entry ${refusals} times`,
+          expected: "`swap` returns true if the entry has the version that `read` returned",
+          advice: "Check the token store of the program."
+        })
+      )
+
+/** How long a store may take. */
+const storeTimeout = "30 seconds"
+
+const broken = (problem: string, cause?: unknown) =>
+  new OAuthError({ step: "storage", problem, advice: "Check the token store of the program.", cause })
+
+/** Calls a store of the program, which may throw, hang or return a value of another type: each becomes an error. */
+const guarded = <A>(
+  name: string,
+  call: () => Effect.Effect<A, OAuthError>,
+  isExpected: (value: A) => boolean
+): Effect.Effect<A, OAuthError> =>
+  Effect.suspend(call).pipe(
+    Effect.timeoutOrElse({
+      duration: storeTimeout,
+      orElse: () => Effect.fail(broken(`\`${name}\` of the token store did not return within ${storeTimeout}`))
+    }),
+    Effect.catchDefect((cause) => Effect.fail(broken(`\`${name}\` of the token store threw`, cause))),
+    Effect.filterOrFail(isExpected, () => broken(`\`${name}\` of the token store returned a value of another type`))
+  )
+
+const isEntry = (entry: { readonly version: number; readonly text: string | undefined }): boolean =>
+  Predicate.isObject(entry) &&
+  Number.isFinite(entry.version) &&
+  (entry.text === undefined || typeof entry.text === "string")
+
 const slot =
   <A, I>(kind: string, schema: Schema.Codec<A, I>) =>
   (store: TokenStore["Service"], ...names: ReadonlyArray<string>): Slot<A> => {
@@ -82,17 +125,24 @@ const slot =
     const decode = Schema.decodeUnknownOption(json)
     const encode = Schema.encodeSync(json)
     const key = JSON.stringify([kind, ...names])
-    const read = Effect.map(store.read(key), ({ version, text }) => ({
+    const stored = guarded("read", () => store.read(key), isEntry)
+    const read = Effect.map(stored, ({ version, text }) => ({
       version,
       value: text === undefined ? undefined : Option.getOrUndefined(decode(text))
     }))
     const swap = (version: number, value: A | undefined) =>
-      store.swap(key, version, value === undefined ? undefined : encode(value))
-    const write = (value: A | undefined): Effect.Effect<void, OAuthError> =>
-      Effect.flatMap(read, ({ version }) =>
-        Effect.flatMap(swap(version, value), (done) => (done ? Effect.void : write(value)))
+      guarded(
+        "swap",
+        () => store.swap(key, version, value === undefined ? undefined : encode(value)),
+        (done) => typeof done === "boolean"
       )
-    return { read, swap, write }
+    const write = (value: A | undefined, refusals = 0): Effect.Effect<void, OAuthError> =>
+      Effect.flatMap(read, ({ version }) =>
+        Effect.flatMap(swap(version, value), (done) =>
+          done ? Effect.void : Effect.andThen(conflict(refusals + 1), write(value, refusals + 1))
+        )
+      )
+    return { read, swap, write: (value) => write(value) }
   }
 
 /** Tokens for a resource, by issuer and resource. */

@@ -8,7 +8,7 @@ import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import type { OAuthError } from "../shared/OAuthError.ts"
-import type { StoredAccount, Slot, Tokens } from "./Stored.ts"
+import { conflict, type StoredAccount, type Slot, type Tokens } from "./Stored.ts"
 
 const leaseMillis = 15_000
 const renewEvery = "4 seconds"
@@ -27,7 +27,7 @@ export const obtain = Effect.fnUntraced(function* <E, R>(options: {
   const { slot, good } = options
   const owner = SecureRandom.uuidV4Unsafe()
 
-  while (true) {
+  for (let refusals = 0; ;) {
     const now = yield* Clock.currentTimeMillis
     const { version, value } = yield* slot.read
     if (value?.tokens !== undefined && good(value.tokens)) return value.tokens
@@ -36,6 +36,7 @@ export const obtain = Effect.fnUntraced(function* <E, R>(options: {
       continue
     }
     if (yield* slot.swap(version, { ...value, lease: { owner, until: now + leaseMillis } })) break
+    yield* conflict(++refusals)
   }
 
   const { value: before } = yield* slot.read
@@ -49,10 +50,11 @@ export const obtain = Effect.fnUntraced(function* <E, R>(options: {
 
   /** Writes the tokens and frees the lock; an owner whose lease was taken over writes nothing. */
   const settle = Effect.fnUntraced(function* (tokens: Tokens | undefined) {
-    while (true) {
+    for (let refusals = 0; ;) {
       const { version, value } = yield* slot.read
       if (value?.lease?.owner !== owner) return
       if (yield* slot.swap(version, tokens === undefined ? undefined : { tokens })) return
+      yield* conflict(++refusals)
     }
   })
 

@@ -661,6 +661,22 @@ describe.each(World.revisions)("Migration to another authorization server at %s"
     )
   )
 
+  it.effect("A grant that hangs fails after 15 minutes, and the next request asks it again", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      let hangs = true
+      const grant = World.code()
+      const client = yield* newClient(world, {
+        grant: { ...grant, obtain: (request) => (hangs ? Effect.never : grant.obtain(request)) }
+      })
+      const waiting = yield* Effect.forkChild(World.failure(client.ask()), { startImmediately: true })
+      yield* TestClock.adjust("15 minutes")
+      assert.include((yield* Fiber.join(waiting)).message, "the grant did not return within 15 minutes")
+      hangs = false
+      assert.strictEqual(yield* client.ask(), 200)
+    })
+  )
+
   it.effect("A client prefers, among several issuers, the issuer that it is registered with", () =>
     Effect.gen(function* () {
       const world = World.make({ prm: { resource: World.server, authorization_servers: [other, World.issuer] } })

@@ -1,6 +1,6 @@
 import * as TokenLock from "@effect-mcp/auth/client/TokenLock"
 import * as Stored from "@effect-mcp/auth/client/Stored"
-import { makeMemory } from "@effect-mcp/auth/client/TokenStore"
+import { makeMemory, TokenStore } from "@effect-mcp/auth/client/TokenStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
@@ -112,6 +112,53 @@ describe("TokenLock", () => {
       assert.strictEqual(nameOf(obtained), "late")
       const { value } = yield* slot.read
       assert.strictEqual(value?.tokens && nameOf(value.tokens), "of another")
+    })
+  )
+})
+
+const nonsense: any = Effect.succeed(7)
+const broken: ReadonlyArray<readonly [string, Partial<TokenStore["Service"]>]> = [
+  ["refuses every swap", { swap: () => Effect.succeed(false) }],
+  ["never returns from swap", { swap: () => Effect.never }],
+  ["never returns from read", { read: () => Effect.never }],
+  ["returns nonsense from swap", { swap: () => nonsense }],
+  ["returns nonsense from read", { read: () => nonsense }],
+  ["returns no Effect", { read: (() => Promise.resolve({ version: 0, text: undefined })) as any }],
+  [
+    "throws",
+    {
+      swap: () => {
+        throw new Error("secret")
+      }
+    }
+  ]
+]
+
+describe.each(broken)("A store that %s", (_title, bad) => {
+  /** The error of an attempt whose store breaks after some calls. */
+  const failed = (after: number) =>
+    Effect.gen(function* () {
+      let calls = 0
+      const memory = makeMemory()
+      const store = TokenStore.of({
+        read: (key) => (calls++ >= after && bad.read !== undefined ? bad.read(key) : memory.read(key)),
+        swap: (...args) => (calls++ >= after && bad.swap !== undefined ? bad.swap(...args) : memory.swap(...args))
+      })
+      const slot = Stored.accountOf(store, place)
+      const work = () => Effect.succeed(tokens("new"))
+      const fiber = yield* Effect.forkChild(
+        Effect.flip(TokenLock.obtain({ slot, good: isNew, keep: () => true, work })),
+        { startImmediately: true }
+      )
+      yield* TestClock.adjust("1 minute")
+      return yield* Fiber.join(fiber)
+    })
+
+  it.effect.each([0, 1, 3])("fails the attempt if it breaks after %i calls", (after) =>
+    Effect.gen(function* () {
+      const error = yield* failed(after)
+      assert.deepInclude(error, { _tag: "OAuthError", step: "storage" })
+      assert.notInclude(error.message, "secret")
     })
   )
 })
