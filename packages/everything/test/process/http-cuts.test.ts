@@ -184,8 +184,6 @@ const storm = Effect.fnUntraced(function* (serve: Serve, version: Version, seed:
 
 describe.each([
   ["2025-11-25", "a router", routed],
-  ["2026-07-28", "a router", routed],
-  ["2025-11-25", "node:http", onNode],
   ["2026-07-28", "node:http", onNode]
 ] as const)("A wire of %s that is cut at random, to %s", (version, _, serve) => {
   it.live.each(seeds)(
