@@ -8,6 +8,7 @@ const packages = [
   "server",
   "client",
   "testing",
+  "fuzz",
   "auth",
   "gateway",
   "promise",

@@ -39,7 +39,7 @@ export const methods = ({ file, methodLists, text }: Module): ReadonlyArray<Find
       }))
 
 /** Packages of tools, and one whose objects live as long as connections. */
-const unhurried = /^packages\/(?:bench|compat|docs|spec|testing)\//
+const unhurried = /^packages\/(?:bench|compat|docs|fuzz|spec|testing)\//
 
 /**
  * V8 makes a function in the old generation that is written in an assignment to a property: what it closes over, such as a request, is kept

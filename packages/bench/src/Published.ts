@@ -55,6 +55,7 @@ export const make = async (directory: string = ours, unchecked = false): Promise
   install("nodes", modules)
   install("promise", modules)
   install("testing", modules)
+  install("fuzz", modules)
   for (const file of readdirSync(path.join(root, "dist/servers"))) {
     if (file.endsWith(".js")) cpSync(path.join(root, "dist/servers", file), path.join(to, file))
   }

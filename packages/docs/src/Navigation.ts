@@ -28,6 +28,7 @@ export const homes: Readonly<Record<string, string>> = {
   "packages/core": "tools",
   "packages/create": "start",
   "packages/durable": "long-work",
+  "packages/fuzz": "testing-fuzzing",
   "packages/gateway": "gateway",
   "packages/nodes": "many-nodes",
   "packages/operate": "operations",

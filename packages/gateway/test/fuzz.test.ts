@@ -1,7 +1,7 @@
 /** The gateway under the fuzzer, in front of a server of each era: both in memory. */
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { scaled } from "@effect-mcp/spec/Scale"
-import * as Fuzz from "@effect-mcp/testing/Fuzz"
+import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { layer } from "./support/gateway.ts"

@@ -12,7 +12,7 @@ export interface FuzzRule {
   readonly requirement?: string | undefined
 }
 
-const folder = join(root, "packages/testing/src/fuzz")
+const folder = join(root, "packages/fuzz/src")
 const urlOf = (file: string): string => pathToFileURL(join(folder, file)).href
 
 /** Every rule that the fuzzers have. */

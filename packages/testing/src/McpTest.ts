@@ -12,10 +12,8 @@ import type { Transport } from "@effect-mcp/core/Transport"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { rareParts } from "@effect-mcp/client/internal/loadRareParts"
 import * as McpServer from "@effect-mcp/server/McpServer"
-import * as Cassette from "./cassette/Cassette.ts"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 
@@ -121,33 +119,3 @@ export const layer = <E, R>(
   E | TestConnectError,
   Exclude<Exclude<R, McpServer.Registries | RequestServices>, Scope.Scope>
 > => Layer.effect(McpClient.McpClient, connect(features, revision, options))
-
-/**
- * A client of a server that was recorded (`effect-mcp record FILE -- COMMAND`): each request is answered as it was then, whatever its id and
- * progress token are. One that was not recorded fails, with what differs and in which line. The revision is the recorded one.
- *
- * @example
- * ```ts
- * import { NodeServices } from "@effect/platform-node"
- * import { McpClient } from "@effect-mcp/client"
- * import { McpTest } from "@effect-mcp/testing"
- * import { Effect, Layer } from "effect"
- *
- * const weather = McpTest.replayed("test/weather.jsonl").pipe(Layer.provide(NodeServices.layer))
- *
- * export const test = Effect.gen(function* () {
- *   const client = yield* McpClient.McpClient
- *   return yield* client.callToolByName("forecast", { city: "Oslo" })
- * }).pipe(Effect.provide(weather))
- * ```
- */
-export const replayed = (
-  file: string,
-  options?: McpClient.Options
-): Layer.Layer<McpClient.McpClient, Cassette.CassetteError | TestConnectError, FileSystem.FileSystem> =>
-  Layer.effect(
-    McpClient.McpClient,
-    Effect.flatMap(Cassette.read(file), ({ open, revision }) =>
-      McpClient.open(open, { revisions: [revision], ...options })
-    )
-  )

@@ -84,7 +84,7 @@ export const record = Command.make(
   Command.withExamples([
     {
       command: "effect-mcp record weather.jsonl -- node server.js",
-      description: 'In place of the server\'s command; McpTest.replayed("weather.jsonl") then stands for the server'
+      description: 'In place of the server\'s command; Cassette.replayed("weather.jsonl") then stands for the server'
     }
   ])
 )

@@ -1,5 +1,5 @@
 /** What listens to a conversation that passes: it hears all, unchanged, before it is passed on. */
-import type { Exchanged, HttpRequest } from "@effect-mcp/testing/Traffic"
+import type { Exchanged, HttpRequest } from "@effect-mcp/fuzz/Traffic"
 
 /** Of one client and a server over stdio. */
 export interface LineEar {

@@ -2,7 +2,7 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { check } from "@effect-mcp/server/internal/DnsRebinding"
-import { type Exchanged, isStream, reading } from "@effect-mcp/testing/Traffic"
+import { type Exchanged, isStream, reading } from "@effect-mcp/fuzz/Traffic"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
 import type { HttpClientError } from "effect/http/HttpClientError"

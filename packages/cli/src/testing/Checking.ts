@@ -1,6 +1,6 @@
 /** Runs `check`: every rule once, with its progress on the screen, a report, and a badge. */
-import * as Check from "@effect-mcp/testing/Check"
-import * as Fuzz from "@effect-mcp/testing/Fuzz"
+import * as Check from "@effect-mcp/fuzz/Check"
+import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import { json } from "../render/Text.ts"

@@ -1,6 +1,6 @@
 /** How the commands that search a server or a client show progress, end at a signal, and say how a finding is played again. */
-import * as Cassette from "@effect-mcp/testing/Cassette"
-import { Report } from "@effect-mcp/testing/Fuzz"
+import * as Cassette from "@effect-mcp/fuzz/Cassette"
+import { Report } from "@effect-mcp/fuzz/Fuzz"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { CommandTarget } from "../target/Target.ts"

@@ -2,10 +2,10 @@
  * What `fuzz`, `fuzz-client` and `replay` do: the search with its progress on the screen, its reports in files, and findings played again.
  */
 import * as Revision from "@effect-mcp/protocol/Revision"
-import * as Cassette from "@effect-mcp/testing/Cassette"
-import * as Diff from "@effect-mcp/testing/Diff"
-import * as Fuzz from "@effect-mcp/testing/Fuzz"
-import * as FuzzClient from "@effect-mcp/testing/FuzzClient"
+import * as Cassette from "@effect-mcp/fuzz/Cassette"
+import * as Diff from "@effect-mcp/fuzz/Diff"
+import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
+import * as FuzzClient from "@effect-mcp/fuzz/FuzzClient"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

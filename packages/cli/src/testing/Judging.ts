@@ -1,6 +1,6 @@
 /** What `judge` does: real traffic passes, and is held against the rules of `fuzz`. */
-import * as Fuzz from "@effect-mcp/testing/Fuzz"
-import * as Traffic from "@effect-mcp/testing/Traffic"
+import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
+import * as Traffic from "@effect-mcp/fuzz/Traffic"
 import * as Effect from "effect/Effect"
 import * as Endings from "../terminal/Exit.ts"
 import { knownOf, patienceOf, type SearchFlags, writeReport } from "./Fuzzing.ts"

@@ -1,5 +1,5 @@
 /** What `record` does: real traffic passes, and is written down as a cassette. */
-import * as Cassette from "@effect-mcp/testing/Cassette"
+import * as Cassette from "@effect-mcp/fuzz/Cassette"
 import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

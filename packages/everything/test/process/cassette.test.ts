@@ -2,7 +2,7 @@
 import { Http, McpClient, Stdio } from "@effect-mcp/client"
 import { Elicitation } from "@effect-mcp/core"
 import { Revision } from "@effect-mcp/protocol"
-import { Cassette, McpTest } from "@effect-mcp/testing"
+import { Cassette } from "@effect-mcp/fuzz"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
@@ -164,7 +164,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("A cassette in %s", (versio
         const again = yield* Effect.flip(Effect.asVoid(client.callToolByName("add", { a: 1, b: 2 })))
         assert.include(again.message, `line ${line} was the last one, and is replayed`)
       })
-      yield* Effect.provide(test, McpTest.replayed(file))
+      yield* Effect.provide(test, Cassette.replayed(file))
     }).pipe(Effect.provide(services))
   )
 })

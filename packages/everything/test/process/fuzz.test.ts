@@ -1,6 +1,6 @@
 import { Revision } from "@effect-mcp/protocol"
 import { scaled } from "@effect-mcp/spec/Scale"
-import * as Fuzz from "@effect-mcp/testing/Fuzz"
+import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { layer } from "@effect-mcp/everything/everything"

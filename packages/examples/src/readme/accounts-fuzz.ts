@@ -1,4 +1,4 @@
-import { Fuzz } from "@effect-mcp/testing"
+import { Fuzz } from "@effect-mcp/fuzz"
 import { Console, Effect } from "effect"
 import { server, Total } from "./accounts.ts"
 

@@ -1,14 +1,14 @@
 import { NodeServices } from "@effect/platform-node"
 import { McpClient } from "@effect-mcp/client"
 import { Add } from "@effect-mcp/examples/calculator"
-import { McpTest } from "@effect-mcp/testing"
+import { Cassette } from "@effect-mcp/fuzz"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { fileURLToPath } from "node:url"
 
 // effect-mcp call add a=1 b=2 -- effect-mcp record calculator.jsonl -- node calculator-server.ts
 const file = fileURLToPath(new URL("calculator.jsonl", import.meta.url))
-const calculator = McpTest.replayed(file).pipe(Layer.provide(NodeServices.layer))
+const calculator = Cassette.replayed(file).pipe(Layer.provide(NodeServices.layer))
 
 layer(calculator)("A calculator that was recorded", (it) => {
   it.effect("A recorded calculator adds as it did in the recording", () =>

@@ -2,7 +2,7 @@
 import { Revision } from "@effect-mcp/protocol"
 import { McpServer } from "@effect-mcp/server"
 import { scaled } from "@effect-mcp/spec/Scale"
-import { Fuzz } from "@effect-mcp/testing"
+import { Fuzz } from "@effect-mcp/fuzz"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { serve } from "./support.ts"

@@ -7,7 +7,7 @@
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Inspectable from "effect/Inspectable"
-import { shorter, shrinkBy } from "../fuzz/Shrinker.ts"
+import { shorter, shrinkBy } from "../Shrinker.ts"
 import type * as McpTest from "../McpTest.ts"
 import type { Decision } from "./Decisions.ts"
 import type { SimulatedFaults } from "./Faults.ts"

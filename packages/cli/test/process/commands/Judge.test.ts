@@ -1,7 +1,7 @@
 /** Traffic that passes a tap: it is unchanged, and held against the rules. */
 import { serve } from "@effect-mcp/cli/tap/Http"
-import * as Fuzz from "@effect-mcp/testing/Fuzz"
-import * as Traffic from "@effect-mcp/testing/Traffic"
+import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
+import * as Traffic from "@effect-mcp/fuzz/Traffic"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"

@@ -1,8 +1,8 @@
 /** Servers of HTTP with SSE, the transport of 2024-11-05: judged, recorded, compared and fuzzed. */
 import { serve } from "@effect-mcp/cli/tap/Http"
-import * as Cassette from "@effect-mcp/testing/Cassette"
-import * as Fuzz from "@effect-mcp/testing/Fuzz"
-import * as Traffic from "@effect-mcp/testing/Traffic"
+import * as Cassette from "@effect-mcp/fuzz/Cassette"
+import * as Fuzz from "@effect-mcp/fuzz/Fuzz"
+import * as Traffic from "@effect-mcp/fuzz/Traffic"
 import { Revision } from "@effect-mcp/protocol"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"

@@ -1,0 +1,6 @@
+export * as Cassette from "./cassette/Cassette.ts"
+export * as Check from "./check/Check.ts"
+export * as Diff from "./diff/Diff.ts"
+export * as Fuzz from "./Fuzz.ts"
+export * as FuzzClient from "./client/FuzzClient.ts"
+export * as Traffic from "./traffic/Traffic.ts"

@@ -1,0 +1,143 @@
+/**
+ * Asks a server which revisions it speaks and what it offers in each, in conversations of their own.
+ */
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
+import { at } from "../model/json.ts"
+import type { Observations } from "../model/Observation.ts"
+import type { Rule } from "../model/Rule.ts"
+import type { Command } from "../model/Script.ts"
+import * as Survey from "../model/Survey.ts"
+import { withTasks } from "../model/TaskBook.ts"
+import { play } from "../play/Player.ts"
+import type { Played } from "../play/Played.ts"
+import { type Target, TargetError } from "../target/Target.ts"
+
+/** Before it, HTTP was another transport, HTTP with SSE. */
+const firstOverHttp = "2025-03-26"
+
+/** The pages of a list that are read. */
+const maxPages = 5
+
+const lists = Object.entries(MethodInfo.clientRequests).flatMap(
+  ([method, info]: readonly [string, MethodInfo.ClientRequestInfo]) => (info.paginated === true ? [method] : [])
+)
+
+const wait: Command = { _tag: "Wait" }
+const listing: ReadonlyArray<Command> = lists.flatMap((method): ReadonlyArray<Command> => [
+  { _tag: "Request", method },
+  wait,
+  ...Array.from({ length: maxPages - 1 }, (): ReadonlyArray<Command> => [{ _tag: "NextPage", method }, wait]).flat()
+])
+
+/** A server may hide tools that are always tasks from a client without the extension. */
+const listingWithTasks: ReadonlyArray<Command> = [
+  { _tag: "Request", method: "tools/list", params: { _meta: withTasks } },
+  wait
+]
+
+/** Watches whether the opening was answered as it has to be, without which no list is waited for. */
+const openedRule = ({ era, version }: Revision.Revision): { readonly rule: Rule; readonly isOpened: () => boolean } => {
+  let opened = false
+  const opens = ({ answer, exchange: { method } }: Observations["Answered"]): boolean =>
+    answer._tag === "Result" &&
+    (era === "stateless"
+      ? method === "server/discover"
+      : method === "initialize" && at(answer.result, "protocolVersion") === version)
+  const rule: Rule = {
+    name: "opened",
+    level: "robustness",
+    text: "The opening is answered.",
+    on: {
+      Answered: (observation) => {
+        opened ||= opens(observation)
+        return undefined
+      }
+    }
+  }
+  return { rule, isOpened: () => opened }
+}
+
+const ask = (target: Target, revision: Revision.Revision, patience: number): Effect.Effect<Played, TargetError> => {
+  const { era, version } = revision
+  const discover: Command = { _tag: "Request", method: "server/discover" }
+  const isStateless = era === "stateless"
+  const opening: ReadonlyArray<Command> = isStateless ? [discover, wait] : [{ _tag: "Open" }]
+  // The features are listed even if they are not declared: that a server has them undeclared is for the rules.
+  const commands = [...opening, ...listing, ...(isStateless ? listingWithTasks : [])]
+  const { isOpened, rule } = openedRule(revision)
+  // A process may take long to start.
+  return play(
+    target,
+    Survey.unknown(version),
+    { revision: version, commands },
+    {
+      rules: [rule],
+      patience,
+      closing: false,
+      hopeful: ({ method }) => isOpened() || method === "server/discover" || method === "initialize"
+    }
+  )
+}
+
+/** Whether the server took part in this revision. */
+const speaks = (survey: Survey.Survey, agreed: string | undefined): boolean =>
+  Revision.get(survey.revision)?.era === "stateless"
+    ? Object.keys(survey.capabilities).length > 0
+    : agreed === survey.revision
+
+/** The error of a server that takes part in no revision. */
+const speaksNone = (
+  target: Target,
+  possible: ReadonlyArray<Revision.Revision>,
+  asked: ReadonlyArray<Played>
+): TargetError => {
+  const versions = possible.map(({ version }) => version).join(", ")
+  if (asked.length === 0) return new TargetError({ message: `${target.name} did not answer in time` })
+  const words = asked.flatMap(({ lines }) => lines.find(({ from }) => from === "server")?.text ?? [])
+  const seen = words[0] === undefined ? "it sent nothing" : `its first words: ${words[0].slice(0, 200)}`
+  const ended = asked.find(({ ended }) => ended !== undefined)?.ended
+  const message = `${target.name} speaks none of ${versions}; ${seen}${ended === undefined ? "" : `; ${ended}`}`
+  return new TargetError({ message })
+}
+
+export interface Options {
+  /** How long a request may take before it counts as never answered, in milliseconds. Default 5000. */
+  readonly patience?: number | undefined
+  /** Default: all. */
+  readonly revisions?: ReadonlyArray<Revision.Revision> | undefined
+  /** How long the survey may take. After half of it, revisions without an answer are left out if there is another one. Default 1 minute. */
+  readonly time?: Duration.Input | undefined
+}
+
+/** Returns what the server offers in each revision that it speaks. Fails if it speaks none of them. */
+export const survey = Effect.fnUntraced(function* (
+  target: Target,
+  { patience = 5000, revisions = Revision.all, time = "1 minute" }: Options = {}
+): Effect.fn.Return<ReadonlyArray<Survey.Survey>, TargetError> {
+  const possible = revisions.filter(({ version }) => target.transport !== "http" || version >= firstOverHttp)
+  const half = Duration.toMillis(Duration.fromInputUnsafe(time)) / 2
+  const asked: Array<Played> = []
+  const spoken = new Map<string, Survey.Survey>()
+  const first = Latch.makeUnsafe(false)
+  const asking = (revision: Revision.Revision) =>
+    Effect.map(ask(target, revision, patience), (played) => {
+      asked.push(played)
+      const survey = played.survey()
+      if (!speaks(survey, played.agreed)) return
+      spoken.set(survey.revision, survey)
+      first.openUnsafe()
+    })
+  const all = Effect.forEach(possible.toReversed(), asking, { concurrency: 2, discard: true })
+  const fiber = yield* Effect.forkChild(all)
+  const rest = Effect.suspend(() =>
+    spoken.size > 0 ? Effect.void : Effect.timeoutOption(Effect.raceFirst(Fiber.join(fiber), first.await), half)
+  )
+  yield* Effect.ensuring(Effect.andThen(Effect.timeoutOption(Fiber.join(fiber), half), rest), Fiber.interrupt(fiber))
+  const surveys = possible.flatMap(({ version }) => spoken.get(version) ?? [])
+  return surveys.length > 0 ? surveys : yield* speaksNone(target, possible, asked)
+})

@@ -1,8 +1,0 @@
-/** The outcome of a check. */
-import type { Report } from "../ServerSearch.ts"
-
-export interface CheckOutcome extends Report {
-  readonly command: "check"
-  /** Whether the time was over before each rule was looked at. */
-  readonly isCut: boolean
-}
