@@ -39,11 +39,6 @@ const alone = new Set(["bench"])
 /** A project is called as its package, but for the interop suite: the reference server with the official SDKs and others. */
 const suites = new Map([["everything", "interop"]])
 
-/** Tests that replace a module, which no file before them may have loaded. */
-const replacing: Readonly<Record<string, string>> = {
-  client: "test/assembly/*.test.ts"
-}
-
 const nameOf = (name: string) => suites.get(name) ?? name
 
 const project = (name: string) => ({
@@ -52,12 +47,7 @@ const project = (name: string) => ({
   test: {
     name: nameOf(name),
     include: ["test/**/*.test.ts"],
-    exclude: [
-      "test/process/**",
-      "test/perf/**",
-      "test/site/**",
-      ...(replacing[name] === undefined ? [] : [replacing[name]])
-    ],
+    exclude: ["test/process/**", "test/perf/**", "test/site/**"],
     isolate: alone.has(name)
   }
 })
@@ -67,12 +57,6 @@ const processes = (name: string) => ({
   extends: true as const,
   root: `packages/${name}`,
   test: { name: `${nameOf(name)}:process`, include: ["test/process/**/*.test.ts"], isolate: alone.has(name) }
-})
-
-const first = (name: string) => ({
-  extends: true as const,
-  root: `packages/${name}`,
-  test: { name: `${name}:first`, include: [replacing[name] ?? ""], isolate: true }
 })
 
 /** Tests of modules that see no listener: they run once, in the project of the server. */
@@ -148,7 +132,6 @@ export default defineConfig({
       over("node"),
       over("web"),
       over("nodes"),
-      ...Object.keys(replacing).map(first),
       site,
       perf
     ]

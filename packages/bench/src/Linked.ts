@@ -38,10 +38,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<stri
   server: { start: ["McpServer"], http: ["http/RouterEndpoint"] },
   client: {
     start: ["McpClient"],
-    rare: ["assembly/RareParts"],
     http: ["transport/Fetch"],
-    rareHttp: ["transport/http/RareParts"],
-    sse: ["transport/http/SseTransport"],
     httpClient: ["transport/Http", "transport/Sse"]
   }
 }

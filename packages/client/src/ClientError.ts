@@ -9,11 +9,9 @@ import { TransportError } from "@effect-mcp/core/Transport"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Data from "effect/Data"
 import type { HttpClientError } from "effect/http/HttpClientError"
-import { NotLoaded } from "./internal/Late.ts"
 
 export { CapabilityMissing } from "@effect-mcp/core/ClientInput"
 export { Closed, Timeout } from "@effect-mcp/core/Peer"
-export { NotLoaded } from "./internal/Late.ts"
 
 /**
  * The server's result breaks the protocol, the tool's output schema, or the Tool value; or a question in it is not allowed. `result` is
@@ -75,19 +73,15 @@ export type ClientError =
   | Forbidden
   | InvalidResult
   | McpError
-  | NotLoaded
   | TaskCancelled
   | Timeout
   | Unauthorized
 
-/**
- * The error of the client behind that of a transport: the refusal (HTTP status 401 or 403) that ended the request or the connection, or the
- * module that could not be loaded for it. Any other error unchanged.
- */
-export const denied = <E>(error: E): E | Forbidden | NotLoaded | Unauthorized => {
+/** The refusal (HTTP status 401 or 403) that ended the request or the connection. Returns any other error unchanged. */
+export const denied = <E>(error: E): E | Forbidden | Unauthorized => {
   const transport = error instanceof Closed ? error.cause : error instanceof TransportError ? error : undefined
   const cause = transport?.cause
-  return cause instanceof Unauthorized || cause instanceof Forbidden || cause instanceof NotLoaded ? cause : error
+  return cause instanceof Unauthorized || cause instanceof Forbidden ? cause : error
 }
 
 /** There is no revision that both sides speak. The connection is closed. */

@@ -19,7 +19,7 @@ import type * as Sse from "./transport/Sse.ts"
 import * as Stdio from "./transport/Stdio.ts"
 import { make } from "./makeClient.ts"
 import { stateful } from "./connection/allowed.ts"
-import { imported } from "./internal/Late.ts"
+import { imported } from "./internal/imported.ts"
 import * as Sources from "./mount/Sources.ts"
 
 export type { CallEvent } from "./features/Calls.ts"

@@ -9,17 +9,18 @@ import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
 import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
-import { type ClientParts, listedOf, makeParts, watchesOf } from "./assembly/ClientParts.ts"
-import { rareParts } from "./assembly/loadRareParts.ts"
-import { callMembers, listMembers, readMembers, streamMembers, taskMembers } from "./assembly/members.ts"
+import * as Scope from "effect/Scope"
+import { type ClientParts, limitsOf, makeParts } from "./assembly/ClientParts.ts"
+import { callMembers, readMembers, streamMembers } from "./assembly/members.ts"
 import type { Announcement, McpClient, Options } from "./Client.ts"
-import { Closed, type NotLoaded } from "./ClientError.ts"
+import { Closed } from "./ClientError.ts"
 import type * as Connection from "./connection/Connection.ts"
 import * as AnyRequest from "./features/AnyRequest.ts"
 import * as Calls from "./features/Calls.ts"
-import { ExtensionEntrance } from "./features/ExtensionEntrance.ts"
+import * as Extensions from "./features/Extensions.ts"
+import * as ServerLists from "./features/ServerLists.ts"
+import * as TaskCalls from "./features/TaskCalls.ts"
+import * as Watch from "./features/Watch.ts"
 import { withSafeIcons } from "./internal/icons.ts"
 import * as ReconnectingConnection from "./reconnect/ReconnectingConnection.ts"
 import { id } from "./tasks/TaskState.ts"
@@ -53,33 +54,22 @@ const announcements = (parts: ClientParts): Announcements => {
 }
 
 /** The members for extensions. A name that the client's options declare counts as declared, too. */
-const makeExtensions = Effect.fnUntraced(function* (
-  { dropped, extensions, options, policy, scope }: ClientParts,
+const makeExtensions = (
+  { dropped, extensions, options, policy }: ClientParts,
   connection: () => ReconnectingConnection.ReconnectingConnection
-): Effect.fn.Return<ExtensionEntrance, NotLoaded> {
+): Effect.Effect<Extensions.Extensions, never, Scope.Scope> => {
   const ids = new Set([
     ...(options.tasks === false ? [] : [id]),
     ...extensions.map(({ extension }) => extension.id),
     ...Object.keys(options.extensions ?? {}),
     ...Object.keys(options.experimental ?? {})
   ])
-  const declares = (id: string) => ids.has(id)
-  const entrance = new ExtensionEntrance({
-    parts: extensions,
-    declares,
-    connection,
-    policy,
-    dropped,
-    scope,
-    late: rareParts
-  })
-  if (extensions.length > 0) yield* entrance.all
-  return entrance
-})
+  return Extensions.make({ parts: extensions, declares: (id) => ids.has(id), connection, policy, dropped })
+}
 
 /** What takes the notifications that the revision does not know. */
 const unknownTo =
-  ({ onUnknownNotification }: Options, extensions: ExtensionEntrance): Connection.Options["unknown"] =>
+  ({ onUnknownNotification }: Options, extensions: Extensions.Extensions): Connection.Options["unknown"] =>
   (notification, inUse, relatedTo) => {
     const isTaken = extensions.received(notification, inUse, relatedTo)
     if (onUnknownNotification === undefined || inUse?.ownerOf(notification.method) !== undefined) return isTaken
@@ -89,13 +79,12 @@ const unknownTo =
   }
 
 /** The options of every connection of the client. */
-const connectionOptions = (parts: ClientParts, extensions: ExtensionEntrance): Connection.Options => {
+const connectionOptions = (parts: ClientParts, extensions: Extensions.Extensions): Connection.Options => {
   const { agreement, defaults, dropped, host, hubs, options, policy } = parts
   const { clientInfo = defaultInfo } = options
   const announced = announcements(parts)
   Validate.icons(`Client ${clientInfo.name}`, clientInfo.icons)
   return {
-    late: rareParts,
     clientInfo,
     revisions: options.revisions,
     defaults,
@@ -128,7 +117,7 @@ const connectionOptions = (parts: ClientParts, extensions: ExtensionEntrance): C
 /** Ends every stream when the client is closed, or when no connection will be opened any more. */
 const endStreams = Effect.fnUntraced(function* (
   parts: ClientParts,
-  extensions: ExtensionEntrance,
+  extensions: Extensions.Extensions,
   ended: Effect.Effect<Closed>
 ): Effect.fn.Return<void, never, Scope.Scope> {
   const end = (closed: Closed): void => {
@@ -145,7 +134,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
   connect: (options: Connection.Options) => Effect.Effect<Connection.Connection, E, R>,
   reopens: boolean,
   options: Options = {}
-): Effect.fn.Return<Service, E | NotLoaded, Exclude<R, Scope.Scope> | Scope.Scope> {
+): Effect.fn.Return<Service, E, Exclude<R, Scope.Scope> | Scope.Scope> {
   const parts = yield* makeParts(options)
   const { defaults, dropped, host, policy } = parts
   const extensions = yield* makeExtensions(parts, () => connection)
@@ -163,21 +152,26 @@ export const make = Effect.fnUntraced(function* <E, R>(
       options.trustAnnotations === true && parts.lists?.catalog.mayRepeat(method, params) === true,
     onLost: () => parts.lists?.catalog.forget(),
     follow: extensions.follow,
-    late: rareParts,
     dropped
   })
   yield* endStreams(parts, extensions, connection.reconnect.ended)
   const retrying: Calls.Options["retrying"] = (call) => host.retrying(() => connection.revision, call)
-  const listed = listedOf(parts, connection)
+  const limits = limitsOf(options)
+  const lists = (parts.lists = ServerLists.make({
+    connection,
+    limits,
+    lists: options.listsTools ?? true,
+    rejected: (reason) => dropped(reason, "Warn")
+  }))
+  const watching = Watch.make(() => connection, policy)
+  const { watch } = (parts.watches = yield* Scope.provide(watching, parts.watching))
   const calls = Calls.make({
     connection,
-    lists: () => parts.lists,
-    listed,
+    lists,
     retrying,
     consent: parts.consent,
     validate: options.validateOutput ?? true,
-    tasks: options.tasks !== false,
-    late: rareParts
+    tasks: options.tasks !== false
   })
   return {
     get revision() {
@@ -195,14 +189,17 @@ export const make = Effect.fnUntraced(function* <E, R>(
     forwarded: host.forwarded,
     ...extensions.calls,
     ...callMembers(calls),
-    ...taskMembers(parts, calls, connection, extensions),
-    ...listMembers(listed),
+    ...TaskCalls.make({ calls, connection, exchange: extensions.exchange, limits, scope: parts.scope }),
+    listTools: lists.listTools,
+    listResources: lists.listResources,
+    listResourceTemplates: lists.listResourceTemplates,
+    listPrompts: lists.listPrompts,
     ...readMembers(connection, retrying),
     ...streamMembers(parts, connection),
-    watchResource: (uri) => Stream.unwrap(Effect.map(watchesOf(parts, connection), ({ watch }) => watch(uri))),
+    watchResource: watch,
     setLogLevel: connection.setLogLevel,
     ping: Effect.map(Effect.timed(connection.ping()), ([duration]) => duration),
-    request: AnyRequest.make(connection, listed, extensions.calls.request),
+    request: AnyRequest.make(connection, lists, extensions.calls.request),
     awaitClosed: connection.reconnect.awaitClosed
   }
 })

@@ -9,7 +9,6 @@ const reasons = new Set<string>([
   "Declined",
   "Forbidden",
   "InvalidResult",
-  "NotLoaded",
   "TaskCancelled",
   "Timeout",
   "TransportError",

@@ -46,7 +46,6 @@ export type Reason =
   | "Declined"
   | "Forbidden"
   | "InvalidResult"
-  | "NotLoaded"
   | "TaskCancelled"
   | "Timeout"
   | "ToolFailure"
@@ -56,8 +55,8 @@ export type Reason =
 
 /**
  * A request without an answer: `reason` says why. `Declined`: the user said no. `CapabilityMissing`: the other side did not declare what
- * the request needs; nothing was sent. `Closed` and `TransportError`: the connection was lost, or could not be opened. `NotLoaded`: a module
- * of the client could not be loaded. `ToolFailure`: a tool that `callTyped` called failed, and the message says why.
+ * the request needs; nothing was sent. `Closed` and `TransportError`: the connection was lost, or could not be opened.
+ * `ToolFailure`: a tool that `callTyped` called failed, and the message says why.
  */
 export class RequestError extends Error {
   override readonly name = "RequestError"

@@ -10,7 +10,6 @@ import type { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { Transport } from "@effect-mcp/core/Transport"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import { rareParts } from "@effect-mcp/client/internal/loadRareParts"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -40,8 +39,6 @@ export const join = Effect.fnUntraced(function* (
   revision: Revision.Revision | Revision.Version,
   options: Pick<Options, "client" | "principal" | "wire"> = {}
 ): Effect.fn.Return<McpClient.Client, TestConnectError, McpServer.McpServer | Scope.Scope> {
-  // Neither a test clock nor `quiesce` waits for modules that a server or a client loads with their first use.
-  yield* rareParts.load
   const server = yield* McpServer.McpServer
   const [clientEnd, serverEnd] = yield* options.wire ?? Memory.pair()
   yield* server.connect(serverEnd, { principal: options.principal })

@@ -25,14 +25,14 @@ describe("The published files", () => {
     })
   }
 
-  it("The published files of a server over stdio load nothing that only HTTP and sockets need", async () => {
+  it("The published files of a server over stdio load nothing that only HTTP needs", async () => {
     const files = await link("server")
     const loaded = together(files, "McpServer.js")
     assert.deepStrictEqual(
       loaded.map(({ fileName }) => fileName),
       ["McpServer.js", "chunks/start.js"]
     )
-    const others = loaded.flatMap(({ imports }) => imports).filter((id) => /^effect\/(http|socket)\//.test(id))
+    const others = loaded.flatMap(({ imports }) => imports).filter((id) => /^effect\/http\//.test(id))
     assert.deepStrictEqual(others, [])
   })
 })

@@ -212,7 +212,6 @@ const tags: ReadonlySet<string> = new Set<CommandError["_tag"]>([
   "Forbidden",
   "InvalidResult",
   "McpError",
-  "NotLoaded",
   "OutputClosed",
   "TaskCancelled",
   "Timeout",

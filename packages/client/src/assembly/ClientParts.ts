@@ -1,27 +1,24 @@
-/** What the parts of one client share, and those of them that are loaded with their first use. */
+/** The state and the options that the parts of one client share. */
 import { callback } from "@effect-mcp/core/internal/callback"
 import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as Consent from "../answering/Consent.ts"
 import type { Defaults } from "../CallOptions.ts"
 import type { Options } from "../Client.ts"
 import type { RetryPolicy } from "../connection/Backoff.ts"
-import * as ClientHost from "../connection/ClientHost.ts"
+import type * as ClientHost from "../connection/ClientHost.ts"
 import type * as Connection from "../connection/Connection.ts"
-import type { ExtensionPart } from "../extension/ClientExtension.ts"
-import type { Agreement } from "../extension/InUse.ts"
+import * as MakeHost from "../connection/makeHost.ts"
+import * as ClientExtension from "../extension/ClientExtension.ts"
+import * as InUse from "../extension/InUse.ts"
 import type { ListLimits } from "../features/Lists.ts"
 import type { ServerLists } from "../features/ServerLists.ts"
 import type * as Watch from "../features/Watch.ts"
 import { Hub } from "../internal/Hub.ts"
-import { type NotLoaded, withParts } from "../internal/Late.ts"
-import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as OwnTasks from "../tasks/OwnTasks.ts"
 import { id } from "../tasks/TaskState.ts"
-import { rareParts } from "./loadRareParts.ts"
 
 /** The streams that the server's notifications go to. */
 interface Hubs {
@@ -39,38 +36,32 @@ export interface ClientParts {
   readonly defaults: Defaults
   readonly consent: Consent.Policy
   readonly host: ClientHost.ClientHost
-  readonly agreement: Agreement
+  readonly agreement: InUse.Agreement
   /** The extensions that have a layer, and tasks beside them. */
-  readonly extensions: ReadonlyArray<ExtensionPart>
+  readonly extensions: ReadonlyArray<ClientExtension.ExtensionPart>
   readonly hubs: Hubs
   readonly dropped: Connection.Options["dropped"]
   readonly scope: Scope.Scope
   /** Of watches: it ends after the streams, and after the connections. */
   readonly watching: Scope.Scope
+  /** Undefined until the first connection is open. */
   watches: Watch.Watch | undefined
   lists: ServerLists | undefined
 }
 
-/** The host and the extensions of the context; a context with neither loads nothing. */
+/** The host and the extensions of the context. */
 const makeHost = Effect.fnUntraced(function* (
   options: Options
-): Effect.fn.Return<Pick<ClientParts, "agreement" | "extensions" | "host">, NotLoaded, Scope.Scope> {
+): Effect.fn.Return<Pick<ClientParts, "agreement" | "extensions" | "host">, never, Scope.Scope> {
   // A program that has tasks for itself declares them by that name.
   const ownTasks = options.tasks !== false && options.extensions?.[id] === undefined
-  if (ClientHost.isBare(yield* Effect.context<never>())) {
-    const completed = new Hub<string>()
-    const urls = { complete: () => {}, completions: completed.stream(1), close: () => completed.close(Exit.void) }
-    const agreement = ownTasks ? OwnTasks.agreement(rareParts) : OwnTasks.none
-    return { host: { ...ClientHost.bare, urls }, agreement, extensions: [] }
-  }
-  const { besideOwn, declareExtensions, extensionParts, extensionsInUse, makeHost } = yield* rareParts.load
-  const layers = yield* extensionParts
-  const extensions = ownTasks ? besideOwn(layers) : layers
+  const layers = yield* ClientExtension.parts
+  const extensions = ownTasks ? OwnTasks.besideOwn(layers) : layers
   return {
-    host: yield* makeHost({ tasks: options.tasks !== false, urlTimeout: options.urlTimeout ?? "10 minutes" }),
+    host: yield* MakeHost.makeHost({ tasks: options.tasks !== false, urlTimeout: options.urlTimeout ?? "10 minutes" }),
     agreement: {
-      declare: (capabilities, revision) => declareExtensions(capabilities, extensions, revision),
-      inUse: (agreed) => Effect.succeed(extensionsInUse(extensions, agreed))
+      declare: (capabilities, revision) => InUse.declare(capabilities, extensions, revision),
+      inUse: (agreed) => InUse.make(extensions, agreed)
     },
     extensions
   }
@@ -92,7 +83,7 @@ const guarded = (
 
 export const makeParts = Effect.fnUntraced(function* (
   options: Options
-): Effect.fn.Return<ClientParts, NotLoaded, Scope.Scope> {
+): Effect.fn.Return<ClientParts, never, Scope.Scope> {
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const scope = yield* Scope.Scope
   const safe: Options = { ...options, ...guarded(options, runFork) }
@@ -117,42 +108,3 @@ export const makeParts = Effect.fnUntraced(function* (
 })
 
 export const limitsOf = ({ maxListBytes, maxPages }: Options): ListLimits => ({ maxPages, maxBytes: maxListBytes })
-
-/** What was learned of the server's lists, from the first use on. */
-export const listedOf = (
-  parts: ClientParts,
-  connection: ReconnectingConnection
-): Effect.Effect<ServerLists, NotLoaded> =>
-  Effect.suspend(() =>
-    withParts(rareParts, ({ makeLists }) =>
-      Effect.sync(
-        () =>
-          (parts.lists ??= makeLists({
-            connection,
-            limits: limitsOf(parts.options),
-            lists: parts.options.listsTools ?? true,
-            rejected: (reason) => parts.dropped(reason, "Warn")
-          }))
-      )
-    )
-  )
-
-/** The watches of resources, from the first one on. */
-export const watchesOf = (
-  parts: ClientParts,
-  connection: ReconnectingConnection
-): Effect.Effect<Watch.Watch, NotLoaded> =>
-  Effect.suspend(() =>
-    withParts(rareParts, ({ makeWatch }) =>
-      // Another watch may have made them while both waited for the parts.
-      parts.watches === undefined
-        ? Effect.map(
-            Scope.provide(
-              makeWatch(() => connection, parts.policy),
-              parts.watching
-            ),
-            (made) => (parts.watches = made)
-          )
-        : Effect.succeed(parts.watches)
-    )
-  )

@@ -1,19 +1,12 @@
-/** The members of a client that take a step or two: streams of one result, options in the place of a stream, members that load theirs. */
+/** The members of a client that take a step or two: streams of one result, options in the place of a stream. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
 import type { McpClient } from "../Client.ts"
-import type { ClientError, NotLoaded } from "../ClientError.ts"
 import * as Calls from "../features/Calls.ts"
 import * as Changes from "../features/Changes.ts"
-import type { ExtensionEntrance } from "../features/ExtensionEntrance.ts"
-import type { ServerLists } from "../features/ServerLists.ts"
 import type { Hub } from "../internal/Hub.ts"
-import { withParts } from "../internal/Late.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
-import type { TaskMembers } from "../tasks/TaskHandle.ts"
-import { type ClientParts, limitsOf } from "./ClientParts.ts"
-import { rareParts } from "./loadRareParts.ts"
+import type { ClientParts } from "./ClientParts.ts"
 
 type Service = McpClient["Service"]
 
@@ -30,39 +23,6 @@ export const callMembers = ({
   callToolByNameStream: (name, args, options = {}) =>
     Calls.stream((withProgress) => callToolByName(name, args, withProgress), options)
 })
-
-export const taskMembers = (
-  { options, scope }: ClientParts,
-  calls: Calls.Calls,
-  connection: ReconnectingConnection,
-  extensions: ExtensionEntrance
-): TaskMembers => {
-  const limits = limitsOf(options)
-  const members = Effect.flatMap(extensions.all, ({ exchange }) =>
-    withParts(rareParts, ({ taskCalls }) => Effect.succeed(taskCalls({ calls, connection, exchange, limits, scope })))
-  )
-  return {
-    start: (tool, input, options) => Effect.flatMap(members, ({ start }) => start(tool, input, options)),
-    startByName: (name, args, options) =>
-      Effect.flatMap(members, ({ startByName }) => startByName(name, args, options)),
-    task: (tool, id, options) => Effect.flatMap(members, ({ task }) => task(tool, id, options)),
-    taskById: (id, options) => Effect.flatMap(members, ({ taskById }) => taskById(id, options)),
-    listTasks: Stream.unwrap(Effect.map(members, ({ listTasks }) => listTasks))
-  }
-}
-
-export const listMembers = (
-  listed: Effect.Effect<ServerLists, NotLoaded>
-): Members<"listTools" | "listResources" | "listResourceTemplates" | "listPrompts"> => {
-  const list = <A>(streamOf: (lists: ServerLists) => Stream.Stream<A, ClientError>): Stream.Stream<A, ClientError> =>
-    Stream.unwrap(Effect.map(listed, streamOf))
-  return {
-    listTools: list(({ listTools }) => listTools),
-    listResources: list(({ listResources }) => listResources),
-    listResourceTemplates: list(({ listResourceTemplates }) => listResourceTemplates),
-    listPrompts: list(({ listPrompts }) => listPrompts)
-  }
-}
 
 export const readMembers = (
   { request }: ReconnectingConnection,

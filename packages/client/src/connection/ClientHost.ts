@@ -1,21 +1,16 @@
-/**
- * The program around a client, as far as connections meet it: the services that answer servers, the middleware and the observers.
- *
- * Most clients have none: these declare nothing and refuse every question, and what serves the others (`makeHost`) is not loaded.
- */
+/** The program around a client, as connections see it: the services that answer servers, the middleware and the observers. */
 import type { Observer as PeerObserver, Peer } from "@effect-mcp/core/Peer"
 import type { Transport } from "@effect-mcp/core/Transport"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import type * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type { ForwardedRequests } from "../answering/ForwardedRequests.ts"
-import { Refused } from "../answering/RefusedQuestion.ts"
+import type { Refused } from "../answering/RefusedQuestion.ts"
 import type { QuestionContext } from "../answering/ServerRequests.ts"
 import type { UrlElicitations } from "../answering/UrlElicitations.ts"
 import type { Negotiated } from "./Negotiation.ts"
@@ -53,28 +48,3 @@ export interface ClientHost {
     call: () => Effect.Effect<A, E | McpError.McpError>
   ) => Effect.Effect<A, E | McpError.McpError>
 }
-
-/** The host of a client that was built with none of the services. */
-export const bare: Omit<ClientHost, "urls"> = {
-  capabilities: {},
-  answer: ({ method }) => Effect.fail(new Refused({ error: McpError.methodNotFound(method) })),
-  rootChanges: undefined,
-  aroundPeer: (peer) => peer,
-  observe: () => undefined,
-  repeated: (open) => open,
-  // A question about a request is refused: there is no caller to find for it.
-  forwarded: { forward: (_caller, run) => run(() => {}) },
-  retrying: (_revision, call) => call()
-}
-
-/** What the keys of the services begin with that a bare client does not have. */
-export const keys: ReadonlyArray<string> = [
-  ...["ClientExtension", "ClientMiddleware", "ClientObserver", "TaskReceiver"].map(
-    (name) => `@effect-mcp/client/${name}`
-  ),
-  ...["Elicitation", "Roots", "Sampling"].map((name) => `@effect-mcp/core/${name}`)
-]
-
-/** Whether the context has none of the services. */
-export const isBare = ({ mapUnsafe }: Context.Context<never>): boolean =>
-  ![...mapUnsafe.keys()].some((key) => keys.some((beginning) => key.startsWith(beginning)))

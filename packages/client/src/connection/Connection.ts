@@ -14,7 +14,7 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isExtensionId } from "@effect-mcp/protocol/model/Meta"
 import * as Stateful from "@effect-mcp/protocol/internal/stateful"
 import { earlyNotifications } from "@effect-mcp/protocol/internal/v2026_07_28"
-import type * as Revision from "@effect-mcp/protocol/Revision"
+import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -30,11 +30,10 @@ import * as Discovery from "./Discovery.ts"
 import type { EraRequests } from "./Era.ts"
 import * as ServerMessages from "./ServerMessages.ts"
 import type { AnswerQuestion, ClientHost, ObservedOpening } from "./ClientHost.ts"
-import type * as StatefulEra from "./StatefulEra.ts"
+import * as StatefulEra from "./StatefulEra.ts"
 import * as Stateless from "./StatelessEra.ts"
 import type { Agreement, InUse } from "../extension/InUse.ts"
-import { type Late, type NotLoaded, withParts } from "../internal/Late.ts"
-import type * as Negotiation from "./Negotiation.ts"
+import * as Negotiation from "./Negotiation.ts"
 
 export interface Connection extends Negotiation.Negotiated, EraRequests {
   readonly peer: Peer
@@ -45,15 +44,7 @@ export interface Connection extends Negotiation.Negotiated, EraRequests {
   readonly awaitClosed: Effect.Effect<void, TransportError>
 }
 
-/** What is loaded for a server with sessions, and for what a stateless one is rarely asked. */
-export interface LateConnection extends Stateless.LateStateless {
-  readonly initialize: typeof Negotiation.initialize
-  readonly latestStateful: Revision.Revision
-  readonly statefulEra: typeof StatefulEra.make
-}
-
 export interface Options extends Omit<Negotiation.Options, "capabilities" | "timeout">, ServerMessages.Options {
-  readonly late: Late<LateConnection>
   readonly defaults: Defaults
   readonly host: ClientHost
   readonly agreement: Agreement
@@ -142,7 +133,7 @@ const makePeer = Effect.fnUntraced(function* (
   transport: Transport,
   options: Options,
   opening: Opening
-): Effect.fn.Return<Peer, NotLoaded, Scope.Scope> {
+): Effect.fn.Return<Peer, never, Scope.Scope> {
   const { agreed, answer, capabilities } = opening
   const context = yield* Effect.context<never>()
   const traced = TraceContext.isTraced(context) ? Effect.runForkWith(context) : undefined
@@ -203,13 +194,11 @@ const negotiate = (
 ): Effect.Effect<Negotiation.Negotiated, Negotiation.NegotiationError> => {
   const { clientInfo, defaults, openingMeta, probeTimeout, revisions } = options
   const handshake = Effect.suspend(() =>
-    withParts(options.late, ({ initialize, latestStateful }) =>
-      initialize(peer, {
-        ...options,
-        capabilities: capabilities(latestStateful),
-        timeout: defaults.timeout
-      })
-    )
+    Negotiation.initialize(peer, {
+      ...options,
+      capabilities: capabilities(Revision.latestStateful),
+      timeout: defaults.timeout
+    })
   )
   const speaksOlder = allowed(revisions).length > 0
   const timeout = Duration.fromInputUnsafe(defaults.timeout)
@@ -249,18 +238,14 @@ const makeEra = Effect.fnUntraced(function* (
   options: Options,
   opening: Opening
 ): Effect.fn.Return<EraRequests, Negotiation.NegotiationError, Scope.Scope> {
-  const { cacheBytes, cacheSize, clientInfo, defaults, late, maxRounds, policy } = options
+  const { cacheBytes, cacheSize, clientInfo, defaults, maxRounds, policy } = options
   const { capabilities, declared, inUse } = opening
   const { revision, serverInfo: server } = negotiated
   const answer = (question: JsonRpc.Request) => opening.answer(question, { revision, capabilities, server, inUse })
   if (revision.era === "stateful") {
-    const scope = yield* Scope.Scope
-    return yield* withParts(late, ({ statefulEra }) =>
-      Effect.succeed(statefulEra({ peer, negotiated, defaults, answer, inUse, scope }))
-    )
+    return StatefulEra.make({ peer, negotiated, defaults, answer, inUse, scope: yield* Scope.Scope })
   }
   opening.stateless = yield* Stateless.make({
-    late,
     peer,
     negotiated,
     defaults,
@@ -318,7 +303,7 @@ export const make = Effect.fnUntraced(function* (
   const negotiated = yield* negotiate(transport, peer, options, opening.declared)
   opening.negotiated = negotiated
   if (observed !== undefined) observed.negotiated = negotiated
-  opening.inUse = yield* agreement.inUse(negotiated)
+  opening.inUse = agreement.inUse(negotiated)
   const era = yield* makeEra(peer, negotiated, options, opening)
   Deferred.doneUnsafe(opening.agreed, Effect.succeed(negotiated))
   if (observed !== undefined) yield* observed.opened

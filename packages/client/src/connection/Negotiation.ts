@@ -13,13 +13,7 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import {
-  type Forbidden,
-  InvalidResult,
-  type NotLoaded,
-  type Unauthorized,
-  UnsupportedRevision
-} from "../ClientError.ts"
+import { type Forbidden, InvalidResult, type Unauthorized, UnsupportedRevision } from "../ClientError.ts"
 import { allowed } from "./allowed.ts"
 
 export { stateful } from "./allowed.ts"
@@ -47,7 +41,6 @@ export type NegotiationError =
   | Forbidden
   | InvalidResult
   | McpError.McpError
-  | NotLoaded
   | Timeout
   | Unauthorized
   | UnsupportedRevision

@@ -1,7 +1,7 @@
 /**
  * Requests of the stateless era (2026-07-28): each declares its client, its revision and the client's capabilities.
  *
- * Questions arrive as results (`InputRounds`); subscriptions and cached results are in `StatelessMemory`. Both are loaded when needed.
+ * Questions arrive as results (`InputRounds`); subscriptions and cached results are in `StatelessMemory`.
  */
 import type { Peer, RequestOptions } from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -14,7 +14,7 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ResultType from "@effect-mcp/protocol/ResultType"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Scope from "effect/Scope"
+import type * as Scope from "effect/Scope"
 import type { RetryPolicy } from "./Backoff.ts"
 import { CapabilityMissing, type ClientError, type InvalidResult } from "../ClientError.ts"
 import { type CallOptions, type Defaults, requestOptions } from "../CallOptions.ts"
@@ -23,20 +23,13 @@ import type { OtherResult } from "../extension/OtherResult.ts"
 import * as Declaration from "./Declaration.ts"
 import type { Refused } from "../answering/RefusedQuestion.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
-import { type Late, type NotLoaded, withParts } from "../internal/Late.ts"
-import type * as InputRounds from "./InputRounds.ts"
+import * as InputRounds from "./InputRounds.ts"
 import type { Negotiated } from "./Negotiation.ts"
 import type { EraRequests } from "./Era.ts"
-import type * as StatelessMemory from "./StatelessMemory.ts"
+import * as StatelessMemory from "./StatelessMemory.ts"
 import { decode, encodeFailed, missingFor, notify, prepare } from "./prepare.ts"
 
-/** What is loaded with the first question, subscription or result that may be cached. */
-export interface LateStateless extends Pick<typeof InputRounds, "answerRounds" | "answers" | "retryRound"> {
-  readonly statelessMemory: typeof StatelessMemory.make
-}
-
 export interface Options {
-  readonly late: Late<LateStateless>
   readonly peer: Peer
   readonly negotiated: Negotiated
   readonly defaults: Defaults
@@ -61,26 +54,27 @@ export interface Stateless extends EraRequests {
 interface State extends Options {
   /** What every request declares in its `_meta`. */
   meta: JsonObject
-  /** Undefined until a request needs it. */
-  memory: StatelessMemory.StatelessMemory | undefined
-  /** Of subscriptions. */
-  readonly scope: Scope.Scope
+  readonly memory: StatelessMemory.StatelessMemory
 }
 
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Stateless, McpError.McpError, Scope.Scope> {
-  const { late, peer } = options
-  const meta = yield* declare(options)
-  const state: State = { ...options, meta, memory: undefined, scope: yield* Scope.fork(yield* Scope.Scope) }
+  const { cacheBytes, cacheSize, defaults, negotiated, peer } = options
+  const memory = yield* StatelessMemory.make({
+    peer,
+    negotiated,
+    meta: () => state.meta,
+    timeout: defaults.timeout,
+    cacheSize,
+    cacheBytes
+  })
+  const state: State = { ...options, meta: yield* declare(options), memory }
   return {
     request: (method, params, callOptions) => cached(state, method, params, callOptions),
     subscribeResource: (uri, updated) =>
-      Effect.andThen(
-        checkDeclared(state, "resources/subscribe"),
-        withMemory(state, (memory) => memory.subscribeResource(uri, updated))
-      ),
-    subscribeLists: withMemory(state, ({ subscribeLists }) => subscribeLists),
+      Effect.andThen(checkDeclared(state, "resources/subscribe"), memory.subscribeResource(uri, updated)),
+    subscribeLists: memory.subscribeLists,
     setLogLevel: (level) =>
       Effect.andThen(
         checkDeclared(state, "logging/setLevel"),
@@ -96,43 +90,11 @@ export const make = Effect.fnUntraced(function* (
       ),
     notify: (method, params) => notify(peer, method, Meta.withMeta(params ?? {}, state.meta)),
     answer: (method, inputRequests) =>
-      withParts(late, ({ answers }) =>
-        answers(method, inputRequests, { answer: options.answer, isOwn: isOwn(options.inUse) })
-      ),
-    listen: (filter, received) => withMemory(state, (memory) => memory.listen(filter, received)),
-    received: (notification) => state.memory?.received(notification) ?? isOfSubscription(notification)
+      InputRounds.answers(method, inputRequests, { answer: options.answer, isOwn: isOwn(options.inUse) }),
+    listen: memory.listen,
+    received: memory.received
   }
 })
-
-const withMemory = <A, E, R>(
-  state: State,
-  use: (memory: StatelessMemory.StatelessMemory) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E | NotLoaded, R> =>
-  Effect.suspend(() =>
-    state.memory === undefined
-      ? Effect.flatMap(
-          withParts(state.late, ({ statelessMemory }) => remember(state, statelessMemory)),
-          use
-        )
-      : use(state.memory)
-  )
-
-const remember = (
-  state: State,
-  make: LateStateless["statelessMemory"]
-): Effect.Effect<StatelessMemory.StatelessMemory> => {
-  // Another request may have made it while both waited for the parts.
-  if (state.memory !== undefined) return Effect.succeed(state.memory)
-  const { cacheBytes, cacheSize, defaults, negotiated, peer, scope } = state
-  const making = make({ peer, negotiated, meta: () => state.meta, timeout: defaults.timeout, cacheSize, cacheBytes })
-  return Effect.map(Scope.provide(making, scope), (made) => (state.memory = made))
-}
-
-/** Whether a notification belongs to a subscription, none of which is open: no other part needs it. */
-const isOfSubscription = ({ method, params }: JsonRpc.Notification): boolean =>
-  method === "notifications/cancelled" ||
-  method === "notifications/subscriptions/acknowledged" ||
-  (isJsonObject(params?._meta) && params._meta[Meta.subscriptionId] !== undefined)
 
 const declare = ({ declared, negotiated: { revision } }: Options, logLevel?: LoggingLevel) =>
   Declaration.entries(revision.version, { ...declared, logLevel })
@@ -158,7 +120,7 @@ const abandoned =
 
 /** Sends a request round by round; params and result are those of the wire. `mayAsk`: whether its questions are answered. */
 const send = (state: State, method: string, params: JsonObject, callOptions: CallOptions, mayAsk: boolean) => {
-  const { answer, defaults, inUse, late, maxRounds, meta, peer, policy } = state
+  const { answer, defaults, inUse, maxRounds, meta, peer, policy } = state
   const given = increasing(requestOptions(method, callOptions, defaults))
   const options = inUse === undefined ? given : { ...given, late: abandoned(state, method) }
   const entries = callOptions.meta === undefined ? meta : { ...callOptions.meta, ...meta }
@@ -169,16 +131,14 @@ const send = (state: State, method: string, params: JsonObject, callOptions: Cal
       const started = Elapsed.unsafe(clock)
       return Effect.flatMap(peer.request(method, complete, options), (wire) => {
         if (!mayAsk || !ResultType.isInputRequired(wire)) return Effect.succeed({ wire, retried: false })
-        return withParts(late, ({ answerRounds, retryRound }) =>
-          answerRounds(method, complete, wire, {
-            maxRounds,
-            left: Duration.toMillis(maxTotal) - (Elapsed.unsafe(clock) - started),
-            answer,
-            isOwn: isOwn(inUse),
-            // A later round is not the whole request: only its own loss is repaired here.
-            send: (params) => retryRound(peer.request(method, params, options), peer.awaitClosed, policy)
-          })
-        )
+        return InputRounds.answerRounds(method, complete, wire, {
+          maxRounds,
+          left: Duration.toMillis(maxTotal) - (Elapsed.unsafe(clock) - started),
+          answer,
+          isOwn: isOwn(inUse),
+          // A later round is not the whole request: only its own loss is repaired here.
+          send: (params) => InputRounds.retryRound(peer.request(method, params, options), peer.awaitClosed, policy)
+        })
       })
     })
   }
@@ -225,9 +185,7 @@ const cached = <M extends keyof ClientRequests>(
   if (MethodInfo.ofRequest(method)?.cacheable !== true || callOptions?.meta !== undefined) {
     return Effect.map(request(state, method, params, callOptions), ({ result }) => result)
   }
-  return withMemory(state, (memory) =>
-    memory.cached(method, params, callOptions?.fresh, () => request(state, method, params, callOptions))
-  )
+  return state.memory.cached(method, params, callOptions?.fresh, () => request(state, method, params, callOptions))
 }
 
 /** Fails, as every request does, where the server did not declare what the method needs. */

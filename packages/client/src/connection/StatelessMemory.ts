@@ -1,7 +1,4 @@
-/**
- * What a client keeps between requests of the stateless era (2026-07-28): subscriptions, and results that may be cached. Loaded with the
- * first of either.
- */
+/** The subscriptions and cached results that a client keeps between requests of the stateless era (2026-07-28). */
 import type { Peer } from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"

@@ -9,7 +9,7 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type * as Stream from "effect/Stream"
 import type { CallOptions } from "../CallOptions.ts"
-import type { CapabilityMissing, ClientError, InvalidResult, NotLoaded } from "../ClientError.ts"
+import type { CapabilityMissing, ClientError, InvalidResult } from "../ClientError.ts"
 import type { ValueCodec } from "@effect-mcp/core/Tool"
 
 /** The events of a subscription: what the server granted, first and after each renewal, and the params of each notification. */
@@ -84,9 +84,7 @@ export interface ExtensionCalls {
    * The params of each notification of the server, from now on; at most 256 wait, the oldest are dropped, malformed ones too. Fails with
    * `CapabilityMissing` unless both sides declared the extension.
    */
-  readonly notifications: <P>(
-    notification: Extension.Notification<P, "server">
-  ) => Stream.Stream<P, CapabilityMissing | NotLoaded>
+  readonly notifications: <P>(notification: Extension.Notification<P, "server">) => Stream.Stream<P, CapabilityMissing>
   /**
    * A subscription of an extension (2026-07-28: basic/patterns/subscriptions), for as long as the stream runs; renewed as
    * `watchResource` is. Of the notifications on it, those of `notification` are emitted; at most 256 events wait, the oldest are dropped.
@@ -103,7 +101,7 @@ export interface ExtensionCalls {
    */
   readonly serverSettings: <SS>(
     extension: Extension.Identity & { readonly serverSettings: ValueCodec<SS> }
-  ) => Effect.Effect<Option.Option<SS>, InvalidResult | NotLoaded>
+  ) => Effect.Effect<Option.Option<SS>, InvalidResult>
   /**
    * Requests and notifications of methods that no `Extension` value describes, for programs that pass messages on, such as a gateway.
    * No extension is checked: the server refuses what it does not know.

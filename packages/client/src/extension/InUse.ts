@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ResultType from "@effect-mcp/protocol/ResultType"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
-import { CapabilityMissing, type NotLoaded } from "../ClientError.ts"
+import { CapabilityMissing } from "../ClientError.ts"
 import type { CallOptions } from "../CallOptions.ts"
 import type { OutgoingRequest, ExtensionPart, BoundQuestion, ResultHandler } from "./ClientExtension.ts"
 import { OtherResult } from "./OtherResult.ts"
@@ -24,8 +24,8 @@ export interface Agreed {
 export interface Agreement {
   /** The client's capabilities with its extensions, in the words of a revision. */
   readonly declare: (capabilities: ClientCapabilities, revision: Revision.Revision) => ClientCapabilities
-  /** Those that the server declared, too; undefined where there are none. */
-  readonly inUse: (agreed: Agreed) => Effect.Effect<InUse | undefined, NotLoaded>
+  /** The extensions that both sides declared, or `undefined` if there are none. */
+  readonly inUse: (agreed: Agreed) => InUse | undefined
 }
 
 /** Fails where two extensions of one revision have a method in common: its messages belong to one. */

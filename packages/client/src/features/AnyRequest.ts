@@ -3,23 +3,21 @@ import type * as Extension from "@effect-mcp/core/Extension"
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import * as Effect from "effect/Effect"
 import type { CallOptions } from "../CallOptions.ts"
-import type { ClientError, NotLoaded } from "../ClientError.ts"
+import type { ClientError } from "../ClientError.ts"
 import type { ExtensionCalls } from "../extension/ExtensionCalls.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import type { ServerLists } from "./ServerLists.ts"
 
 export const make = (
   connection: ReconnectingConnection,
-  listed: Effect.Effect<ServerLists, NotLoaded>,
+  { headers }: ServerLists,
   byValue: ExtensionCalls["request"]
 ) => {
   /** Arguments of a tool may travel in headers, too, which its listed schema says. */
   const byName: ReconnectingConnection["request"] = (method, params, options) =>
     method === "tools/call"
       ? Effect.suspend(() =>
-          connection.headers
-            ? Effect.flatMap(listed, ({ headers }) => headers.request(method, params, options))
-            : connection.request(method, params, options)
+          connection.headers ? headers.request(method, params, options) : connection.request(method, params, options)
         )
       : connection.request(method, params, options)
   function request<M extends keyof ClientRequests>(

@@ -18,8 +18,7 @@ import { type ClientError, InvalidResult } from "../ClientError.ts"
 import type { CallOptions } from "../CallOptions.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as Consent from "../answering/Consent.ts"
-import { type Late, type NotLoaded, withParts } from "../internal/Late.ts"
-import type { attend } from "../tasks/Attendance.ts"
+import { attend } from "../tasks/Attendance.ts"
 import * as OwnTasks from "../tasks/OwnTasks.ts"
 import type { ServerLists } from "./ServerLists.ts"
 
@@ -88,9 +87,7 @@ export interface Calls {
 
 export interface Options {
   readonly connection: ReconnectingConnection
-  /** What was learned of the server's lists; undefined before the first. */
-  readonly lists: () => ServerLists | undefined
-  readonly listed: Effect.Effect<ServerLists, NotLoaded>
+  readonly lists: ServerLists
   /** Runs a call again after the URLs were visited that its refusal names. */
   readonly retrying: <A>(call: () => Effect.Effect<A, ClientError>) => Effect.Effect<A, ClientError>
   readonly consent: Consent.Policy
@@ -98,7 +95,6 @@ export interface Options {
   readonly tasks: boolean
   /** Whether untyped results are checked against the listed output schemas. */
   readonly validate: boolean
-  readonly late: Late<{ readonly attend: typeof attend }>
 }
 
 /** What is known of a tool by its value. */
@@ -133,17 +129,18 @@ const typed: Calls["typed"] = (tool, result) =>
   result.isError === true ? failure(tool, result) : outputOf(tool, result)
 
 export const make = (options: Options): Calls => {
-  const { connection, consent, late, listed, lists, retrying, tasks, validate } = options
+  const { connection, consent, lists, retrying, tasks, validate } = options
+  const { catalog, checked, headers } = lists
   const mayAsk = (): boolean => tasks && OwnTasks.mayAsk(connection)
 
   const attended = <A, E>(
     options: CallOptions | undefined,
     support: ToolExecution["taskSupport"],
     call: (options: CallOptions | undefined) => Effect.Effect<A, E>
-  ): Effect.Effect<A, E | NotLoaded> => {
+  ): Effect.Effect<A, E> => {
     const isAttended = options?.onProgress !== undefined || support !== undefined
     return isAttended && tasks && OwnTasks.areOffered(connection.serverCapabilities)
-      ? withParts(late, ({ attend }) => attend(options, support, call))
+      ? attend(options, support, call)
       : call(options)
   }
 
@@ -152,19 +149,16 @@ export const make = (options: Options): Calls => {
     const whole = () => connection.request("tools/call", { name, arguments: args }, options)
     if (!connection.headers) return whole()
     if (tool === undefined || !isPlain(tool.input)) {
-      return Effect.flatMap(listed, ({ headers }) => headers.call(name, args, options, tool))
+      return headers.call(name, args, options, tool)
     }
     return Effect.catchTag(whole(), "McpError", (error) =>
-      error.code === McpError.HeaderMismatch
-        ? Effect.flatMap(listed, ({ headers }) => headers.callAnew(name, args, options))
-        : Effect.fail(error)
+      error.code === McpError.HeaderMismatch ? headers.callAnew(name, args, options) : Effect.fail(error)
     )
   }
 
   /** Called when the request is to be sent: steps are saved where the checks are known at once. */
-  const send = (name: string, args: CallArguments, options: CallOptions | undefined, known: Known = {}) => {
-    const catalog = lists()?.catalog
-    return Effect.flatMapEager(catalog?.checkCallable(name) ?? Effect.void, () =>
+  const send = (name: string, args: CallArguments, options: CallOptions | undefined, known: Known = {}) =>
+    Effect.flatMapEager(catalog.checkCallable(name), () =>
       Consent.guard(
         consent,
         {
@@ -172,24 +166,20 @@ export const make = (options: Options): Calls => {
           server: connection.serverInfo,
           tool: name,
           arguments: args,
-          annotations: catalog?.annotations(name)
+          annotations: catalog.annotations(name)
         },
-        attended(options, mayAsk() ? (catalog?.taskSupport(name) ?? known.support) : undefined, (options) =>
+        attended(options, mayAsk() ? (catalog.taskSupport(name) ?? known.support) : undefined, (options) =>
           retrying(() => request(name, args, options, known))
         )
       )
     )
-  }
 
   const callToolByName: Calls["callToolByName"] = (name, args = {}, options) =>
     Effect.suspend(() => {
-      const isNeeded = connection.headers || mayAsk()
       const call = () => send(name, args, options)
-      const known = lists()
-      const callListed = ({ checked, headers }: ServerLists) =>
-        Effect.flatMapEager(headers.ensureListed(name, isNeeded), () => (validate ? checked(name, call) : call()))
-      if (known !== undefined) return callListed(known)
-      return isNeeded ? Effect.flatMap(listed, callListed) : call()
+      return Effect.flatMapEager(headers.ensureListed(name, connection.headers || mayAsk()), () =>
+        validate ? checked(name, call) : call()
+      )
     })
 
   const callTool = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) => {
@@ -205,7 +195,7 @@ export const make = (options: Options): Calls => {
         const call = () => send(tool.name, args, options, known)
         return known.support !== undefined || !mayAsk()
           ? call()
-          : Effect.flatMap(listed, ({ headers }) => Effect.flatMapEager(headers.ensureListed(tool.name, true), call))
+          : Effect.flatMapEager(headers.ensureListed(tool.name, true), call)
       }),
       Effect.flatMap((result) => typed(tool, result))
     )

@@ -1,17 +1,19 @@
 /**
  * The members of a client for extensions, and for methods that no value describes: requests are encoded and their answers decoded here.
  *
- * Nothing is sent for an extension that one side did not declare. Notifications are in `ExtensionNotifications`.
+ * Nothing is sent for an extension that one side did not declare. `ExtensionNotifications` handles notifications.
  */
 import * as Extension from "@effect-mcp/core/Extension"
 import type { InvalidValue, ValueCodec } from "@effect-mcp/core/Tool"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ResultType from "@effect-mcp/protocol/ResultType"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -22,6 +24,7 @@ import type { ResultExchange, ExtensionPart } from "../extension/ClientExtension
 import type { ExtensionCalls, RawNotification } from "../extension/ExtensionCalls.ts"
 import * as InUse from "../extension/InUse.ts"
 import type { OtherResult } from "../extension/OtherResult.ts"
+import { Hub } from "../internal/Hub.ts"
 import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as Notifications from "./ExtensionNotifications.ts"
 
@@ -32,25 +35,54 @@ export interface Options {
   readonly connection: () => ReconnectingConnection
   readonly policy: RetryPolicy | undefined
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
-  /** The notifications of an extension, from now on. */
-  readonly notifications: ExtensionCalls["notifications"]
-  /** The notifications of no extension. */
-  readonly others: Stream.Stream<RawNotification>
 }
 
 export interface Extensions {
   readonly calls: ExtensionCalls
-  /** Takes a notification of an extension; called in the reader. */
-  readonly handle: Notifications.NotificationInbox["handle"]
-  /** What is on the wire as the notification's own params; fails unless both sides declared its extension. */
-  readonly notified: <P>(
-    notification: Extension.Notification<P>,
-    wires: Stream.Stream<JsonObject>
-  ) => Stream.Stream<P, CapabilityMissing>
+  /**
+   * Handles a notification that the revision does not have; called in the reader. False if neither an extension nor a stream of the program
+   * receives it.
+   */
+  readonly received: (
+    notification: JsonRpc.Notification,
+    inUse: InUse.InUse | undefined,
+    relatedTo: JsonRpc.Id | undefined
+  ) => boolean
   /** Gives the final result where a result is of another kind. */
   readonly follow: (other: OtherResult) => Effect.Effect<unknown, ClientError>
   /** What follows a request of this method may do. */
   readonly exchange: (method: string, params: JsonObject, options: CallOptions) => ResultExchange
+  /** Ends every stream of notifications. */
+  readonly close: () => void
+}
+
+/** Notifications that wait for a slow reader at most. */
+const capacity = 256
+
+/** The streams of notifications, by method, so that many of one method displace none of another. */
+class Notified {
+  readonly others = new Hub<RawNotification>()
+  private readonly hubs = new Map<string, Hub<JsonObject>>()
+  private isClosed = false
+
+  of(method: string): Hub<JsonObject> {
+    const hub = this.hubs.get(method) ?? new Hub<JsonObject>()
+    if (this.isClosed) hub.close(Exit.void)
+    this.hubs.set(method, hub)
+    return hub
+  }
+
+  /** True if a stream of the method receives the notification. */
+  publish(method: string, params: JsonObject): boolean {
+    const hub = this.hubs.get(method)
+    hub?.publish(params)
+    return (hub?.listeners ?? 0) > 0
+  }
+
+  close(): void {
+    this.isClosed = true
+    for (const hub of [...this.hubs.values(), this.others]) hub.close(Exit.void)
+  }
 }
 
 /** Starts a fiber for each extension that handles notifications. */
@@ -58,6 +90,7 @@ export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Re
   yield* InUse.check(options.parts)
   const { connection } = options
   const inbox = yield* Notifications.make(options)
+  const notified = new Notified()
   const calls: ExtensionCalls = {
     request: (request, params, callOptions) => send(options, request, params, callOptions),
     notify: (notification, params) =>
@@ -67,7 +100,10 @@ export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Re
           connection().notify(notification.method, wire)
         )
       ),
-    notifications: options.notifications,
+    notifications: (notification) => {
+      const wires = Stream.suspend(() => notified.of(notification.method).stream(capacity))
+      return Stream.unwrap(Effect.as(declared(options, notification), inbox.decoded(notification, wires)))
+    },
     listen: (subscription, filter, notification) =>
       Stream.unwrap(
         Effect.as(
@@ -86,7 +122,7 @@ export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Re
         }),
       notify: (method, params) => connection().notify(method, params),
       listen: (filter) => Notifications.listenRaw(options, filter),
-      notifications: options.others
+      notifications: notified.others.stream(capacity)
     }
   }
   const exchange: Extensions["exchange"] = (method, params, options) => ({
@@ -99,9 +135,17 @@ export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Re
   })
   return {
     calls,
-    handle: inbox.handle,
-    notified: (notification, wires) =>
-      Stream.unwrap(Effect.as(declared(options, notification), inbox.decoded(notification, wires))),
+    received: (notification, inUse, relatedTo) => {
+      const { method, params = {} } = notification
+      const isStreamed = notified.publish(method, params)
+      const owner = inUse?.ownerOf(method)
+      if (owner !== undefined) inbox.handle(owner, notification)
+      if (owner !== undefined || isStreamed) return true
+      if (notified.others.listeners === 0) return false
+      notified.others.publish({ method, params, relatedTo })
+      return true
+    },
+    close: () => notified.close(),
     exchange,
     follow: ({ ended, handler, method, options, params, result }) =>
       Effect.ensuring(

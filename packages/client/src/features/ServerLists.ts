@@ -1,4 +1,4 @@
-/** What a client has of its server's lists: the streams that read them, and what it learned of tools. Loaded with the first list. */
+/** What a client has of its server's lists: the streams that read them, and what it learned of tools. */
 import type { ClientRequests } from "@effect-mcp/protocol/Method"
 import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import type { Resource, ResourceTemplate } from "@effect-mcp/protocol/model/Resource"

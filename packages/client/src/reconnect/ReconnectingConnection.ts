@@ -21,8 +21,7 @@ import { OtherResult } from "../extension/OtherResult.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
 import type { Negotiated } from "../connection/Negotiation.ts"
 import * as Reconnect from "./Reconnect.ts"
-import * as FirstTry from "./FirstTry.ts"
-import type * as RequestRetry from "./RequestRetry.ts"
+import * as RequestRetry from "./RequestRetry.ts"
 
 export interface Options<E, R> {
   readonly open: Effect.Effect<Connection, E, R>
@@ -38,7 +37,6 @@ export interface Options<E, R> {
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
   /** Gives the final result where a result is of another kind. */
   readonly follow: (other: OtherResult) => Effect.Effect<unknown, ClientError>
-  readonly late: FirstTry.Options["late"]
 }
 
 /** Options of a request of a method that is in no table. */
@@ -95,7 +93,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
         )
       })
   })
-  const send = FirstTry.make({ reconnect, policy, late: options.late })
+  const send = RequestRetry.make({ reconnect, policy })
   const latest = reconnect.latest
 
   const subscription = (
@@ -169,7 +167,7 @@ const requestOnly = <M extends keyof ClientRequests>(
 
 /** Requests of either kind, within one deadline over all of their tries. */
 const makeRequests = (
-  send: ReturnType<typeof FirstTry.make>,
+  send: ReturnType<typeof RequestRetry.make>,
   latest: () => Connection,
   { defaults, follow, isSafe }: Pick<Options<never, never>, "defaults" | "follow" | "isSafe">,
   clock: Clock.Clock

@@ -76,8 +76,21 @@ const failure = (closed: Closed, connection: Connection, before?: Failed): Faile
 const untilDeadline = <A, R>(sending: RetriableRequest<A, R>, rest: Effect.Effect<A, ClientError, R>) =>
   sending.deadline === undefined ? rest : Effect.raceFirst(rest, expire(sending.deadline))
 
+/** Sends requests, and sends those again that are safe to repeat. */
+export const make =
+  (options: Options) =>
+  <A, R>(sending: RetriableRequest<A, R>): Effect.Effect<A, ClientError, R> => {
+    const { policy, reconnect } = options
+    const connection = reconnect.latest()
+    if (policy === undefined) return Effect.mapError(sending.attempt(connection), denied)
+    if (!reconnect.isOpen()) return retry(options, sending)
+    return Effect.catchTag(sending.attempt(connection), "Closed", (closed) =>
+      retry(options, sending, { closed, connection })
+    )
+  }
+
 /** Sends a request that has no connection, or whose first try has failed with `closed`, again where that is safe. */
-export const retry = <A, R>(
+const retry = <A, R>(
   { policy, reconnect }: Options,
   sending: RetriableRequest<A, R>,
   first?: { readonly closed: Closed; readonly connection: Connection }

@@ -1,22 +1,72 @@
-/**
- * Tasks of a client without layers of extensions: what it declares, and whether its server has them.
- *
- * What follows tasks is loaded with the first connection to a server that declares them (`TaskParts`).
- */
-import type { ClientCapabilities, ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+/** Tasks as extensions of a client: whether its server has them, which results are tasks, and the code that follows them. */
+import * as Extension from "@effect-mcp/core/Extension"
+import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
-import type { Agreed, Agreement, InUse } from "../extension/InUse.ts"
-import { type Late, withParts } from "../internal/Late.ts"
+import type { ExtensionPart, ResultHandler } from "../extension/ClientExtension.ts"
+import { type Attendance, CurrentAttendance } from "./Attendance.ts"
+import * as Tasks from "./Tasks.ts"
 import { id } from "./TaskState.ts"
 
-/** The revisions in which tasks are an extension; in older ones a client without a receiver declares nothing. */
-export const revisions = ["2026-07-28"] as const
+const extension = Extension.make(id, {
+  revisions: ["2026-07-28"],
+  notifications: { changed: Extension.notification("notifications/tasks", { from: "server" }) }
+})
 
-const declare = (capabilities: ClientCapabilities, { version }: Revision): ClientCapabilities =>
-  revisions.some((own) => own === version)
-    ? { ...capabilities, extensions: { ...capabilities.extensions, [id]: {} } }
-    : capabilities
+/** Tasks of 2025-11-25, where they are no extension: the server declares them by a capability, and the client asks for them. */
+const coreTasks = Extension.make(id, {
+  revisions: ["2025-11-25"],
+  capability: "tasks",
+  notifications: { changed: Extension.notification("notifications/tasks/status", { from: "server" }) }
+})
+
+/** Uninterruptible until the task is followed: an interrupted call must cancel it. */
+const uninterruptible =
+  (follow: Tasks.Follow): ResultHandler["follow"] =>
+  (result, exchange) =>
+    Effect.uninterruptibleMask((restore) => follow(result, exchange, restore))
+
+const none = { questions: [], notifications: new Map<never, never>() }
+
+const own: ReadonlyArray<ExtensionPart> = [
+  {
+    ...none,
+    extension,
+    settings: {},
+    results: {
+      resultType: "task",
+      follow: uninterruptible(Tasks.followExtension),
+      abandon: ({ taskId }) => (typeof taskId === "string" ? { method: "tasks/cancel", params: { taskId } } : undefined)
+    },
+    outgoing: new Map()
+  },
+  {
+    ...none,
+    extension: coreTasks,
+    settings: undefined,
+    results: {
+      resultType: "task",
+      matches: ({ content, task }) => content === undefined && isJsonObject(task),
+      follow: uninterruptible(Tasks.followCore)
+    },
+    outgoing: new Map([
+      ["tools/call", (params) => Effect.map(CurrentAttendance, (attendance) => augmented(params, attendance))]
+    ])
+  }
+]
+
+/** The extensions with those of tasks; a program's own layer of them stays in their place. */
+export const besideOwn = (parts: ReadonlyArray<ExtensionPart>): ReadonlyArray<ExtensionPart> => [
+  ...parts,
+  ...own.filter(
+    ({ extension: { capability } }) =>
+      !parts.some(({ extension }) => extension.id === id && extension.capability === capability)
+  )
+]
+
+const augmented = (params: JsonObject, { asks, ttl }: Attendance): JsonObject =>
+  asks ? { ...params, task: ttl === undefined ? {} : { ttl } } : params
 
 /** Whether the server declares tasks of either generation. */
 export const areOffered = ({ extensions, tasks }: ServerCapabilities): boolean =>
@@ -30,15 +80,3 @@ export const mayAsk = ({
   readonly revision: Revision
   readonly serverCapabilities: ServerCapabilities
 }): boolean => revision.rules.tasks && serverCapabilities.tasks?.requests?.tools?.call !== undefined
-
-/** Tasks as the only extension of a client. */
-export const agreement = (late: Late<{ readonly tasksInUse: (agreed: Agreed) => InUse | undefined }>): Agreement => ({
-  declare,
-  inUse: (agreed) =>
-    areOffered(agreed.serverCapabilities)
-      ? withParts(late, ({ tasksInUse }) => Effect.succeed(tasksInUse(agreed)))
-      : Effect.undefined
-})
-
-/** No extension at all. */
-export const none: Agreement = { declare: (capabilities) => capabilities, inUse: () => Effect.undefined }

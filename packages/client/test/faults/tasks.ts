@@ -5,7 +5,7 @@ const src = "packages/client/src"
 const test = "packages/client/test/tasks"
 const callsTest = "packages/client/test/features/TaskCalls.test.ts"
 const following = `${src}/tasks/Following.ts`
-const parts = `${src}/tasks/TaskParts.ts`
+const parts = `${src}/tasks/OwnTasks.ts`
 const attendance = `${src}/tasks/Attendance.ts`
 
 export const tasks: ReadonlyArray<Fault> = [

@@ -9,7 +9,6 @@ const codes: { readonly [reason in Promised.Reason]: SdkErrorCode } = {
   Declined: SdkErrorCode.InvalidResult,
   Forbidden: SdkErrorCode.SendFailed,
   InvalidResult: SdkErrorCode.InvalidResult,
-  NotLoaded: SdkErrorCode.SendFailed,
   TaskCancelled: SdkErrorCode.InvalidResult,
   Timeout: SdkErrorCode.RequestTimeout,
   ToolFailure: SdkErrorCode.InvalidResult,

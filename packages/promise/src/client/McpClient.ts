@@ -14,7 +14,6 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { notify, print } from "../boundary.ts"
 import { messageOf, toPublic } from "../ErrorTranslation.ts"
-import { RequestError } from "../Errors.ts"
 import type {
   CallToolResult,
   Capabilities,
@@ -28,6 +27,7 @@ import type {
   Tool
 } from "../model/Results.ts"
 import type { Resource, ResourceTemplate } from "../model/Content.ts"
+import { connect } from "./connect.ts"
 import type { ConnectOptions, RequestOptions, Target } from "./Options.ts"
 import { outputOf } from "./output.ts"
 
@@ -35,11 +35,6 @@ import { outputOf } from "./output.ts"
 export type CompletionReference = { readonly prompt: string } | { readonly uriTemplate: string }
 
 const errorOf = (cause: Cause.Cause<unknown>): unknown => toPublic(Cause.squash(cause))
-
-const notLoaded = (cause: unknown): never => {
-  const advice = "Connect again once its network or files are there"
-  throw new RequestError("NotLoaded", `The client could not be loaded: ${messageOf(cause)}. ${advice}`)
-}
 
 /** Runs an effect until it ends or its signal aborts: then the server is told to cancel, with the reason. */
 const run = <A>(effect: Effect.Effect<A, unknown>, signal?: AbortSignal): Promise<A> =>
@@ -108,8 +103,6 @@ export class McpClient {
    * process. Rejects with a `RequestError` where it cannot be reached, or speaks no common revision.
    */
   static async connect(target: Target, options: ConnectOptions = {}): Promise<McpClient> {
-    // Loaded when needed: a program that only serves does not load the client.
-    const { connect } = await import("./connect.ts").catch(notLoaded)
     const scope = Scope.makeUnsafe()
     try {
       return new McpClient(await run(Scope.provide(connect(target, options), scope)), scope)

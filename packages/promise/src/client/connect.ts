@@ -1,7 +1,7 @@
-/** Opens the client of a target: a child process, a URL, or a server in this process. What a target does not need is not loaded. */
+/** Opens the client of a target: a child process, a URL, or a server in this process. */
 import type * as Client from "@effect-mcp/client/Client"
 import * as EffectClient from "@effect-mcp/client/McpClient"
-import { imported } from "@effect-mcp/client/internal/Late"
+import { imported } from "@effect-mcp/client/internal/imported"
 import * as Stdio from "@effect-mcp/client/Stdio"
 import * as Memory from "@effect-mcp/core/Memory"
 import * as Effect from "effect/Effect"

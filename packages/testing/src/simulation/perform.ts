@@ -5,8 +5,6 @@ import * as Sse from "@effect-mcp/client/Sse"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
-import { rareParts as httpParts } from "@effect-mcp/client/internal/loadHttpParts"
-import { rareParts } from "@effect-mcp/client/internal/loadRareParts"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -109,8 +107,7 @@ export const perform = <W, E, LE, LR>(
       ? Effect.sync(() => stage.fail("stuck", stuck[ended])).pipe(Effect.andThen(stage.driver.close))
       : ended
   )
-  // Files are read in real time, which the clock of a run does not wait for.
-  return Effect.andThen(Effect.all([rareParts.load, httpParts.load]), performed)
+  return performed
 }
 
 const judge = (stage: Stage, name: string, exit: Exit.Exit<unknown, unknown>): void => {

@@ -1,7 +1,6 @@
 /** The failure of a request over HTTP, and whether the server may have acted on the request. */
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as Predicate from "effect/Predicate"
-import type { NotLoaded } from "../../internal/Late.ts"
 import type { HttpFailure } from "./HttpSender.ts"
 
 export interface ExchangeFailure {
@@ -62,9 +61,3 @@ export const unanswered = (message: string): ExchangeFailure => ({
 
 /** The body of the answer could not be read to its end, or a header of the request alone cannot be sent. */
 export const unread = (error: TransportError): ExchangeFailure => ({ error, unsent: false })
-
-/** What the exchange needed could not be loaded: `ClientError.denied` finds it as the cause. */
-export const notLoaded = (cause: NotLoaded): ExchangeFailure => ({
-  unsent: false,
-  error: new TransportError({ reason: "Read", message: cause.message, cause })
-})

@@ -3,10 +3,9 @@ import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import { loadSse } from "./loadSse.ts"
 import * as Endpoint from "./Endpoint.ts"
-import * as ExchangeFailure from "./ExchangeFailure.ts"
 import type { HttpSender } from "./HttpSender.ts"
+import * as SseTransport from "./SseTransport.ts"
 import * as ServerEraCache from "./ServerEraCache.ts"
 import * as Streamable from "./Streamable.ts"
 
@@ -30,10 +29,7 @@ export const open = Effect.fnUntraced(function* (
   const { controlCap, highWater, maxMessageBytes, maxMessageDepth, transport = "auto" } = options
   const url = yield* Endpoint.parse(options.url)
   const headers = yield* Endpoint.sendable(given)
-  const sse = Effect.flatMap(
-    Effect.mapError(loadSse, (error) => ExchangeFailure.notLoaded(error).error),
-    ({ open }) => open(send, { url, maxMessageBytes, maxMessageDepth, highWater, controlCap }, headers)
-  )
+  const sse = SseTransport.open(send, { url, maxMessageBytes, maxMessageDepth, highWater, controlCap }, headers)
   if (transport === "sse") return yield* sse
   const scope = yield* Scope.Scope
   const servers = yield* ServerEraCache.ServerEraCache

@@ -7,9 +7,8 @@ import type { Decoded } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
-import { NotLoaded } from "../../internal/Late.ts"
 import * as Body from "./Body.ts"
-import { type HttpConversation, type PostExchange, receiver } from "./Exchange.ts"
+import { type HttpConversation, type PostExchange, receiver } from "./HttpConversation.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
 import * as Refusal from "./Refusal.ts"
 import * as SessionExpired from "./SessionExpired.ts"
@@ -84,7 +83,7 @@ const read = (
   }
   if (method !== "initialize" || fallback === undefined || !isOlder(status, answer)) return take()
   return Effect.matchEffect(fallback, {
-    onFailure: (error) => (error.cause instanceof NotLoaded ? Effect.fail(ExchangeFailure.unread(error)) : take()),
+    onFailure: take,
     onSuccess: (older) => Effect.sync(() => handOver(older, request))
   })
 }

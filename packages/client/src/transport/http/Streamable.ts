@@ -31,13 +31,13 @@ import * as Body from "./Body.ts"
 import { placeOf } from "./Endpoint.ts"
 import * as Exchange from "./Exchange.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
+import type { HttpConversation, Learned, PostExchange } from "./HttpConversation.ts"
 import * as OneWayMessage from "./OneWayMessage.ts"
-import type * as RareParts from "./RareParts.ts"
+import { post } from "./OneWayPost.ts"
 import * as Resume from "./Resume.ts"
-import type { ResumeStream } from "./ResumeStream.ts"
+import { ResumeStream } from "./ResumeStream.ts"
 import * as SendBudget from "./SendBudget.ts"
 import type * as ServerEraCache from "./ServerEraCache.ts"
-import { withRareParts } from "./withRareParts.ts"
 
 export interface Options extends SendBudget.Options {
   /** How streams are resumed whose connection ended. Default: the reference `Resume`, that is, the default of each option. */
@@ -48,7 +48,7 @@ export interface Options extends SendBudget.Options {
   readonly maxMessageDepth?: number | undefined
 }
 
-interface Connection extends Pick<Exchange.HttpConversation, "endpoint" | "fallback"> {
+interface Connection extends Pick<HttpConversation, "endpoint" | "fallback"> {
   /** Called with what the server speaks, once that is certain. */
   readonly learned: (what: ServerEraCache.KnownTransport | "stateless") => void
 }
@@ -81,8 +81,8 @@ class StreamableWire {
   readonly missed = new Hub<void>()
   private state: State = { _tag: "Open" }
   private readonly parts: Parts
-  private readonly conversation: Exchange.HttpConversation
-  private readonly exchanges = new BusyMap<JsonRpc.Id, Exchange.PostExchange>()
+  private readonly conversation: HttpConversation
+  private readonly exchanges = new BusyMap<JsonRpc.Id, PostExchange>()
   private readonly fibers = new Fibers()
   /** The POSTs of messages without an answer, which the end of the transport waits for. */
   private readonly oneWayFibers = new Fibers()
@@ -101,8 +101,7 @@ class StreamableWire {
     this.parts = parts
     this.conversation = {
       endpoint,
-      withRare: withRareParts,
-      resume: (...options) => withRareParts((rare) => this.streams(rare).resume(...options)),
+      resume: (...options) => Effect.suspend(() => this.streams.resume(...options)),
       limit,
       maxDepth,
       fallback,
@@ -160,7 +159,7 @@ class StreamableWire {
   }
 
   /** A server of the older transports is remembered only once it has refused the stateless era. */
-  private learn(what: Exchange.Learned): void {
+  private learn(what: Learned): void {
     if (what === "older") this.isOlder = true
     else if (this.isOlder || what === "stateless") this.parts.learned(what)
   }
@@ -224,12 +223,9 @@ class StreamableWire {
     const sending = Effect.suspend(() => {
       const { lost } = this
       if (lost !== undefined) return Effect.fail(lost)
-      if (method !== "initialize") return this.exchange(exchange)
-      // What the session needs is loaded and made before it begins: a wrong option fails the request.
-      return withRareParts((rare) => {
-        this.streams(rare)
-        return this.exchange(exchange)
-      })
+      // A wrong option of its streams fails the request that would begin the session.
+      if (method === "initialize") void this.streams
+      return Exchange.run(this.conversation, exchange)
     })
     // A cause without an error is an interruption by the HTTP client: the fiber's own interruption is not caught.
     const outcome = Effect.catchCause(accepted === Effect.void ? sending : Effect.andThen(accepted, sending), (cause) =>
@@ -243,10 +239,6 @@ class StreamableWire {
       this.exchanges.delete(id)
       exchange.accept()
     })
-  }
-
-  private exchange(exchange: Exchange.PostExchange): Effect.Effect<void, ExchangeFailure.ExchangeFailure> {
-    return Exchange.run(this.conversation, exchange)
   }
 
   private abort(id: JsonRpc.Id, failure: ExchangeFailure.ExchangeFailure): Effect.Effect<void> {
@@ -265,8 +257,7 @@ class StreamableWire {
     }
     const { accepted: before } = this
     const settled = Deferred.makeUnsafe<void>()
-    // The time begins once the POST can: no message overtakes one that waits for its part of the client.
-    const accepted = Effect.ignore(withRareParts(() => Effect.timeoutOption(Deferred.await(settled), acceptTimeout)))
+    const accepted = Effect.asVoid(Effect.timeoutOption(Deferred.await(settled), acceptTimeout))
     if (OneWayMessage.isNotification(message) && message.method !== "notifications/cancelled") this.accepted = accepted
     const settle = (): void => {
       Deferred.doneUnsafe(settled, Effect.void)
@@ -274,16 +265,12 @@ class StreamableWire {
     }
     const opensSession = OneWayMessage.opensSession(message)
     let opening = false
-    const posted = withRareParts((rare) =>
-      Effect.flatMap(
-        rare.post(endpoint, message, text, () => this.lost),
-        (response) => {
-          opening = opensSession
-          if (opensSession) this.standaloneStream = this.run(this.runStandaloneStream(rare, settle))
-          return Body.skip(response)
-        }
-      )
-    ).pipe(
+    const posted = post(endpoint, message, text, () => this.lost).pipe(
+      Effect.flatMap((response) => {
+        opening = opensSession
+        if (opensSession) this.standaloneStream = this.run(this.runStandaloneStream(settle))
+        return Body.skip(response)
+      }),
       Effect.catch((failure) =>
         failure.error.reason === "SessionLost"
           ? this.loseSession(failure)
@@ -305,8 +292,8 @@ class StreamableWire {
    * Reads the session's standalone stream for as long as the server gives one; `opened` is called once that is decided, or when another
    * handshake ends the stream before.
    */
-  private runStandaloneStream(rare: typeof RareParts, opened: () => void): Effect.Effect<void> {
-    const standalone = this.streams(rare).standalone(
+  private runStandaloneStream(opened: () => void): Effect.Effect<void> {
+    const standalone = this.streams.standalone(
       (inbound) => this.deliver(inbound),
       () => this.missed.publish(undefined),
       opened
@@ -316,7 +303,7 @@ class StreamableWire {
     )
   }
 
-  private streams({ ResumeStream }: typeof RareParts): ResumeStream {
+  private get streams(): ResumeStream {
     const { endpoint, limit, maxDepth, resume } = this.parts
     return (this.resumeStream ??= new ResumeStream(endpoint, limit, resume, maxDepth))
   }

@@ -1,9 +1,13 @@
 /** Streams of a session that outlive their connections, as a client continues with them. */
+import * as ClientHttp from "@effect-mcp/client/Http"
+import * as McpClient from "@effect-mcp/client/McpClient"
 import { Closed } from "@effect-mcp/core/Peer"
 import { type Citation, verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, type Duration, Effect, Fiber, Queue } from "effect"
+import { HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
+import * as Fake from "../../support/fake.ts"
 import * as Sleeps from "./support/clock.ts"
 import { sessions, shakeHands, type Wired, wired } from "./support/peer.ts"
 import * as Raw from "./support/raw.ts"
@@ -372,6 +376,20 @@ describe("The session's own stream", () => {
       yield* wake(about(500))
       yield* (yield* server.take("GET")).status(404)
       assert.strictEqual((yield* Effect.flip(peer.awaitClosed)).reason, "SessionLost")
+    })
+  )
+})
+
+describe("Options of streams", () => {
+  it.effect("An option that is no duration fails the connection to a server with sessions", () =>
+    Effect.gen(function* () {
+      const answer = Fake.server("2025-11-25", ({ message }) => Fake.result(message, { content: [] }))
+      const connector = ClientHttp.open({ url: "https://mcp.example.com/mcp", resume: { delay: "1e3 millis" } })
+      const error = yield* Effect.flip(McpClient.open(connector, { reconnect: false })).pipe(
+        Effect.provideService(HttpClient.HttpClient, answer),
+        Effect.provideService(ClientHttp.ServerEraCache, new Map())
+      )
+      assert.include(error.message, "1e3 millis")
     })
   )
 })

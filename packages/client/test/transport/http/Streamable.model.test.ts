@@ -14,7 +14,6 @@ import { TestClock } from "effect/testing"
 import { vi } from "vitest"
 import { RemoteEndpoint } from "../../../src/transport/http/Endpoint.ts"
 import * as HttpClientSender from "../../../src/transport/http/HttpClientSender.ts"
-import { rareParts } from "../../../src/transport/http/loadRareParts.ts"
 import * as Streamable from "../../../src/transport/http/Streamable.ts"
 import * as History from "../../support/history.ts"
 import { meta, sessions } from "./support/peer.ts"
@@ -227,8 +226,6 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, loses:
   yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
   const server = yield* History.make
   const scope = yield* Scope.make()
-  // What a wire loads late takes time that the clock of tests does not have.
-  yield* rareParts.load
   const endpoint = new RemoteEndpoint(HttpClientSender.make(server.http), new URL("https://mcp.example.com/mcp"))
   const transport = yield* Streamable.make(
     { endpoint, fallback: undefined, learned: () => {} },

@@ -1,0 +1,14 @@
+/** Imports of transports that not every client uses. */
+import { lateImport } from "@effect-mcp/core/internal/lateImport"
+import { TransportError } from "@effect-mcp/core/Transport"
+import * as Effect from "effect/Effect"
+
+/** Imports a transport. Fails with a `TransportError` if that is not possible, such as over the lost network of a browser. */
+export const imported = <P>(load: () => Promise<P>): Effect.Effect<P, TransportError> =>
+  Effect.tryPromise({
+    try: lateImport(load),
+    catch: (cause) => {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      return new TransportError({ reason: "Open", message: `The transport could not be loaded: ${reason}`, cause })
+    }
+  })
