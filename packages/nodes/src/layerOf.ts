@@ -1,8 +1,9 @@
-/** The services of a node, of what its kind of network has. */
+/** Makes the services of a node from the parts of its network. */
 import type { EventStore } from "@effect-mcp/server/EventStore"
 import { type Bus, Nodes, type NodesUnavailable } from "@effect-mcp/server/Nodes"
 import { RateLimitStore } from "@effect-mcp/server/RateLimitStore"
 import { ReplayGuard } from "@effect-mcp/server/ReplayGuard"
+import { SessionManagers } from "@effect-mcp/server/internal/sharing"
 import * as StateSeal from "@effect-mcp/server/StateSeal"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -13,6 +14,7 @@ import type * as Scope from "effect/Scope"
 import { Directory } from "./directory/Directory.ts"
 import type { DirectoryStore, Times } from "./directory/DirectoryStore.ts"
 import type { NodeRelay } from "./relay/NodeRelay.ts"
+import { sessionManagers } from "./sessions/sessionManagers.ts"
 import { Outage } from "./directory/Outage.ts"
 import { makeSharedReplies, type ReplyStore } from "./directory/SharedReplies.ts"
 
@@ -38,17 +40,17 @@ export const timesOf = ({ keep = "30 minutes", lease = "6 seconds" }: Options): 
   return { lease: whole * (5 / 6), grace: whole / 6, kept: Duration.toMillis(Duration.fromInputUnsafe(keep)) }
 }
 
-/** What a kind of network has. */
+/** The parts of a kind of network. */
 export interface NetworkOptions {
   readonly store: DirectoryStore
   readonly times: Times
-  /** Where this node's relay is found. */
+  /** Address of this node's relay. */
   readonly address: string
   readonly relay: NodeRelay
   readonly bus: Bus
   readonly events: EventStore["Service"]
   readonly replies: ReplyStore
-  /** Undefined where each node counts for itself. */
+  /** The shared rate limits, or `undefined` if each node counts for itself. */
   readonly rates: RateLimitStore["Service"] | undefined
   /** 32 bytes that the nodes share. */
   readonly key: Uint8Array
@@ -67,8 +69,9 @@ export const layerOf = <R>(
 ): Layer.Layer<NodeServices, NodesUnavailable, Exclude<R, Scope.Scope>> =>
   Layer.unwrap(
     Effect.map(network, ({ address, bus, events, key, rates, relay, replies, store, times }) => {
+      const services = Context.make(SessionManagers, sessionManagers())
       const node = Effect.map(Directory.make({ store, times, address, relay }), (directory) =>
-        Context.make(Nodes, { directory, relay, bus, events }).pipe(
+        Context.make(Nodes, { directory, relay, bus, events, services }).pipe(
           Context.add(ReplayGuard, makeSharedReplies(replies, directory)),
           Context.merge(sharedRates(rates))
         )

@@ -4,7 +4,7 @@ import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Ref } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { failedStore } from "../../server/src/http/session/resumeElsewhere.ts"
+import { storeFailed } from "../../server/src/http/response/Responses.ts"
 import { openSession, revisions } from "../../server/test/http/support/session.ts"
 import type { DirectoryStore } from "../src/directory/DirectoryStore.ts"
 import { cluster, type Cluster } from "./support/nodes.ts"
@@ -102,9 +102,8 @@ describe("nodes that are cut off from the store", () => {
       assert.deepStrictEqual([opened.status, (yield* opened.json).error.code], [503, -31503])
       const subscribed = yield* session.request("resources/subscribe", { uri: "test://count" }, 2)
       assert.strictEqual((yield* subscribed.json).error.code, -31503)
-      const unread = yield* failedStore(new Error("away"))
-      const { error } = yield* Effect.promise(() => HttpServerResponse.toWeb(unread).json())
-      assert.deepStrictEqual([unread.status, error.code], [503, -31503])
+      const { error } = yield* Effect.promise(() => HttpServerResponse.toWeb(storeFailed).json())
+      assert.deepStrictEqual([storeFailed.status, error.code], [503, -31503])
     }).pipe(Effect.provide(Logger.layer([])))
   )
 

@@ -7,10 +7,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { createServer, type IncomingMessage } from "node:http"
-import { UnknownSessions } from "../../server/src/http/session/UnknownSessions.ts"
+import { UnknownSessions } from "../src/sessions/UnknownSessions.ts"
 import type { EventBatch } from "../../server/src/http/response/EventBatch.ts"
 import { ResumableStream } from "../../server/src/http/session/ResumableStream.ts"
-import { restOf } from "../../server/src/http/session/resumeElsewhere.ts"
+import { missedEvents } from "../src/sessions/missedEvents.ts"
 import { makeMemory } from "../../server/src/session/EventStore.ts"
 import { type Client, clientOf, listen } from "../../server/test/http/support/http.ts"
 import { openSession } from "../../server/test/http/support/session.ts"
@@ -241,6 +241,7 @@ describe("streams whose node is gone", () => {
           }
         }
         const log = { append: written, after: () => Effect.succeed([]) }
+        const session = { id: "s", owner: "", epoch: 2, session: undefined }
         const owner = { attached: () => {}, detached: () => {} }
         const stream = new ResumableStream({ name: "1", log, owner, requests: [5] })
         for (let n = 0; n < 6; n++) {
@@ -249,13 +250,12 @@ describe("streams whose node is gone", () => {
         }
         assert.isTrue(Exit.isFailure(yield* Effect.exit(store.after({ session: "s", stream: "1" }, 1))))
         for (const seq of [3, 4, 5]) {
-          const rest = yield* restOf(store, "s", { stream: "1", seq })
-          const text = rest.take(rest.attach())
+          const text = yield* missedEvents(store, session, { stream: "1", seq })
           assert.strictEqual(text.split("\nid: 1-").length - 1, 5 - seq)
           assert.include(text, '"id":5')
           assert.include(text, "-31503")
         }
-        assert.isTrue(Exit.isFailure(yield* Effect.exit(restOf(store, "s", { stream: "1", seq: 0 }))))
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(missedEvents(store, session, { stream: "1", seq: 0 }))))
       })
   )
 })

@@ -35,16 +35,12 @@ export interface ConnectOptions {
   readonly id?: string | undefined
   /** How long requests in flight may still run when the client ends the callbacks. Default 0. */
   readonly grace?: Duration.Input | undefined
-  /** Set for a session without a reader: its messages are handed to its peer. Default: the session reads its transport. */
+  /** Set for a session whose messages arrive by requests of its client, and which is not pinged. Default: it has a wire of its own. */
   readonly passive?: Passive | undefined
   /** Whether the session ends with the answers of one POST. Default false. */
   readonly sessionless?: boolean | undefined
   /** The kind of the transport, for views: `http`, `sse`, `socket`, `stdio`, or a name of one's own. Default: not known. */
   readonly kind?: string | undefined
-  /** The transport of a passive session as its endpoint made it. Where another one is connected, that one is read. */
-  readonly transport?: Transport | undefined
-  /** Called when the transport of a passive session is read: from then on what arrives is handed to its reader, not to the peer. */
-  readonly reading?: (() => void) | undefined
   /** The id of the first request that the session sends. Default 1. */
   readonly firstId?: number | undefined
   /** Keeps what changed for the other nodes. Default: there are none. */
@@ -53,10 +49,7 @@ export interface ConnectOptions {
   readonly over?: (() => void) | undefined
 }
 
-/**
- * The runtime of a session without a reader: its messages are handed to its peer, and it is not pinged. The scope that it is connected
- * in belongs to the session alone.
- */
+/** The runtime of a session that is not pinged. The scope that it is connected in belongs to the session alone. */
 export interface Passive {
   /** The context that `runFork` runs in. */
   readonly context: Context.Context<never>
@@ -265,15 +258,11 @@ export const make = (shared: Options) => {
       const peer = Peer.makeWithoutTransport(transport.sink, callbacks, callbacks, clock, runFork)
       const opened = callbacks.sessionOf(peer)
       add(opened)
-      if (options.transport !== transport) {
-        options.reading?.()
-        const reading = Effect.raceFirst(
-          Incoming.forEach(transport, (inbound) => peer.receive(inbound)),
-          transport.broken
-        )
-        const over = Effect.sync(() => options.over?.())
-        Fiber.runIn(runFork(Effect.ensuring(Effect.exit(reading), over)), scope)
-      }
+      const read = Incoming.forEach(transport, (inbound) => peer.receive(inbound))
+      // Most such transports never break: a race would be two more fibers for each session.
+      const reading = transport.broken === Effect.never ? read : Effect.raceFirst(read, transport.broken)
+      const over = Effect.sync(() => options.over?.())
+      Fiber.runIn(runFork(Effect.ensuring(Effect.exit(reading), over)), scope)
       return Effect.as(Scope.addFinalizerExit(scope, finalizer(opened, peer)), opened)
     })
 

@@ -10,7 +10,9 @@ import type { Decoded } from "@effect-mcp/core/Transport"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -31,11 +33,9 @@ import { EventStore, makeMemory } from "../session/EventStore.ts"
 import type { HttpSession } from "./session/HttpSession.ts"
 import { sessionIdHeader } from "./session/HttpSessions.ts"
 import type { HttpServers } from "./request/HttpServers.ts"
-import { RemoteRequest } from "./session/RemoteRequest.ts"
-import { RemoteSessions } from "./session/RemoteSessions.ts"
-import { relayEndpoint } from "./session/relayEndpoint.ts"
+import { forwarding, SessionManagers } from "./session/ManagedEndpoint.ts"
+import type { SessionManager } from "./session/SessionManager.ts"
 import { SessionEndpoint } from "./session/SessionEndpoint.ts"
-import { SharedSessions } from "./session/SharedSessions.ts"
 import type { SessionResponse } from "./session/SessionResponse.ts"
 import * as SessionTable from "./session/SessionTable.ts"
 import * as Stateless from "./stateless/StatelessEndpoint.ts"
@@ -134,20 +134,16 @@ class Streamable implements Endpoint {
   private readonly sessionless: boolean
   private readonly drain: Duration.Input
   private readonly lameDuck: Duration.Input
-  /** The sessions of other nodes; undefined where there are none. */
-  private readonly remote: RemoteSessions | undefined
 
   constructor(
     options: Options,
     {
       admission,
       exchanges,
-      remote,
       server,
       stateful,
       stateless
     }: Pick<Endpoint, "admission" | "exchanges"> & {
-      readonly remote: RemoteSessions | undefined
       readonly server: McpServer["Service"]
       readonly stateful: SessionEndpoint
       readonly stateless: ReturnType<typeof Stateless.make>
@@ -158,7 +154,6 @@ class Streamable implements Endpoint {
     this.server = server
     this.stateful = stateful
     this.stateless = stateless
-    this.remote = remote
     this.sessionless = options.sessions === false
     this.drain = options.drain ?? "10 seconds"
     this.lameDuck = options.lameDuck ?? 0
@@ -183,45 +178,24 @@ class Streamable implements Endpoint {
 
   readonly post = (http: HttpRequest, read: Body.Read, exchange: HttpExchange): Answer => {
     this.exchanges.arrived(exchange)
-    if (typeof read !== "string" && this.remote?.concerns(http) === true) {
-      return this.postElsewhere(this.remote, new RemoteRequest(http, read, exchange, this.admission), read)
-    }
-    return this.read(http, read, exchange)
-  }
-
-  /** Answers a POST whose session is not held here. */
-  private postElsewhere(remote: RemoteSessions, request: RemoteRequest, read: Body.Read): Answer {
-    const { exchange, http } = request
-    const here = () => this.read(http, read, exchange)
-    // A request without sessions is answered here, whatever session it names.
-    if (!this.declaresStateful(http) && request.isModern) return here()
-    const { exchanges } = this
-    if (exchanges.busy(exchange, undefined) === undefined) return remote.answer(request, here)
-    return Effect.succeed(exchanges.busy(exchange, request.ids[0]) ?? shuttingDown())
-  }
-
-  private declaresStateful({ headers }: HttpRequest): boolean {
-    const version = headers[Headers.version]
-    return version === undefined || this.stateful.knows(version)
-  }
-
-  private read(http: HttpRequest, read: Body.Read, exchange: HttpExchange): Answer {
     const body = Body.decode(read, http, this.admission)
     return HttpServerResponse.isHttpServerResponse(body) ? Effect.succeed(body) : this.decoded(http, body, exchange)
   }
 
-  /** Answers a request of another node, whose session is held here. */
-  readonly relayed = (http: HttpRequest, read: Body.Read, exchange: HttpExchange): Answer => {
-    if (http.method !== "POST") return this.answer(http, exchange)
-    this.exchanges.arrived(exchange)
-    return this.read(http, read, exchange)
+  /** True if the body is a request of the stateless era, whichever session its headers name. */
+  readonly isStateless = (http: HttpRequest, body: Decoded): boolean =>
+    !this.declaresStateful(http) && body._tag === "Message" && JsonRpc.isRequest(body.message) && isModern(body.message)
+
+  private declaresStateful({ headers }: HttpRequest): boolean {
+    const version = headers[Headers.version]
+    return version === undefined || Revision.get(version)?.era === "stateful"
   }
 
   private decoded(http: HttpRequest, body: Decoded, exchange: HttpExchange): Answer {
     const { exchanges, stateful } = this
     if (body._tag !== "Message" || !JsonRpc.isRequest(body.message)) return this.noRequest(http, body, exchange)
     const { message } = body
-    const isStateless = !stateful.isServed || isModern(message) || this.speaksModern(http)
+    const isStateless = !stateful.sessions.areServed || isModern(message) || this.speaksModern(http)
     if (isStateless && !exchanges.admits) return Effect.succeed(shuttingDown(message.id))
     const busy = exchanges.busy(exchange, message.id)
     if (busy !== undefined) return Effect.succeed(busy)
@@ -235,7 +209,7 @@ class Streamable implements Endpoint {
     const isSessionless = body._tag === "InvalidMessage" && !hasSessionId(http)
     // Which headers such a POST has is not defined (2026-07-28: basic/transports/streamable-http).
     const declaresModern = body._tag === "Message" && JsonRpc.isNotification(body.message) && isModern(body.message)
-    return !this.stateful.isServed ||
+    return !this.stateful.sessions.areServed ||
       isSessionless ||
       this.speaksModern(http) ||
       (declaresModern && !hasSessionId(http))
@@ -257,16 +231,9 @@ class Streamable implements Endpoint {
 
   // ---- other methods
 
-  readonly other = (http: HttpRequest, exchange: HttpExchange): Answer =>
-    this.remote?.concerns(http) === true && (http.method === "GET" || http.method === "DELETE")
-      ? this.remote.answer(new RemoteRequest(http, undefined, exchange, this.admission), () =>
-          this.answer(http, exchange)
-        )
-      : this.answer(http, exchange)
-
-  private answer(http: HttpRequest, exchange: HttpExchange): Answer {
+  readonly other = (http: HttpRequest, exchange: HttpExchange): Answer => {
     const { stateful } = this
-    if (!stateful.isServed || this.sessionless || this.speaksModern(http)) return Effect.succeed(onlyPost)
+    if (!stateful.sessions.areServed || this.sessionless || this.speaksModern(http)) return Effect.succeed(onlyPost)
     if (http.method === "DELETE") return stateful.delete(http)
     if (http.method !== "GET") return Effect.succeed(notAllowed)
     const unacceptable = this.admission.get(http)
@@ -283,7 +250,8 @@ class Streamable implements Endpoint {
       exchanges.leaving = true
       if (listening === undefined) return this.ended(false)
       // Answers to questions of a session that only this server has could not arrive any more.
-      const isElsewhere = this.remote !== undefined || this.sessionless || !this.stateful.isServed
+      const isElsewhere =
+        this.stateful.options.config.manager !== undefined || this.sessionless || !this.stateful.sessions.areServed
       const stopped = isElsewhere ? listening.stop : Effect.succeed(false)
       const ducked = Duration.isZero(Duration.fromInputUnsafe(this.lameDuck))
         ? Effect.void
@@ -293,17 +261,19 @@ class Streamable implements Endpoint {
 
   /** `stopped`: whether nothing arrives any more, but on connections that are open. */
   private ended(stopped: boolean): Effect.Effect<void> {
-    const { exchanges, remote, stateful } = this
-    const { sessions } = stateful
+    const { exchanges, stateful } = this
+    const { options, sessions } = stateful
+    const { config, table } = options
+    const { manager } = config
     const reason = "The server is shutting down"
-    exchanges.close({ requests: stopped, sessions: stopped || remote !== undefined })
-    if (remote === undefined) sessions.endGetStreams()
+    exchanges.close({ requests: stopped, sessions: stopped || manager !== undefined })
+    if (manager === undefined) sessions.endGetStreams()
     const settled = Effect.andThen(exchanges.settled, sessions.idle)
-    const idle = remote === undefined ? settled : Effect.andThen(remote.handOver, settled)
+    const idle = manager === undefined ? settled : Effect.andThen(manager.handOver, settled)
     // What is waited for is interruptible, not the wait: a finalizer of an interrupted fiber would end there.
     return Effect.timeoutOption(Effect.interruptible(idle), this.drain).pipe(
       Effect.andThen(Effect.sync(() => exchanges.stop())),
-      Effect.andThen(sessions.closeAll(reason)),
+      Effect.andThen(table.endAll(reason)),
       Effect.andThen(Effect.timeoutOption(Effect.interruptible(exchanges.silent), "1 second")),
       // A client that does not read would hold up the HTTP server.
       Effect.andThen(Effect.sync(() => exchanges.cut()))
@@ -344,7 +314,7 @@ export const make = Effect.fnUntraced(function* (
   const keepAlive = keepAliveTimer(options.keepAlive ?? "15 seconds", clock, fork)
   const streamAfter = Duration.toMillis(Duration.fromInputUnsafe(resume.streamAfter ?? "100 millis"))
   const nodes = sessionless ? undefined : server.nodes
-  const shared = nodes && new SharedSessions(nodes.directory, server)
+  let manager: SessionManager | undefined
   const stateful = new SessionEndpoint({
     server,
     table,
@@ -360,7 +330,9 @@ export const make = Effect.fnUntraced(function* (
       runFork,
       sessionless,
       store: yield* storeOf(!sessionless && options.resume, nodes?.events),
-      shared,
+      get manager() {
+        return manager
+      },
       window: Duration.fromInputUnsafe(resume.window ?? "2 minutes"),
       // Without sessions only the end of its POST cancels a request.
       grace: Duration.fromInputUnsafe(sessionless ? 0 : (sessionOptions.grace ?? "10 seconds")),
@@ -371,18 +343,17 @@ export const make = Effect.fnUntraced(function* (
   })
   const stateless = Stateless.make({ server, fibers, context, exchanges, keepAlive })
   const { config } = stateful.options
-  const own = { server, exchanges }
-  const remote =
-    nodes && shared && new RemoteSessions({ ...own, nodes, table, config, shared, keepAlive, fork, passOn })
-  const endpoint = new Streamable(options, { ...own, admission, remote, stateful, stateless })
-  if (nodes !== undefined && remote !== undefined) {
-    const answer = endpoint.relayed
-    const relayed = relayEndpoint({ server, find: remote.find, exchanges, answer })
-    yield* remote.hold(relayed)
-    yield* nodes.relay.serve(relayed)
+  const own = new Streamable(options, { admission, exchanges, server, stateful, stateless })
+  const managers = nodes && Context.getOrUndefined(nodes.services, SessionManagers)
+  if (nodes !== undefined && managers !== undefined) {
+    const { isStateless, other, post } = own
+    const lent = { admission, config, exchanges, fork, keepAlive, nodes, passOn, server, table }
+    manager = yield* managers.make({ ...lent, isStateless, other, post })
   }
-  yield* server.drain.endBy(endpoint.end())
+  const { end, refusal } = own
+  const endpoint = manager === undefined ? own : { admission, exchanges, refusal, end, ...forwarding(own, manager) }
+  yield* server.drain.endBy(end())
   const { observer } = server
   if (observer?.refused === undefined && observer?.carried === undefined) return endpoint
-  return { admission, exchanges, end: endpoint.end, ...observedEndpoint(endpoint, observer) }
+  return { admission, exchanges, end, ...observedEndpoint(endpoint, observer) }
 })

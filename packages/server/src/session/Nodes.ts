@@ -28,5 +28,7 @@ export class Nodes extends Context.Service<
     readonly bus: Bus
     /** Keeps the events of sessions, unless the endpoint has an `EventStore` of its own. */
     readonly events: EventStore["Service"]
+    /** What the endpoints of a server take from it: `SessionManagers`, which share their sessions. Default: each keeps its own. */
+    readonly services: Context.Context<never>
   }
 >()("@effect-mcp/server/Nodes") {}

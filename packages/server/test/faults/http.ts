@@ -5,7 +5,7 @@ const store = "packages/server/src/session/EventStore.ts"
 const arriving = "packages/server/src/http/request/ArrivingBodies.ts"
 const inFlight = "packages/server/src/http/request/InFlightRequests.ts"
 const fairness = "packages/server/test/http/request/fairness.test.ts"
-const session = "packages/server/src/http/session/HttpSession.ts"
+const sink = "packages/server/src/http/session/SessionSink.ts"
 const sessions = "packages/server/src/http/session/HttpSessions.ts"
 const sessionEndpoint = "packages/server/src/http/session/SessionEndpoint.ts"
 const incomingTest = "packages/server/test/http/session/incoming.test.ts"
@@ -58,7 +58,7 @@ export const httpFaults: ReadonlyArray<Fault> = [
   {
     name: "Messages that wait for a slow reader are kept without a bound",
     file: sessionEndpoint,
-    from: "opened.waiting >= unread ?",
+    from: "opened.unread.waiting >= unread ?",
     to: "opened.waiting < 0 ?",
     test: incomingTest
   },
@@ -78,7 +78,7 @@ export const httpFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "A question of a request is also on the stream of the session",
-    file: session,
+    file: sink,
     from: 'if (response !== undefined) response.send(one, "data")',
     to: 'if (response !== undefined) {\n        response.send(one, "data")\n        if (JsonRpc.isRequest(one)) this.standaloneStream().write(JsonRpc.encode(one))\n      }',
     test: "packages/server/test/http/session/delivery.test.ts",

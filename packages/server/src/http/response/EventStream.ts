@@ -162,3 +162,12 @@ export class EventStream implements EventSource {
     this.makeRoom()
   }
 }
+
+/** The body of a response whose events are all there, as text. */
+export const wholeBody = (events: string): SseBody => {
+  const stream = new EventStream(0)
+  stream.end()
+  const body = stream.attach()
+  body.prefix = events
+  return body
+}

@@ -51,6 +51,14 @@ export const full = (what: string, limit: number, id?: JsonRpc.Id): ErrorRespons
 export const shuttingDown = (id?: JsonRpc.Id): ErrorResponse =>
   refuse(503, McpError.interrupted("The server is shutting down: the request was not begun, send it again"), id, soon)
 
+/** 503: the store of events failed. */
+export const storeFailed = refuse(
+  503,
+  McpError.interrupted("The events cannot be read now: resume the stream again"),
+  undefined,
+  soon
+)
+
 /** 404: no session of that id is open for this caller. The client has to initialize anew. */
 export const noSession = (id?: JsonRpc.Id): ErrorResponse =>
   refuse(404, McpError.invalidRequest("There is no such session: it has expired or was ended"), id)

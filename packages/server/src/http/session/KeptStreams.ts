@@ -25,7 +25,7 @@ interface Session extends StreamOwner {
     readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
     readonly store: EventStore["Service"] | undefined
     readonly window: Duration.Duration
-    readonly shared: object | undefined
+    readonly manager: object | undefined
   }
 }
 
@@ -57,7 +57,7 @@ export class KeptStreams {
     const stream = new ResumableStream({
       name,
       log: this.logOf(name),
-      requests: session.config.shared === undefined ? undefined : [ids].flat(),
+      requests: session.config.manager === undefined ? undefined : [ids].flat(),
       owner: {
         attached: () => {
           session.attached()

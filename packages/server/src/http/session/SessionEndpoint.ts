@@ -10,11 +10,11 @@ import * as Headers from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
-import * as Revision from "@effect-mcp/protocol/Revision"
+import type * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import type { McpServer } from "../../dispatch/Server.ts"
+import { EventsGone } from "../../session/EventStore.ts"
 import { assumed } from "../../session/Session.ts"
 import type { HttpExchange } from "../request/HttpExchange.ts"
 import type { HttpRequest } from "../request/HttpRequest.ts"
@@ -26,28 +26,28 @@ import {
   noSession,
   refuse,
   shuttingDown,
+  storeFailed,
   tooMany,
   unexpectedResponse
 } from "../response/Responses.ts"
+import { wholeBody } from "../response/EventStream.ts"
 import type { KeepAliveTimer, SseBody } from "../response/SseBody.ts"
 import { emptySseResponse, sseResponse } from "../response/SseResponse.ts"
-import { conflictOf } from "./conflict.ts"
-import type { Config, HttpSession } from "./HttpSession.ts"
-import type { HttpSessions, OpenedSession } from "./HttpSessions.ts"
-import { isOpened, make as makeSessions, sessionIdHeader } from "./HttpSessions.ts"
+import type { HttpSession } from "./HttpSession.ts"
+import {
+  HttpSessions,
+  isOpened,
+  type OpenedSession,
+  type Options as SessionsOptions,
+  refusalOf,
+  sessionIdHeader
+} from "./HttpSessions.ts"
 import type { ResumableStream } from "./ResumableStream.ts"
-import { failedStore, missedOf, restOf, resumeAll } from "./resumeElsewhere.ts"
 import { SessionResponse } from "./SessionResponse.ts"
-import type { SessionTable } from "./SessionTable.ts"
 import { type EventCursor, cursorOf, isGetStream, lastEventIdHeader } from "./StreamName.ts"
 
-export interface Options {
-  readonly server: McpServer["Service"]
-  readonly table: SessionTable<HttpSession>
-  readonly config: Config
+export interface Options extends SessionsOptions {
   readonly exchanges: InFlightRequests
-  /** Requests of one session at once. */
-  readonly inFlight: number
   /** Messages of one session that wait for the reader of a changed transport, beside its requests. */
   readonly unread: number
   readonly keepAlive: KeepAliveTimer
@@ -69,36 +69,24 @@ const requestOf = (single: Single): JsonRpc.Request | undefined =>
 const notOpened = (response: Response): Response =>
   response.status === 200 ? HttpServerResponse.setStatus(response, 400) : response
 
+type Resumed = Effect.Effect<Response, EventsGone>
+
+const notKept = new EventsGone({ message: "These events are not kept" })
+
+/** The response if the store failed, which is logged. */
+const failedStore = (defect: unknown): Answer =>
+  Effect.as(Effect.logError("The event store failed", defect), storeFailed)
+
 /** Of requests in a session: the end of the session answers them, not the shutdown. */
 const endsWithSession = (): void => {}
 
 export class SessionEndpoint {
   readonly sessions: HttpSessions
   readonly options: Options
-  /** The versions with sessions that are served. */
-  private readonly served: ReadonlyArray<string>
 
   constructor(options: Options) {
-    const { config, server, table } = options
     this.options = options
-    this.served = server.revisions.flatMap(({ era, version }) => (era === "stateful" ? [version] : []))
-    const unserved = (version: string, id: JsonRpc.Id | undefined) => this.unserved(version, id)
-    this.sessions = makeSessions({ config, server, table, served: this.served, unserved, exchanges: options.exchanges })
-  }
-
-  /** Whether a revision of this era is served. */
-  get isServed(): boolean {
-    return this.served.length > 0
-  }
-
-  /** Whether that is a version of this era, served or not. */
-  knows(version: string): boolean {
-    return Revision.get(version)?.era === "stateful"
-  }
-
-  private unserved(version: string, id: JsonRpc.Id | undefined): ErrorResponse {
-    const error = McpError.invalidRequest(`${Headers.version}: ${version} is not served`, { supported: this.served })
-    return refuse(400, error, id)
+    this.sessions = new HttpSessions(options)
   }
 
   // ---- the handshake
@@ -122,28 +110,29 @@ export class SessionEndpoint {
     exchange: HttpExchange
   ): Effect.fn.Return<Response> {
     const { sessions } = this
-    const refused = sessions.refusal(http, request.id)
+    const { config, table } = this.options
+    const refused = refusalOf(table, http, request.id)
     if (refused !== undefined) return refused
     const opened = yield* sessions.create(http, request.id)
     if (!isOpened(opened)) return opened
-    const { shared } = this.options.config
+    const { manager } = config
     opened.isOpening = true
     const answered = this.request(opened, initialize, request, exchange)
     // The client sends the id to any node, so they know it before the client does.
     const refusal = (error: McpError.McpError) => refuse(503, error, request.id, { "retry-after": "1" })
     const kept =
-      shared === undefined
+      manager === undefined
         ? answered
         : Effect.flatMap(answered, (response) =>
-            Effect.match(shared.open(opened), { onSuccess: () => response, onFailure: refusal })
+            Effect.match(manager.open(opened), { onSuccess: () => response, onFailure: refusal })
           )
     const response = yield* Effect.onInterrupt(kept, () =>
       // The client never learns the session's id.
-      Effect.sync(() => sessions.close(opened, "The client has disconnected"))
+      Effect.sync(() => table.end(opened, "The client has disconnected"))
     )
     opened.isOpening = false
     if (opened.session.negotiated === undefined || response.status === 503) {
-      sessions.close(opened, "The session could not be opened")
+      table.end(opened, "The session could not be opened")
       return notOpened(response)
     }
     return HttpServerResponse.setHeader(response, sessionIdHeader, opened.id)
@@ -173,7 +162,7 @@ export class SessionEndpoint {
   /** The error response where too many messages wait. Requests have a limit of their own. */
   private crowded(opened: OpenedSession): ErrorResponse | undefined {
     const { unread } = this.options
-    return opened.waiting >= unread ? tooMany("messages of a session wait to be read", unread) : undefined
+    return opened.unread.waiting >= unread ? tooMany("messages of a session wait to be read", unread) : undefined
   }
 
   private single(opened: OpenedSession, message: Message, exchange: HttpExchange): Answer {
@@ -184,13 +173,12 @@ export class SessionEndpoint {
       opened.receive(message)
       return Effect.succeed(accepted)
     }
-    const draining = !this.options.exchanges.admitsInSessions
-    const refused = conflictOf(opened, [request], { draining, inFlight: this.options.inFlight })
+    const refused = this.sessions.conflict(opened, [request])
     return refused === undefined ? this.request(opened, message, request, exchange) : Effect.succeed(refused)
   }
 
   private request(session: HttpSession, message: Message, { id }: JsonRpc.Request, exchange: HttpExchange): Answer {
-    const response = new SessionResponse(session, id, 1, false)
+    const response = new SessionResponse(session.sink, id, 1, false)
     session.receive(message, response)
     return this.answer(session, response, exchange)
   }
@@ -208,8 +196,7 @@ export class SessionEndpoint {
       return Effect.succeed(refuse(400, McpError.invalidRequest(invalid), rules?.unreadableId))
     }
     const requests = members.flatMap((member) => requestOf(member) ?? [])
-    const draining = !this.options.exchanges.admitsInSessions
-    const refused = conflictOf(opened, requests, { draining, inFlight: this.options.inFlight })
+    const refused = this.sessions.conflict(opened, requests)
     return refused === undefined ? this.members(opened, members, requests, exchange) : Effect.succeed(refused)
   }
 
@@ -222,7 +209,7 @@ export class SessionEndpoint {
     const isRefused = (member: Single): member is InvalidMessage => member._tag === "InvalidMessage" && !member.response
     const ids = requests.map(({ id }) => id)
     const expected = requests.length + members.filter(isRefused).length
-    const response = new SessionResponse(opened, ids, expected, true)
+    const response = new SessionResponse(opened.sink, ids, expected, true)
     for (const member of members) {
       // Not by the peer: its id may be that of a request that runs.
       if (isRefused(member)) {
@@ -237,8 +224,8 @@ export class SessionEndpoint {
   // ---- POST without sessions
 
   /** Whether the member of a batch is a notification that its session, which ends with the batch, does not handle. */
-  private outlasts({ session: { negotiated }, sessionless }: OpenedSession, member: Single): boolean {
-    if (!sessionless || member._tag !== "Message" || negotiated === undefined) return false
+  private outlasts({ config, session: { negotiated } }: OpenedSession, member: Single): boolean {
+    if (!config.sessionless || member._tag !== "Message" || negotiated === undefined) return false
     const { message } = member
     if (!JsonRpc.isNotification(message) || MethodInfo.isOfRequest(message.method)) return false
     return this.notified(member, negotiated.revision)
@@ -249,7 +236,7 @@ export class SessionEndpoint {
     if (http.headers[sessionIdHeader] !== undefined) return Effect.succeed(noSession(id))
     const version = http.headers[Headers.version] ?? "2025-03-26" // spec 2025-06-18: basic/transports, protocol version header
     const revision = this.options.server.revisions.find((one) => one.era === "stateful" && one.version === version)
-    if (revision === undefined) return Effect.succeed(this.unserved(version, id))
+    if (revision === undefined) return Effect.succeed(this.sessions.unserved(version, id))
     if (!this.options.exchanges.admits) return Effect.succeed(shuttingDown(id))
     if (body._tag === "Message" && id === undefined) {
       return Effect.succeed(this.notified(body, revision) ? accepted : unexpectedResponse)
@@ -276,7 +263,7 @@ export class SessionEndpoint {
         ? // Requests that still run end the session later.
           Effect.ensuring(
             Effect.suspend(() => answer(opened)),
-            Effect.sync(() => opened.running === 0 && opened.over())
+            Effect.sync(() => opened.sink.running === 0 && opened.over())
           )
         : Effect.succeed(opened)
     )
@@ -293,7 +280,7 @@ export class SessionEndpoint {
     exchange.left = left
     exchange.stop = endsWithSession
     const responded = Effect.map(response.decided, () => this.responseOf(session, response, exchange))
-    if (!session.polls) return responded
+    if (!session.sink.polls) return responded
     slow.add(response)
     return Effect.onExit(responded, () => {
       slow.remove(response)
@@ -313,9 +300,9 @@ export class SessionEndpoint {
   private events(session: HttpSession, stream: ResumableStream, body: SseBody, exchange: HttpExchange): Response {
     const { config, keepAlive, lifetime } = this.options
     const timer =
-      lifetime === undefined || !session.polls
+      lifetime === undefined || !session.sink.polls
         ? undefined
-        : session.fork(
+        : session.sink.fork(
             Effect.andThen(
               Effect.sleep(lifetime),
               Effect.sync(() => stream.closeStream(config.retry))
@@ -342,9 +329,9 @@ export class SessionEndpoint {
     if (eventId !== undefined) return this.resume(opened, eventId, exchange)
     // During a shutdown requests that run may be resumed, no more.
     if (!exchanges.admitsInSessions) return Effect.succeed(shuttingDown())
-    const stream = opened.standaloneStream()
+    const stream = opened.sink.standaloneStream()
     const body = stream.attach()
-    if (!opened.polls) return Effect.succeed(this.opening(opened, stream, body, exchange))
+    if (!opened.sink.polls) return Effect.succeed(this.opening(opened, stream, body, exchange))
     stream.sendPrimingEvent(config.retry)
     return Effect.succeed(this.events(opened, stream, body, exchange))
   }
@@ -353,46 +340,49 @@ export class SessionEndpoint {
   private resume(session: HttpSession, eventId: string, exchange: HttpExchange): Answer {
     const gone = refuse(410, McpError.invalidRequest(`The events after ${eventId} are not kept any more`))
     const cursor = cursorOf(eventId)
-    if (cursor !== undefined && !session.names(cursor.stream)) {
-      return this.resumeElsewhere(session, cursor, gone, exchange)
-    }
-    const stream = cursor === undefined ? undefined : session.findStream(cursor.stream)
-    if (cursor === undefined || stream === undefined || !stream.has(cursor.seq)) return Effect.succeed(gone)
-    const body = stream.attach()
-    // A client that hangs up does not wait for the store.
-    exchange.left = stream.detaching(body)
-    return Effect.match(stream.resume(body, cursor.seq), {
-      onFailure: () => gone,
-      onSuccess: () => this.opening(session, stream, body, exchange)
-    }).pipe(Effect.catchDefect(failedStore))
-  }
-
-  /** Resumes a stream of a node that held the session before this one. */
-  private resumeElsewhere(session: HttpSession, cursor: EventCursor, gone: Response, exchange: HttpExchange): Answer {
-    const { store } = session.config
-    if (store === undefined) return Effect.succeed(gone)
-    const standing = (missed: string) => {
-      const stream = session.standaloneStream()
-      const body = stream.attach()
-      exchange.left = stream.detaching(body)
-      return Effect.map(resumeAll(stream, body, missed), () => this.opening(session, stream, body, exchange))
-    }
-    const answer = isGetStream(cursor.stream)
-      ? Effect.flatMap(missedOf(store, session, cursor), standing)
-      : Effect.map(restOf(store, session.id, cursor), (stream) =>
-          sseResponse(stream.attach(), this.options.keepAlive, { [sessionIdHeader]: session.id })
-        )
-    return answer.pipe(
+    if (cursor === undefined) return Effect.succeed(gone)
+    const resumed = session.names(cursor.stream)
+      ? this.resumeHere(session, cursor, exchange)
+      : this.resumeElsewhere(session, cursor, exchange)
+    return resumed.pipe(
       Effect.catch(() => Effect.succeed(gone)),
       Effect.catchDefect(failedStore)
     )
+  }
+
+  private resumeHere(session: HttpSession, { seq, stream: name }: EventCursor, exchange: HttpExchange): Resumed {
+    const stream = session.sink.findStream(name)
+    if (stream?.has(seq) !== true) return Effect.fail(notKept)
+    const body = stream.attach()
+    // A client that hangs up does not wait for the store.
+    exchange.left = stream.detaching(body)
+    return Effect.map(stream.resume(body, seq), () => this.opening(session, stream, body, exchange))
+  }
+
+  /** Resumes a stream of a node that held the session before this one. */
+  private resumeElsewhere(session: HttpSession, cursor: EventCursor, exchange: HttpExchange): Resumed {
+    const { manager } = session.config
+    if (manager === undefined) return Effect.fail(notKept)
+    return Effect.flatMap(manager.resume(session, cursor), (missed): Resumed => {
+      if (!isGetStream(cursor.stream)) {
+        return Effect.succeed(sseResponse(wholeBody(missed), this.options.keepAlive, { [sessionIdHeader]: session.id }))
+      }
+      const stream = session.sink.standaloneStream()
+      const body = stream.attach()
+      exchange.left = stream.detaching(body)
+      // All that this node has sent on it follows.
+      return Effect.map(stream.has(0) ? stream.resume(body, -1) : Effect.void, () => {
+        body.prefix = missed + body.prefix
+        return this.opening(session, stream, body, exchange)
+      })
+    })
   }
 
   /** DELETE: the client ends its session. */
   delete(http: HttpRequest): Answer {
     const opened = this.sessions.find(http)
     if (!isOpened(opened)) return Effect.succeed(opened)
-    this.sessions.close(opened, "The session was ended by its client")
+    this.options.table.end(opened, "The session was ended by its client")
     return Effect.succeed(HttpServerResponse.empty({ status: 204 }))
   }
 }

@@ -1,4 +1,7 @@
-/** Names of the streams of a session. A node that took the session over adds its epoch, since the names of others are in use. */
+/**
+ * Names of the streams of a session, and ids of its questions. They differ between the nodes that hold the session one after the other: a
+ * node adds its epoch, so that an answer never reaches the question of another node.
+ */
 
 /** The header that names the last event of a stream that a client has. */
 export const lastEventIdHeader = "last-event-id"
@@ -26,3 +29,9 @@ export const cursorOf = (eventId: string): EventCursor | undefined => {
   const [, stream, seq] = /^([0-9a-z]+(?:\.[0-9a-z]{1,8})?)-(\d{1,15})$/.exec(eventId) ?? []
   return stream === undefined ? undefined : { stream, seq: Number(seq) }
 }
+
+/** Questions that a session asks on one node that holds it. */
+const perEpoch = 2 ** 32
+
+/** Returns the id of the first question of the node that holds the session. */
+export const firstIdIn = (epoch: number): number => (epoch - 1) * perEpoch + 1

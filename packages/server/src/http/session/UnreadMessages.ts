@@ -1,8 +1,7 @@
 /**
- * The messages of a session over HTTP between the POST that brings them and the reader of a transport that was changed.
+ * The messages of a session over HTTP between the POST that brings them and the server, which reads them like those of any transport.
  *
- * Owns what waits for that reader, and that an error which the reader throws ends it as a defect. A session whose peer takes its messages
- * has none of this.
+ * Owns what waits for the reader, and that an error which the reader throws ends it as a defect.
  */
 import * as Transport from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
@@ -13,26 +12,26 @@ type Receive = (inbound: Transport.Inbound) => void
 export class UnreadMessages {
   /** Takes what arrives; undefined before the transport is read, and once the reader has failed. */
   private reader: Receive | undefined = undefined
-  /** What arrived while there is no reader. */
-  private unread: Array<Transport.Inbound> = []
-  /** How many messages `stream` keeps for its reader. */
+  /** What arrived while there is no reader; undefined while nothing did. */
+  private unread: Array<Transport.Inbound> | undefined = undefined
+  /** How many messages the stream keeps for its reader. */
   private queued = 0
 
   /** How many messages wait. */
   get waiting(): number {
-    return this.queued + this.unread.length
+    return this.queued + (this.unread?.length ?? 0)
   }
 
   push(inbound: Transport.Inbound): void {
-    if (this.reader === undefined) this.unread.push(inbound)
+    if (this.reader === undefined) (this.unread ??= []).push(inbound)
     else this.reader(inbound)
   }
 
   /** Calls `receive` with each message until it throws. */
-  read(receive: Receive): Effect.Effect<void> {
+  private read(receive: Receive): Effect.Effect<void> {
     return Effect.callback((resume) => {
       const { unread } = this
-      this.unread = []
+      this.unread = undefined
       const reader: Receive = (inbound) => {
         try {
           receive(inbound)
@@ -43,21 +42,22 @@ export class UnreadMessages {
         }
       }
       this.reader = reader
-      for (const inbound of unread) this.push(inbound)
+      for (const inbound of unread ?? []) this.push(inbound)
     })
   }
 
-  /** The same as a stream, which counts what its reader has not pulled. */
-  get stream(): Transport.Transport["incoming"] {
-    const { incoming } = Transport.fromCallback((receive) =>
+  /** The messages as they come; as a stream, which counts those that its reader has not pulled, for a transport that was changed. */
+  get source(): Pick<Transport.Transport, "delivery" | "incoming"> {
+    const { incoming: queue } = Transport.fromCallback((receive) =>
       this.read((inbound) => {
         this.queued++
         receive(inbound)
       })
     )
-    return Stream.map(incoming, (inbound) => {
+    const incoming: Transport.Transport["incoming"] = Stream.map(queue, (inbound) => {
       this.queued--
       return inbound
     })
+    return { incoming, delivery: { stream: incoming, run: (receive) => this.read(receive) } }
   }
 }

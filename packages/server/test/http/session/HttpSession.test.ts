@@ -170,7 +170,7 @@ describe("The POSTs of a session", () => {
         context: Context.empty(),
         runFork: Effect.runFork,
         store: undefined,
-        shared: undefined,
+        manager: undefined,
         sessionless: false,
         window: Duration.minutes(2),
         grace: Duration.seconds(10),
@@ -178,14 +178,14 @@ describe("The POSTs of a session", () => {
         leftBehind: () => {},
         ended: () => {}
       }
-      const session = new HttpSession("id", anonymous, undefined, config)
-      const older = new SessionResponse(session, [1, 2], 2, true)
+      const { sink } = new HttpSession("id", anonymous, undefined, config)
+      const older = new SessionResponse(sink, [1, 2], 2, true)
       older.noAnswer(1)
-      const newer = new SessionResponse(session, 1, 1, false)
+      const newer = new SessionResponse(sink, 1, 1, false)
       older.noAnswer(1)
-      assert.deepStrictEqual([session.isRunning(1), session.isRunning(2), session.running], [true, true, 2])
+      assert.deepStrictEqual([sink.isRunning(1), sink.isRunning(2), sink.running], [true, true, 2])
       newer.noAnswer(1)
-      assert.isFalse(session.isRunning(1))
+      assert.isFalse(sink.isRunning(1))
     })
   )
 })

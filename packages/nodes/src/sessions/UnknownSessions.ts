@@ -8,7 +8,7 @@ const second = 1000
 
 export class UnknownSessions {
   private readonly clock: Clock.Clock
-  /** By caller; those of the second that began at `since`. */
+  /** Questions by caller, in the second that began at `since`. */
   private readonly counts = new Map<string, number>()
   private since = 0
 
@@ -16,12 +16,12 @@ export class UnknownSessions {
     this.clock = clock
   }
 
-  /** How many sessions a caller may ask for in vain. */
+  /** How many unknown sessions a caller may ask for. */
   get limit(): number {
     return perCaller
   }
 
-  /** Whether the caller has asked too often. */
+  /** True if the caller has asked too often. */
   isTired(caller: string): boolean {
     const now = this.clock.currentTimeMillisUnsafe()
     if (now - this.since >= second || now < this.since) {

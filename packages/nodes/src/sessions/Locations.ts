@@ -1,4 +1,4 @@
-/** Where sessions of other nodes were last found, so that not each request asks the directory: the node itself says if that has changed. */
+/** Remembers the nodes that hold sessions, so that a request need not ask the directory. A node that has lost a session says so itself. */
 
 /** Sessions that are remembered. */
 const capacity = 10_000

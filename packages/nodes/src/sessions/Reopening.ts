@@ -4,31 +4,25 @@
  * Owns that a session is opened once, however many requests and endpoints of this node wait for it, and that none leaks: it is opened in a
  * fiber of the endpoint, which no client interrupts.
  */
-import type { Fork } from "@effect-mcp/core/internal/Deadlines"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type { McpServer } from "../../dispatch/Server.ts"
-import type { Located } from "../../session/SessionDirectory.ts"
-import { type HttpRequest, principalOf } from "../request/HttpRequest.ts"
-import { type ErrorResponse, refuse, shuttingDown } from "../response/Responses.ts"
-import { type Config, HttpSession } from "./HttpSession.ts"
-import { refusalOf } from "./HttpSessions.ts"
+import type { Located } from "@effect-mcp/server/Nodes"
+import {
+  type ErrorResponse,
+  type HttpRequest,
+  HttpSession,
+  type ManagedEndpoint,
+  principalOf,
+  refusalOf,
+  refuse,
+  shuttingDown
+} from "@effect-mcp/server/internal/sharing"
 import type { NodeSessions } from "./NodeSessions.ts"
-import type { SessionTable } from "./SessionTable.ts"
 
 type Here = Extract<Located, { _tag: "Here" }>
-
-export interface Options {
-  readonly server: Pick<McpServer["Service"], "connect" | "restore">
-  readonly table: SessionTable<HttpSession>
-  readonly config: Config
-  readonly exchanges: { readonly admits: boolean }
-  readonly node: NodeSessions
-  readonly fork: Fork
-}
 
 const notOpened = refuse(
   503,
@@ -38,21 +32,24 @@ const notOpened = refuse(
 )
 
 export class Reopening {
-  private readonly options: Options
+  private readonly endpoint: ManagedEndpoint
+  private readonly node: NodeSessions
 
-  constructor(options: Options) {
-    this.options = options
+  constructor(endpoint: ManagedEndpoint, node: NodeSessions) {
+    this.endpoint = endpoint
+    this.node = node
   }
 
-  /** The error response where no session may be opened again for that caller: at a shutdown, and beyond the limits of the table. */
+  /** The error response if no session may be opened again for that caller: at a shutdown, and beyond the limits of the table. */
   refusal(http: HttpRequest, id?: JsonRpc.Id): ErrorResponse | undefined {
-    return !this.options.exchanges.admits ? shuttingDown(id) : refusalOf(this.options.table, http, id)
+    const { exchanges, table } = this.endpoint
+    return exchanges.admits ? refusalOf(table, http, id) : shuttingDown(id)
   }
 
-  /** Opens the session, unless an endpoint of this node has it; gives the error response where that failed. */
+  /** Opens the session, unless an endpoint of this node has it; returns the error response if that failed. */
   open(id: string, located: Here, http: HttpRequest): Effect.Effect<ErrorResponse | undefined> {
     return Effect.suspend(() => {
-      const { fork, node } = this.options
+      const { node } = this
       const opening = node.opening.get(id)
       if (opening !== undefined) return Deferred.await(opening)
       if (node.knows(id)) return Effect.succeed(undefined)
@@ -66,13 +63,13 @@ export class Reopening {
           Deferred.doneUnsafe(opened, Effect.succeed(Exit.isSuccess(exit) ? exit.value : notOpened))
         })
       )
-      fork(Effect.asVoid(done))
+      this.endpoint.fork(Effect.asVoid(done))
       return Deferred.await(opened)
     })
   }
 
   private restored(id: string, { epoch, record }: Here, http: HttpRequest): Effect.Effect<ErrorResponse | undefined> {
-    const { config, exchanges, server, table } = this.options
+    const { config, exchanges, server, table } = this.endpoint
     return Effect.suspend(() => {
       const session = new HttpSession(id, principalOf(http), http.address, config, epoch)
       const connected = Effect.andThen(

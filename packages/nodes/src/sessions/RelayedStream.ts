@@ -1,12 +1,12 @@
 /**
  * The events of a response that another node writes, as they come.
  *
- * Owns that the client gets whole events, and one answer for each request: an error where the other node died before it answered.
+ * Owns that the client gets whole events, and one answer for each request: an error if the other node died before it answered.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Effect from "effect/Effect"
-import { EventStream } from "../response/EventStream.ts"
+import { EventStream } from "@effect-mcp/server/internal/sharing"
 import { answeredIn } from "./answeredIn.ts"
 
 /** Bytes that may wait for the client before the other node has to. */
@@ -17,9 +17,9 @@ export class RelayedStream extends EventStream {
   private readonly decoder = new TextDecoder()
   /** The beginning of an event whose end has not come. */
   private parts: Array<string> = []
-  /** Whether `parts` end with a newline: an event ends at the second. */
+  /** True if `parts` end with a newline: an event ends at the second. */
   private endsLine = false
-  /** The last event, where there is one request: the answer to it is last. */
+  /** The last event, if there is one request: its answer comes last. */
   private last = ""
   /** The requests of a batch that have answers. */
   private readonly answered = new Set<JsonRpc.Id>()
@@ -40,7 +40,7 @@ export class RelayedStream extends EventStream {
   events(text: string): void {
     if (text === "") return
     const blank = text.lastIndexOf("\n\n")
-    // What came before is not searched again: a long event comes in thousands of parts.
+    // Earlier text is not searched again: a long event comes in thousands of parts.
     const end = blank >= 0 ? blank + 2 : this.endsLine && text.startsWith("\n") ? 1 : 0
     this.endsLine = text.endsWith("\n") && end < text.length
     if (end === 0) return void this.parts.push(text)

@@ -1,10 +1,9 @@
 /**
- * The requests of sessions that this node does not hold, where a server has several nodes. The node that holds the session answers them,
- * and its response passes through here; where that node is gone, the session is opened here again.
+ * Requests of sessions that this node does not hold. The node that holds the session answers them, and its response passes through here.
+ * If that node is gone, the session is opened here again.
  *
- * Owns what the client learns when the other node dies: each request that has no answer gets an error, and is never sent twice.
+ * Owns the errors that a client gets when the other node dies: each request that has no answer gets an error, and is never sent twice.
  */
-import type { Fork } from "@effect-mcp/core/internal/Deadlines"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Clock from "effect/Clock"
@@ -14,32 +13,38 @@ import * as Exit from "effect/Exit"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { McpServer } from "../../dispatch/Server.ts"
-import type {
-  Located,
-  Nodes,
-  NodesUnavailable,
-  RelayedRequest,
-  RelayedResponse,
-  RelayEndpoint
-} from "../../session/Nodes.ts"
-import type { RelayError } from "../../session/Nodes.ts"
-import { callerOf, type HttpRequest, ownerOf } from "../request/HttpRequest.ts"
-import { json, refuse, tooMany } from "../response/Responses.ts"
-import type { KeepAliveTimer } from "../response/SseBody.ts"
-import { sseResponse } from "../response/SseResponse.ts"
-import type { Config, HttpSession } from "./HttpSession.ts"
-import { bytesOf } from "../../internal/bytesOf.ts"
-import { sessionIdHeader } from "./HttpSessions.ts"
+import {
+  type Located,
+  type NodesUnavailable,
+  type RelayedRequest,
+  type RelayedResponse,
+  type RelayEndpoint,
+  type RelayError,
+  type SessionDirectory
+} from "@effect-mcp/server/Nodes"
+import {
+  bytesOf,
+  callerOf,
+  type HttpExchange,
+  type HttpRequest,
+  json,
+  type ManagedEndpoint,
+  ownerOf,
+  refuse,
+  sessionIdHeader,
+  type SessionManager,
+  shuttingDown,
+  sseResponse,
+  tooMany
+} from "@effect-mcp/server/internal/sharing"
 import { handOver } from "./handOver.ts"
 import { Locations } from "./Locations.ts"
-import { NodeSessions } from "./NodeSessions.ts"
+import { missedEvents, nodeGone } from "./missedEvents.ts"
+import type { NodeSessions } from "./NodeSessions.ts"
 import { RelayedStream } from "./RelayedStream.ts"
-import type { RemoteRequest } from "./RemoteRequest.ts"
+import { RemoteRequest } from "./RemoteRequest.ts"
 import { Reopening } from "./Reopening.ts"
-import { nodeGone } from "./resumeElsewhere.ts"
-import type { SessionTable } from "./SessionTable.ts"
-import type { SharedSessions } from "./SharedSessions.ts"
+import { SessionRecords } from "./SessionRecords.ts"
 import { UnknownSessions } from "./UnknownSessions.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -91,38 +96,40 @@ interface Search {
   readonly pause: number
 }
 
-export interface Options {
-  readonly nodes: Nodes["Service"]
-  readonly server: McpServer["Service"]
-  readonly table: SessionTable<HttpSession>
-  readonly config: Config
-  readonly shared: SharedSessions
-  readonly keepAlive: KeepAliveTimer
-  readonly fork: Fork
-  /** Runs until the endpoint has ended, where `fork` ends with the beginning of its end. */
-  readonly passOn: Fork
-  readonly exchanges: { readonly admits: boolean; readonly draining: boolean; readonly isSettled: boolean }
-}
-
-export class RemoteSessions {
-  private readonly options: Options
-  /** The endpoints of this node. */
+export class RemoteSessions implements SessionManager {
   private readonly node: NodeSessions
+  private readonly endpoint: ManagedEndpoint
+  private readonly records: SessionRecords
   private readonly reopening: Reopening
   private readonly unknown: UnknownSessions
   private readonly locations = new Locations()
 
-  constructor(options: Options) {
-    this.options = options
-    this.node = NodeSessions.of(options.nodes.directory)
-    this.reopening = new Reopening({ ...options, node: this.node })
-    this.unknown = new UnknownSessions(options.config.clock)
+  constructor(endpoint: ManagedEndpoint, node: NodeSessions) {
+    this.endpoint = endpoint
+    this.node = node
+    this.records = new SessionRecords(endpoint)
+    this.reopening = new Reopening(endpoint, node)
+    this.unknown = new UnknownSessions(endpoint.config.clock)
   }
+
+  private get directory(): SessionDirectory {
+    return this.endpoint.nodes.directory
+  }
+
+  // ---- the records of sessions
+
+  readonly open: SessionManager["open"] = (session) => this.records.open(session)
+  readonly save: SessionManager["save"] = (session) => this.records.save(session)
+  readonly close: SessionManager["close"] = (session) => this.records.close(session)
+
+  readonly resume: SessionManager["resume"] = (session, cursor) =>
+    missedEvents(this.endpoint.config.store, session, cursor)
 
   /** Tells the directory, and the other endpoints of this node, what is held here, until the scope closes. */
   hold(endpoint: RelayEndpoint): Effect.Effect<void, never, Scope.Scope> {
-    const { nodes, shared, table } = this.options
-    const held = nodes.directory.hold({
+    const { directory, records } = this
+    const { table } = this.endpoint
+    const held = directory.hold({
       ids: () => table.all().map(({ id }) => id),
       lost: (id) => {
         const session = table.get(id)
@@ -132,42 +139,55 @@ export class RemoteSessions {
     const member = {
       endpoint,
       holds: (id: string) => this.holds(id),
-      session: (id: string) => table.get(id),
-      isBusyWith: (id: string) => table.get(id) !== undefined || shared.isClosing(id)
+      isBusyWith: (id: string) => table.get(id) !== undefined || records.isClosing(id)
     }
     return Effect.andThen(held, this.node.add(member))
   }
 
   private has(id: string): boolean {
-    return this.options.table.get(id)?.session !== undefined
+    return this.endpoint.table.get(id)?.session !== undefined
   }
 
-  /** Whether the session is here, and no other node can have taken it over. */
+  /** True if the session is here, and no other node can have taken it over. */
   private holds(id: string): boolean {
-    return this.has(id) && !this.options.nodes.directory.isCutOff
+    return this.has(id) && !this.directory.isCutOff
   }
 
   /** Ends a session that is open here although the directory does not have it: another node took it over, and ended it. */
   private lost(id: string): void {
-    const { shared, table } = this.options
+    const { table } = this.endpoint
     const session = table.get(id)
-    if (session?.session === undefined || shared.isClosing(id) || !this.options.nodes.directory.isCutOff) return
+    if (session?.session === undefined || this.records.isClosing(id) || !this.directory.isCutOff) return
     table.remove(session, "Another node has taken this session over")
   }
 
   /** Gives up the sessions that are held here, each when no request of it runs, until there is none. */
   get handOver(): Effect.Effect<void> {
-    return handOver(this.options, this.node)
+    return handOver(this.endpoint, this.node)
   }
 
-  /** Whether the session of a request is not held here, and may be elsewhere. */
-  concerns(http: HttpRequest): boolean {
-    const id = http.headers[sessionIdHeader]
-    return id !== undefined && !this.holds(id) && !this.options.shared.isClosing(id) && isSessionId.test(id)
+  /** True if the session of a request is not held here, and may be elsewhere. */
+  readonly isElsewhere = ({ headers }: HttpRequest): boolean => {
+    const id = headers[sessionIdHeader]
+    return id !== undefined && !this.holds(id) && !this.records.isClosing(id) && isSessionId.test(id)
   }
 
   /** Answers a request by the node that holds its session; by `here` if that is this one, or none. */
-  answer(remote: RemoteRequest, here: () => Answer): Answer {
+  readonly forward = (
+    http: HttpRequest,
+    body: Uint8Array | undefined,
+    exchange: HttpExchange,
+    here: () => Answer
+  ): Answer => {
+    const { admission, exchanges, isStateless } = this.endpoint
+    const remote = new RemoteRequest(http, body, exchange, admission)
+    if (body !== undefined) {
+      exchanges.arrived(exchange)
+      if (remote.decoded !== undefined && isStateless(http, remote.decoded)) return here()
+      if (exchanges.busy(exchange, undefined) !== undefined) {
+        return Effect.succeed(exchanges.busy(exchange, remote.ids[0]) ?? shuttingDown())
+      }
+    }
     return Effect.flatMap(Clock.currentTimeMillis, (began) =>
       this.attempt(remote, here, { until: began + patience, pause })
     )
@@ -183,7 +203,7 @@ export class RemoteSessions {
         Effect.suspend(() => this.attempt(remote, here, search))
       )
     }
-    const beside = this.node.holder(this.options.server.name, id)
+    const beside = this.node.holder(this.endpoint.server.name, id)
     if (beside !== undefined)
       return this.passing(this.relay(remote, beside.answer), remote, () => this.again(remote, here, search))
     const known = this.locations.get(id)
@@ -220,11 +240,11 @@ export class RemoteSessions {
     return Effect.flatMap(this.reopening.open(id, located, remote.http), (refused) => {
       if (refused !== undefined) return Effect.succeed(refused)
       // Another endpoint of this node may have it.
-      return this.node.holder(this.options.server.name, id) === undefined ? here() : this.attempt(remote, here, search)
+      return this.node.holder(this.endpoint.server.name, id) === undefined ? here() : this.attempt(remote, here, search)
     })
   }
 
-  /** `next`: what is done where the other node has not seen the request, or may see it twice. */
+  /** `next`: tried if the other node has not seen the request, or may see it twice. */
   private passing(relayed: Effect.Effect<Response, RelayError>, remote: RemoteRequest, next: () => Answer): Answer {
     return Effect.catch(relayed, ({ reason }) =>
       reason === "NotSent" || remote.isRepeatable ? next() : Effect.succeed(cut(remote))
@@ -232,13 +252,13 @@ export class RemoteSessions {
   }
 
   private locate(id: string, http: HttpRequest, takes: boolean): Effect.Effect<Located, NodesUnavailable> {
-    const { nodes, server } = this.options
-    return nodes.directory.locate(id, { server: server.name, owner: ownerOf(http), takes })
+    const { server } = this.endpoint
+    return this.directory.locate(id, { server: server.name, owner: ownerOf(http), takes })
   }
 
   /** Looks again after a pause, or at once when the node is gone that did not answer. */
   private again(remote: RemoteRequest, here: () => Answer, { pause, until }: Search, node?: string): Answer {
-    const { directory } = this.options.nodes
+    const { directory } = this
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       if (now >= until) return Effect.succeed(notFound(remote.ids))
       const paused = Effect.sleep(Math.min(pause, until - now))
@@ -252,14 +272,14 @@ export class RemoteSessions {
   }
 
   /**
-   * Has the session of another node's request here, where the directory says so. False: it is not to be answered here. The error response
-   * where it should be, and could not be opened.
+   * Finds the session that another node's request names, and opens it here if the directory says so. Returns false if it must not be
+   * answered here, or the error response if it could not be opened.
    */
   readonly find = (http: HttpRequest, id: string): Effect.Effect<boolean | Response> => {
     if (this.holds(id)) return Effect.succeed(true)
-    if (this.node.holder(this.options.server.name, id) !== undefined) return Effect.succeed(false)
+    if (this.node.holder(this.endpoint.server.name, id) !== undefined) return Effect.succeed(false)
     // A node that leaves takes no session over for another one, which can have it itself.
-    const takes = !this.options.exchanges.draining && this.reopening.refusal(http) === undefined
+    const takes = !this.endpoint.exchanges.draining && this.reopening.refusal(http) === undefined
     const leaving = this.node.leaving.get(id)
     const located = this.locate(id, http, takes)
     return Effect.matchEffect(leaving === undefined ? located : Effect.andThen(Deferred.await(leaving), located), {
@@ -274,7 +294,7 @@ export class RemoteSessions {
   // ---- requests that another node answers
 
   private relayTo(node: string, id: string, remote: RemoteRequest): Effect.Effect<Response, RelayError> {
-    const { relay } = this.options.nodes
+    const { relay } = this.endpoint.nodes
     const relayed = this.relay(remote, (request) => relay.send(node, request))
     return Effect.tapError(relayed, () => Effect.sync(() => this.locations.forget(id)))
   }
@@ -282,7 +302,7 @@ export class RemoteSessions {
   private relay(remote: RemoteRequest, send: RelayEndpoint["answer"]): Effect.Effect<Response, RelayError> {
     const { address, headers, method, originalUrl: url, principal } = remote.http
     const request: RelayedRequest = {
-      server: this.options.server.name,
+      server: this.endpoint.server.name,
       session: headers[sessionIdHeader] ?? "",
       method,
       url,
@@ -323,7 +343,7 @@ export class RemoteSessions {
     { exchange, http, ids }: RemoteRequest,
     scope: Scope.Closeable
   ): Response {
-    const { fork, keepAlive, passOn } = this.options
+    const { fork, keepAlive, passOn } = this.endpoint
     const stream = new RelayedStream(ids)
     const sse = stream.attach()
     const bytes = typeof body === "string" ? bytesOf(body) : body

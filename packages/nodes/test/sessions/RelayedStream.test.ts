@@ -1,14 +1,14 @@
 /** Streams that another node writes, as they pass through. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
-import { RelayedStream } from "../../../src/http/session/RelayedStream.ts"
+import { RelayedStream } from "../../src/sessions/RelayedStream.ts"
 
 const gone = McpError.interrupted("gone")
 const eventOf = (message: object) => `id: 1\ndata: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`
 const progress = eventOf({ method: "notifications/progress", params: { progressToken: 1, progress: 1 } })
 const answer = (id: number) => eventOf({ id, result: {} })
 
-/** What a client has read when the stream was cut after these texts. */
+/** Returns everything a client has read when the stream was cut after these texts. */
 const readAfter = (ids: ReadonlyArray<number>, texts: Iterable<string>) => {
   const stream = new RelayedStream(ids)
   const body = stream.attach()

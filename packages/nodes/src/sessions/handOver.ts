@@ -1,26 +1,20 @@
 /** Gives the sessions of a node that leaves to the others, each as soon as no request of it runs. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import type { Nodes } from "../../session/Nodes.ts"
-import type { HttpSession } from "./HttpSession.ts"
+import type { HttpSession, ManagedEndpoint } from "@effect-mcp/server/internal/sharing"
 import type { NodeSessions } from "./NodeSessions.ts"
-import type { SessionTable } from "./SessionTable.ts"
 
-export interface Options {
-  readonly nodes: Pick<Nodes["Service"], "directory">
-  readonly table: SessionTable<HttpSession>
-  readonly exchanges: { readonly isSettled: boolean }
-}
+type Endpoint = Pick<ManagedEndpoint, "exchanges" | "nodes" | "table">
 
 /** How often sessions that still run requests are looked at, in milliseconds. */
 const look = 10
 /** How long the directory may take. If it takes longer, the sessions are taken over once this node has left. */
 const patience = "1 second"
 
-const isBusy = ({ isOpening, running, session }: HttpSession): boolean =>
-  session === undefined || isOpening || running > 0 || session.peer.open().length > 0
+const isBusy = ({ isOpening, session, sink }: HttpSession): boolean =>
+  session === undefined || isOpening || sink.running > 0 || session.peer.open().length > 0
 
-const given = ({ nodes }: Options, node: NodeSessions, sessions: ReadonlyArray<HttpSession>): Effect.Effect<void> =>
+const given = ({ nodes }: Endpoint, node: NodeSessions, sessions: ReadonlyArray<HttpSession>): Effect.Effect<void> =>
   Effect.suspend(() => {
     const ids = sessions.map(({ id }) => id)
     const left = Deferred.makeUnsafe<void>()
@@ -40,12 +34,12 @@ const given = ({ nodes }: Options, node: NodeSessions, sessions: ReadonlyArray<H
   })
 
 /** Completes when no session is held here and no request may open one again. */
-export const handOver = (options: Options, node: NodeSessions): Effect.Effect<void> =>
+export const handOver = (endpoint: Endpoint, node: NodeSessions): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const { exchanges, table } = options
+    const { exchanges, table } = endpoint
     const all = table.all()
     if (all.length === 0 && exchanges.isSettled) return Effect.void
     const idle = all.filter((session) => !isBusy(session) && table.take(session))
-    const now = idle.length === 0 ? Effect.void : Effect.uninterruptible(given(options, node, idle))
-    return Effect.andThen(now, Effect.andThen(Effect.sleep(look), handOver(options, node)))
+    const now = idle.length === 0 ? Effect.void : Effect.uninterruptible(given(endpoint, node, idle))
+    return Effect.andThen(now, Effect.andThen(Effect.sleep(look), handOver(endpoint, node)))
   })

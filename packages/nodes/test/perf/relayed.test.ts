@@ -1,6 +1,6 @@
 /** The time that a large event of another node takes. */
 import { assert, describe, it } from "@effect/vitest"
-import { RelayedStream } from "../../src/http/session/RelayedStream.ts"
+import { RelayedStream } from "../../src/sessions/RelayedStream.ts"
 
 describe("A stream that another node writes", () => {
   it("A stream that another node writes hands on an event of 64 MiB that comes in small parts in less than five seconds", () => {

@@ -7,25 +7,13 @@ import type * as HttpBody from "effect/http/HttpBody"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { McpServer } from "../../dispatch/Server.ts"
-import { RelayError, type RelayedRequest, type RelayedResponse, type RelayEndpoint } from "../../session/Nodes.ts"
-import type { HttpExchange } from "../request/HttpExchange.ts"
-import type { HttpRequest } from "../request/HttpRequest.ts"
-import type { InFlightRequests } from "../request/InFlightRequests.ts"
+import { RelayError, type RelayedRequest, type RelayedResponse, type RelayEndpoint } from "@effect-mcp/server/Nodes"
+import type { HttpRequest, ManagedEndpoint } from "@effect-mcp/server/internal/sharing"
 
 type Answer = ReturnType<RelayEndpoint["answer"]>
 
-export interface Options {
-  readonly server: Pick<McpServer["Service"], "name">
-  /** Whether the session of a request is to be answered here, or the error response where it should be and cannot. */
-  readonly find: (http: HttpRequest, session: string) => Effect.Effect<boolean | HttpServerResponse>
-  readonly exchanges: InFlightRequests
-  readonly answer: (
-    http: HttpRequest,
-    body: Uint8Array | "Gone",
-    exchange: HttpExchange
-  ) => Effect.Effect<HttpServerResponse>
-}
+/** Returns whether the session of a request is answered here, or the error response if it should be and cannot. */
+type Find = (http: HttpRequest, session: string) => Effect.Effect<boolean | HttpServerResponse>
 
 const notHere = Effect.fail(new RelayError({ reason: "NotSent", message: "The session is not held here" }))
 
@@ -53,12 +41,13 @@ const later = (
     })
   )
 
-export const relayEndpoint = ({ answer, exchanges, find, server }: Options): RelayEndpoint => {
+export const relayEndpoint = ({ exchanges, other, post, server }: ManagedEndpoint, find: Find): RelayEndpoint => {
   const answered = (http: HttpRequest, body: Uint8Array | undefined): Answer => {
     const over = Deferred.makeUnsafe<void>()
     const cut = () => Deferred.doneUnsafe(over, Effect.void)
-    const exchange = http.method === "POST" ? exchanges.enter(cut, http) : exchanges.open(cut)
-    const answering = attempt(() => answer(http, body ?? "Gone", exchange))
+    const isPost = http.method === "POST"
+    const exchange = isPost ? exchanges.enter(cut, http) : exchanges.open(cut)
+    const answering = attempt(() => (isPost ? post(http, body ?? "Gone", exchange) : other(http, exchange)))
     const done = exitOf(answering)
     if (done === undefined || !Exit.isSuccess(done) || done.value.body._tag === "Stream") {
       return later(

@@ -1,0 +1,62 @@
+/** An endpoint whose sessions a `SessionManager` shares with other nodes: what it lends to the manager, and the requests it forwards. */
+import type { Fork } from "@effect-mcp/core/internal/Deadlines"
+import type { Decoded } from "@effect-mcp/core/Transport"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type * as Scope from "effect/Scope"
+import type { McpServer } from "../../dispatch/Server.ts"
+import type { Nodes } from "../../session/Nodes.ts"
+import type { Admission } from "../request/Admission.ts"
+import type { Read } from "../request/Body.ts"
+import type { HttpExchange } from "../request/HttpExchange.ts"
+import type { HttpRequest } from "../request/HttpRequest.ts"
+import type { InFlightRequests } from "../request/InFlightRequests.ts"
+import type { KeepAliveTimer } from "../response/SseBody.ts"
+import type { Config, HttpSession } from "./HttpSession.ts"
+import type { SessionManager } from "./SessionManager.ts"
+import type { SessionTable } from "./SessionTable.ts"
+
+type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse>
+
+export interface ManagedEndpoint {
+  /** The nodes that share the sessions. */
+  readonly nodes: Nodes["Service"]
+  readonly server: McpServer["Service"]
+  readonly table: SessionTable<HttpSession>
+  readonly config: Config
+  readonly admission: Admission
+  readonly exchanges: InFlightRequests
+  readonly keepAlive: KeepAliveTimer
+  /** Runs an effect in the scope of the endpoint. */
+  readonly fork: Fork
+  /** Runs an effect until the endpoint has ended; `fork` ends with the beginning of its end. */
+  readonly passOn: Fork
+  /** True if the body is a request that needs no session, whichever one its headers name. */
+  readonly isStateless: (http: HttpRequest, body: Decoded) => boolean
+  /** Answers a POST of a session that is held here, once its body was read. */
+  readonly post: (http: HttpRequest, body: Read, exchange: HttpExchange) => Answer
+  /** Answers a request of any other method. */
+  readonly other: (http: HttpRequest, exchange: HttpExchange) => Answer
+}
+
+/** Makes the manager of an endpoint, which lasts until the scope closes. `Nodes` carries it to the endpoints of its server. */
+export class SessionManagers extends Context.Service<
+  SessionManagers,
+  { readonly make: (endpoint: ManagedEndpoint) => Effect.Effect<SessionManager, never, Scope.Scope> }
+>()("@effect-mcp/server/SessionManagers") {}
+
+/** The same endpoint, which forwards requests of sessions that other nodes hold. */
+export const forwarding = (
+  { other, post }: Pick<ManagedEndpoint, "other" | "post">,
+  { forward, isElsewhere }: SessionManager
+): Pick<ManagedEndpoint, "other" | "post"> => ({
+  post: (http, read, exchange) =>
+    typeof read !== "string" && isElsewhere(http)
+      ? forward(http, read, exchange, () => post(http, read, exchange))
+      : post(http, read, exchange),
+  other: (http, exchange) =>
+    (http.method === "GET" || http.method === "DELETE") && isElsewhere(http)
+      ? forward(http, undefined, exchange, () => other(http, exchange))
+      : other(http, exchange)
+})
