@@ -255,14 +255,20 @@ describe("metrics of tasks", () => {
         const client = yield* connect(server)
         const { taskId } = yield* client.call("sleeps")
         yield* client.cancel(taskId)
+        yield* client.call("sleeps")
+        yield* quiesce
+        const [row] = yield* rows(server)
+        yield* server.requests.interrupt(row?.key ?? "", "It was too slow")
         return String(taskId)
       }).pipe(Effect.scoped, Effect.provide(trail))
       const entries = lines.map((line) => JSON.parse(line)).filter(({ event }) => event.startsWith("task."))
       assert.deepStrictEqual(
-        entries.map(({ event, target }) => [event, target]),
+        entries.map(({ details, event, target }) => [event, target, details?.reason]),
         [
-          ["task.created", "sleeps"],
-          ["task.cancelled", undefined]
+          ["task.created", "sleeps", undefined],
+          ["task.cancelled", undefined, undefined],
+          ["task.created", "sleeps", undefined],
+          ["task.cancelled", undefined, "It was too slow"]
         ]
       )
       assert.notInclude(lines.join("\n"), taskId)

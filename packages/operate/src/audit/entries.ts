@@ -137,13 +137,14 @@ export const observer = (
     session.sessionless || void note({ event: "session.opened", actor: actorOf(session.principal, session, {}) }),
   closed: (session) =>
     session.sessionless || void note({ event: "session.closed", actor: actorOf(session.principal, session, {}) }),
-  task: ({ age, id, principal, state, tool }) =>
+  task: ({ age, id, principal, reason, state, tool }) =>
     void note({
       event: `task.${state}`,
       actor: { subject: principal?.subject, issuer: issuerOf(principal) },
       target: tool,
       id: shownId(id, principal),
-      ms: age
+      ms: age,
+      details: reason === undefined ? undefined : { reason: beginning(reason) }
     }),
   refused: ({ address, method, principal, status }) =>
     void note({

@@ -56,6 +56,8 @@ export interface TaskEvent {
   /** Undefined where this process does not know it. */
   readonly tool: string | undefined
   readonly principal: Pick<Principal["Service"], "claims" | "subject"> | undefined
+  /** The reason if the server or its operator cancelled it, or `undefined` if its client did. */
+  readonly reason?: string | undefined
   /** Since its creation, in milliseconds. */
   readonly age: number | undefined
 }

@@ -45,11 +45,11 @@ const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => vo
   const tellOf = (lease: Lease, state: TaskEvent["state"]): void => tell(lease.task, known.get(lease), state)
   const expiring = tellingExpiry(journal, (lease) => tellOf(lease, "expired"))
   /** The first cancel of a task ends it. */
-  const cancelled = (task: Option.Option<Task>) =>
+  const cancelled = (task: Option.Option<Task>, reason: string | undefined) =>
     Effect.sync(() => {
       if (Option.isNone(task) || task.value.outcome?._tag !== "Cancelled") return
       const { createdAt, id, updatedAt } = task.value
-      told({ state: "cancelled", id, age: updatedAt - createdAt, tool: undefined, principal: undefined })
+      told({ state: "cancelled", id, reason, age: updatedAt - createdAt, tool: undefined, principal: undefined })
     })
   return {
     store: {
@@ -64,7 +64,9 @@ const observedBy = ({ journal, store }: Services, told: (event: TaskEvent) => vo
         ),
       cancel: (id, owner, message) =>
         Effect.flatMap(store.get(id, owner), (before) =>
-          Effect.tap(store.cancel(id, owner, message), (after) => (isOpen(before) ? cancelled(after) : Effect.void))
+          Effect.tap(store.cancel(id, owner, message), (after) =>
+            isOpen(before) ? cancelled(after, message) : Effect.void
+          )
         )
     },
     journal: {
