@@ -43,6 +43,8 @@ interface Check {
   readonly name: string
   readonly critical: boolean
   readonly run: Effect.Effect<unknown, unknown>
+  /** Returns false if there is nothing to check. */
+  readonly applies?: (() => boolean) | undefined
 }
 
 /** The service that knows whether a process is ready to serve. */
@@ -124,7 +126,10 @@ const make = Effect.fnUntraced(function* ({ cache = "1 second", timeout = "5 sec
     return reports.every(({ status }) => status === "ok") ? "ready" : "degraded"
   }
   const reports = yield* Effect.cachedWithTTL(
-    Effect.suspend(() => Effect.forEach(checks, run, { concurrency: "unbounded" })),
+    Effect.suspend(() => {
+      const applying = Array.from(checks).filter(({ applies }) => applies?.() !== false)
+      return Effect.forEach(applying, run, { concurrency: "unbounded" })
+    }),
     cache
   )
   const unserved = Effect.suspend(() => {
@@ -149,17 +154,29 @@ const make = Effect.fnUntraced(function* ({ cache = "1 second", timeout = "5 sec
   })
   const observe: Observer.Observer = {
     drains: () => void (draining = true),
-    serves: ({ nodes }) =>
-      Effect.andThen(
-        nodes === undefined
-          ? Effect.void
-          : // Without its database a node can open no session.
-            register({ name: "nodes", critical: true, run: nodes.directory.answers }),
-        Effect.acquireRelease(
-          Effect.sync(() => void servers++),
-          () => Effect.sync(() => void servers--)
-        )
+    serves: ({ nodes, tasks }) => {
+      const stores = () => Array.from(tasks.all).flatMap(({ answers }) => answers ?? [])
+      return Effect.all(
+        [
+          nodes === undefined
+            ? Effect.void
+            : // Without its database a node can open no session.
+              register({ name: "nodes", critical: true, run: nodes.directory.answers }),
+          // Without their store everything but tasks still works. The features of a server are built after it.
+          register({
+            name: "tasks",
+            critical: false,
+            run: Effect.suspend(() => Effect.all(stores(), { concurrency: "unbounded", discard: true })),
+            applies: () => stores().length > 0
+          }),
+          Effect.acquireRelease(
+            Effect.sync(() => void servers++),
+            () => Effect.sync(() => void servers--)
+          )
+        ],
+        { discard: true }
       )
+    }
   }
   return Context.merge(Context.make(Health, health), Observer.service(observe))
 })

@@ -4,6 +4,9 @@ import { Nodes } from "@effect-mcp/nodes"
 import { Health } from "@effect-mcp/operate"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { McpServer } from "@effect-mcp/server"
+import { Tasks } from "@effect-mcp/tasks"
+import * as Memory from "@effect-mcp/tasks/internal/memory"
+import { TaskStore } from "@effect-mcp/tasks/TaskStore"
 import { NodesUnavailable } from "@effect-mcp/server/Nodes"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { assert, describe, it } from "@effect/vitest"
@@ -74,6 +77,31 @@ describe("Health over HTTP", () => {
       assert.deepStrictEqual(ready, { status: 200, body: { status: "ready", checks: reported("ok") } })
       assert.deepStrictEqual(failing, { status: 503, body: { status: "failing", checks: reported("failed") } })
     }).pipe(Effect.scoped, Effect.provide(FetchHttpClient.layer))
+  )
+
+  it.effect("Health is degraded while the store of tasks does not answer", () =>
+    Effect.gen(function* () {
+      let isDown = false
+      const memory = yield* Layer.build(Memory.layer())
+      const store = Context.get(memory, TaskStore)
+      const durable = Context.add(memory, TaskStore, {
+        ...store,
+        outlives: true,
+        get: (id, owner) => Effect.suspend(() => (isDown ? Effect.never : store.get(id, owner)))
+      })
+      const features = Layer.provide(Tasks.layerStore(), Layer.succeedContext(durable))
+      const health = Health.layer({ cache: 0 })
+      const context = yield* Layer.build(
+        Layer.provideMerge(Layer.fresh(McpServer.layer({ name: "test", version: "1", features })), health)
+      )
+      const { report } = Context.get(context, Health.Health)
+      const reported = (status: "failed" | "ok") => [{ name: "tasks", status, critical: false }]
+      assert.deepStrictEqual(yield* report, { status: "ready", checks: reported("ok") })
+      isDown = true
+      const late = yield* Effect.forkChild(report)
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(yield* Fiber.join(late), { status: "degraded", checks: reported("failed") })
+    }).pipe(Effect.provide(silent))
   )
 
   it.live(

@@ -51,6 +51,8 @@ export interface TaskSource {
   readonly count: () => TaskCounts
   /** Those that no process runs, of the whole store. */
   readonly parked: Effect.Effect<ParkedByState>
+  /** Completes if the store answers, for health checks. `undefined` if the tasks end with this process. */
+  readonly answers: Effect.Effect<void> | undefined
   /** Ends a task, whose client is told the reason; false where it has ended. */
   readonly cancel: (id: string, reason: string) => Effect.Effect<boolean>
 }

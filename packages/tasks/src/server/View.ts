@@ -47,6 +47,8 @@ export const sourceOf = ({
       return { running: of("running"), asking: of("asking"), sleeping: of("sleeping"), questions }
     },
     parked: journal.parkedCounts,
+    // No task has this id: the cheapest question to a store.
+    answers: store.outlives ? Effect.asVoid(store.get("", "")) : undefined,
     cancel: (id, reason) =>
       Effect.gen(function* () {
         const owner =
