@@ -7,7 +7,15 @@ export const groups: ReadonlyArray<{ readonly title: string; readonly pages: Rea
   },
   {
     title: "Test and debug",
-    pages: ["testing-handlers", "testing-simulation", "testing-fuzzing", "commands", "troubleshooting"]
+    pages: [
+      "testing-handlers",
+      "testing-simulation",
+      "testing-fuzzing",
+      "fuzzing-clients",
+      "recordings",
+      "commands",
+      "troubleshooting"
+    ]
   },
   { title: "In production", pages: ["deploying", "limits", "operations", "many-nodes", "performance"] },
   { title: "Long work", pages: ["tasks", "long-work"] },
