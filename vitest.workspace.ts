@@ -14,7 +14,6 @@ const packages = [
   "promise",
   "compat",
   "tasks",
-  "durable",
   "nodes",
   "operate",
   "console",
@@ -47,7 +46,7 @@ const project = (name: string) => ({
   test: {
     name: nameOf(name),
     include: ["test/**/*.test.ts"],
-    exclude: ["test/process/**", "test/perf/**", "test/site/**"],
+    exclude: ["test/process/**", "test/perf/**", "test/site/**", "test/engine/**"],
     isolate: alone.has(name)
   }
 })
@@ -97,6 +96,13 @@ const site = {
   test: { name: "docs:site", include: ["test/site/**/*.test.ts"] }
 }
 
+/** The tests of tasks on the workflow engine. They replace the store in memory, which no file before them may have loaded. */
+const engine = {
+  extends: true as const,
+  root: "packages/tasks",
+  test: { name: "tasks:engine", include: ["test/engine/**/*.test.ts"] }
+}
+
 /** What measures time and memory: a busy machine fails it. `npm run test:perf` runs it, `npm test` does not. */
 const perf = {
   extends: true as const,
@@ -132,6 +138,7 @@ export default defineConfig({
       over("node"),
       over("web"),
       over("nodes"),
+      engine,
       site,
       perf
     ]

@@ -7,9 +7,10 @@ import * as Memory from "@effect-mcp/core/Memory"
 import * as Once from "@effect-mcp/core/Once"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
-import * as Durable from "@effect-mcp/durable/Durable"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { Journal } from "@effect-mcp/tasks/Journal"
+import * as Postgres from "@effect-mcp/tasks/postgres"
+import * as Sqlite from "@effect-mcp/tasks/sqlite"
 import * as Tasks from "@effect-mcp/tasks/Tasks"
 import { TaskStore } from "@effect-mcp/tasks/TaskStore"
 import * as Context from "effect/Context"
@@ -22,7 +23,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as Postgres from "./postgres.ts"
+import * as Database from "./postgres.ts"
 
 const [kind = "sqlite", what = "steps", count = "0"] = process.argv.slice(2)
 const atOnce = 16
@@ -41,13 +42,11 @@ const recorded = Tools.layer(
 
 const folder = mkdtempSync(join(tmpdir(), "bench-durable-"))
 const schema = `bench_${process.pid}`
-const made = Layer.effectDiscard(Effect.addFinalizer(() => Effect.orDie(Postgres.drop(schema)))).pipe(
-  Layer.provideMerge(Postgres.layerMade(schema, atOnce))
+const made = Layer.effectDiscard(Effect.addFinalizer(() => Effect.orDie(Database.drop(schema)))).pipe(
+  Layer.provideMerge(Database.layerMade(schema, atOnce))
 )
 const store =
-  kind === "postgres"
-    ? Layer.provideMerge(Durable.layerPostgres(), made)
-    : Durable.layerSqlite({ file: join(folder, "tasks.db") })
+  kind === "postgres" ? Layer.provideMerge(Postgres.layer(), made) : Sqlite.layer({ file: join(folder, "tasks.db") })
 
 /** A client of a server on the store. */
 const connected = Effect.gen(function* () {

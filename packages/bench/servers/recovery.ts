@@ -7,8 +7,9 @@ import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Once from "@effect-mcp/core/Once"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
-import * as Durable from "@effect-mcp/durable/Durable"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import * as Postgres from "@effect-mcp/tasks/postgres"
+import * as Sqlite from "@effect-mcp/tasks/sqlite"
 import * as Tasks from "@effect-mcp/tasks/Tasks"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
@@ -16,7 +17,7 @@ import * as Layer from "effect/Layer"
 import { MinimumLogLevel } from "effect/References"
 import * as Schema from "effect/Schema"
 import { writeSync } from "node:fs"
-import * as Postgres from "./postgres.ts"
+import * as Database from "./postgres.ts"
 
 const [kind = "sqlite", place = "", lease = "10000"] = process.argv.slice(2)
 const say = (...words: ReadonlyArray<string | number>) => Effect.sync(() => void writeSync(2, `${words.join(" ")}\n`))
@@ -62,8 +63,8 @@ const handlers = Layer.mergeAll(
 const options = { lease: Number(lease) }
 const store =
   kind === "postgres"
-    ? Layer.provide(Durable.layerPostgres(options), Postgres.layerMade(place, 5))
-    : Durable.layerSqlite({ ...options, file: place })
+    ? Layer.provide(Postgres.layer(options), Database.layerMade(place, 5))
+    : Sqlite.layer({ ...options, file: place })
 const features = Layer.provide(Layer.merge(handlers, Tasks.layerStore({ pollInterval: "10 millis" })), store)
 const server = McpServer.layer({
   name: "recovery",
@@ -74,6 +75,6 @@ const server = McpServer.layer({
 
 const main =
   lease === "remove"
-    ? Postgres.drop(place)
+    ? Database.drop(place)
     : Effect.provideService(McpServer.runStdio(server), MinimumLogLevel, "Error")
 NodeRuntime.runMain(main)

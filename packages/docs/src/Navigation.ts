@@ -35,7 +35,6 @@ export const homes: Readonly<Record<string, string>> = {
   "packages/console": "operations",
   "packages/core": "tools",
   "packages/create": "start",
-  "packages/durable": "long-work",
   "packages/fuzz": "testing-fuzzing",
   "packages/gateway": "gateway",
   "packages/nodes": "many-nodes",

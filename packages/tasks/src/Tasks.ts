@@ -29,7 +29,7 @@ export { TasksExtension as extension } from "./extension/TasksExtension.ts"
 export type { Options } from "./server/makeService.ts"
 
 /**
- * Tasks in a store of your own: `layer` keeps them in memory, `Durable` of the package durable in a database. Tasks that another process
+ * Tasks in a store of your own: `layer` keeps them in memory, the modules `sqlite` and `postgres` in a database. Tasks that another process
  * left there are continued by the tools of this server.
  */
 export const layerStore = (

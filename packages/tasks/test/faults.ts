@@ -1,6 +1,7 @@
 /** Small faults of this package, each with the test that fails with it: `npm run requirements -- --prove`. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 import { coreFaults } from "./faults/core.ts"
+import { durableFaults } from "./faults/durable.ts"
 import { serverFaults } from "./faults/server.ts"
 
 const file = "packages/tasks/src/store/memory.ts"
@@ -32,6 +33,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   ...coreFaults,
   ...serverFaults,
+  ...durableFaults,
   {
     name: "A task is shown to another caller",
     file,

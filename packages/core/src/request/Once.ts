@@ -107,7 +107,7 @@ export class NoTransaction extends Data.TaggedError("NoTransaction")<{ readonly 
 /**
  * Runs a step in a transaction of `sql`, and records its value in the same transaction: both are in the database, or neither. What it writes
  * by `sql` is there exactly once, without a key, however often the task is continued; anything else that it does is at least once, as in
- * `run`. `sql` is the client that the tasks are stored by: of `Durable.layerSqlite`, or the one that `Durable.layerPostgres` was given.
+ * `run`. `sql` is the client that the tasks are stored by: of `@effect-mcp/tasks/sqlite`, or the one that `@effect-mcp/tasks/postgres` was given.
  *
  * Fails with `NoTransaction` where the tasks are stored elsewhere, and in a request that is replayed. A request that is neither replayed nor
  * a task records nothing: there it is a transaction. The step holds a connection, on SQLite the only one, so it should be short; on Postgres a

@@ -1,6 +1,7 @@
 import { NodeCrypto } from "@effect/platform-node"
-import { Durable } from "@effect-mcp/durable"
 import { Tasks } from "@effect-mcp/tasks"
+import * as Postgres from "@effect-mcp/tasks/postgres"
+import * as Workflow from "@effect-mcp/tasks/workflow"
 import { PgClient } from "@effect/sql-pg"
 import { Layer, Redacted } from "effect"
 import { ClusterWorkflowEngine, SingleRunner } from "effect/cluster"
@@ -14,5 +15,5 @@ const engine = ClusterWorkflowEngine.layer.pipe(
   Layer.provide([database, NodeCrypto.layerDigest])
 )
 
-const store = Layer.provide(Durable.layerPostgres(), database)
-export const tasks = Tasks.layerStore().pipe(Layer.provide(Durable.layerWorkflow({ store })), Layer.provide(engine))
+const store = Layer.provide(Postgres.layer(), database)
+export const tasks = Tasks.layerStore().pipe(Layer.provide(Workflow.layer({ store })), Layer.provide(engine))

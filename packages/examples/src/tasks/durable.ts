@@ -1,8 +1,8 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Elicitation, Once, Progress, Tool, Tools } from "@effect-mcp/core"
-import { Durable } from "@effect-mcp/durable"
 import { McpServer } from "@effect-mcp/server"
 import { Tasks } from "@effect-mcp/tasks"
+import * as Sqlite from "@effect-mcp/tasks/sqlite"
 import { Context, Effect, Layer, Schema } from "effect"
 
 class Site extends Context.Service<
@@ -40,7 +40,7 @@ const site = Layer.succeed(Site, {
   build: (path) => Effect.succeed(`${path}/dist`),
   upload: (build, { idempotencyKey }) => Effect.succeed(`https://example.com/${build}?${idempotencyKey}`)
 })
-const tasks = Layer.provide(Tasks.layerStore(), Durable.layerSqlite({ file: "tasks.db" }))
+const tasks = Layer.provide(Tasks.layerStore(), Sqlite.layer({ file: "tasks.db" }))
 const features = Layer.merge(Layer.provide(publish, site), tasks)
 const server = McpServer.layer({ name: "publisher", version: "1.0.0", features })
 

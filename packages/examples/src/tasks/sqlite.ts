@@ -1,6 +1,6 @@
-import { Durable } from "@effect-mcp/durable"
 import { Tasks } from "@effect-mcp/tasks"
+import * as Sqlite from "@effect-mcp/tasks/sqlite"
 import { Layer } from "effect"
 
 /** A feature of a server, in the place of `Tasks.layer()`. */
-export const tasks = Layer.provide(Tasks.layerStore(), Durable.layerSqlite({ file: "tasks.db" }))
+export const tasks = Layer.provide(Tasks.layerStore(), Sqlite.layer({ file: "tasks.db" }))

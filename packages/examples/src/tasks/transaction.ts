@@ -1,6 +1,6 @@
 import { Once, Tool, Tools } from "@effect-mcp/core"
-import { Durable } from "@effect-mcp/durable"
 import { Tasks } from "@effect-mcp/tasks"
+import * as Sqlite from "@effect-mcp/tasks/sqlite"
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -26,5 +26,5 @@ const table = Layer.effectDiscard(
 // The `SqlClient` of the tasks is that of the handler; on Postgres the one that `layerPostgres` was given.
 export const features = Layer.mergeAll(book, Tasks.layerStore()).pipe(
   Layer.provide(table),
-  Layer.provide(Durable.layerSqlite({ file: "tasks.db" }))
+  Layer.provide(Sqlite.layer({ file: "tasks.db" }))
 )

@@ -1,6 +1,6 @@
 /** One node in a process of its own: `process.ts KIND PLACE reference | NUMBER [DRAIN]`. It says its port on stdout. */
+import * as Postgres from "@effect-mcp/tasks/postgres"
 import { NodeRuntime } from "@effect/platform-node"
-import { Durable } from "@effect-mcp/durable"
 import type { McpServer } from "@effect-mcp/server"
 import * as NodeListener from "@effect-mcp/server/internal/NodeListener"
 import { Effect, Layer } from "effect"
@@ -13,7 +13,7 @@ import { databaseOf, nodeAt } from "./networks.ts"
 const [kind = "", place = "", which = "", drain = "1000"] = process.argv.slice(2)
 
 /** Tasks of the reference server have to be at all nodes, too; there is no store of tasks on Redis. */
-const store = kind === "postgres" ? Layer.orDie(Layer.provide(Durable.layerPostgres(), databaseOf(place))) : undefined
+const store = kind === "postgres" ? Layer.orDie(Layer.provide(Postgres.layer(), databaseOf(place))) : undefined
 
 const server: Layer.Layer<McpServer.McpServer, unknown> =
   which === "reference" ? Everything.layer({ store }) : serverOf(Number(which))

@@ -1,4 +1,4 @@
-import { Durable } from "@effect-mcp/durable"
+import * as Sqlite from "@effect-mcp/tasks/sqlite"
 import { Audit } from "@effect-mcp/operate"
 import * as AuditSql from "@effect-mcp/operate/AuditSql"
 import { assert, describe, it } from "@effect/vitest"
@@ -16,7 +16,7 @@ const sqlite = Effect.gen(function* () {
     Effect.promise(() => mkdtemp(join(tmpdir(), "effect-mcp-audit-"))),
     (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
   )
-  return yield* Layer.build(Durable.layerSqlite({ file: join(folder, "audit.db") }))
+  return yield* Layer.build(Sqlite.layer({ file: join(folder, "audit.db") }))
 })
 
 /** A schema of its own in a Postgres, which is dropped. */

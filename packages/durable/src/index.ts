@@ -1,1 +1,0 @@
-export * as Durable from "./Durable.ts"

@@ -1,0 +1,42 @@
+/** The databases that are here, each with a way to open stores of one place as several processes have them. */
+import type { Options } from "@effect-mcp/tasks/postgres"
+import type { Journal } from "@effect-mcp/tasks/Journal"
+import type { TaskStore } from "@effect-mcp/tasks/TaskStore"
+import type { SqlClient } from "effect/sql/SqlClient"
+import { type Context, Effect, type Scope } from "effect"
+import * as Postgres from "./postgres.ts"
+import * as Sqlite from "./sqlite.ts"
+
+export interface Opened {
+  readonly context: Context.Context<TaskStore | Journal>
+  /** The client of the database. */
+  readonly sql: SqlClient
+  readonly store: TaskStore["Service"]
+  readonly journal: Journal["Service"]
+}
+
+export interface Database {
+  readonly name: string
+  /** How many random histories it runs in a usual run. */
+  readonly runs: number
+  /** Why it cannot be tested here. */
+  readonly missing: string | undefined
+  /** A new, empty place; the effect opens a store on it. */
+  readonly place: Effect.Effect<(options?: Options) => Effect.Effect<Opened, never, Scope.Scope>, never, Scope.Scope>
+}
+
+const sqlite: Database = {
+  name: "SQLite",
+  runs: 60,
+  missing: undefined,
+  place: Effect.map(Sqlite.file, (file) => (options?: Options) => Sqlite.open({ ...options, file }))
+}
+
+const postgres: Database = {
+  name: "Postgres",
+  runs: 15,
+  missing: Postgres.missing,
+  place: Effect.map(Postgres.schema, (name) => (options?: Options) => Postgres.open(name, options))
+}
+
+export const databases: ReadonlyArray<Database> = [sqlite, postgres]
