@@ -16,7 +16,6 @@ const packages = [
   "tasks",
   "nodes",
   "operate",
-  "console",
   "ai",
   "bridge",
   "cli",

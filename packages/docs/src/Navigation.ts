@@ -32,7 +32,6 @@ export const homes: Readonly<Record<string, string>> = {
   "packages/cli": "commands",
   "packages/client": "client",
   "packages/compat": "migrating-from-the-sdk",
-  "packages/console": "operations",
   "packages/core": "tools",
   "packages/create": "start",
   "packages/fuzz": "testing-fuzzing",

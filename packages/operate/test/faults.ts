@@ -1,7 +1,9 @@
 /** Faults put in by hand, and the test that notices each. */
 import type { Fault } from "@effect-mcp/spec/Fault"
+import { consoleFaults } from "./console/faults.ts"
 
 export const faults: ReadonlyArray<Fault> = [
+  ...consoleFaults,
   {
     name: "the bytes of event streams are not counted",
     file: "packages/server/src/http/response/SseBody.ts",

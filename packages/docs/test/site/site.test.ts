@@ -6,7 +6,7 @@ import { existsSync, readFileSync, statSync } from "node:fs"
 import { createServer } from "node:http"
 import * as path from "node:path"
 import type { Page } from "playwright-core"
-import { missing, open } from "../../../console/test/support/browser.ts"
+import { missing, open } from "../../../operate/test/support/browser.ts"
 import * as Pages from "../../src/Pages.ts"
 import { docs } from "../../src/Repository.ts"
 

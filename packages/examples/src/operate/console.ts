@@ -1,7 +1,7 @@
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
-import { Console } from "@effect-mcp/console"
 import { Tool, Tools } from "@effect-mcp/core"
 import { Admin, Telemetry } from "@effect-mcp/operate"
+import * as Console from "@effect-mcp/operate/console"
 import { McpServer } from "@effect-mcp/server"
 import { Config, Effect, Layer } from "effect"
 import { createServer } from "node:http"

@@ -191,7 +191,7 @@ const steering = (cluster: Cluster.Cluster, audit: Option.Option<Audit["Service"
 })
 
 /**
- * Adds the routes of the admin endpoint to the router, for `effect-mcp top` and the page of `@effect-mcp/console`. Where the layer is given
+ * Adds the routes of the admin endpoint to the router, for `effect-mcp top` and the page of `@effect-mcp/operate/console`. Where the layer is given
  * an `Audit`, what its callers do is an entry of it (`admin.interrupt`, `admin.level`, `admin.drain`, `admin.messages`). With tokens, mount it on a listener of its own, on loopback. What a
  * proxy has forwarded is refused, for behind it every caller would seem to be local.
  *

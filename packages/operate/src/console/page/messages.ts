@@ -1,5 +1,5 @@
 /** The messages of one session in the last minute, while its operator looks, and the log level of its client. */
-import type { Message, SessionRow } from "@effect-mcp/operate/Admin"
+import type { Message, SessionRow } from "../../admin/Admin.ts"
 import { type Api, RequestRefused } from "./api.ts"
 import { h, setText } from "./dom.ts"
 import { bytes, clock } from "./model.ts"

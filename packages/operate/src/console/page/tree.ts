@@ -3,7 +3,7 @@
  *
  * Keys: up, down, home, end move; left and right close and open a session; enter selects; i interrupts.
  */
-import type { RequestRow } from "@effect-mcp/operate/Admin"
+import type { RequestRow } from "../../admin/Admin.ts"
 import { h, setText } from "./dom.ts"
 import { age, bytes, type Group, requestMore, requestTitle, titleOf } from "./model.ts"
 

@@ -1,13 +1,13 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Principal } from "@effect-mcp/core"
-import { Console } from "@effect-mcp/console"
 import { Admin } from "@effect-mcp/operate"
+import * as Console from "@effect-mcp/operate/console"
 import { McpServer } from "@effect-mcp/server"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest } from "effect/http"
 import { createServer, request } from "node:http"
-import { busy, readOnly, token } from "./support/busy.ts"
+import { busy, readOnly, token } from "../support/busy.ts"
 
 interface Answer {
   readonly status: number | undefined

@@ -1,5 +1,5 @@
 /** The admin endpoint below the page. The token is kept by the tab, and sent by no request that the page does not make. */
-import type { Ended, Figures, Message, Snapshot } from "@effect-mcp/operate/Admin"
+import type { Ended, Figures, Message, Snapshot } from "../../admin/Admin.ts"
 
 /** The endpoint has refused: `status` 0 where it could not be reached. */
 export class RequestRefused extends Error {

@@ -1,5 +1,5 @@
 /** Small plots of the last five minutes. */
-import type { Figures, Snapshot } from "@effect-mcp/operate/Admin"
+import type { Figures, Snapshot } from "../../admin/Admin.ts"
 import { h, s, setText } from "./dom.ts"
 import { callsBetween, withinText } from "./model.ts"
 

@@ -1,4 +1,4 @@
-import * as model from "@effect-mcp/console/internal/page/model"
+import * as model from "../../../src/console/page/model.ts"
 import type { Ended, Figures, RequestRow, SessionRow, Snapshot } from "@effect-mcp/operate/Admin"
 import { assert, describe, it } from "@effect/vitest"
 

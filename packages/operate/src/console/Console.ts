@@ -5,8 +5,8 @@
  * The page is static and has no secrets; all that it shows it reads from the admin endpoint below it, with the token that its user types.
  * Refuses what the admin endpoint refuses: other machines, where tokens are what admits, names that were rebound, pages of other sites.
  */
-import * as Access from "@effect-mcp/operate/internal/Access"
-import * as Admin from "@effect-mcp/operate/Admin"
+import * as Access from "../admin/Access.ts"
+import * as Admin from "../admin/Admin.ts"
 import type { McpServer } from "@effect-mcp/server/McpServer"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -81,8 +81,7 @@ const page = (path: `/${string}`, access: Parameters<typeof Access.refusalOf>[1]
  * @example
  * ```ts
  * import { NodeHttpServer } from "@effect/platform-node"
- * import { Console } from "@effect-mcp/console"
- * import { Admin, Telemetry } from "@effect-mcp/operate"
+ *  * import { Admin, Telemetry } from "@effect-mcp/operate"
  * import { McpServer } from "@effect-mcp/server"
  * import { Config, Effect, Layer } from "effect"
  * import { createServer } from "node:http"
@@ -113,8 +112,7 @@ export const layer = (options: Options): Layer.Layer<never, never, McpServer | H
  * @example
  * ```ts
  * import { Auth } from "@effect-mcp/auth"
- * import { Console } from "@effect-mcp/console"
- * import { Admin } from "@effect-mcp/operate"
+ *  * import { Admin } from "@effect-mcp/operate"
  * import { McpServer } from "@effect-mcp/server"
  * import { Layer } from "effect"
  *

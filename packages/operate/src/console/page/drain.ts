@@ -1,5 +1,5 @@
 /** The dialog that drains a server, or one of its nodes. */
-import type { Snapshot } from "@effect-mcp/operate/Admin"
+import type { Snapshot } from "../../admin/Admin.ts"
 import { type Api, RequestRefused } from "./api.ts"
 import { byId, h, setText } from "./dom.ts"
 import { drainOf } from "./model.ts"

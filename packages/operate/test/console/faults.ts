@@ -1,9 +1,9 @@
 /** Faults put in by hand, and the test that notices each. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
-const endpoint = "packages/console/test/Console.test.ts"
+const endpoint = "packages/operate/test/console/Console.test.ts"
 
-export const faults: ReadonlyArray<Fault> = [
+export const consoleFaults: ReadonlyArray<Fault> = [
   {
     name: "a form of another site interrupts",
     file: "packages/operate/src/admin/Admin.ts",

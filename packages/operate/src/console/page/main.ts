@@ -1,5 +1,5 @@
 /** The page: connects, follows what runs, and asks for an interrupt. */
-import type { Ended, Figures, Snapshot } from "@effect-mcp/operate/Admin"
+import type { Ended, Figures, Snapshot } from "../../admin/Admin.ts"
 import { Api, RequestRefused, token } from "./api.ts"
 import { DetailsPanel } from "./details.ts"
 import { byId, setText } from "./dom.ts"

@@ -2,8 +2,8 @@ import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import type { Page } from "playwright-core"
-import { missing, open } from "../support/browser.ts"
-import { busy, hostile, readOnly, token } from "../support/busy.ts"
+import { missing, open } from "../../support/browser.ts"
+import { busy, hostile, readOnly, token } from "../../support/busy.ts"
 
 const connect = async (page: Page, as = token): Promise<void> => {
   await page.fill("#token", as)

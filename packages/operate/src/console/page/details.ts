@@ -1,5 +1,5 @@
 /** The details of what is selected: its facts, and the timeline of its session with a table of the same. */
-import type { Ended, RequestRow, SessionRow, Snapshot } from "@effect-mcp/operate/Admin"
+import type { Ended, RequestRow, SessionRow, Snapshot } from "../../admin/Admin.ts"
 import { h } from "./dom.ts"
 import { age, type Bar, barsOf, bytes, clock, duration, requestTitle, titleOf } from "./model.ts"
 import { legend, timeline } from "./timeline.ts"

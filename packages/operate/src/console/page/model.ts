@@ -1,5 +1,5 @@
 /** What the page shows, without a page: groups, ages, search, bars of a timeline, points of plots. Pure. */
-import type { Ended, Figures, RequestRow, SessionRow, Snapshot } from "@effect-mcp/operate/Admin"
+import type { Ended, Figures, RequestRow, SessionRow, Snapshot } from "../../admin/Admin.ts"
 
 /** A session, or the requests without one. */
 export interface Group {

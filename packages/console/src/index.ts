@@ -1,1 +1,0 @@
-export * as Console from "./Console.ts"
