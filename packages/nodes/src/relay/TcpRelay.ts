@@ -5,6 +5,7 @@
 import { Fibers } from "@effect-mcp/core/internal/Fibers"
 import { NodesUnavailable, RelayError, type RelayEndpoint } from "@effect-mcp/server/Nodes"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import { createServer, type Server, type Socket } from "node:net"
 import { networkInterfaces } from "node:os"
@@ -42,7 +43,7 @@ const listen = ({ host, port = 0 }: Options, server: Server): Effect.Effect<numb
     })
   })
 
-/** How long answers may take to be written when the node leaves. */
+/** How long nodes that connect may take to prove themselves when this node leaves, and then answers to be written. */
 const flushed = "500 millis"
 
 /** The connections to other nodes, by their addresses. */
@@ -124,21 +125,22 @@ export const make = Effect.fnUntraced(function* (
     })
     fibers.add(runFork(welcomed))
   })
+  const within = (effect: Effect.Effect<unknown>) => Effect.timeoutOption(Effect.interruptible(effect), flushed)
   yield* Effect.addFinalizer(() =>
-    Effect.andThen(
+    // A node that has proved itself may have sent a request at once: it is told whether that was read.
+    within(Effect.suspend(() => Fiber.awaitAll(fibers.all()))).pipe(
+      Effect.andThen(fibers.end),
       Effect.andThen(
-        fibers.end,
         Effect.suspend(() =>
-          Effect.timeoutOption(
-            Effect.forEach(answers.values(), ({ leave }) => leave, { concurrency: "unbounded", discard: true }),
-            flushed
-          )
+          within(Effect.forEach(answers.values(), ({ leave }) => leave, { concurrency: "unbounded", discard: true }))
         )
       ),
-      Effect.callback<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        for (const socket of sockets) socket.destroy()
-      })
+      Effect.andThen(
+        Effect.callback<void>((resume) => {
+          server.close(() => resume(Effect.void))
+          for (const socket of sockets) socket.destroy()
+        })
+      )
     )
   )
   const port = yield* listen(options, server)

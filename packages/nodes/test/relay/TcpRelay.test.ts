@@ -1,12 +1,12 @@
 /** The relay between processes: strangers are kept out, and whether a request may have run is known. */
 import type { RelayedRequest, RelayedResponse, RelayEndpoint, RelayError } from "@effect-mcp/server/Nodes"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Queue, Stream } from "effect"
+import { Deferred, Effect, Exit, Fiber, Queue, Scope, Stream } from "effect"
 import { connect, createServer, type Socket } from "node:net"
 import { AnsweringLine } from "../../src/relay/AnsweringLine.ts"
 import { AskingLine } from "../../src/relay/AskingLine.ts"
 import { FrameReader, FrameWriter, kinds } from "../../src/relay/Frames.ts"
-import { welcome } from "../../src/relay/handshake.ts"
+import { greet, welcome } from "../../src/relay/handshake.ts"
 import { encodeRequest } from "../../src/relay/RequestHead.ts"
 import { make } from "../../src/relay/TcpRelay.ts"
 
@@ -292,6 +292,46 @@ const odd = (requested: (id: number, writer: FrameWriter) => void) =>
     const reader = new FrameReader((kind, id) => void (kind === kinds.request && requested(id, writer)))
     socket.on("data", (chunk) => void reader.push(chunk))
   })
+
+describe("a relay that leaves", () => {
+  it.live("A relay that leaves says of a request right after the handshake that it did not begin", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { address, name } = yield* Scope.provide(node(), scope)
+      const socket = connect(Number(address.split(":").at(-1)), host)
+      const said = yield* Queue.unbounded<string>()
+      yield* greet(socket, "secret")
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      const reader = new FrameReader((kind, id, text) => {
+        if (kind === kinds.notHere) Queue.offerUnsafe(said, `request ${id}`)
+        if (kind === kinds.leaving && text === "0") Queue.offerUnsafe(said, "request 1")
+      })
+      socket.on("data", (chunk) => void reader.push(chunk))
+      socket.on("close", () => Queue.offerUnsafe(said, "nothing")).on("error", () => {})
+      new FrameWriter(socket).write(kinds.request, 1, yield* encodeRequest(name, request))
+      assert.strictEqual(yield* Queue.take(said), "request 1")
+      socket.destroy()
+      yield* Fiber.join(closing)
+    })
+  )
+
+  it.live(
+    "A relay that leaves answers the requests that it has read; the other node may send later ones elsewhere",
+    () =>
+      Effect.gen(function* () {
+        const port = yield* odd((id, writer) => {
+          if (id !== 2) return
+          writer.write(kinds.leaving, 0, "1")
+          writer.write(kinds.response, 1, JSON.stringify([200, {}, "text"]), "read")
+        })
+        const { relay } = yield* node()
+        const sent = relay.send(`id ${host}:${port}`, request)
+        const both = yield* Effect.all([Effect.exit(sent), Effect.exit(reasonOf(sent))], { concurrency: 2 })
+        assert.deepStrictEqual(both[0], Exit.succeed({ status: 200, headers: {}, body: "read" }))
+        assert.deepStrictEqual(both[1], Exit.succeed("NotSent"))
+      })
+  )
+})
 
 describe("connections to another node", () => {
   it.live("A connection to another node ends where a message from there is no response", () =>
